@@ -1,0 +1,69 @@
+package mesh
+
+import (
+	"cmp"
+	"time"
+)
+
+// AttachedRoute is what other routes on the same Service, and the status
+// reconciler, need to know of a route. It is much smaller than the route.
+type AttachedRoute struct {
+	Kind            RouteKind
+	Namespace, Name string
+	// Created is the creation time in seconds; zero for a route that is just being
+	// created, which is younger than any other.
+	Created    int64
+	Generation int64
+	Deleting   bool
+	// Parents are all parentRefs, in the order of the spec.
+	Parents []ParentRef
+	// CatchAll says whether any rule matches every request.
+	CatchAll bool
+	// Matches are the keys of all matches, in the order of the rules.
+	Matches []MatchKey
+}
+
+// Attached reduces the route to what others need to know of it.
+func (r *Route) Attached() *AttachedRoute {
+	a := &AttachedRoute{
+		Kind:       r.Kind,
+		Namespace:  r.Metadata.Namespace,
+		Name:       r.Metadata.Name,
+		Generation: r.Metadata.Generation,
+		Deleting:   r.Deleting(),
+		Parents:    r.Spec.ParentRefs,
+		CatchAll:   r.CatchAll(),
+	}
+	if created := r.Metadata.CreationTimestamp; created != (time.Time{}) {
+		a.Created = created.Unix()
+	}
+	keys := r.MatchKeys()
+	a.Matches = make([]MatchKey, len(keys))
+	for i, key := range keys {
+		a.Matches[i] = key.Key
+	}
+	return a
+}
+
+// String names the route as people do: "HTTPRoute shop/cart".
+func (a *AttachedRoute) String() string {
+	return string(a.Kind) + " " + a.Namespace + "/" + a.Name
+}
+
+// Same says whether both are the same route, maybe at different times.
+func (a *AttachedRoute) Same(b *AttachedRoute) bool {
+	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
+// CompareAge orders the older route first; of two equally old ones the first by
+// namespace and name, as the Gateway API breaks ties.
+func (a *AttachedRoute) CompareAge(b *AttachedRoute) int {
+	return cmp.Or(
+		cmp.Compare(a.age(), b.age()),
+		cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Kind, b.Kind),
+	)
+}
+
+func (a *AttachedRoute) age() uint64 { return uint64(a.Created) - 1 } // zero becomes the youngest

@@ -1,0 +1,100 @@
+package mesh
+
+import (
+	"fmt"
+	"iter"
+)
+
+// BackendRef is what gammaguard reads of a backendRef. An empty field was left
+// out, and so was a nil Weight.
+type BackendRef struct {
+	Group     string   `json:"group"`
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Port      int32    `json:"port"`
+	Weight    *int32   `json:"weight"`
+	Filters   []Filter `json:"filters"`
+}
+
+// IsService says whether the backend is a Service or ServiceImport, and so one
+// that gammaguard judges.
+func (b *BackendRef) IsService() bool {
+	switch b.Kind {
+	case "", ServiceKind:
+		return b.Group == ""
+	case ServiceImportKind:
+		return b.Group == MulticlusterGroup
+	}
+	return false
+}
+
+// Service returns the key of the Service or ServiceImport that the backendRef of
+// a route in the given namespace refers to.
+func (b *BackendRef) Service(routeNamespace string) ServiceKey {
+	key := ServiceKey{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name}
+	if key.Kind == "" {
+		key.Kind = ServiceKind
+	}
+	if key.Namespace == "" {
+		key.Namespace = routeNamespace
+	}
+	return key
+}
+
+// Backend is one backendRef of a route and its place.
+type Backend struct {
+	Ref *BackendRef
+	// Rule is the index of the route's rule.
+	Rule int
+	// backend and filter are indices, or -1: backend alone is a backendRef, filter
+	// alone a rule's mirror, both a mirror of one backendRef.
+	backend, filter int
+}
+
+// Mirror says whether the backend only receives copies of requests.
+func (b *Backend) Mirror() bool { return b.filter >= 0 }
+
+// Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".
+func (b *Backend) Path() string {
+	path := fmt.Sprintf("spec.rules[%d]", b.Rule)
+	if b.backend >= 0 {
+		path += fmt.Sprintf(".backendRefs[%d]", b.backend)
+	}
+	if b.filter >= 0 {
+		path += fmt.Sprintf(".filters[%d].requestMirror.backendRef", b.filter)
+	}
+	return path
+}
+
+// Backends yields every backendRef of the route, also those of RequestMirror
+// filters and those with weight 0, of any kind.
+func (r *Route) Backends() iter.Seq[Backend] {
+	return func(yield func(Backend) bool) {
+		for i := range r.Spec.Rules {
+			rule := &r.Spec.Rules[i]
+			if !mirrors(rule.Filters, Backend{Rule: i, backend: -1}, yield) {
+				return
+			}
+			for j := range rule.BackendRefs {
+				ref := &rule.BackendRefs[j]
+				if !yield(Backend{Ref: ref, Rule: i, backend: j, filter: -1}) ||
+					!mirrors(ref.Filters, Backend{Rule: i, backend: j}, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func mirrors(filters []Filter, at Backend, yield func(Backend) bool) bool {
+	for i := range filters {
+		if mirror := filters[i].RequestMirror; mirror != nil {
+			at.Ref, at.filter = &mirror.BackendRef, i
+			if !yield(at) {
+				return false
+			}
+		}
+	}
+	return true
+}

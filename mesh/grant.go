@@ -1,0 +1,163 @@
+package mesh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Grant is what a namespace's routes may do in the mesh: the value of GrantLabel.
+type Grant string
+
+// The grants that a mesh admin can give.
+const (
+	GrantNone     Grant = "none"
+	GrantProducer Grant = "producer"
+	GrantConsumer Grant = "consumer"
+	GrantAll      Grant = "all"
+)
+
+// Grants returns every grant.
+func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, GrantAll} }
+
+// Allows says whether the grant holds for the role.
+func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
+
+// ConsumerRoutes is the value of ConsumerRoutesLabel: whether consumer routes
+// are welcome (GEP-724: the parent's side says whom it trusts).
+type ConsumerRoutes string
+
+// The words that a namespace, or a Service's owner, can give on consumer routes.
+const (
+	ConsumersAllowed ConsumerRoutes = "allow"
+	ConsumersDenied  ConsumerRoutes = "deny"
+)
+
+// LabelPolicy is what a namespace's labels say. A field is empty where its label
+// is not set.
+type LabelPolicy struct {
+	Grant          Grant
+	Mode           Mode
+	ConsumerRoutes ConsumerRoutes
+}
+
+// LabelError says that a label has a value that is not known, and what it counts
+// as.
+type LabelError struct {
+	Key, Value, CountsAs string
+	Known                []string
+}
+
+// Error names the label, the value, what it counts as, and the values it may have.
+func (e *LabelError) Error() string {
+	return fmt.Sprintf("label %s=%q is unknown and counts as %q (known: %s)", e.Key, e.Value, e.CountsAs, strings.Join(e.Known, ", "))
+}
+
+// Policy reads the namespace's labels. Any value yields a policy: an unknown one
+// counts as the strictest known, with an error that says so. A nil namespace has
+// no labels.
+func (n *Namespace) Policy() (LabelPolicy, []error) {
+	var (
+		policy LabelPolicy
+		errs   []error
+	)
+	if n == nil {
+		return policy, nil
+	}
+	policy.Grant, errs = readLabel(n.Labels, GrantLabel, Grants(), errs)
+	policy.Mode, errs = readLabel(n.Labels, ModeLabel, Modes(), errs)
+	policy.ConsumerRoutes, errs = readLabel(n.Labels, ConsumerRoutesLabel, []ConsumerRoutes{ConsumersDenied, ConsumersAllowed}, errs)
+	return policy, errs
+}
+
+// readLabel returns the label's value; where it is none of the known ones, the
+// first of these, which is the strictest.
+func readLabel[T ~string](all map[string]string, key string, known []T, errs []error) (T, []error) {
+	text, set := all[key]
+	if !set {
+		return "", errs
+	}
+	if slices.Contains(known, T(text)) {
+		return T(text), errs
+	}
+	unknown := &LabelError{Key: key, Value: text, CountsAs: string(known[0])}
+	for _, k := range known {
+		unknown.Known = append(unknown.Known, string(k))
+	}
+	return known[0], append(errs, unknown)
+}
+
+// GrantPolicy is what the configuration grants beside the labels.
+type GrantPolicy struct {
+	// Default is the grant of namespaces without GrantLabel.
+	Default Grant
+	// Selectors grant by namespace labels. They add to the label or the default.
+	Selectors []GrantSelector
+}
+
+// GrantSelector grants roles, for some kinds of routes, to the namespaces that it
+// selects.
+type GrantSelector struct {
+	Namespaces labels.Selector
+	Roles      []Role
+	// RouteKinds are the kinds that it grants; empty for all.
+	RouteKinds []RouteKind
+}
+
+// Allows says whether routes of the kind in the namespace are granted the role.
+// The label none, which is also what an unknown value counts as, beats every
+// selector.
+func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bool {
+	policy, _ := namespace.Policy()
+	switch {
+	case policy.Grant == GrantNone:
+		return false
+	case policy.Grant.Allows(role):
+		return true
+	case policy.Grant == "" && p.Default.Allows(role):
+		return true
+	case namespace == nil:
+		return false
+	}
+	return slices.ContainsFunc(p.Selectors, func(s GrantSelector) bool {
+		return slices.Contains(s.Roles, role) &&
+			(len(s.RouteKinds) == 0 || slices.Contains(s.RouteKinds, kind)) &&
+			s.Namespaces.Matches(labels.Set(namespace.Labels))
+	})
+}
+
+// Refusal says who refuses consumer routes to a Service.
+type Refusal uint8
+
+const (
+	// NotRefused: consumer routes are welcome.
+	NotRefused Refusal = iota
+	// RefusedByNamespace: the Service's namespace refuses them, and the Service
+	// says nothing else.
+	RefusedByNamespace
+	// RefusedByService: the Service's owner refuses them.
+	RefusedByService
+)
+
+// RefusesConsumers says whether consumer routes to the Service are refused. The
+// Service's own label overrides its namespace's either way; an unknown value
+// refuses. Either may be nil, where it does not exist. Where both refuse, the
+// namespace is named, so that the answer does not depend on the Service.
+func RefusesConsumers(namespace *Namespace, service *Service) Refusal {
+	policy, _ := namespace.Policy()
+	own := ConsumerRoutes("")
+	if service != nil {
+		own = ConsumerRoutes(service.ConsumerRoutes)
+	}
+	switch {
+	case own == ConsumersAllowed:
+		return NotRefused
+	case policy.ConsumerRoutes == ConsumersDenied:
+		return RefusedByNamespace
+	case own != "":
+		return RefusedByService
+	}
+	return NotRefused
+}

@@ -1,0 +1,33 @@
+package mesh
+
+// Namespace is what gammaguard reads of a namespace: its labels.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+}
+
+// The labels that mesh admins set.
+const (
+	// GrantLabel, on a namespace, says what its routes may do in the mesh.
+	GrantLabel = "gammaguard.dev/grant"
+	// ModeLabel, on a namespace, says how deny rules act on its routes.
+	ModeLabel = "gammaguard.dev/mode"
+	// ConsumerRoutesLabel, on a namespace or a Service, says whether consumer
+	// routes to its Services are welcome.
+	ConsumerRoutesLabel = "gammaguard.dev/consumer-routes"
+)
+
+// Mode says how deny rules act on the routes of a namespace.
+type Mode string
+
+const (
+	// Enforce denies.
+	Enforce Mode = "enforce"
+	// Warn admits, with a warning that says what would be denied.
+	Warn Mode = "warn"
+	// Audit admits in silence; metrics and the audit log say what would be denied.
+	Audit Mode = "audit"
+)
+
+// Modes returns every mode, the strictest first.
+func Modes() []Mode { return []Mode{Enforce, Warn, Audit} }

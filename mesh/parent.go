@@ -1,0 +1,141 @@
+package mesh
+
+import "strings"
+
+// ParentRef is a parentRef as the route's author wrote it. An empty field was
+// left out; Group is a pointer because an empty group is the core group.
+type ParentRef struct {
+	Group       *string `json:"group,omitempty"`
+	Kind        string  `json:"kind,omitempty"`
+	Namespace   string  `json:"namespace,omitempty"`
+	Name        string  `json:"name"`
+	SectionName string  `json:"sectionName,omitempty"`
+	Port        int32   `json:"port,omitempty"`
+}
+
+// ParentClass says whose business a parentRef is.
+type ParentClass uint8
+
+const (
+	// GatewayParent is a Gateway or ListenerSet: north-south, never judged.
+	GatewayParent ParentClass = iota
+	// MeshParent is a Service or ServiceImport (GEP-1294, Allowed service types).
+	MeshParent
+	// MisgroupedParent is a Service or ServiceImport in a group that has none:
+	// the reference is stored, and no mesh acts on it.
+	MisgroupedParent
+	// ForeignParent is a kind of another implementation (GEP-1294,
+	// Implementation-specific parentRefs).
+	ForeignParent
+)
+
+// EffectiveGroup returns the group, with the API's default where it is left out.
+func (p *ParentRef) EffectiveGroup() string {
+	if p.Group == nil {
+		return GatewayGroup
+	}
+	return *p.Group
+}
+
+// EffectiveKind returns the kind, with the API's default where it is left out.
+func (p *ParentRef) EffectiveKind() string {
+	if p.Kind == "" {
+		return "Gateway"
+	}
+	return p.Kind
+}
+
+// Class says whose business the parentRef is. Only the groups that people write
+// by mistake (none, core, the Gateway API's, a version) make a Service
+// misgrouped; in any other group it is another implementation's kind.
+func (p *ParentRef) Class() ParentClass {
+	group := p.EffectiveGroup()
+	switch p.EffectiveKind() {
+	case "Gateway", "ListenerSet":
+		if group == GatewayGroup {
+			return GatewayParent
+		}
+	case ServiceKind:
+		switch {
+		case group == "":
+			return MeshParent
+		case group == MulticlusterGroup, mistakenGroup(group):
+			return MisgroupedParent
+		}
+	case ServiceImportKind:
+		switch {
+		case group == MulticlusterGroup:
+			return MeshParent
+		case group == "", mistakenGroup(group), strings.HasPrefix(group, MulticlusterGroup+"/"):
+			return MisgroupedParent
+		}
+	}
+	return ForeignParent
+}
+
+// mistakenGroup knows the groups that are written where the core group, or
+// multicluster.x-k8s.io, is meant: no API group has these names and a Service.
+func mistakenGroup(group string) bool {
+	name, _, versioned := strings.Cut(group, "/")
+	switch name {
+	case "core", "v1", "", GatewayGroup:
+		return true
+	case MulticlusterGroup:
+		return versioned
+	}
+	return false
+}
+
+// Service returns the key of the Service or ServiceImport that the parentRef of
+// a route in the given namespace refers to. It has a meaning only for a
+// MeshParent or MisgroupedParent.
+func (p *ParentRef) Service(routeNamespace string) ServiceKey {
+	namespace := p.Namespace
+	if namespace == "" {
+		namespace = routeNamespace
+	}
+	return ServiceKey{Kind: p.Kind, Namespace: namespace, Name: p.Name}
+}
+
+// Role is what a route is to its parent's Service (GEP-1294, Namespace
+// boundaries). A role is per parentRef.
+type Role string
+
+const (
+	// Producer routes are in their Service's namespace and affect every client.
+	Producer Role = "producer"
+	// Consumer routes are in another namespace and affect its clients only.
+	Consumer Role = "consumer"
+)
+
+// Scope says who is affected by a binding. Routes merge and conflict only
+// inside one scope (GEP-1294, Multiple routes for a Service).
+type Scope struct {
+	// ConsumerNamespace is the namespace whose clients are affected; empty for
+	// the producer scope, which affects all clients.
+	ConsumerNamespace string
+}
+
+// ScopeOf returns the scope of a route in routeNamespace on the Service.
+func ScopeOf(routeNamespace string, service ServiceKey) Scope {
+	if routeNamespace == service.Namespace {
+		return Scope{}
+	}
+	return Scope{ConsumerNamespace: routeNamespace}
+}
+
+// Role returns the role of the routes in this scope.
+func (s Scope) Role() Role {
+	if s.ConsumerNamespace == "" {
+		return Producer
+	}
+	return Consumer
+}
+
+// String reads "producer" or "consumer of NAMESPACE".
+func (s Scope) String() string {
+	if s.ConsumerNamespace == "" {
+		return string(Producer)
+	}
+	return "consumer of " + s.ConsumerNamespace
+}

@@ -1,0 +1,98 @@
+package mesh
+
+import (
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/json"
+)
+
+// Route is a route of any kind, reduced to the fields that gammaguard reads.
+// Its JSON form is the API's own, whatever the version: fields that are not
+// listed here are passed over, and all served versions have these alike.
+type Route struct {
+	Kind     RouteKind `json:"kind"`
+	Metadata Metadata  `json:"metadata"`
+	Spec     RouteSpec `json:"spec"`
+}
+
+// Metadata is what gammaguard reads of an object's metadata.
+type Metadata struct {
+	Namespace         string      `json:"namespace"`
+	Name              string      `json:"name"`
+	GenerateName      string      `json:"generateName"`
+	UID               string      `json:"uid"`
+	Generation        int64       `json:"generation"`
+	CreationTimestamp time.Time   `json:"creationTimestamp"`
+	DeletionTimestamp *time.Time  `json:"deletionTimestamp"`
+	Annotations       Annotations `json:"annotations"`
+}
+
+// Annotations are the annotations on a route that gammaguard reads.
+type Annotations struct {
+	// Ignore lists, separated by commas, the rules to silence on this route.
+	Ignore string `json:"gammaguard.dev/ignore"`
+}
+
+// IgnoreAnnotation is the key of the annotation that silences rules on a route.
+const IgnoreAnnotation = "gammaguard.dev/ignore"
+
+// RouteSpec is what gammaguard reads of a route's spec.
+type RouteSpec struct {
+	ParentRefs []ParentRef `json:"parentRefs"`
+	Hostnames  []string    `json:"hostnames"`
+	Rules      []RouteRule `json:"rules"`
+}
+
+// RouteRule is one rule of a route of any kind.
+type RouteRule struct {
+	Matches     []RouteMatch `json:"matches"`
+	Filters     []Filter     `json:"filters"`
+	BackendRefs []BackendRef `json:"backendRefs"`
+}
+
+// Filter is what gammaguard reads of a filter: the backend it mirrors to.
+type Filter struct {
+	RequestMirror *RequestMirror `json:"requestMirror"`
+}
+
+// RequestMirror is what gammaguard reads of a RequestMirror filter.
+type RequestMirror struct {
+	BackendRef BackendRef `json:"backendRef"`
+}
+
+// DecodeRoute reads a route of any kind and version from JSON. Fields that are
+// not read never make it fail; a field of the wrong type, or a kind that is no
+// route kind, does.
+func DecodeRoute(data []byte) (*Route, error) {
+	route := new(Route)
+	if err := json.UnmarshalCaseSensitivePreserveInts(data, route); err != nil {
+		return nil, fmt.Errorf("not a route: %w", err)
+	}
+	if !IsRouteKind(string(route.Kind)) {
+		return nil, fmt.Errorf("not a route: kind %q is none of %v", route.Kind, RouteKinds())
+	}
+	return route, nil
+}
+
+// String names the route as people do: "HTTPRoute shop/cart".
+func (r *Route) String() string {
+	name := r.Metadata.Name
+	if name == "" {
+		name = r.Metadata.GenerateName + "*"
+	}
+	return string(r.Kind) + " " + r.Metadata.Namespace + "/" + name
+}
+
+// Deleting says whether the route is being deleted.
+func (r *Route) Deleting() bool { return r.Metadata.DeletionTimestamp != nil }
+
+// HasMeshParent says whether any parentRef refers to a Service or ServiceImport.
+func (r *Route) HasMeshParent() bool {
+	for i := range r.Spec.ParentRefs {
+		if r.Spec.ParentRefs[i].Class() == MeshParent {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package mesh
+
+import "strconv"
+
+// The kinds that can be a mesh parent.
+const (
+	ServiceKind       = "Service"
+	ServiceImportKind = "ServiceImport"
+)
+
+// ServiceKey names a Service or ServiceImport.
+type ServiceKey struct {
+	Kind, Namespace, Name string
+}
+
+// String reads "Service shop/cart".
+func (k ServiceKey) String() string { return k.Kind + " " + k.Namespace + "/" + k.Name }
+
+// Protocol is a transport protocol, as in a Service port.
+type Protocol string
+
+// The transport protocols that a Service port may have.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	SCTP Protocol = "SCTP"
+)
+
+// Service is what gammaguard reads of a Service or ServiceImport.
+type Service struct {
+	Key ServiceKey
+	// Type is a Service's spec.type, ClusterIP where it is left out; for a
+	// ServiceImport ClusterIP stands for ClusterSetIP.
+	Type ServiceType
+	// Headless is set for clusterIP None and for ServiceImports of type Headless.
+	// It says nothing about a Service of type ExternalName.
+	Headless bool
+	Ports    []Port
+	// ConsumerRoutes is the value of the label gammaguard.dev/consumer-routes,
+	// and empty where there is none.
+	ConsumerRoutes string
+}
+
+// ServiceType is a Service's type.
+type ServiceType string
+
+// The types of a Service.
+const (
+	ClusterIP    ServiceType = "ClusterIP"
+	NodePort     ServiceType = "NodePort"
+	LoadBalancer ServiceType = "LoadBalancer"
+	ExternalName ServiceType = "ExternalName"
+)
+
+// Port is one port of a Service.
+type Port struct {
+	Name        string
+	Number      int32
+	Protocol    Protocol
+	AppProtocol string
+}
+
+// String reads "80", or "80 (http)" for a named port.
+func (p Port) String() string {
+	number := strconv.Itoa(int(p.Number))
+	if p.Name == "" {
+		return number
+	}
+	return number + " (" + p.Name + ")"
+}
+
+// Attachment says whether a parentRef attaches to a Service, or why not.
+type Attachment uint8
+
+const (
+	// Attached: at least one port is selected and speaks the route's transport.
+	Attached Attachment = iota
+	// NotAttachedExternalName: the Service is of type ExternalName.
+	NotAttachedExternalName
+	// NotAttachedHeadless: the Service has no cluster IP.
+	NotAttachedHeadless
+	// NotAttachedNoPort: port and sectionName select no port.
+	NotAttachedNoPort
+	// NotAttachedTransport: ports are selected, none speaks the transport.
+	NotAttachedTransport
+)
+
+// Attach returns the ports of the Service that a route of the given kind
+// attaches to by the parentRef (GEP-1294, Ports; Allowed service types), or why
+// it does not attach. Without port and sectionName all ports are selected; where
+// both are set, both must match the same port. The type is looked at before the
+// cluster IP: an ExternalName Service has none. The result may share memory with
+// the Service: it is not to be changed.
+func (s *Service) Attach(kind RouteKind, ref *ParentRef) ([]Port, Attachment) {
+	if s.Type == ExternalName {
+		return nil, NotAttachedExternalName
+	}
+	if s.Headless {
+		return nil, NotAttachedHeadless
+	}
+	selected := s.selectPorts(ref)
+	if len(selected) == 0 {
+		return nil, NotAttachedNoPort
+	}
+	ports := filterPorts(selected, func(p *Port) bool { return p.Protocol == kind.Transport() })
+	if len(ports) == 0 {
+		return nil, NotAttachedTransport
+	}
+	return ports, Attached
+}
+
+// selectPorts returns the ports that the parentRef's port and sectionName
+// select, whatever their transport.
+func (s *Service) selectPorts(ref *ParentRef) []Port {
+	if ref.Port == 0 && ref.SectionName == "" {
+		return s.Ports
+	}
+	return filterPorts(s.Ports, func(p *Port) bool {
+		return (ref.Port == 0 || p.Number == ref.Port) && (ref.SectionName == "" || p.Name == ref.SectionName)
+	})
+}
+
+// filterPorts returns the ports that pass, without a copy where they lie side by
+// side, as they do in all but odd Services.
+func filterPorts(ports []Port, pass func(*Port) bool) []Port {
+	first := 0
+	for first < len(ports) && !pass(&ports[first]) {
+		first++
+	}
+	last := first
+	for last < len(ports) && pass(&ports[last]) {
+		last++
+	}
+	kept := ports[first:last:last]
+	for i := last; i < len(ports); i++ {
+		if pass(&ports[i]) {
+			kept = append(kept, ports[i])
+		}
+	}
+	return kept
+}

@@ -1,0 +1,80 @@
+package mesh
+
+import "errors"
+
+// Why a World has no answer. Any other error means that it could not be asked,
+// and nothing may be concluded from it.
+var (
+	// ErrNotFound: the object does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrNotServed: the API server does not serve the kind at all. It is an
+	// ErrNotFound too.
+	ErrNotServed error = &notServed{}
+	// ErrUnknown: this World cannot know, as a set of files cannot know of a
+	// Service that is in none of them.
+	ErrUnknown = errors.New("unknown")
+)
+
+type notServed struct{}
+
+func (*notServed) Error() string        { return "its CustomResourceDefinition is not installed" }
+func (*notServed) Is(target error) bool { return target == ErrNotFound }
+
+// World is all that the core can see beside the route at hand: a cluster, from
+// caches or live, or a set of files. What it returns is shared and must not be
+// changed. Errors are ErrNotFound, ErrNotServed, ErrUnknown, or failures.
+type World interface {
+	// Namespace returns a namespace.
+	Namespace(name string) (*Namespace, error)
+	// Service returns a Service or a ServiceImport.
+	Service(key ServiceKey) (*Service, error)
+	// HasEndpoints says whether any EndpointSlice of the Service has an endpoint.
+	HasEndpoints(key ServiceKey) (bool, error)
+	// ReferenceGrants returns the ReferenceGrants in a namespace.
+	ReferenceGrants(namespace string) ([]ReferenceGrant, error)
+	// AttachedRoutes returns the routes with a parentRef to the Service, in no
+	// order.
+	AttachedRoutes(key ServiceKey) ([]*AttachedRoute, error)
+}
+
+// ReferenceGrant is what gammaguard reads of a ReferenceGrant (GEP-709).
+type ReferenceGrant struct {
+	From []ReferenceGrantFrom `json:"from"`
+	To   []ReferenceGrantTo   `json:"to"`
+}
+
+// ReferenceGrantFrom says whose references are granted.
+type ReferenceGrantFrom struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+}
+
+// ReferenceGrantTo says what may be referred to; an empty name is every object
+// of the kind.
+type ReferenceGrantTo struct {
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
+}
+
+// Permits says whether the grant lets routes of a kind in a namespace refer to
+// the Service or ServiceImport, which must be in the grant's own namespace.
+func (g *ReferenceGrant) Permits(kind RouteKind, namespace string, to ServiceKey) bool {
+	from := ReferenceGrantFrom{Group: GatewayGroup, Kind: string(kind), Namespace: namespace}
+	group := ""
+	if to.Kind == ServiceImportKind {
+		group = MulticlusterGroup
+	}
+	for _, f := range g.From {
+		if f != from {
+			continue
+		}
+		for _, t := range g.To {
+			if t.Group == group && t.Kind == to.Kind && (t.Name == "" || t.Name == to.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
