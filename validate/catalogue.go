@@ -1,0 +1,22 @@
+package validate
+
+import "slices"
+
+// Catalogue returns every rule, sorted by ID. A rule is added by its file and one
+// line here.
+func Catalogue() []*Rule {
+	rules := []*Rule{
+		grantMissing(),
+		parentHeadless(),
+	}
+	return rules
+}
+
+// Find returns the rule with the ID, or nil.
+func Find(id string) *Rule {
+	catalogue := Catalogue()
+	if i := slices.IndexFunc(catalogue, func(r *Rule) bool { return r.ID == id }); i >= 0 {
+		return catalogue[i]
+	}
+	return nil
+}

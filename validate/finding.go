@@ -1,0 +1,134 @@
+package validate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Finding is one rule that fired, at one place.
+type Finding struct {
+	// Rule is the rule's ID.
+	Rule string
+	// Field is the path of the field at fault: "spec.parentRefs[0].name".
+	Field string
+	// Value is the offending value, as its author wrote it; empty if there is none
+	// to show.
+	Value string
+	// Type classes the fault as API errors do.
+	Type FaultType
+	// Problem says what is wrong, without a full stop.
+	Problem string
+	// Remedy says how to mend it, without a full stop.
+	Remedy string
+	// Reference says which reference is at fault. With the rule it identifies the
+	// finding across an update, whatever its index.
+	Reference Reference
+	// Action is the rule's action by the configuration.
+	Action Action
+	// Effect is what the finding leads to on this request, at most as strict as
+	// Action.
+	Effect Action
+	// Lowered says why Effect is milder than Action.
+	Lowered Lowering
+}
+
+// FaultType classes a finding as API errors do.
+type FaultType uint8
+
+// The classes of faults.
+const (
+	Invalid FaultType = iota
+	NotFound
+	Duplicate
+	Forbidden
+)
+
+// Reference identifies what a finding is about.
+type Reference struct {
+	// Service is the Service or ServiceImport concerned, if any.
+	Service mesh.ServiceKey
+	// Namespace is the namespace concerned, if any: one that grants or refuses.
+	Namespace string
+	// Detail tells findings on one Service apart, such as a port.
+	Detail string
+}
+
+// Lowering says why a finding leads to less than its rule's action.
+type Lowering string
+
+const (
+	// NotLowered: the finding leads to its rule's action.
+	NotLowered Lowering = ""
+	// LoweredByUpdate: the same finding holds for the old object.
+	LoweredByUpdate Lowering = "update"
+	// LoweredByDryRun: the request is a dry run.
+	LoweredByDryRun Lowering = "dry-run"
+	// LoweredByMode: the namespace's mode does not enforce.
+	LoweredByMode Lowering = "mode"
+	// LoweredByExemption: the user or the namespace is exempt.
+	LoweredByExemption Lowering = "exemption"
+	// LoweredByAnnotation: the route's annotation silences the rule.
+	LoweredByAnnotation Lowering = "annotation"
+)
+
+// Message reads "what is wrong; how to mend it (rule-id)".
+func (f *Finding) Message() string {
+	return f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
+}
+
+func (f *Finding) prefix() string {
+	switch {
+	case f.Action != Deny || f.Effect == Deny:
+		return ""
+	case f.Lowered == LoweredByUpdate:
+		return "was so before: "
+	}
+	return "would be denied: "
+}
+
+// Warning reads "field: what is wrong; how to mend it (rule-id)".
+func (f *Finding) Warning() string { return f.Field + ": " + f.Message() }
+
+// sameFault says whether two findings are the same fault of a route at different
+// times.
+func (f *Finding) sameFault(other *Finding) bool {
+	return f.Rule == other.Rule && f.Reference == other.Reference
+}
+
+// sortFindings orders findings by field path, indices as numbers, then by rule.
+func sortFindings(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(comparePaths(a.Field, b.Field), strings.Compare(a.Rule, b.Rule))
+	})
+}
+
+// comparePaths orders field paths segment by segment, indices as numbers.
+func comparePaths(a, b string) int {
+	for a != "" && b != "" {
+		var x, y string
+		x, a = nextSegment(a)
+		y, b = nextSegment(b)
+		m, errM := strconv.Atoi(x)
+		n, errN := strconv.Atoi(y)
+		if errM == nil && errN == nil {
+			if c := cmp.Compare(m, n); c != 0 {
+				return c
+			}
+		} else if c := strings.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(a, b)
+}
+
+func nextSegment(path string) (segment, rest string) {
+	path = strings.TrimLeft(path, ".[]")
+	if i := strings.IndexAny(path, ".[]"); i >= 0 {
+		return path[:i], path[i:]
+	}
+	return path, ""
+}

@@ -1,0 +1,152 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// judgement is one run of the engine over one request.
+type judgement struct {
+	engine *Engine
+	req    *Request
+	pass   *Pass
+
+	// The following are worked out when first needed.
+	settled bool
+	mode    mesh.Mode
+	exempt  bool
+	ignored map[string]bool
+}
+
+// run runs the rules stage by stage. A finding of the first two stages, if it
+// denies, or stands only because the update leaves the spec alone, keeps all rules
+// that read anything from running.
+func (j *judgement) run() error {
+	blind := false
+	stage := GrantStage
+	blindNext := false
+	for _, rule := range j.engine.rules {
+		if rule.Stage != stage {
+			stage, blind = rule.Stage, blindNext
+		}
+		if blind && rule.Reads != 0 || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
+			continue
+		}
+		before := len(j.pass.findings)
+		j.pass.rule = rule.Rule
+		rule.Check(j.pass)
+		if j.pass.err != nil {
+			return j.pass.err
+		}
+		if len(j.pass.findings) == before {
+			continue
+		}
+		closed, err := j.settle(rule, before)
+		if err != nil {
+			return err
+		}
+		blindNext = blindNext || closed
+	}
+	return nil
+}
+
+// settle decides the effects of the findings from index from on, which are all of
+// one rule. It says whether they close the judgement to rules that read.
+func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
+	findings := j.pass.findings[from:]
+	for i := range findings {
+		findings[i].Action, findings[i].Effect = rule.action, rule.action
+	}
+	if rule.Stage != RouteStage && j.req.SpecUnchanged != nil && j.req.SpecUnchanged() {
+		j.pass.findings = j.pass.findings[:from]
+		return rule.action == Deny, nil
+	}
+	if rule.action != Deny {
+		j.silence(findings)
+		return false, nil
+	}
+	if rule.DryRun != "" && j.req.DryRun {
+		lower(findings, rule.DryRun, LoweredByDryRun)
+	}
+	if rule.Stage == RouteStage {
+		if err := j.ratchet(rule, findings); err != nil {
+			return false, err
+		}
+	}
+	if err := j.lowerByPlace(findings); err != nil {
+		return false, err
+	}
+	return rule.Stage != RouteStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
+}
+
+// lowerByPlace applies the namespace's mode and the exemptions.
+func (j *judgement) lowerByPlace(findings []Finding) error {
+	if !j.settled {
+		namespace := j.req.Route.Metadata.Namespace
+		labels, _ := j.pass.Namespace(namespace) // none that is known: the default mode
+		if j.pass.err != nil {
+			return j.pass.err
+		}
+		j.mode = j.engine.policy.ModeIn(labels)
+		j.exempt = j.engine.policy.Exemptions.Cover(j.req.User, namespace)
+		j.settled = true
+	}
+	switch j.mode {
+	case mesh.Warn:
+		lower(findings, Warn, LoweredByMode)
+	case mesh.Audit:
+		lower(findings, Audit, LoweredByMode)
+	}
+	if j.exempt {
+		lower(findings, Audit, LoweredByExemption)
+	}
+	return nil
+}
+
+// lower makes the findings at most as strict as the action.
+func lower(findings []Finding, to Action, why Lowering) {
+	for i := range findings {
+		if slices.Index(Actions(), findings[i].Effect) < slices.Index(Actions(), to) {
+			findings[i].Effect, findings[i].Lowered = to, why
+		}
+	}
+}
+
+// silence turns off what the route's annotation names. It is never asked about
+// findings that deny.
+func (j *judgement) silence(findings []Finding) {
+	if j.req.Route.Metadata.Annotations.Ignore == "" {
+		return
+	}
+	if j.ignored == nil {
+		j.ignored = ignored(j.req.Route)
+	}
+	if j.ignored[findings[0].Rule] {
+		lower(findings, Off, LoweredByAnnotation)
+	}
+}
+
+// ratchet lowers to warnings the findings that hold for the old object too: an
+// update is denied only for what it brings in.
+func (j *judgement) ratchet(rule activeRule, findings []Finding) error {
+	if j.req.Old == nil {
+		return nil
+	}
+	old, err := j.req.Old()
+	if err != nil || old == nil {
+		return err
+	}
+	pass := j.engine.newPass(old, j.pass.world)
+	pass.rule = rule.Rule
+	rule.Check(pass)
+	if pass.err != nil {
+		return pass.err
+	}
+	for i := range findings {
+		if slices.ContainsFunc(pass.findings, func(f Finding) bool { return f.sameFault(&findings[i]) }) {
+			lower(findings[i:i+1], Warn, LoweredByUpdate)
+		}
+	}
+	return nil
+}

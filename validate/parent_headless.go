@@ -1,0 +1,42 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func parentHeadless() *Rule {
+	return &Rule{
+		ID:    "parent-headless",
+		Title: "The parent is a headless Service or ServiceImport",
+		Rationale: "A mesh tells traffic to a Service by its cluster IP. A headless Service has none, so there is nothing to match and the " +
+			"route has no effect.",
+		Remedy: "Refer to a Service with a cluster IP: remove clusterIP: None, or put a second Service of type ClusterIP in front of the " +
+			"same Pods.",
+		Citation: "GEP-1294, Allowed service types: headless Services SHOULD NOT be supported as a parentRef",
+		Default:  Deny,
+		Stage:    RouteStage,
+		Reads:    ReadsServices,
+		Check:    checkParentHeadless,
+	}
+}
+
+func checkParentHeadless(p *Pass) {
+	for _, parent := range p.Parents() {
+		if parent.Service == nil || parent.Attachment != mesh.NotAttachedHeadless {
+			continue
+		}
+		why := "clusterIP: None"
+		if parent.Key.Kind == mesh.ServiceImportKind {
+			why = "type: Headless"
+		}
+		p.Report(Finding{
+			Field:     parent.Path("name"),
+			Value:     parent.Ref.Name,
+			Problem:   fmt.Sprintf("%s is headless (%s), so a mesh has no IP to match", parent.Key, why),
+			Remedy:    "refer to a " + parent.Key.Kind + " that has a cluster IP",
+			Reference: parent.Reference(),
+		})
+	}
+}

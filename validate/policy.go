@@ -1,0 +1,77 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Policy is what the configuration says about judging routes.
+type Policy struct {
+	// Mode is how deny rules act in namespaces without the label that says so.
+	Mode mesh.Mode
+	// RouteKinds are the kinds that the mesh implements: only these compete for
+	// ports. Empty for all.
+	RouteKinds []mesh.RouteKind
+	// Grants are the grants beside the namespaces' labels.
+	Grants mesh.GrantPolicy
+	// Actions sets actions of rules by ID; the others keep their defaults.
+	Actions map[string]Action
+	// AllowedParentKinds are the kinds ("Kind.group") that a parentRef may have
+	// beside Gateway, ListenerSet, Service and ServiceImport; empty for any.
+	AllowedParentKinds []string
+	// Exemptions are those whose denials become audit entries.
+	Exemptions Exemptions
+}
+
+// Exemptions name those who are judged like any other, but never denied.
+type Exemptions struct {
+	Usernames, Groups, Namespaces []string
+}
+
+// Cover says whether a request is exempt.
+func (e *Exemptions) Cover(user User, namespace string) bool {
+	return slices.Contains(e.Namespaces, namespace) ||
+		slices.Contains(e.Usernames, user.Name) ||
+		slices.ContainsFunc(user.Groups, func(group string) bool { return slices.Contains(e.Groups, group) })
+}
+
+// ModeIn returns how deny rules act on routes in the namespace: by its label, or
+// by the policy where there is none.
+func (p *Policy) ModeIn(namespace *mesh.Namespace) mesh.Mode {
+	labels, _ := namespace.Policy()
+	switch {
+	case labels.Mode != "":
+		return labels.Mode
+	case p.Mode != "":
+		return p.Mode
+	}
+	return mesh.Enforce
+}
+
+// Implements says whether the mesh implements the route kind.
+func (p *Policy) Implements(kind mesh.RouteKind) bool {
+	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
+}
+
+// User is who makes a request.
+type User struct {
+	Name   string
+	Groups []string
+}
+
+// Request is what is to be judged.
+type Request struct {
+	// Route is the route as it would be stored.
+	Route *mesh.Route
+	// Old returns the route as it is stored, and nil on CREATE. It is asked only
+	// if a finding would deny.
+	Old func() (*mesh.Route, error)
+	// SpecUnchanged says whether an update leaves the spec semantically as it is,
+	// fields that gammaguard does not read included. Nil on CREATE. It is asked
+	// only if a grant is missing.
+	SpecUnchanged func() bool
+	// DryRun is set for requests that are not to be carried out.
+	DryRun bool
+	User   User
+}
