@@ -5,11 +5,30 @@ import "slices"
 // Catalogue returns every rule, sorted by ID. A rule is added by its file and one
 // line here.
 func Catalogue() []*Rule {
-	rules := []*Rule{
+	return []*Rule{
+		backendExternalName(),
+		backendNoEndpoints(),
+		backendNotFound(),
+		backendNotPermitted(),
+		backendPortNotFound(),
+		backendWeightsZero(),
+		consumerRefused(),
 		grantMissing(),
+		hostnamesIgnored(),
+		noCatchAll(),
+		parentAppProtocol(),
+		parentDuplicate(),
+		parentExposedType(),
+		parentExternalName(),
+		parentGroupInvalid(),
 		parentHeadless(),
+		parentKindNotAllowed(),
+		parentNotFound(),
+		parentPortNotFound(),
+		parentProtocolMismatch(),
+		routeConflict(),
+		routeOverlap(),
 	}
-	return rules
 }
 
 // Find returns the rule with the ID, or nil.

@@ -36,7 +36,7 @@ func checkParentHeadless(p *Pass) {
 			Value:     parent.Ref.Name,
 			Problem:   fmt.Sprintf("%s is headless (%s), so a mesh has no IP to match", parent.Key, why),
 			Remedy:    "refer to a " + parent.Key.Kind + " that has a cluster IP",
-			Reference: parent.Reference(),
+			Reference: Reference{Service: parent.Key},
 		})
 	}
 }

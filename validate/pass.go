@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -17,6 +18,7 @@ type Pass struct {
 	refs     []Parent
 	resolved bool
 	attached *mesh.AttachedRoute
+	contests map[mesh.ServiceKey]*contest
 	findings []Finding
 	unknown  []Finding
 	err      error
@@ -132,25 +134,23 @@ func (p *Pass) ReferenceGrants(namespace string) (grants []mesh.ReferenceGrant, 
 	return grants, err == nil
 }
 
-// AttachedRoutes returns the routes on the Service that take part there, as they
-// will be after this change: the route at hand is among them, as it is now.
-// Routes that are being deleted, of a kind that the mesh does not implement, or
-// without a grant that is enforced, are not.
-func (p *Pass) AttachedRoutes(service *mesh.Service) []*mesh.AttachedRoute {
-	stored, err := p.world.AttachedRoutes(service.Key)
-	p.note(err)
-	own := p.Attached()
-	routes := make([]*mesh.AttachedRoute, 0, len(stored)+1)
-	eligible := p.Policy.Contenders(p.world, service)
-	for _, route := range stored {
-		if !route.Same(own) && eligible(route) {
-			routes = append(routes, route)
+// BackendServices yields every backendRef to a Service or ServiceImport that
+// exists, with it.
+func (p *Pass) BackendServices() iter.Seq2[mesh.Backend, *mesh.Service] {
+	return func(yield func(mesh.Backend, *mesh.Service) bool) {
+		if len(p.MeshRefs()) == 0 {
+			return
+		}
+		for backend := range p.Route.Backends() {
+			if !backend.Ref.IsService() {
+				continue
+			}
+			service := p.Service(backend.Ref.Service(p.Route.Metadata.Namespace))
+			if service != nil && !yield(backend, service) {
+				return
+			}
 		}
 	}
-	if eligible(own) {
-		routes = append(routes, own)
-	}
-	return routes
 }
 
 // Attached returns the route at hand as other routes see it.

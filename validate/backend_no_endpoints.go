@@ -1,0 +1,40 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func backendNoEndpoints() *Rule {
+	return &Rule{
+		ID:    "backend-no-endpoints",
+		Title: "The backend Service has no EndpointSlice with an endpoint",
+		Rationale: "A route to a Service without selector, or whose selector fits no Pod, sends its requests nowhere. A Service can be a fine parent " +
+			"without endpoints, but not a backend.",
+		Remedy:   "Correct the Service's selector, start its Pods, or use another backend. Where the Pods come later, nothing needs to be done.",
+		Citation: "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
+		Default:  Warn,
+		Stage:    RouteStage,
+		Reads:    ReadsServices | ReadsEndpoints,
+		Check:    checkBackendNoEndpoints,
+	}
+}
+
+func checkBackendNoEndpoints(p *Pass) {
+	for backend, service := range p.BackendServices() {
+		if service.Type == mesh.ExternalName || service.Key.Kind != mesh.ServiceKind {
+			continue
+		}
+		if has, known := p.HasEndpoints(service.Key); has || !known {
+			continue
+		}
+		p.Report(Finding{
+			Field:     backend.Path() + ".name",
+			Value:     backend.Ref.Name,
+			Problem:   fmt.Sprintf("%s has no endpoints", service.Key),
+			Remedy:    "check its selector, and that its Pods exist",
+			Reference: Reference{Service: service.Key},
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func backendNotPermitted() *Rule {
+	return &Rule{
+		ID:    "backend-not-permitted",
+		Title: "A backendRef crosses namespaces without a ReferenceGrant",
+		Rationale: "Most meshes need no ReferenceGrant for mesh routes, as these expose nothing that a client could not reach anyway. A mesh that can " +
+			"reach further must ask for one; switch this rule on for such a mesh.",
+		Remedy: "Create a ReferenceGrant in the backend's namespace that permits this kind of route from the route's namespace.",
+		Citation: "GEP-1294, Namespace boundaries: if an implementation exposes a broader scope than would otherwise be reachable, ReferenceGrant " +
+			"must be used for cross-namespace references",
+		Default: Off,
+		Stage:   RouteStage,
+		Reads:   ReadsReferenceGrants,
+		Check:   checkBackendNotPermitted,
+	}
+}
+
+func checkBackendNotPermitted(p *Pass) {
+	from := p.Route.Metadata.Namespace
+	for backend := range p.Route.Backends() {
+		if !backend.Ref.IsService() || len(p.MeshRefs()) == 0 {
+			continue
+		}
+		key := backend.Ref.Service(from)
+		if key.Namespace == from {
+			continue
+		}
+		grants, known := p.ReferenceGrants(key.Namespace)
+		if slices.ContainsFunc(grants, func(g mesh.ReferenceGrant) bool { return g.Permits(p.Route.Kind, from, key) }) {
+			continue
+		}
+		f := Finding{
+			Field:     backend.Path() + ".namespace",
+			Value:     backend.Ref.Namespace,
+			Type:      Forbidden,
+			Problem:   fmt.Sprintf("no ReferenceGrant in %s permits %ss of %s to use %s", key.Namespace, p.Route.Kind, from, key),
+			Remedy:    "have one created there",
+			Reference: Reference{Service: key},
+		}
+		if known {
+			p.Report(f)
+		} else {
+			p.Unknown(f)
+		}
+	}
+}

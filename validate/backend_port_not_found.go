@@ -1,0 +1,48 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func backendPortNotFound() *Rule {
+	return &Rule{
+		ID:        "backend-port-not-found",
+		Title:     "The backend Service has no such port",
+		Rationale: "A backendRef names a Service port, not a container's. Requests to a port that the Service does not have fail.",
+		Remedy:    "Use a port number of the Service, of the protocol that the route is for.",
+		Citation:  "Gateway API, BackendObjectReference: for a Kubernetes Service, port is the Service port number, not the target port",
+		Default:   Warn,
+		Stage:     RouteStage,
+		Reads:     ReadsServices,
+		Check:     checkBackendPortNotFound,
+	}
+}
+
+func checkBackendPortNotFound(p *Pass) {
+	transport := p.Route.Kind.Transport()
+	for backend, service := range p.BackendServices() {
+		// A missing port is the schema's to refuse; an ExternalName has no ports to lack.
+		if backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
+			continue
+		}
+		if slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
+			return port.Number == backend.Ref.Port && port.Protocol == transport
+		}) {
+			continue
+		}
+		remedy := "give the Service a port"
+		if len(service.Ports) > 0 {
+			remedy = "use one of its ports: " + portList(service.Ports)
+		}
+		p.Report(Finding{
+			Field:     backend.Path() + ".port",
+			Value:     fmt.Sprint(backend.Ref.Port),
+			Problem:   fmt.Sprintf("%s has no %s port %d", service.Key, transport, backend.Ref.Port),
+			Remedy:    remedy,
+			Reference: Reference{Service: service.Key, Detail: fmt.Sprint(backend.Ref.Port)},
+		})
+	}
+}

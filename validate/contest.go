@@ -1,0 +1,68 @@
+package validate
+
+import (
+	"iter"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// contest is who takes part on a Service, and who holds its ports.
+type contest struct {
+	routes   []*mesh.AttachedRoute
+	standing mesh.Standing
+}
+
+// contestOn works out the contest on the Service, once a pass.
+func (p *Pass) contestOn(service *mesh.Service) *contest {
+	c := p.contests[service.Key]
+	if c == nil {
+		c = &contest{routes: p.contenders(service)}
+		c.standing = mesh.Precedence(service, c.routes)
+		if p.contests == nil {
+			p.contests = map[mesh.ServiceKey]*contest{}
+		}
+		p.contests[service.Key] = c
+	}
+	return c
+}
+
+// AttachedRoutes returns the routes on the Service that take part there, as they
+// will be after this change: the route at hand is among them, as it is now.
+// Routes that are being deleted, of a kind that the mesh does not implement, or
+// without a grant that is enforced, are not.
+func (p *Pass) AttachedRoutes(service *mesh.Service) []*mesh.AttachedRoute {
+	return p.contestOn(service).routes
+}
+
+func (p *Pass) contenders(service *mesh.Service) []*mesh.AttachedRoute {
+	stored, err := p.world.AttachedRoutes(service.Key)
+	p.note(err)
+	own := p.Attached()
+	eligible := p.Policy.Contenders(p.world, service)
+	routes := make([]*mesh.AttachedRoute, 0, len(stored)+1)
+	for _, route := range stored {
+		if !route.Same(own) && eligible(route) {
+			routes = append(routes, route)
+		}
+	}
+	if eligible(own) {
+		routes = append(routes, own)
+	}
+	return routes
+}
+
+// held yields each port that the route selects by the parent, in the order of the
+// Service, with who holds it. It yields nothing for a parent that does not attach.
+func (p *Pass) held(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Holder] {
+	return func(yield func(mesh.PortScope, *mesh.Holder) bool) {
+		if len(parent.Ports) == 0 {
+			return
+		}
+		standing := p.contestOn(parent.Service).standing
+		for _, at := range p.Attached().PortScopes(parent.Index, parent.Service) {
+			if holder := standing[at]; holder != nil && !yield(at, holder) {
+				return
+			}
+		}
+	}
+}

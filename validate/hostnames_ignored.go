@@ -1,0 +1,40 @@
+package validate
+
+import (
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func hostnamesIgnored() *Rule {
+	return &Rule{
+		ID:    "hostnames-ignored",
+		Title: "hostnames is set on a route with mesh parents",
+		Rationale: "A mesh matches traffic by the parent Service, and should infer nothing from hostnames. A route that relies on it to narrow what it " +
+			"matches applies to more requests than its author thinks.",
+		Remedy: "Match the Host header in the rules instead (headers: name: Host), or move the hostnames to a route of their own whose parents are " +
+			"Gateways. On a TLSRoute, whose schema demands hostnames, do not rely on them.",
+		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
+		Default:  Warn,
+		Stage:    RouteStage,
+		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
+		Check:    checkHostnamesIgnored,
+	}
+}
+
+func checkHostnamesIgnored(p *Pass) {
+	if len(p.Route.Spec.Hostnames) == 0 || len(p.MeshRefs()) == 0 {
+		return
+	}
+	remedy := "match the Host header in the rules instead"
+	if p.Route.Kind == mesh.TLSRoute {
+		remedy = "do not rely on them to narrow what this route matches"
+	}
+	p.Report(Finding{
+		Field:     "spec.hostnames",
+		Value:     shortList(p.Route.Spec.Hostnames),
+		Problem:   "a mesh matches by the parent Service and infers nothing from hostnames",
+		Remedy:    remedy,
+		Reference: Reference{Detail: strings.Join(p.Route.Spec.Hostnames, ",")},
+	})
+}

@@ -1,0 +1,50 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func noCatchAll() *Rule {
+	return &Rule{
+		ID:    "no-catch-all",
+		Title: "No rule of the routes on a Service port matches every request",
+		Rationale: "A route on a Service replaces the Service's plain behaviour, it does not add to it. As soon as one is attached, requests that no rule " +
+			"matches are rejected. That is often wanted, and as often a surprise.",
+		Remedy:   "Add a rule without matches that sends to the Service itself, or leave it so if all other requests are to be rejected.",
+		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
+		Default:  Warn,
+		Stage:    RouteStage,
+		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Reads:    ReadsServices | ReadsRoutes | ReadsNamespaces,
+		Check:    checkNoCatchAll,
+	}
+}
+
+func checkNoCatchAll(p *Pass) {
+	if p.Attached().CatchAll {
+		return
+	}
+	for _, parent := range p.Parents() {
+		var bare []string
+		for at, holder := range p.held(&parent) {
+			if holder.Kind == p.Route.Kind && !slices.ContainsFunc(holder.Routes, catchesAll) {
+				bare = append(bare, fmt.Sprint(at.Port))
+			}
+		}
+		if len(bare) == 0 {
+			continue
+		}
+		p.Report(Finding{
+			Field: "spec.rules",
+			Problem: fmt.Sprintf("on port %s of %s no rule matches every request, and those that none matches are rejected",
+				shortList(bare), parent.Key),
+			Remedy:    "add a rule without matches, unless that is meant",
+			Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
+		})
+	}
+}
+
+func catchesAll(route *mesh.AttachedRoute) bool { return route.CatchAll }

@@ -1,0 +1,37 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func parentExposedType() *Rule {
+	return &Rule{
+		ID:    "parent-exposed-type",
+		Title: "The parent is a Service of type NodePort or LoadBalancer",
+		Rationale: "Such a Service has a cluster IP and works as a parent, but traffic that comes in through its node ports or load balancer may " +
+			"pass the mesh by, and with it the route.",
+		Remedy:   "Prefer a ClusterIP Service, exposed through a Gateway. Nothing needs to be done if only clients in the mesh matter.",
+		Citation: "GEP-1294, Allowed service types: NodePort and LoadBalancer MAY be allowed; north-south Gateways should be preferred",
+		Default:  Audit,
+		Stage:    RouteStage,
+		Reads:    ReadsServices,
+		Check:    checkParentExposedType,
+	}
+}
+
+func checkParentExposedType(p *Pass) {
+	for _, parent := range p.Parents() {
+		if parent.Service == nil || parent.Service.Type != mesh.NodePort && parent.Service.Type != mesh.LoadBalancer {
+			continue
+		}
+		p.Report(Finding{
+			Field:     parent.Path("name"),
+			Value:     parent.Ref.Name,
+			Problem:   fmt.Sprintf("%s is of type %s: traffic from outside may pass this route by", parent.Key, parent.Service.Type),
+			Remedy:    "prefer a ClusterIP Service exposed through a Gateway",
+			Reference: Reference{Service: parent.Key},
+		})
+	}
+}

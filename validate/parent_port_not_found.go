@@ -1,0 +1,75 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func parentPortNotFound() *Rule {
+	return &Rule{
+		ID:    "parent-port-not-found",
+		Title: "The parentRef's port and sectionName select no port of the Service",
+		Rationale: "A route with a port is for that port only, and sectionName is the name of a Service port. Where no port fits, or both are set and " +
+			"no single port fits both, the route is for no port at all.",
+		Remedy: "Use a port number or a port name of the Service (not a targetPort), or leave both out to attach to all ports.",
+		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
+			"Gateway API, ParentReference: sectionName of a Service is a port name",
+		Default: Deny,
+		Stage:   RouteStage,
+		Reads:   ReadsServices,
+		Check:   checkParentPortNotFound,
+	}
+}
+
+func checkParentPortNotFound(p *Pass) {
+	for _, parent := range p.Parents() {
+		if parent.Service == nil || parent.Attachment != mesh.NotAttachedNoPort {
+			continue
+		}
+		f := Finding{
+			Remedy:    "use one of its ports: " + portList(parent.Service.Ports),
+			Reference: parent.Reference(),
+		}
+		ref := parent.Ref
+		numberFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Number == ref.Port })
+		nameFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Name == ref.SectionName })
+		switch {
+		case len(parent.Service.Ports) == 0:
+			f.Field, f.Value = parent.Path("name"), ref.Name
+			f.Problem, f.Remedy = fmt.Sprintf("%s has no ports", parent.Key), "give the Service a port"
+		case ref.Port != 0 && !numberFits:
+			f.Field, f.Value = parent.Path("port"), fmt.Sprint(ref.Port)
+			f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
+		case ref.Port != 0 && nameFits:
+			f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+			f.Problem = fmt.Sprintf("port %d of %s is not named %s", ref.Port, parent.Key, ref.SectionName)
+		default:
+			f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+			f.Problem = fmt.Sprintf("%s has no port named %s", parent.Key, ref.SectionName)
+		}
+		p.Report(f)
+	}
+}
+
+// maxListed bounds how many names a message lists.
+const maxListed = 6
+
+// portList lists ports for a message.
+func portList(ports []mesh.Port) string {
+	names := make([]string, 0, len(ports))
+	for _, port := range ports {
+		names = append(names, port.String())
+	}
+	return shortList(names)
+}
+
+// shortList joins the first few names, and counts the rest.
+func shortList(names []string) string {
+	if len(names) <= maxListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+}

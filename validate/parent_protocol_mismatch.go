@@ -1,0 +1,49 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func parentProtocolMismatch() *Rule {
+	return &Rule{
+		ID:    "parent-protocol-mismatch",
+		Title: "No selected port of the Service speaks the route's transport protocol",
+		Rationale: "A UDPRoute can only attach to UDP ports, every other route only to TCP ports. Where none of the selected ports is of that " +
+			"protocol, there is no traffic that the route could be about.",
+		Remedy:   "Select a port of the right protocol, use the route kind for the port's protocol, or correct the Service's protocol (TCP if left out).",
+		Citation: "GEP-1294, Route types: UDP is its own protocol, orthogonal to the other routes",
+		Default:  Deny,
+		Stage:    RouteStage,
+		Reads:    ReadsServices,
+		Check:    checkParentProtocolMismatch,
+	}
+}
+
+func checkParentProtocolMismatch(p *Pass) {
+	transport := p.Route.Kind.Transport()
+	for _, parent := range p.Parents() {
+		if parent.Service == nil || parent.Attachment != mesh.NotAttachedTransport {
+			continue
+		}
+		f := Finding{
+			Field:     parent.Path("name"),
+			Value:     parent.Ref.Name,
+			Problem:   fmt.Sprintf("%s has no %s port, which a %s needs", parent.Key, transport, p.Route.Kind),
+			Remedy:    fmt.Sprintf("refer to a Service with a %s port, or use another kind of route", transport),
+			Reference: parent.Reference(),
+		}
+		switch {
+		case parent.Ref.Port != 0:
+			f.Field, f.Value = parent.Path("port"), fmt.Sprint(parent.Ref.Port)
+		case parent.Ref.SectionName != "":
+			f.Field, f.Value = parent.Path("sectionName"), parent.Ref.SectionName
+		}
+		if f.Field != parent.Path("name") {
+			f.Problem = fmt.Sprintf("that port of %s is not a %s port, which a %s needs", parent.Key, transport, p.Route.Kind)
+			f.Remedy = fmt.Sprintf("select a %s port, or use another kind of route", transport)
+		}
+		p.Report(f)
+	}
+}

@@ -1,0 +1,66 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func routeOverlap() *Rule {
+	return &Rule{
+		ID:    "route-overlap",
+		Title: "A match equals one in an older route on the same Service port",
+		Rationale: "Routes of one kind on one port merge. Where two of them have the same match, the older route wins and this one's rule never sees a " +
+			"request, in silence.",
+		Remedy: "Change the match, merge the rule into the older route, or remove it there. Matches are compared by meaning: defaults, the order of " +
+			"headers and query parameters and the case of header names do not matter.",
+		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behaviour; Gateway API, HTTPRouteRule: of equal " +
+			"matches the oldest route's wins",
+		Default: Warn,
+		Stage:   RouteStage,
+		Reads:   ReadsServices | ReadsRoutes | ReadsNamespaces,
+		Check:   checkRouteOverlap,
+	}
+}
+
+func checkRouteOverlap(p *Pass) {
+	own := p.Attached()
+	places := map[mesh.MatchKey]mesh.PlacedMatch{}
+	for _, match := range p.Route.MatchKeys() {
+		if _, twice := places[match.Key]; !twice {
+			places[match.Key] = match
+		}
+	}
+	reported := map[mesh.MatchKey]bool{}
+	for _, parent := range p.Parents() {
+		for at, holder := range p.held(&parent) {
+			if holder.Kind != own.Kind {
+				continue
+			}
+			for _, older := range holder.Routes {
+				if older.CompareAge(own) >= 0 {
+					break // the oldest come first
+				}
+				for _, key := range older.Matches {
+					if match, equal := places[key]; equal && !reported[key] {
+						reported[key] = true
+						p.Report(overlap(&parent, at, older, match))
+					}
+				}
+			}
+		}
+	}
+}
+
+func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) Finding {
+	field := fmt.Sprintf("spec.rules[%d]", match.Rule)
+	if match.Match >= 0 {
+		field += fmt.Sprintf(".matches[%d]", match.Match)
+	}
+	return Finding{
+		Field:     field,
+		Problem:   fmt.Sprintf("%s has this match on port %d of %s and is older, so it wins", older, at.Port, parent.Key),
+		Remedy:    "change the match, or merge the rules",
+		Reference: Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
+	}
+}
