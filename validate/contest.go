@@ -52,10 +52,11 @@ func (p *Pass) contenders(service *mesh.Service) []*mesh.AttachedRoute {
 }
 
 // held yields each port that the route selects by the parent, in the order of the
-// Service, with who holds it. It yields nothing for a parent that does not attach.
+// Service, with who holds it. It yields nothing for a parent that does not attach,
+// or for a kind that the mesh does not implement.
 func (p *Pass) held(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Holder] {
 	return func(yield func(mesh.PortScope, *mesh.Holder) bool) {
-		if len(parent.Ports) == 0 {
+		if len(parent.Ports) == 0 || !p.Policy.Implements(p.Route.Kind) {
 			return
 		}
 		standing := p.contestOn(parent.Service).standing
