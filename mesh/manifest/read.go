@@ -1,0 +1,237 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	sigsjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Read returns the objects of a file of YAML or JSON documents, in their order,
+// those in Lists one by one. Objects that can have a namespace and name none are
+// put into the default namespace. A broken document leads to an *Error and is
+// left out; the others are read all the same.
+func Read(file string, data []byte, defaultNamespace string) ([]*Object, []error) {
+	r := reader{file: file, defaultNamespace: defaultNamespace}
+	for _, part := range split(string(data)) {
+		r.document(part)
+	}
+	return r.objects, r.errs
+}
+
+type reader struct {
+	file             string
+	defaultNamespace string
+	documents        int
+	objects          []*Object
+	errs             []error
+}
+
+// envelope is what every object, and every List, has.
+type envelope struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Namespace    string `json:"namespace"`
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+	} `json:"metadata"`
+	Items *[]json.RawMessage `json:"items"`
+}
+
+func (r *reader) document(part *source) {
+	origin := Origin{File: r.file, Document: r.documents, Line: part.line}
+	data := []byte(part.text)
+	if !json.Valid(data) {
+		var err error
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			r.documents++
+			r.errs = append(r.errs, yamlError(origin, err))
+			return
+		}
+	}
+	data = bytes.TrimSpace(data)
+	if bytes.Equal(data, []byte("null")) {
+		return
+	}
+	r.documents++
+	if data[0] != '{' { // no object of any kind
+		r.objects = append(r.objects, &Object{Origin: origin, JSON: data, source: part, item: -1})
+		return
+	}
+	r.object(&Object{Origin: origin, JSON: data, source: part, item: -1}, "", "")
+}
+
+// object adds the object, or what is in the List. The version and kind are those
+// that the List says its items have, for items that do not say themselves.
+func (r *reader) object(object *Object, version, kind string) {
+	var e envelope
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(object.JSON, &e); err != nil {
+		r.errs = append(r.errs, &Error{object.Origin, fmt.Errorf("not a Kubernetes object: %w", err)})
+		return
+	}
+	if e.Kind == "" && kind != "" {
+		head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q`, version, kind)
+		if rest := bytes.TrimSpace(object.JSON[1:]); !bytes.HasPrefix(rest, []byte("}")) {
+			head += ","
+		}
+		object.JSON = append([]byte(head), object.JSON[1:]...)
+		e.APIVersion, e.Kind = version, kind
+	}
+	if itemKind, isList := strings.CutSuffix(e.Kind, "List"); isList && e.Items != nil && object.item < 0 {
+		for i, item := range *e.Items {
+			r.object(&Object{Origin: object.Origin, JSON: item, source: object.source, item: i}, e.APIVersion, itemKind)
+		}
+		return
+	}
+	r.identify(object, &e)
+	if err := object.decodeRoute(); err != nil {
+		origin := object.Origin
+		origin.Line = object.Line("")
+		r.errs = append(r.errs, &Error{origin, err})
+		return
+	}
+	r.objects = append(r.objects, object)
+}
+
+// identify sets the object's key and version.
+func (r *reader) identify(object *Object, e *envelope) {
+	group, version, grouped := strings.Cut(e.APIVersion, "/")
+	if !grouped {
+		group, version = "", e.APIVersion
+	}
+	object.Version = version
+	object.Key = Key{Group: group, Kind: e.Kind, Namespace: e.Metadata.Namespace, Name: e.Metadata.Name}
+	if object.Key.Name == "" {
+		object.Key.Name = e.Metadata.GenerateName + "*"
+	}
+	switch {
+	case slices.Contains(clusterScoped, e.Kind):
+		object.Key.Namespace = ""
+	case object.Key.Namespace == "":
+		object.Key.Namespace = r.defaultNamespace
+	}
+}
+
+// clusterScoped are kinds of objects that are in no namespace. Others would only
+// be mistaken for namespaced ones, which does no harm: no answer rests on them.
+var clusterScoped = []string{
+	"Namespace", "CustomResourceDefinition", "GatewayClass", "ClusterRole", "ClusterRoleBinding",
+	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+}
+
+func (o *Object) decodeRoute() error {
+	if o.Key.Group != mesh.GatewayGroup || !mesh.IsRouteKind(o.Key.Kind) {
+		return nil
+	}
+	route, err := mesh.DecodeRoute(o.JSON)
+	if err != nil {
+		return err
+	}
+	route.Metadata.Namespace = o.Key.Namespace
+	o.Route = route
+	return nil
+}
+
+// split cuts a stream into its documents: YAML at the lines "---", as kubectl
+// does, and JSON values where each ends. What holds nothing but comments is left
+// out.
+func split(text string) []*source {
+	var (
+		parts []*source
+		start int // offset of the document
+		line  int // lines before it
+	)
+	add := func(end int) {
+		document := text[start:end]
+		before := leadingLines(document)
+		if strings.TrimSpace(document[before:]) != "" {
+			first := line + strings.Count(document[:before], "\n") + 1
+			parts = append(parts, splitJSON(document[before:], first)...)
+		}
+	}
+	for offset := 0; offset < len(text); {
+		end := len(text)
+		if i := strings.IndexByte(text[offset:], '\n'); i >= 0 {
+			end = offset + i + 1
+		}
+		if separator(text[offset:end]) {
+			add(offset)
+			line += strings.Count(text[start:end], "\n")
+			start = end
+		}
+		offset = end
+	}
+	add(len(text))
+	return parts
+}
+
+// separator says whether the line begins a new document.
+func separator(line string) bool {
+	rest, ok := strings.CutPrefix(line, "---")
+	rest = strings.TrimSpace(rest)
+	return ok && (rest == "" || rest[0] == '#')
+}
+
+// leadingLines returns the length of the empty lines and comments at the
+// beginning of a document.
+func leadingLines(document string) int {
+	offset := 0
+	for offset < len(document) {
+		end := len(document)
+		if i := strings.IndexByte(document[offset:], '\n'); i >= 0 {
+			end = offset + i + 1
+		}
+		if content := strings.TrimSpace(document[offset:end]); content != "" && content[0] != '#' {
+			break
+		}
+		offset = end
+	}
+	return offset
+}
+
+// splitJSON splits JSON values that follow one another. Anything else is one
+// document.
+func splitJSON(document string, line int) []*source {
+	whole := []*source{newSource(document, line)}
+	if document[0] != '{' {
+		return whole
+	}
+	var parts []*source
+	for decoder := json.NewDecoder(strings.NewReader(document)); ; {
+		before := int(decoder.InputOffset())
+		before += len(document[before:]) - len(strings.TrimLeft(document[before:], " \t\r\n"))
+		if before == len(document) {
+			return parts
+		}
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return whole
+		}
+		parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n")))
+	}
+}
+
+var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
+
+// yamlError moves the line in the parser's message to where it belongs.
+func yamlError(origin Origin, err error) error {
+	message := err.Error()
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		message = message[len(m[0]):]
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			origin.Line += n - 1
+		}
+	}
+	return &Error{origin, errors.New("broken YAML: " + message)}
+}

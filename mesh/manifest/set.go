@@ -1,0 +1,236 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Options says what a Set may conclude.
+type Options struct {
+	// Complete: what is not in the set does not exist (mesh.ErrNotFound). Else the
+	// set cannot know of it (mesh.ErrUnknown).
+	Complete bool
+	// NoServiceImports: the kind ServiceImport is not served, until its
+	// CustomResourceDefinition is put into the set.
+	NoServiceImports bool
+}
+
+// Set is a collection of objects that answers as a mesh.World. Put and Delete
+// must not run at the same time as anything else; reading may be concurrent.
+type Set struct {
+	options    Options
+	arrived    int64
+	namespaces map[string]*mesh.Namespace
+	services   map[mesh.ServiceKey]*mesh.Service
+	slices     map[Key]endpoints
+	// filled counts the EndpointSlices of each Service that have an endpoint.
+	filled   map[mesh.ServiceKey]int
+	grants   map[Key]mesh.ReferenceGrant
+	routes   map[Key]*routeEntry
+	attached map[mesh.ServiceKey][]*mesh.AttachedRoute
+	objects  map[Key]*Object
+}
+
+// routeEntry is a route in the set.
+type routeEntry struct {
+	arrived  int64
+	object   *Object
+	attached *mesh.AttachedRoute
+}
+
+var _ mesh.World = (*Set)(nil)
+
+// NewSet returns an empty set.
+func NewSet(options Options) *Set {
+	return &Set{
+		options:    options,
+		namespaces: map[string]*mesh.Namespace{},
+		services:   map[mesh.ServiceKey]*mesh.Service{},
+		slices:     map[Key]endpoints{},
+		filled:     map[mesh.ServiceKey]int{},
+		grants:     map[Key]mesh.ReferenceGrant{},
+		routes:     map[Key]*routeEntry{},
+		attached:   map[mesh.ServiceKey][]*mesh.AttachedRoute{},
+		objects:    map[Key]*Object{},
+	}
+}
+
+// serviceImportCRD names the definition that makes ServiceImports exist.
+var serviceImportCRD = Key{
+	Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "serviceimports." + mesh.MulticlusterGroup,
+}
+
+// Put adds the object, or replaces the one with its key. An object of a kind that
+// does not bear on mesh routing is passed over. The error, an *Error, says why the
+// object cannot be read; the set is then as before.
+func (s *Set) Put(object *Object) error {
+	if err := s.put(object); err != nil {
+		return &Error{object.Origin, err}
+	}
+	return nil
+}
+
+func (s *Set) put(o *Object) error {
+	switch (Key{Group: o.Key.Group, Kind: o.Key.Kind}) {
+	case Key{Kind: mesh.ServiceKind}, Key{Group: mesh.MulticlusterGroup, Kind: mesh.ServiceImportKind}:
+		service, err := decodeService(o)
+		if err != nil {
+			return err
+		}
+		s.services[service.Key] = service
+	case Key{Kind: "Namespace"}:
+		namespace, err := decodeNamespace(o)
+		if err != nil {
+			return err
+		}
+		s.namespaces[namespace.Name] = namespace
+	case Key{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:
+		slice, err := decodeEndpointSlice(o)
+		if err != nil {
+			return err
+		}
+		s.putSlice(o.Key, slice)
+	case Key{Group: mesh.GatewayGroup, Kind: "ReferenceGrant"}:
+		grant, err := decodeReferenceGrant(o)
+		if err != nil {
+			return err
+		}
+		s.grants[o.Key] = grant
+	default:
+		switch {
+		case o.Route != nil:
+			o = s.putRoute(o)
+		case o.Key == serviceImportCRD:
+			s.options.NoServiceImports = false
+		default:
+			return nil
+		}
+	}
+	s.objects[o.Key] = o
+	return nil
+}
+
+// putRoute stores the route as an API server would: a new one is younger than all
+// before it, and its generation counts the times it was put. The object's Route
+// gets both, unless the manifest has them, in the copy that is returned: the
+// given object may be in other sets too.
+func (s *Set) putRoute(given *Object) *Object {
+	route, object := *given.Route, *given
+	o := &object
+	o.Route = &route
+	s.arrived++
+	entry := &routeEntry{arrived: s.arrived, object: o}
+	meta := &o.Route.Metadata
+	if old := s.routes[o.Key]; old != nil {
+		entry.arrived = old.arrived
+		meta.CreationTimestamp = old.object.Route.Metadata.CreationTimestamp
+		meta.Generation = cmp.Or(meta.Generation, old.object.Route.Metadata.Generation+1)
+		s.detach(old)
+	}
+	if meta.CreationTimestamp.IsZero() {
+		meta.CreationTimestamp = arrivalTime(entry.arrived)
+	}
+	meta.Generation = cmp.Or(meta.Generation, 1)
+	entry.attached = o.Route.Attached()
+	s.routes[o.Key] = entry
+	for _, key := range parents(entry.attached) {
+		s.attached[key] = append(s.attached[key], entry.attached)
+	}
+	return o
+}
+
+// putSlice replaces the EndpointSlice; one that is of no Service removes it.
+func (s *Set) putSlice(key Key, slice endpoints) {
+	for _, of := range s.slices[key].filled() {
+		s.filled[of]--
+	}
+	for _, of := range slice.filled() {
+		s.filled[of]++
+	}
+	s.slices[key] = slice
+}
+
+// arrivalTime is the creation time of the n-th route that arrived without one. It
+// lies in a future that no manifest of a cluster comes from.
+func arrivalTime(n int64) time.Time { return time.Unix(1<<33+n, 0).UTC() }
+
+// parents returns the Services that the route attaches to, each once.
+func parents(route *mesh.AttachedRoute) []mesh.ServiceKey {
+	var keys []mesh.ServiceKey
+	for i := range route.Parents {
+		if ref := &route.Parents[i]; ref.Class() == mesh.MeshParent {
+			if key := ref.Service(route.Namespace); !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+func (s *Set) detach(entry *routeEntry) {
+	for _, key := range parents(entry.attached) {
+		kept := slices.DeleteFunc(slices.Clone(s.attached[key]), func(r *mesh.AttachedRoute) bool { return r == entry.attached })
+		if len(kept) == 0 {
+			delete(s.attached, key)
+			continue
+		}
+		s.attached[key] = kept
+	}
+}
+
+// Delete removes the object with the key, and says whether it was there. With the
+// CustomResourceDefinition of ServiceImport all ServiceImports go, even where the
+// definition was never put into the set.
+func (s *Set) Delete(key Key) bool {
+	if key == serviceImportCRD && !s.options.NoServiceImports {
+		s.options.NoServiceImports = true
+		for other := range s.objects {
+			if other.Group == mesh.MulticlusterGroup && other.Kind == mesh.ServiceImportKind {
+				s.Delete(other)
+			}
+		}
+		delete(s.objects, key)
+		return true
+	}
+	if s.objects[key] == nil {
+		return false
+	}
+	delete(s.objects, key)
+	switch key.Kind {
+	case mesh.ServiceKind, mesh.ServiceImportKind:
+		delete(s.services, mesh.ServiceKey{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name})
+	case "Namespace":
+		delete(s.namespaces, key.Name)
+	case "EndpointSlice":
+		s.putSlice(key, endpoints{})
+		delete(s.slices, key)
+	case "ReferenceGrant":
+		delete(s.grants, key)
+	default:
+		if entry := s.routes[key]; entry != nil {
+			s.detach(entry)
+			delete(s.routes, key)
+		}
+	}
+	return true
+}
+
+// Get returns the object with the key, or nil. It is not to be changed.
+func (s *Set) Get(key Key) *Object { return s.objects[key] }
+
+// Routes returns all routes, in the order in which they first arrived.
+func (s *Set) Routes() []*Object {
+	entries := make([]*routeEntry, 0, len(s.routes))
+	for _, entry := range s.routes {
+		entries = append(entries, entry)
+	}
+	slices.SortFunc(entries, func(a, b *routeEntry) int { return cmp.Compare(a.arrived, b.arrived) })
+	routes := make([]*Object, len(entries))
+	for i, entry := range entries {
+		routes[i] = entry.object
+	}
+	return routes
+}

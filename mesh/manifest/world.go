@@ -1,0 +1,62 @@
+package manifest
+
+import "github.com/gammaguard/gammaguard/mesh"
+
+// absent is the answer for what is not in the set.
+func (s *Set) absent() error {
+	if s.options.Complete {
+		return mesh.ErrNotFound
+	}
+	return mesh.ErrUnknown
+}
+
+// Namespace returns a namespace of the set.
+func (s *Set) Namespace(name string) (*mesh.Namespace, error) {
+	if namespace := s.namespaces[name]; namespace != nil {
+		return namespace, nil
+	}
+	return nil, s.absent()
+}
+
+// Service returns a Service or ServiceImport of the set.
+func (s *Set) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if service := s.services[key]; service != nil {
+		return service, nil
+	}
+	if key.Kind == mesh.ServiceImportKind && s.options.NoServiceImports {
+		return nil, mesh.ErrNotServed
+	}
+	return nil, s.absent()
+}
+
+// HasEndpoints says whether an EndpointSlice of the set is of the Service and has
+// an endpoint. Unless the set is complete, it cannot know of others.
+func (s *Set) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	switch {
+	case s.filled[key] > 0:
+		return true, nil
+	case s.options.Complete:
+		return false, nil
+	}
+	return false, mesh.ErrUnknown
+}
+
+// ReferenceGrants returns the set's ReferenceGrants in a namespace. Where there
+// are some, they count as all.
+func (s *Set) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	var grants []mesh.ReferenceGrant
+	for key, grant := range s.grants {
+		if key.Namespace == namespace {
+			grants = append(grants, grant)
+		}
+	}
+	if len(grants) == 0 && !s.options.Complete {
+		return nil, mesh.ErrUnknown
+	}
+	return grants, nil
+}
+
+// AttachedRoutes returns the set's routes with a parentRef to the Service.
+func (s *Set) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	return s.attached[key], nil
+}
