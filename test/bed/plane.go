@@ -1,0 +1,195 @@
+package bed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// ServiceCIDR is the range that the control plane takes cluster IPs from.
+const ServiceCIDR = "10.96.0.0/16"
+
+// startTimeout bounds each step of a start. A start takes seconds, but several
+// packages may start theirs at once, on few cores, beside a compiler.
+const startTimeout = 90 * time.Second
+
+// Options says what control plane to start. The zero value is a control plane
+// with the standard channel of the Gateway API, RBAC and no audit log.
+type Options struct {
+	// Experimental installs the experimental channel of the Gateway API instead
+	// of the standard one.
+	Experimental bool
+	// MultiCluster installs ServiceImport and ServiceExport too.
+	MultiCluster bool
+	// AuditPolicy turns the audit log on: an audit.k8s.io/v1 Policy in YAML. The
+	// log is the file ControlPlane.AuditLog, one JSON event a line, complete at
+	// each moment a request is answered.
+	AuditPolicy string
+	// APIServerFlags sets flags of kube-apiserver, by name without dashes, in
+	// place of the test bed's own. A flag without values is left away.
+	APIServerFlags map[string][]string
+	// ServerOutput receives what the servers print; nil drops it.
+	ServerOutput io.Writer
+	// Progress receives the progress of a build, where there is one; nil is
+	// standard error.
+	Progress io.Writer
+}
+
+// ControlPlane is a running control plane on loopback.
+type ControlPlane struct {
+	// Config is an administrator's (group system:masters).
+	Config *rest.Config
+	// Kubeconfig is the path of the same in a file that only its owner can read.
+	Kubeconfig string
+	// BinDir is the folder of the binaries, kubectl among them.
+	BinDir string
+	// CertDir is the folder of the API server's certificates and of the
+	// ServiceAccount keys (sa-signer.key, sa-signer.crt).
+	CertDir string
+	// AuditLog is the path of the audit log, empty where there is none.
+	AuditLog string
+
+	dir  *ownedDir
+	env  *envtest.Environment
+	stop func() error
+}
+
+// Start starts a control plane, after building what is missing. The caller must
+// Stop it. The context bounds the start, not the control plane's life.
+func Start(ctx context.Context, o Options) (*ControlPlane, error) {
+	if o.Progress == nil {
+		o.Progress = os.Stderr
+	}
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	binDir, err := Build(ctx, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	crds, err := customResources(ctx, root, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newOwnedDir()
+	if err != nil {
+		return nil, err
+	}
+	cp := &ControlPlane{
+		BinDir:     binDir,
+		CertDir:    filepath.Join(dir.path, "apiserver"),
+		Kubeconfig: filepath.Join(dir.path, "kubeconfig"),
+		dir:        dir,
+	}
+	cp.stop = sync.OnceValue(cp.shutDown)
+	if err := cp.start(o, crds); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
+	}
+	return cp, nil
+}
+
+func (cp *ControlPlane) start(o Options, crds envtest.CRDInstallOptions) error {
+	etcdDir := filepath.Join(cp.dir.path, "etcd")
+	for _, dir := range []string{etcdDir, cp.CertDir} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	// Everything that envtest would read from the environment is set, lest the
+	// tests run against a cluster or binaries that happen to be named there.
+	existing := false
+	cp.env = &envtest.Environment{
+		UseExistingCluster:       &existing,
+		CRDInstallOptions:        crds,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: startTimeout,
+		ControlPlaneStopTimeout:  startTimeout,
+	}
+	plane := &cp.env.ControlPlane
+	plane.KubectlPath = filepath.Join(cp.BinDir, "kubectl")
+	plane.Etcd = &envtest.Etcd{
+		Path: filepath.Join(cp.BinDir, "etcd"), DataDir: etcdDir, Out: o.ServerOutput, Err: o.ServerOutput,
+	}
+	plane.APIServer = &envtest.APIServer{
+		Path: filepath.Join(cp.BinDir, "kube-apiserver"), CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput,
+	}
+	if err := cp.configure(o); err != nil {
+		return err
+	}
+	config, err := cp.env.Start()
+	if err != nil {
+		return err
+	}
+	cp.Config = config
+	return os.WriteFile(cp.Kubeconfig, cp.env.KubeConfig, 0o600)
+}
+
+// configure sets the flags of kube-apiserver.
+func (cp *ControlPlane) configure(o Options) error {
+	flags := cp.env.ControlPlane.APIServer.Configure()
+	flags.Set("service-cluster-ip-range", ServiceCIDR)
+	flags.Set("authorization-mode", "RBAC")
+	if o.AuditPolicy != "" {
+		policy := filepath.Join(cp.dir.path, "audit-policy.yaml")
+		if err := os.WriteFile(policy, []byte(o.AuditPolicy), 0o600); err != nil {
+			return err
+		}
+		cp.AuditLog = filepath.Join(cp.dir.path, "audit.log")
+		flags.Set("audit-policy-file", policy)
+		flags.Set("audit-log-path", cp.AuditLog)
+		flags.Set("audit-log-mode", "blocking-strict")
+	}
+	for name, values := range o.APIServerFlags {
+		if len(values) == 0 {
+			flags.Disable(name)
+			continue
+		}
+		flags.Set(name, values...)
+	}
+	return nil
+}
+
+// Stop stops the servers and removes their files. Only the first call does
+// anything; the others return what it returned.
+func (cp *ControlPlane) Stop() error { return cp.stop() }
+
+func (cp *ControlPlane) shutDown() error {
+	var err error
+	if cp.env != nil {
+		err = cp.env.Stop()
+	}
+	if err := errors.Join(err, cp.dir.remove()); err != nil {
+		return fmt.Errorf("stop the control plane: %w", err)
+	}
+	return nil
+}
+
+// Run is the body of a TestMain: it starts a control plane, sets *plane, runs the
+// package's tests (m is the *testing.M), stops the control plane, and returns the
+// exit code.
+func Run(m interface{ Run() int }, o Options, plane **ControlPlane) int {
+	cp, err := Start(context.Background(), o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	*plane = cp
+	defer func() {
+		if err := cp.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "error:", err)
+		}
+	}()
+	return m.Run()
+}

@@ -1,0 +1,127 @@
+package bed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// modulePath is this repository's main module.
+const modulePath = "github.com/gammaguard/gammaguard"
+
+// kubernetesModule is the module whose version in test/controlplane/go.mod is
+// the version of the control plane. It is written nowhere else.
+const kubernetesModule = "k8s.io/kubernetes"
+
+// Root returns the folder of the repository that the working directory is in.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && modfile.ModulePath(data) == modulePath {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find the repository: neither %s nor a folder above it holds the go.mod of %s", start, modulePath)
+		}
+	}
+}
+
+// sources is the control plane's module: where it is, the version of Kubernetes
+// that it builds, and a digest of all that decides what the binaries are.
+type sources struct {
+	dir, version, digest string
+}
+
+// readSources reads the control plane's module in a repository.
+func readSources(root string) (sources, error) {
+	s := sources{dir: filepath.Join(root, "test", "controlplane")}
+	path := filepath.Join(s.dir, "go.mod")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return s, fmt.Errorf("read the control plane's module: %w", err)
+	}
+	module, err := modfile.ParseLax(path, data, nil)
+	if err != nil {
+		return s, fmt.Errorf("read the control plane's module: %w", err)
+	}
+	for _, r := range module.Require {
+		if r.Mod.Path == kubernetesModule {
+			s.version = r.Mod.Version
+		}
+	}
+	if s.version == "" {
+		return s, fmt.Errorf("%s does not require %s, whose version is the control plane's", path, kubernetesModule)
+	}
+	s.digest, err = digest(s.dir)
+	return s, err
+}
+
+// digest hashes the module's files: go.mod, go.sum and every Go file.
+func digest(dir string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if err != nil || entry.IsDir() || name != "go.mod" && name != "go.sum" && filepath.Ext(name) != ".go" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", relative, len(data), data)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the control plane's module: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12], nil
+}
+
+// moduleDir returns the folder of a module that the main module requires, in the
+// module cache, and fetches it through the module proxy where it is not there.
+func moduleDir(ctx context.Context, root, module string) (string, error) {
+	out, err := goCommand(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
+	if err == nil && out == "" {
+		if out, err = goCommand(ctx, root, "mod", "download", module); err == nil {
+			out, err = goCommand(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
+		}
+	}
+	if err == nil && out == "" {
+		err = errors.New("it is not in the module cache")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the module %s: %w", module, err)
+	}
+	return out, nil
+}
+
+// goCommand runs the go command in a folder and returns what it prints.
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
