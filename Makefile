@@ -1,0 +1,82 @@
+# Every target that a developer needs; `make` alone lists them.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# make demo ONCE=1 ends after the tour instead of staying up.
+ONCE ?=
+# The folder of scenarios to play, seen from where you are.
+SCENARIOS ?= test/scenarios
+# Packages tested at once. Each package of API-server tests starts a control
+# plane of its own.
+TEST_PARALLEL ?= 2
+TEST_TIMEOUT ?= 20m
+# The package pattern for make test, such as PKG=./mesh/...
+PKG ?= ./...
+
+CACHE := $(CURDIR)/.cache
+GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
+# The folder of every Go module in the repository.
+MODULES = $(patsubst %/,%,$(dir $(shell git ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')))
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*## "; print "make <target>\n"} \
+		/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+##@ Use
+.PHONY: demo
+demo: ## Start a real API server with gammaguard and play a tour; ONCE=1 ends after it.
+	ONCE=$(ONCE) go run ./test/demo
+
+.PHONY: build
+build: ## Build gammaguard-webhook and gammaguard into bin/.
+	go build -trimpath -o bin/ ./cmd/...
+
+##@ Check
+.PHONY: test
+test: controlplane ## Run go vet and every test, those with a real API server included.
+	go vet ./...
+	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
+
+.PHONY: scenarios
+scenarios: controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
+	@for folder in "$(SCENARIOS)" "$(PWD)/$(SCENARIOS)" "$(CURDIR)/$(SCENARIOS)"; do \
+		case "$$folder" in /*) if [ -e "$$folder" ]; then exec go run ./test/scenarios/run "$$folder"; fi;; esac; \
+	done; echo "error: SCENARIOS=$(SCENARIOS): no such folder" >&2; exit 2
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: tidy-check
+tidy-check: ## Fail where go mod tidy would change a go.mod or go.sum.
+	@for module in $(MODULES); do \
+		echo "go mod tidy -diff in $$module"; (cd "$$module" && go mod tidy -diff) || exit 1; \
+	done
+
+.PHONY: verify
+verify: ## Fail where generated files are stale or not committed.
+	@.ci/verify
+
+.PHONY: bench
+bench: controlplane ## Run the benchmarks.
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+##@ Make
+.PHONY: docs
+docs: ## Generate the pages of docs/ that come from the catalogue.
+	go generate ./...
+
+.PHONY: controlplane
+controlplane: ## Build kube-apiserver, etcd and kubectl from their modules, where missing.
+	@go run ./test/bed/controlplane >/dev/null
+
+$(GOLANGCI_LINT): tools/go.mod tools/go.sum
+	@echo "building golangci-lint from its module: a minute or two, once" >&2
+	@mkdir -p $(@D)
+	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: clean
+clean: ## Remove what was built, the control plane included.
+	rm -rf bin .cache
