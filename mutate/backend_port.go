@@ -1,0 +1,112 @@
+package mutate
+
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func backendPort() *Mutation {
+	return &Mutation{
+		ID:    "backend-port",
+		Title: "A backendRef to a Service without a port, also in a RequestMirror filter, gets the only port that it can mean",
+		Rationale: "The API demands a port of every backendRef to a Service. Where the Service is a parent of the route and its parentRef names " +
+			"one port, that one is meant. Where the Service has a single port, there is no other. Two parentRefs that name different ports, a " +
+			"Service with ports of several numbers, or a port that does not speak the route's transport are no answer, and none is given.",
+		Citation:      "GEP-1294, API: the example's backendRefs have no port",
+		ReadsServices: true,
+		find:          findBackendPorts,
+	}
+}
+
+func findBackendPorts(p *pass) []Change {
+	if !p.route.HasMeshParent() {
+		return nil
+	}
+	var changes []Change
+	for backend := range p.route.Backends() {
+		ref := backend.Ref
+		if ref.Port != 0 || ref.Name == "" || !ref.IsService() {
+			continue
+		}
+		key := ref.Service(p.namespace())
+		if key.Kind != mesh.ServiceKind {
+			continue
+		}
+		if port, why := p.onlyPort(key); port != 0 {
+			changes = append(changes, set(backend.Path()+".port", 0, port, why))
+		}
+	}
+	return changes
+}
+
+// onlyPort returns the one port number that the route can mean on the Service,
+// and why; or 0 where there is none, or more than one.
+func (p *pass) onlyPort(key mesh.ServiceKey) (port int32, why string) {
+	var (
+		numbers []int32
+		parent  bool
+		// whole is set if all ports of the Service come into question.
+		whole bool
+	)
+	for i := range p.route.Spec.ParentRefs {
+		ref := &p.route.Spec.ParentRefs[i]
+		if ref.Name != key.Name || ref.Class() != mesh.MeshParent || ref.Service(p.namespace()) != key {
+			continue
+		}
+		parent = true
+		switch {
+		case ref.Port != 0:
+			numbers = append(numbers, ref.Port)
+		case ref.SectionName != "":
+			numbers = append(numbers, p.sectionPort(key, ref.SectionName))
+		default:
+			whole = true
+		}
+	}
+	if !parent || whole {
+		why = key.String() + " has no other port"
+		numbers = append(numbers, p.singlePort(key))
+	} else {
+		why = "the parentRef to " + key.String() + " names this port"
+	}
+	if slices.ContainsFunc(numbers, func(n int32) bool { return n != numbers[0] }) {
+		return 0, ""
+	}
+	return numbers[0], why
+}
+
+// sectionPort returns the number of the Service's port with that name, or 0 where
+// it has none that speaks the route's transport.
+func (p *pass) sectionPort(key mesh.ServiceKey, name string) int32 {
+	service := p.service(key)
+	if service == nil {
+		return 0
+	}
+	for i := range service.Ports {
+		if port := &service.Ports[i]; port.Name == name && port.Protocol == p.route.Kind.Transport() {
+			return port.Number
+		}
+	}
+	return 0
+}
+
+// singlePort returns the number that all ports of the Service have, or 0 where
+// they have several or none of them speaks the route's transport.
+func (p *pass) singlePort(key mesh.ServiceKey) int32 {
+	service := p.service(key)
+	if service == nil {
+		return 0
+	}
+	spoken := false
+	for i := range service.Ports {
+		if service.Ports[i].Number != service.Ports[0].Number {
+			return 0
+		}
+		spoken = spoken || service.Ports[i].Protocol == p.route.Kind.Transport()
+	}
+	if !spoken {
+		return 0
+	}
+	return service.Ports[0].Number
+}

@@ -1,0 +1,45 @@
+package mutate
+
+import "slices"
+
+// Mutation is one named change. Its texts are written for the catalogue, which is
+// also the documentation.
+type Mutation struct {
+	// ID is stable and is never reused.
+	ID string
+	// Title says in one line what is set, and when.
+	Title string
+	// Rationale says why that is what the author meant.
+	Rationale string
+	// Citation names the document and section that it rests on.
+	Citation string
+	// ReadsServices says whether the mutation looks at Services. The others look
+	// at nothing but the route.
+	ReadsServices bool
+
+	// find returns the changes to the pass's route, without their ID.
+	find func(*pass) []Change
+}
+
+// catalogue is in the order in which mutations are made: each sees the route as
+// those before it leave it. It never changes.
+var catalogue = []*Mutation{
+	parentGroup(),
+	backendGroup(),
+	backendPort(),
+	parentSection(),
+}
+
+// Catalogue returns every mutation, in the order in which they are made. What it
+// points to is not to be changed.
+func Catalogue() []*Mutation { return slices.Clone(catalogue) }
+
+// Names returns the ID of every mutation, sorted.
+func Names() []string {
+	names := make([]string, len(catalogue))
+	for i, m := range catalogue {
+		names[i] = m.ID
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,61 @@
+package mutate
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Op is a JSON patch operation (RFC 6902, section 4).
+type Op string
+
+// The operations that changes are made of.
+const (
+	// Add sets a member that was left out.
+	Add Op = "add"
+	// Replace sets a member that has a value.
+	Replace Op = "replace"
+)
+
+// Change sets one field of a route.
+type Change struct {
+	// ID is the mutation's: "parent-group".
+	ID string
+	// Path is the field's path: "spec.parentRefs[0].group".
+	Path string
+	Op   Op
+	// Before is the field's value, nil where it was left out. After is its new
+	// value. Both are a string or an int32.
+	Before, After any
+	// Why says why it can be nothing else, in one clause.
+	Why string
+}
+
+// Pointer returns the field's JSON pointer (RFC 6901): "/spec/parentRefs/0/group".
+// None of the names on the way has a character that would need an escape.
+func (c *Change) Pointer() string {
+	return "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(c.Path)
+}
+
+// Warning says to the route's author what was set and why:
+// `set spec.parentRefs[0].group to "": Service is in the core group (parent-group)`.
+func (c *Change) Warning() string {
+	return "set " + c.Path + " to " + quote(c.After) + ": " + c.Why + " (" + c.ID + ")"
+}
+
+// quote writes a value as the route's JSON has it.
+func quote(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic("mutate: a change sets strings and numbers only: " + err.Error())
+	}
+	return string(text)
+}
+
+// set returns the change of a field to after. An empty before was left out.
+func set[T string | int32](path string, before, after T, why string) Change {
+	var none T
+	if before == none {
+		return Change{Path: path, Op: Add, After: after, Why: why}
+	}
+	return Change{Path: path, Op: Replace, Before: before, After: after, Why: why}
+}

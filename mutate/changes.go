@@ -1,0 +1,75 @@
+package mutate
+
+import "github.com/gammaguard/gammaguard/mesh"
+
+// Services is what mutations see of the world beside the route. Every mesh.World
+// is one.
+type Services interface {
+	// Service returns a Service or a ServiceImport.
+	Service(key mesh.ServiceKey) (*mesh.Service, error)
+}
+
+// Options say which mutations are made, and what they may look at.
+type Options struct {
+	// Off names the mutations that are not made.
+	Off map[string]bool
+	// MayRead says whether objects of another namespace than the route's may be
+	// read: a change tells the author what is there. Nil for no namespace. It is
+	// asked only where such an object would be read; see Granted.
+	MayRead func(namespace string) bool
+}
+
+// Changes returns what the mutations set in the route, at most one change a
+// field. Made all at once they reach a route that has no more changes. Routes
+// that are being deleted, and routes whose parents are all Gateways or
+// ListenerSets, have none.
+//
+// A Service that is not found, not known, or cannot be asked for leads to no
+// change and never to an error: what is missing then is for the schema and the
+// rules to name.
+func Changes(route *mesh.Route, services Services, opts Options) []Change {
+	if route.Deleting() {
+		return nil
+	}
+	p := &pass{route: route, services: services, mayRead: opts.MayRead}
+	var all []Change
+	for _, m := range catalogue {
+		if opts.Off[m.ID] {
+			continue
+		}
+		found := m.find(p)
+		if len(found) == 0 {
+			continue
+		}
+		for i := range found {
+			found[i].ID = m.ID
+		}
+		all = append(all, found...)
+		p.route = Mutated(p.route, found)
+	}
+	return all
+}
+
+// pass is one run of the mutations over one route.
+type pass struct {
+	// route is the route with the changes found so far.
+	route    *mesh.Route
+	services Services
+	mayRead  func(namespace string) bool
+}
+
+// namespace returns the route's namespace.
+func (p *pass) namespace() string { return p.route.Metadata.Namespace }
+
+// service returns the Service or ServiceImport, or nil where it may not be read,
+// does not exist or cannot be known.
+func (p *pass) service(key mesh.ServiceKey) *mesh.Service {
+	if key.Namespace != p.namespace() && (p.mayRead == nil || !p.mayRead(key.Namespace)) {
+		return nil
+	}
+	service, err := p.services.Service(key)
+	if err != nil {
+		return nil
+	}
+	return service
+}

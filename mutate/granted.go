@@ -1,0 +1,75 @@
+package mutate
+
+import (
+	"errors"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// World is what Granted sees of the world: the labels that grant and refuse.
+// Every mesh.World is one.
+type World interface {
+	Services
+	// Namespace returns a namespace.
+	Namespace(name string) (*mesh.Namespace, error)
+}
+
+// Granted returns an Options.MayRead for the route: objects of other namespaces
+// may be read if the route's namespace is granted the role of every mesh parent,
+// and no consumer parent is refused. Parents that only lack the right group
+// count. Where labels cannot be known, nothing may be read. The world is asked
+// once, and only if the answer is needed; one goroutine may use it.
+func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) func(namespace string) bool {
+	var answer, known bool
+	return func(string) bool {
+		if !known {
+			answer, known = granted(route, grants, world), true
+		}
+		return answer
+	}
+}
+
+func granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) bool {
+	own, known := namespaceOf(world, route.Metadata.Namespace)
+	if !known {
+		return false
+	}
+	for i := range route.Spec.ParentRefs {
+		ref := &route.Spec.ParentRefs[i]
+		if class := ref.Class(); class != mesh.MeshParent && class != mesh.MisgroupedParent {
+			continue
+		}
+		key := ref.Service(route.Metadata.Namespace)
+		role := mesh.ScopeOf(route.Metadata.Namespace, key).Role()
+		if !grants.Allows(own, role, route.Kind) {
+			return false
+		}
+		if role == mesh.Consumer && refused(world, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// refused says whether consumer routes to the Service are refused, or may be.
+func refused(world World, key mesh.ServiceKey) bool {
+	theirs, known := namespaceOf(world, key.Namespace)
+	if !known {
+		return true
+	}
+	service, err := world.Service(key)
+	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
+		return true
+	}
+	return mesh.RefusesConsumers(theirs, service) != mesh.NotRefused
+}
+
+// namespaceOf returns the namespace, or nil if it does not exist; known is false
+// where that cannot be known.
+func namespaceOf(world World, name string) (namespace *mesh.Namespace, known bool) {
+	namespace, err := world.Namespace(name)
+	if err != nil {
+		return nil, errors.Is(err, mesh.ErrNotFound)
+	}
+	return namespace, true
+}

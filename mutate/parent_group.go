@@ -1,0 +1,81 @@
+package mutate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func parentGroup() *Mutation {
+	return &Mutation{
+		ID:    "parent-group",
+		Title: "A parentRef to a Service or ServiceImport gets the group that its kind is in; a group loses its version",
+		Rationale: "The API server fills in gateway.networking.k8s.io where a parentRef leaves its group out, so a Service without a group is " +
+			"stored as a kind that does not exist, and no mesh acts on it. Its group is the empty one, also for those who write core, v1 or " +
+			"core/v1. A ServiceImport is in multicluster.x-k8s.io. Any other kind keeps its group, without the version that is sometimes " +
+			"written behind it. A ServiceImport in the core group is left alone, since the kind may be the mistake.",
+		Citation: "GEP-1294, API: the example's parentRef names kind Service and no group; Implementation-specific parentRefs: the example's " +
+			"group has a version",
+		find: findParentGroups,
+	}
+}
+
+func findParentGroups(p *pass) []Change {
+	var changes []Change
+	for i := range p.route.Spec.ParentRefs {
+		ref := &p.route.Spec.ParentRefs[i]
+		group := mendedGroup(ref)
+		if group == ref.EffectiveGroup() {
+			continue
+		}
+		change := Change{Path: parentPath(i, "group"), Op: Add, After: group, Why: whyGroup(ref.Kind, group)}
+		if ref.Group != nil {
+			change.Op, change.Before = Replace, *ref.Group
+		}
+		changes = append(changes, change)
+	}
+	return changes
+}
+
+// mendedGroup returns the group that the parentRef should have; its own where
+// that is right, or where it cannot be told what is meant.
+func mendedGroup(ref *mesh.ParentRef) string {
+	group := withoutVersion(ref.EffectiveGroup())
+	switch ref.Kind {
+	case mesh.ServiceKind:
+		switch group {
+		case mesh.GatewayGroup, "core", "v1":
+			return ""
+		}
+	case mesh.ServiceImportKind:
+		if group == mesh.GatewayGroup {
+			return mesh.MulticlusterGroup
+		}
+	}
+	return group
+}
+
+// withoutVersion returns the group of a "group/version".
+func withoutVersion(group string) string {
+	name, version, found := strings.Cut(group, "/")
+	if !found || version == "" || strings.Contains(version, "/") {
+		return group
+	}
+	return name
+}
+
+func whyGroup(kind, group string) string {
+	switch {
+	case kind == mesh.ServiceKind && group == "":
+		return "Service is in the core group"
+	case kind == mesh.ServiceImportKind && group == mesh.MulticlusterGroup:
+		return "ServiceImport is in the group " + mesh.MulticlusterGroup
+	}
+	return "a group is written without its version"
+}
+
+// parentPath returns the path of a field in a parentRef.
+func parentPath(index int, field string) string {
+	return fmt.Sprintf("spec.parentRefs[%d].%s", index, field)
+}
