@@ -21,19 +21,32 @@ import (
 // put into the default namespace. A broken document leads to an *Error and is
 // left out; the others are read all the same.
 func Read(file string, data []byte, defaultNamespace string) ([]*Object, []error) {
+	r := reader{file: file, defaultNamespace: defaultNamespace, routes: true}
+	r.read(data)
+	return r.objects, r.errs
+}
+
+// ReadUndecoded is Read for objects that may be faulty: a route is not decoded,
+// and so never found to be broken.
+func ReadUndecoded(file string, data []byte, defaultNamespace string) ([]*Object, []error) {
 	r := reader{file: file, defaultNamespace: defaultNamespace}
-	for _, part := range split(string(data)) {
-		r.document(part)
-	}
+	r.read(data)
 	return r.objects, r.errs
 }
 
 type reader struct {
 	file             string
 	defaultNamespace string
+	routes           bool
 	documents        int
 	objects          []*Object
 	errs             []error
+}
+
+func (r *reader) read(data []byte) {
+	for _, part := range split(string(data)) {
+		r.document(part)
+	}
 }
 
 // envelope is what every object, and every List, has.
@@ -94,11 +107,11 @@ func (r *reader) object(object *Object, version, kind string) {
 		return
 	}
 	r.identify(object, &e)
-	if err := object.decodeRoute(); err != nil {
-		origin := object.Origin
-		origin.Line = object.Line("")
-		r.errs = append(r.errs, &Error{origin, err})
-		return
+	if r.routes && object.IsRoute() {
+		if err := object.DecodeRoute(); err != nil {
+			r.errs = append(r.errs, err)
+			return
+		}
 	}
 	r.objects = append(r.objects, object)
 }
@@ -130,13 +143,19 @@ var clusterScoped = []string{
 	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 }
 
-func (o *Object) decodeRoute() error {
-	if o.Key.Group != mesh.GatewayGroup || !mesh.IsRouteKind(o.Key.Kind) {
-		return nil
-	}
+// IsRoute says whether the object is a route of any kind.
+func (o *Object) IsRoute() bool {
+	return o.Key.Group == mesh.GatewayGroup && mesh.IsRouteKind(o.Key.Kind)
+}
+
+// DecodeRoute sets Route, from the JSON of a route. The error, an *Error, says why
+// it cannot be read.
+func (o *Object) DecodeRoute() error {
 	route, err := mesh.DecodeRoute(o.JSON)
 	if err != nil {
-		return err
+		origin := o.Origin
+		origin.Line = o.Line("")
+		return &Error{origin, err}
 	}
 	route.Metadata.Namespace = o.Key.Namespace
 	o.Route = route
