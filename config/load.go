@@ -1,0 +1,150 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	sigsjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// LoadFile reads the configuration file at the path, which its errors name.
+func LoadFile(path string) (*GuardConfiguration, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	c, err := Load(data)
+	if err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Load reads a configuration from YAML or JSON, fills in its defaults and checks
+// it. Unknown and duplicate fields are errors. The error is one line, however
+// many mistakes it names.
+func Load(data []byte) (*GuardConfiguration, error) {
+	object, err := document(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHeader(object); err != nil {
+		return nil, err
+	}
+	c := &GuardConfiguration{}
+	mistakes, err := sigsjson.UnmarshalStrict(object, c)
+	if err != nil {
+		mistakes = append(mistakes, explain(err))
+	}
+	c.setDefaults()
+	for _, invalid := range c.validate() {
+		mistakes = append(mistakes, invalid)
+	}
+	if len(mistakes) > 0 {
+		return nil, utilerrors.NewAggregate(mistakes)
+	}
+	return c, nil
+}
+
+// document returns the file's one document as JSON.
+func document(data []byte) ([]byte, error) {
+	var (
+		decoder = yamlv2.NewDecoder(bytes.NewReader(data))
+		filled  int
+	)
+	for {
+		var content any
+		err := decoder.Decode(&content)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errors.New(oneLine(err))
+		}
+		if content != nil {
+			filled++
+		}
+	}
+	if filled > 1 {
+		return nil, fmt.Errorf("%d YAML documents, want one", filled)
+	}
+	object, err := yaml.YAMLToJSONStrict(data)
+	switch {
+	case err != nil:
+		return nil, errors.New(oneLine(err))
+	case filled == 0, string(object) == "null":
+		return nil, fmt.Errorf("the first YAML document is empty, want one with apiVersion: %s, kind: %s", APIVersion, Kind)
+	}
+	return object, nil
+}
+
+// checkHeader refuses other kinds of objects before their fields are looked at.
+func checkHeader(object []byte) error {
+	var header metav1.TypeMeta
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(object, &header); err != nil {
+		return explain(err)
+	}
+	var wrong field.ErrorList
+	for _, part := range []struct{ name, value, want string }{
+		{"apiVersion", header.APIVersion, APIVersion},
+		{"kind", header.Kind, Kind},
+	} {
+		switch path := field.NewPath(part.name); part.value {
+		case part.want:
+		case "":
+			wrong = append(wrong, field.Required(path, "must be "+part.want))
+		default:
+			wrong = append(wrong, field.NotSupported(path, part.value, []string{part.want}))
+		}
+	}
+	return wrong.ToAggregate()
+}
+
+// explain says of a value of the wrong type what it should be.
+func explain(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return errors.New(oneLine(err))
+	}
+	where := mismatch.Field
+	if where == "" {
+		where = "the document"
+	}
+	want := "a " + mismatch.Type.Kind().String()
+	switch mismatch.Type.Kind() {
+	case reflect.Slice:
+		want = "a list"
+	case reflect.Struct, reflect.Map:
+		want = "a mapping"
+	}
+	return fmt.Errorf("%s: must be %s, not %s", where, want, mismatch.Value)
+}
+
+// word returns a string's content. A boolean is what the YAML words off and on
+// have become; anything else stays as it is, to be shown as unsupported.
+func word(data []byte) string {
+	var text string
+	switch err := json.Unmarshal(data, &text); {
+	case err == nil && text != "":
+		return text
+	case string(data) == "false":
+		return "off"
+	case string(data) == "true":
+		return "on"
+	}
+	return string(data)
+}
+
+// oneLine joins the lines of a YAML error.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

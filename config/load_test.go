@@ -1,0 +1,255 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+const header = "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n"
+
+// full sets every field, as a user would write it.
+const full = header + `mode: warn
+routeKinds: [HTTPRoute, GRPCRoute]
+grants:
+  default: producer
+  selectors:
+  - namespaceSelector: {matchLabels: {tier: platform}}
+    roles: [producer, consumer]
+    routeKinds: [HTTPRoute]
+  - namespaceSelector: {}
+    roles: [consumer]
+rules: {parent-headless: off, grant-missing: "audit"}
+mutations: {backend-port: off, parent-group: on}
+parents: {allowedKinds: [ServiceEntry.networking.istio.io]}
+exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-system]}
+status: {controllerName: example.net/our/guard, conflictReason: RouteConflict}
+`
+
+func TestLoad(t *testing.T) {
+	typeMeta := metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
+	defaults := GuardConfiguration{
+		TypeMeta:   typeMeta,
+		Mode:       mesh.Enforce,
+		RouteKinds: []mesh.RouteKind{"GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute"},
+		Grants:     Grants{Default: mesh.GrantNone},
+		Status:     Status{ControllerName: "gammaguard.dev/guard", ConflictReason: "Conflicted"},
+	}
+	with := func(change func(*GuardConfiguration)) GuardConfiguration {
+		c := defaults
+		change(&c)
+		return c
+	}
+	for _, test := range []struct {
+		name, data string
+		want       GuardConfiguration
+	}{
+		{"defaults", header, defaults},
+		{"JSON", `{"apiVersion":"gammaguard.dev/v1alpha1","kind":"GuardConfiguration"}`, defaults},
+		{"comments and document marks", "# ours\n---\n# more\n" + header + "---\n# the end\n", defaults},
+		{"null is left out", header + "mode: ~\nrouteKinds:\ngrants:\n", defaults},
+		{"full", full, GuardConfiguration{
+			TypeMeta:   typeMeta,
+			Mode:       mesh.Warn,
+			RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+			Grants: Grants{Default: mesh.GrantProducer, Selectors: []GrantSelector{
+				{
+					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "platform"}},
+					Roles:             []mesh.Role{mesh.Producer, mesh.Consumer},
+					RouteKinds:        []mesh.RouteKind{mesh.HTTPRoute},
+				},
+				{NamespaceSelector: &metav1.LabelSelector{}, Roles: []mesh.Role{mesh.Consumer}},
+			}},
+			Rules:      map[string]RuleAction{"parent-headless": "off", "grant-missing": "audit"},
+			Mutations:  map[string]Switch{"backend-port": Off, "parent-group": On},
+			Parents:    Parents{AllowedKinds: []string{"ServiceEntry.networking.istio.io"}},
+			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
+			Status:     Status{ControllerName: "example.net/our/guard", ConflictReason: "RouteConflict"},
+		}},
+		{"off as YAML reads it", header + "rules: {parent-headless: false}\nmutations: {backend-port: false, backend-group: true}\n",
+			with(func(c *GuardConfiguration) {
+				c.Rules = map[string]RuleAction{"parent-headless": "off"}
+				c.Mutations = map[string]Switch{"backend-port": Off, "backend-group": On}
+			})},
+		{"off in quotes", header + "rules: {parent-headless: 'off'}\nmutations: {backend-port: \"off\", backend-group: 'on'}\n",
+			with(func(c *GuardConfiguration) {
+				c.Rules = map[string]RuleAction{"parent-headless": "off"}
+				c.Mutations = map[string]Switch{"backend-port": Off, "backend-group": On}
+			})},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Load([]byte(test.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDefaultIsAnEmptyFile(t *testing.T) {
+	got, err := Load([]byte(header))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), got); diff != "" {
+		t.Errorf("(-Default +loaded):\n%s", diff)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for _, test := range []struct{ name, data, want string }{
+		{"nothing", "", "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"only comments", "# later\n", "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"second document only", "---\n---\n" + header, "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"two documents", header + "---\n" + header, "2 YAML documents, want one"},
+		{"two documents, the first one ended", header + "...\n" + header, "yaml: line 3: did not find expected <document start>"},
+		{"no YAML", "mode: [", "yaml: line 1: did not find expected node content"},
+		{"a list", "- a\n", "the document: must be a mapping, not array"},
+		{"no header", "mode: warn\n", "[apiVersion: Required value: must be gammaguard.dev/v1alpha1, kind: Required value: must be GuardConfiguration]"},
+		{
+			"another version", "apiVersion: gammaguard.dev/v2\nkind: GuardConfiguration\nfuture: 1\n",
+			`apiVersion: Unsupported value: "gammaguard.dev/v2": supported values: "gammaguard.dev/v1alpha1"`,
+		},
+		{
+			"another kind", "apiVersion: gammaguard.dev/v1alpha1\nkind: Pod\n",
+			`kind: Unsupported value: "Pod": supported values: "GuardConfiguration"`,
+		},
+		{"a header of the wrong type", "apiVersion: 1\nkind: GuardConfiguration\n", "apiVersion: must be a string, not number"},
+		{"an unknown field", header + "rulez: {}\n", `unknown field "rulez"`},
+		{"another case", header + "Mode: warn\n", `unknown field "Mode"`},
+		{
+			"unknown fields within", header + "grants: {selectors: [{namespaceSelector: {matchLabel: {}}, roles: [producer], role: x}]}\n",
+			`[unknown field "grants.selectors[0].namespaceSelector.matchLabel", unknown field "grants.selectors[0].role"]`,
+		},
+		{"a field twice", header + "mode: warn\nmode: audit\n", `yaml: unmarshal errors: line 4: key "mode" already set in map`},
+		{"a field twice, JSON", `{"apiVersion":"gammaguard.dev/v1alpha1","kind":"GuardConfiguration","mode":"warn","mode":"warn"}`, `yaml: unmarshal errors: line 1: key "mode" already set in map`},
+		{"a mode of the wrong type", header + "mode: 1\n", "mode: must be a string, not number"},
+		{"roles of the wrong type", header + "grants: {selectors: {}}\n", "grants.selectors: must be a list, not object"},
+		{"rules of the wrong type", header + "rules: [parent-headless]\n", "rules: must be a mapping, not array"},
+		{"grants of the wrong type", header + "grants: none\n", "grants: must be a mapping, not string"},
+		{"a mode", header + "mode: deny\n", `mode: Unsupported value: "deny": supported values: "enforce", "warn", "audit"`},
+		{
+			"route kinds", header + "routeKinds: [HTTPRoute, Gateway, HTTPRoute]\n",
+			`[routeKinds[1]: Unsupported value: "Gateway": supported values: "GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute", routeKinds[2]: Duplicate value: "HTTPRoute"]`,
+		},
+		{"no route kinds", header + "routeKinds: []\n", "routeKinds: Required value: leave it out for all kinds"},
+		{"a grant", header + "grants: {default: some}\n", `grants.default: Unsupported value: "some": supported values: "none", "producer", "consumer", "all"`},
+		{
+			"an empty selector", header + "grants: {selectors: [{}]}\n",
+			"[grants.selectors[0].namespaceSelector: Required value: write {} for all namespaces, " +
+				"grants.selectors[0].roles: Required value: a grant without roles grants nothing]",
+		},
+		{
+			"a bad selector", header + "grants: {selectors: [{namespaceSelector: {matchExpressions: [{key: a b, operator: In}]}, roles: [boss], routeKinds: []}]}\n",
+			"[grants.selectors[0].namespaceSelector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn', " +
+				`grants.selectors[0].namespaceSelector.matchExpressions[0].key: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
+				`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), ` +
+				`grants.selectors[0].roles[0]: Unsupported value: "boss": supported values: "producer", "consumer", ` +
+				"grants.selectors[0].routeKinds: Required value: leave it out for all kinds]",
+		},
+		{
+			"a misspelt rule", header + "rules: {parent-headles: warn}\n",
+			`rules[parent-headles]: Unsupported value: "parent-headles": no such rule; did you mean "parent-headless"?`,
+		},
+		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": no such rule`},
+		{
+			"an action", header + "rules: {parent-headless: on, grant-missing: 3, parent-not-found: }\n",
+			`[rules[grant-missing]: Unsupported value: "3": supported values: "deny", "warn", "audit", "off", ` +
+				`rules[parent-headless]: Unsupported value: "on": supported values: "deny", "warn", "audit", "off", ` +
+				`rules[parent-not-found]: Unsupported value: "null": supported values: "deny", "warn", "audit", "off"]`,
+		},
+		{
+			"mutations", header + "mutations: {backend-prt: off, x: on, parent-group: warn}\n",
+			`[mutations[backend-prt]: Unsupported value: "backend-prt": no such mutation; did you mean "backend-port"?, ` +
+				`mutations[parent-group]: Unsupported value: "warn": supported values: "on", "off", ` +
+				`mutations[x]: Unsupported value: "x": no such mutation, there are backend-group, backend-port, parent-group, parent-section]`,
+		},
+		{
+			"allowed kinds", header + "parents: {allowedKinds: [ServiceEntry, ServiceEntry., .istio.io, A.b c]}\n",
+			`[parents.allowedKinds[0]: Invalid value: "ServiceEntry": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[1]: Invalid value: "ServiceEntry.": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[2]: Invalid value: ".istio.io": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[3]: Invalid value: "A.b c": must be Kind.group, like ServiceEntry.networking.istio.io]`,
+		},
+		{
+			"exemptions", header + "exemptions: {usernames: [''], groups: [a, ''], namespaces: [Shop]}\n",
+			`[exemptions.usernames[0]: Required value, exemptions.groups[1]: Required value, exemptions.namespaces[0]: Invalid value: "Shop": ` +
+				`a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character ` +
+				`(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')]`,
+		},
+		{
+			"status", header + "status: {controllerName: gammaguard.dev, conflictReason: route conflict}\n",
+			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, like gammaguard.dev/guard, ` +
+				`status.conflictReason: Invalid value: "route conflict": must be a condition's reason: one CamelCase word of at most 1024 characters, like Conflicted]`,
+		},
+		{
+			"everything at once", header + "extra: 1\nmode: warned\nrules: {nope: deny}\n",
+			`[unknown field "extra", mode: Unsupported value: "warned": supported values: "enforce", "warn", "audit", rules[nope]: Unsupported value: "nope": no such rule]`,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := Load([]byte(test.data))
+			if err == nil {
+				t.Fatalf("no error, but %+v", c)
+			}
+			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadFile(t *testing.T) {
+	dir := t.TempDir()
+	good, bad, missing := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "missing.yaml")
+	for path, data := range map[string]string{good: full, bad: header + "mode: on\n"} {
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, err := LoadFile(good); err != nil || c.Mode != mesh.Warn {
+		t.Errorf("good file: got %+v, %v", c, err)
+	}
+	for path, want := range map[string]string{
+		bad:     "configuration " + bad + ": mode: must be a string, not bool",
+		missing: "configuration: open " + missing + ": no such file or directory",
+	} {
+		if _, err := LoadFile(path); err == nil || err.Error() != want {
+			t.Errorf("got error %v\nwant %s", err, want)
+		}
+	}
+}
+
+// FuzzLoad: whatever is in the file, there is a usable configuration or an error
+// in one line.
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{
+		"", header, full, header + "---\n" + header, header + "rules: {a: &x [*x]}\n", header + "mutations: {backend-port: [off]}\n",
+		header + "grants: {selectors: [{namespaceSelector: {matchExpressions: [{key: a, operator: Exists}]}, roles: [consumer]}]}\n",
+		"{", "\x00", "- " + header, header + "status: {controllerName: " + strings.Repeat("a", 300) + "}\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Load(data)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("error of several lines: %q", err)
+			}
+			return
+		}
+		if errs := c.validate(); len(errs) > 0 {
+			t.Errorf("loaded, but: %v", errs)
+		}
+		c.Policy()
+	})
+}

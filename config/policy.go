@@ -1,0 +1,53 @@
+package config
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// mutations returns every mutation's ID.
+func mutations() []string {
+	return []string{"backend-group", "backend-port", "parent-group", "parent-section"}
+}
+
+// Policy returns what the engine needs of a configuration that Load returned or
+// that is Default.
+func (c *GuardConfiguration) Policy() *validate.Policy {
+	policy := &validate.Policy{
+		Mode:               c.Mode,
+		RouteKinds:         c.RouteKinds,
+		Grants:             mesh.GrantPolicy{Default: c.Grants.Default},
+		AllowedParentKinds: c.Parents.AllowedKinds,
+		Exemptions:         validate.Exemptions(c.Exemptions),
+	}
+	for _, s := range c.Grants.Selectors {
+		selector, err := metav1.LabelSelectorAsSelector(s.NamespaceSelector)
+		if err != nil {
+			selector = labels.Nothing() // Load lets none through; a grant must not come of a mistake
+		}
+		policy.Grants.Selectors = append(policy.Grants.Selectors, mesh.GrantSelector{
+			Namespaces: selector, Roles: s.Roles, RouteKinds: s.RouteKinds,
+		})
+	}
+	if len(c.Rules) > 0 {
+		policy.Actions = make(map[string]validate.Action, len(c.Rules))
+		for id, action := range c.Rules {
+			policy.Actions[id] = validate.Action(action)
+		}
+	}
+	return policy
+}
+
+// EnabledMutations returns the IDs of the mutations that are on, sorted.
+func (c *GuardConfiguration) EnabledMutations() []string {
+	var enabled []string
+	for _, id := range mutations() {
+		if c.Mutations[id] != Off {
+			enabled = append(enabled, id)
+		}
+	}
+	return enabled
+}

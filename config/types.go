@@ -1,0 +1,124 @@
+package config
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// The apiVersion and kind of the configuration file.
+const (
+	APIVersion = "gammaguard.dev/v1alpha1"
+	Kind       = "GuardConfiguration"
+)
+
+// GuardConfiguration is the content of the configuration file. Every field but
+// apiVersion and kind may be left out.
+type GuardConfiguration struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Mode is how deny rules act in namespaces without the label
+	// gammaguard.dev/mode: enforce, warn or audit. Default: enforce.
+	Mode mesh.Mode `json:"mode,omitempty"`
+
+	// RouteKinds are the route kinds that the mesh implements: only these compete
+	// for Service ports. Default: all five.
+	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
+
+	// Grants say what namespaces' routes may do, beside the namespaces' labels.
+	Grants Grants `json:"grants,omitzero"`
+
+	// Rules sets actions of rules by ID: deny, warn, audit or off. A rule that is
+	// not named keeps its default.
+	Rules map[string]RuleAction `json:"rules,omitempty"`
+
+	// Mutations turns mutations on or off by ID. One that is not named is on.
+	Mutations map[string]Switch `json:"mutations,omitempty"`
+
+	// Parents says which kinds a parentRef may refer to.
+	Parents Parents `json:"parents,omitzero"`
+
+	// Exemptions name those whose denials become audit entries.
+	Exemptions Exemptions `json:"exemptions,omitzero"`
+
+	// Status is how conflicts are reported in routes' status.
+	Status Status `json:"status,omitzero"`
+}
+
+// Grants say what namespaces' routes may do, beside the namespaces' labels.
+type Grants struct {
+	// Default is the grant of namespaces without the label gammaguard.dev/grant:
+	// none, producer, consumer or all. Default: none.
+	Default mesh.Grant `json:"default,omitempty"`
+
+	// Selectors grant roles to the namespaces that they select. They add to the
+	// label or the default; only the label none beats them.
+	Selectors []GrantSelector `json:"selectors,omitempty"`
+}
+
+// GrantSelector grants roles, for some kinds of routes, to namespaces.
+type GrantSelector struct {
+	// NamespaceSelector selects the namespaces by their labels; an empty one, {},
+	// selects all. Required.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
+
+	// Roles are the roles granted: producer, consumer. Required.
+	Roles []mesh.Role `json:"roles"`
+
+	// RouteKinds are the kinds of routes granted. Default: all five.
+	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
+}
+
+// Parents says which kinds a parentRef may refer to.
+type Parents struct {
+	// AllowedKinds, as "Kind.group", are the kinds of other implementations that a
+	// parentRef may refer to. Empty: any, they are left alone.
+	AllowedKinds []string `json:"allowedKinds,omitempty"`
+}
+
+// Exemptions name those who are judged like any other, but whose denials become
+// audit entries.
+type Exemptions struct {
+	// Usernames are names of users as the API server knows them.
+	Usernames []string `json:"usernames,omitempty"`
+	// Groups are groups of users as the API server knows them.
+	Groups []string `json:"groups,omitempty"`
+	// Namespaces are the routes' own namespaces.
+	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// Status is how conflicts are reported in routes' status.
+type Status struct {
+	// ControllerName marks gammaguard's entries in status.parents: a domain and a
+	// path, as the Gateway API demands. Default: gammaguard.dev/guard.
+	ControllerName string `json:"controllerName,omitempty"`
+
+	// ConflictReason is the reason of Accepted=False on routes that lost every
+	// port. Default: Conflicted.
+	ConflictReason string `json:"conflictReason,omitempty"`
+}
+
+// RuleAction is a rule's action in the file.
+type RuleAction string
+
+// Switch turns a mutation on or off.
+type Switch string
+
+// The positions of a Switch.
+const (
+	On  Switch = "on"
+	Off Switch = "off"
+)
+
+// UnmarshalJSON takes the words. In YAML 1.1, which Kubernetes reads, an unquoted
+// off is the boolean false, and on is true.
+func (a *RuleAction) UnmarshalJSON(data []byte) error {
+	*a = RuleAction(word(data))
+	return nil
+}
+
+// UnmarshalJSON takes the words as RuleAction does.
+func (s *Switch) UnmarshalJSON(data []byte) error {
+	*s = Switch(word(data))
+	return nil
+}

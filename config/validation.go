@@ -1,0 +1,171 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+var (
+	// controllerName is what the Gateway API takes as a controller's name
+	// (GatewayController), at most 253 characters long.
+	controllerName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$`)
+	// conditionReason is what the API takes as a condition's reason, at most 1024
+	// characters long.
+	conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	// kindName is what the Gateway API takes as a kind, at most 63 characters long.
+	kindName = regexp.MustCompile(`^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$`)
+)
+
+// validate returns every mistake in a configuration whose defaults are filled in.
+func (c *GuardConfiguration) validate() field.ErrorList {
+	errs := oneOf(field.NewPath("mode"), c.Mode, mesh.Modes())
+	errs = append(errs, listOf(field.NewPath("routeKinds"), c.RouteKinds, mesh.RouteKinds())...)
+	if len(c.RouteKinds) == 0 {
+		errs = append(errs, field.Required(field.NewPath("routeKinds"), "leave it out for all kinds"))
+	}
+	errs = append(errs, c.Grants.validate(field.NewPath("grants"))...)
+	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
+	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
+	errs = append(errs, c.Parents.validate(field.NewPath("parents"))...)
+	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
+	return append(errs, c.Status.validate(field.NewPath("status"))...)
+}
+
+func (g *Grants) validate(path *field.Path) field.ErrorList {
+	errs := oneOf(path.Child("default"), g.Default, mesh.Grants())
+	for i := range g.Selectors {
+		errs = append(errs, g.Selectors[i].validate(path.Child("selectors").Index(i))...)
+	}
+	return errs
+}
+
+func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.NamespaceSelector == nil {
+		errs = append(errs, field.Required(path.Child("namespaceSelector"), "write {} for all namespaces"))
+	}
+	errs = append(errs, metavalidation.ValidateLabelSelector(s.NamespaceSelector,
+		metavalidation.LabelSelectorValidationOptions{}, path.Child("namespaceSelector"))...)
+	if len(s.Roles) == 0 {
+		errs = append(errs, field.Required(path.Child("roles"), "a grant without roles grants nothing"))
+	}
+	errs = append(errs, listOf(path.Child("roles"), s.Roles, []mesh.Role{mesh.Producer, mesh.Consumer})...)
+	if s.RouteKinds != nil && len(s.RouteKinds) == 0 {
+		errs = append(errs, field.Required(path.Child("routeKinds"), "leave it out for all kinds"))
+	}
+	return append(errs, listOf(path.Child("routeKinds"), s.RouteKinds, mesh.RouteKinds())...)
+}
+
+func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
+	var known []string
+	for _, rule := range validate.Catalogue() {
+		known = append(known, rule.ID)
+	}
+	var errs field.ErrorList
+	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
+		if !slices.Contains(known, id) {
+			errs = append(errs, unknown(path.Key(id), id, "rule", known))
+		}
+		errs = append(errs, oneOf(path.Key(id), validate.Action(c.Rules[id]), validate.Actions())...)
+	}
+	return errs
+}
+
+func (c *GuardConfiguration) validateMutations(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, id := range slices.Sorted(maps.Keys(c.Mutations)) {
+		if !slices.Contains(mutations(), id) {
+			errs = append(errs, unknown(path.Key(id), id, "mutation", mutations()))
+		}
+		errs = append(errs, oneOf(path.Key(id), c.Mutations[id], []Switch{On, Off})...)
+	}
+	return errs
+}
+
+func (p *Parents) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, entry := range p.AllowedKinds {
+		kind, group, _ := strings.Cut(entry, ".")
+		if len(kind) > 63 || !kindName.MatchString(kind) || len(validation.IsDNS1123Subdomain(group)) > 0 {
+			errs = append(errs, field.Invalid(path.Child("allowedKinds").Index(i), entry, "must be Kind.group, like ServiceEntry.networking.istio.io"))
+		}
+	}
+	return errs
+}
+
+func (e *Exemptions) validate(path *field.Path) field.ErrorList {
+	errs := filled(path.Child("usernames"), e.Usernames)
+	errs = append(errs, filled(path.Child("groups"), e.Groups)...)
+	for i, name := range e.Namespaces {
+		for _, why := range apivalidation.ValidateNamespaceName(name, false) {
+			errs = append(errs, field.Invalid(path.Child("namespaces").Index(i), name, why))
+		}
+	}
+	return errs
+}
+
+func (s *Status) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(s.ControllerName) > 253 || !controllerName.MatchString(s.ControllerName) {
+		errs = append(errs, field.Invalid(path.Child("controllerName"), s.ControllerName,
+			"must be a domain and a path of at most 253 characters, like gammaguard.dev/guard"))
+	}
+	if len(s.ConflictReason) > 1024 || !conditionReason.MatchString(s.ConflictReason) {
+		errs = append(errs, field.Invalid(path.Child("conflictReason"), s.ConflictReason,
+			"must be a condition's reason: one CamelCase word of at most 1024 characters, like Conflicted"))
+	}
+	return errs
+}
+
+// oneOf wants the value among the known ones.
+func oneOf[T ~string](path *field.Path, value T, known []T) field.ErrorList {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, known)}
+}
+
+// listOf wants every value among the known ones, and none twice.
+func listOf[T ~string](path *field.Path, values, known []T) field.ErrorList {
+	var errs field.ErrorList
+	for i, value := range values {
+		errs = append(errs, oneOf(path.Index(i), value, known)...)
+		if slices.Contains(values[:i], value) {
+			errs = append(errs, field.Duplicate(path.Index(i), value))
+		}
+	}
+	return errs
+}
+
+// filled wants no empty value.
+func filled(path *field.Path, values []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, value := range values {
+		if value == "" {
+			errs = append(errs, field.Required(path.Index(i), ""))
+		}
+	}
+	return errs
+}
+
+// unknown says that there is no such ID, and which one was probably meant.
+func unknown(path *field.Path, id, what string, known []string) *field.Error {
+	err := field.NotSupported[string](path, id, nil)
+	err.Detail = "no such " + what
+	if near := nearest(id, known); near != "" {
+		err.Detail += `; did you mean "` + near + `"?`
+	} else if len(known) < 10 {
+		err.Detail += ", there are " + strings.Join(known, ", ")
+	}
+	return err
+}
