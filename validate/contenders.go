@@ -1,13 +1,17 @@
 package validate
 
-import "github.com/gammaguard/gammaguard/mesh"
+import (
+	"cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
 
 // Contenders returns which routes may hold ports of the Service, apart from
 // whether their parentRefs attach: those of a kind that the mesh implements and
-// that are not being deleted, whose namespace is granted their role and is not
-// refused. Where a namespace's mode does not enforce, a missing grant counts as
-// held, as its routes are admitted (GEP-1294, Route types). The returned function
-// must not be used concurrently.
+// that are not being deleted, whose namespace holds the grant for their role and
+// is not refused. Where a namespace's mode does not enforce, a refusal counts for
+// nothing, as its routes are admitted (GEP-1294, Route types). The returned
+// function must not be used concurrently.
 func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.AttachedRoute) bool {
 	namespaces := map[string]*mesh.Namespace{}
 	namespace := func(name string) *mesh.Namespace {
@@ -23,13 +27,31 @@ func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.
 			return false
 		}
 		own := namespace(route.Namespace)
-		if p.ModeIn(own) != mesh.Enforce {
-			return true
-		}
 		role := mesh.ScopeOf(route.Namespace, service.Key).Role()
-		if !p.Grants.Allows(own, role, route.Kind) {
+		if !p.HoldsGrant(own, role, route.Kind) {
 			return false
 		}
-		return role == mesh.Producer || mesh.RefusesConsumers(namespace(service.Key.Namespace), service) == mesh.NotRefused
+		return p.ModeIn(own) != mesh.Enforce || role == mesh.Producer ||
+			p.RefusesConsumers(namespace(service.Key.Namespace), service) == mesh.NotRefused
 	}
+}
+
+// HoldsGrant says whether routes of the kind in the namespace act in the role:
+// because they are granted it, or because a missing grant denies nothing there,
+// by the namespace's mode or by the action of rule grant-missing.
+func (p *Policy) HoldsGrant(namespace *mesh.Namespace, role mesh.Role, kind mesh.RouteKind) bool {
+	return p.ModeIn(namespace) != mesh.Enforce ||
+		cmp.Or(p.Actions["grant-missing"], Deny) != Deny ||
+		p.Grants.Allows(namespace, role, kind)
+}
+
+// RefusesConsumers says who refuses consumer routes to the Service, in the given
+// namespace: nobody, where rule consumer-refused is not even to warn. Either may
+// be nil, where it does not exist.
+func (p *Policy) RefusesConsumers(namespace *mesh.Namespace, service *mesh.Service) mesh.Refusal {
+	switch p.Actions["consumer-refused"] {
+	case Audit, Off:
+		return mesh.NotRefused
+	}
+	return mesh.RefusesConsumers(namespace, service)
 }

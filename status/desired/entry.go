@@ -1,0 +1,52 @@
+package desired
+
+// The types of the conditions that an entry may have.
+const (
+	// Accepted is the Gateway API's condition; ours is only ever False.
+	Accepted = "Accepted"
+	// PartiallyConflicted is True where the parentRef has lost some of its ports.
+	PartiallyConflicted = "gammaguard.dev/PartiallyConflicted"
+)
+
+// The reasons of a condition, beside Settings.ConflictReason.
+const (
+	// NoMatchingParent: the parentRef attaches to no port of any Service.
+	NoMatchingParent = "NoMatchingParent"
+	// NamespaceNotGranted: the route's namespace is not granted the role.
+	NamespaceNotGranted = "NamespaceNotGranted"
+	// ConsumerRefused: the Service's side refuses consumer routes.
+	ConsumerRefused = "ConsumerRefused"
+	// Conflicted is the default of Settings.ConflictReason.
+	Conflicted = "Conflicted"
+)
+
+// ControllerName is the default of Settings.ControllerName.
+const ControllerName = "gammaguard.dev/guard"
+
+// Settings are what the configuration says about status.
+type Settings struct {
+	// ControllerName tells our entries from those of other controllers; empty for
+	// ControllerName.
+	ControllerName string
+	// ConflictReason is the reason of conflicts; empty for Conflicted.
+	ConflictReason string
+}
+
+// Entry is what status.parents must say about one parentRef.
+type Entry struct {
+	// Ref is the parentRef's index in spec.parentRefs.
+	Ref       int
+	Condition Condition
+}
+
+// Condition is the one condition of an entry, without its time.
+type Condition struct {
+	// Type is Accepted or PartiallyConflicted.
+	Type string
+	// Status is "False" for Accepted and "True" for PartiallyConflicted.
+	Status string
+	// Reason is one word; Message says what is wrong and the way out.
+	Reason, Message string
+	// ObservedGeneration is the generation of the route that was judged.
+	ObservedGeneration int64
+}
