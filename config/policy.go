@@ -5,13 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
-
-// mutations returns every mutation's ID.
-func mutations() []string {
-	return []string{"backend-group", "backend-port", "parent-group", "parent-section"}
-}
 
 // Policy returns what the engine needs of a configuration that Load returned or
 // that is Default.
@@ -44,7 +40,7 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 // EnabledMutations returns the IDs of the mutations that are on, sorted.
 func (c *GuardConfiguration) EnabledMutations() []string {
 	var enabled []string
-	for _, id := range mutations() {
+	for _, id := range mutate.Names() {
 		if c.Mutations[id] != Off {
 			enabled = append(enabled, id)
 		}

@@ -52,7 +52,8 @@ type Grants struct {
 	Default mesh.Grant `json:"default,omitempty"`
 
 	// Selectors grant roles to the namespaces that they select. They add to the
-	// label or the default; only the label none beats them.
+	// label or the default; only the label none beats them. Who may set the labels
+	// that they select by is for the cluster to guard: gammaguard guards its own.
 	Selectors []GrantSelector `json:"selectors,omitempty"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -84,8 +85,8 @@ func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
 func (c *GuardConfiguration) validateMutations(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, id := range slices.Sorted(maps.Keys(c.Mutations)) {
-		if !slices.Contains(mutations(), id) {
-			errs = append(errs, unknown(path.Key(id), id, "mutation", mutations()))
+		if !slices.Contains(mutate.Names(), id) {
+			errs = append(errs, unknown(path.Key(id), id, "mutation", mutate.Names()))
 		}
 		errs = append(errs, oneOf(path.Key(id), c.Mutations[id], []Switch{On, Off})...)
 	}

@@ -1,0 +1,9 @@
+package config
+
+import "embed"
+
+// Manifests is the kustomize tree beside this file: what `kubectl apply -k`
+// installs is what tests and the demo read.
+//
+//go:embed base default policy rbac webhook
+var Manifests embed.FS
