@@ -30,8 +30,8 @@ func checkBackendExternalName(p *Pass) {
 		p.Report(Finding{
 			Field:     backend.Path() + ".name",
 			Value:     backend.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type ExternalName and has no endpoints", service.Key),
-			Remedy:    "use a Service with endpoints as the backend",
+			Problem:   fmt.Sprintf("%s is of type ExternalName", service.Key),
+			Remedy:    "use a Service with endpoints",
 			Reference: Reference{Service: service.Key},
 		})
 	}

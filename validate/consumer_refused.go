@@ -33,8 +33,8 @@ func checkConsumerRefused(p *Pass) {
 		f := Finding{
 			Field: parent.Path(""),
 			Type:  Forbidden,
-			Remedy: fmt.Sprintf("its owner can allow it: kubectl label %s -n %s %s %s=allow", resourceOf(parent.Key), parent.Key.Namespace,
-				parent.Key.Name, mesh.ConsumerRoutesLabel),
+			Remedy: fmt.Sprintf("its owner can allow them: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
+				parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
 			Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 		}
 		switch mesh.RefusesConsumers(namespace, service) {

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,25 +25,26 @@ func grantMissing() *Rule {
 }
 
 func checkGrantMissing(p *Pass) {
+	refs := p.MeshRefs()
+	if len(refs) == 0 {
+		return
+	}
 	name := p.Route.Metadata.Namespace
-	for _, parent := range p.MeshRefs() {
-		role := parent.Scope.Role()
-		namespace, known := p.Namespace(name)
-		if known && p.Policy.Grants.Allows(namespace, role, p.Route.Kind) {
-			continue
+	namespace, known := p.Namespace(name)
+	var missing []*Parent
+	for i := range refs {
+		if !known || !p.Policy.Grants.Allows(namespace, refs[i].Scope.Role(), p.Route.Kind) {
+			missing = append(missing, &refs[i])
 		}
-		labels, errs := namespace.Policy()
+	}
+	for _, parent := range missing {
+		role := parent.Scope.Role()
 		f := Finding{
 			Field:     parent.Path(""),
 			Type:      Forbidden,
-			Problem:   fmt.Sprintf("namespace %s is not granted %s %ss", name, role, p.Route.Kind),
-			Remedy:    "a mesh admin can grant it: kubectl label namespace " + name + " --overwrite " + mesh.GrantLabel + "=" + string(wider(labels.Grant, role)),
+			Problem:   fmt.Sprintf("namespace %s is not granted %s %ss", name, role, p.Route.Kind) + unknownGrant(namespace),
+			Remedy:    "a mesh admin can: " + p.grantCommand(name, namespace, missing),
 			Reference: Reference{Namespace: name, Detail: string(role)},
-		}
-		for _, err := range errs {
-			if wrong, ok := err.(*mesh.LabelError); ok && wrong.Key == mesh.GrantLabel { //nolint:errorlint // Policy wraps nothing
-				f.Problem += fmt.Sprintf(" (its label %s=%q is unknown: %s)", wrong.Key, wrong.Value, strings.Join(wrong.Known, ", "))
-			}
 		}
 		if known {
 			p.Report(f)
@@ -52,11 +54,34 @@ func checkGrantMissing(p *Pass) {
 	}
 }
 
-// wider returns the grant that holds for the role and for all that the present
-// grant holds for.
-func wider(present mesh.Grant, role mesh.Role) mesh.Grant {
-	if present == mesh.GrantNone || present == "" || present == mesh.Grant(role) {
-		return mesh.Grant(role)
+// unknownGrant says in parentheses that the namespace's grant is misspelt, if it
+// is.
+func unknownGrant(namespace *mesh.Namespace) string {
+	_, errs := namespace.Policy()
+	for _, err := range errs {
+		if wrong, ok := err.(*mesh.LabelError); ok && wrong.Key == mesh.GrantLabel { //nolint:errorlint // Policy wraps nothing
+			return fmt.Sprintf(" (its label %s=%q is none of %s)", wrong.Key, wrong.Value, strings.Join(wrong.Known, ", "))
+		}
 	}
-	return mesh.GrantAll
+	return ""
+}
+
+// grantCommand returns the command that grants the roles of all the parents, and
+// takes nothing away that the namespace's label, or the default, grants now.
+func (p *Pass) grantCommand(name string, namespace *mesh.Namespace, parents []*Parent) string {
+	labels, _ := namespace.Policy()
+	grant := cmp.Or(labels.Grant, p.Policy.Grants.Default)
+	for _, parent := range parents {
+		switch role := mesh.Grant(parent.Scope.Role()); grant {
+		case mesh.GrantNone, "", role:
+			grant = role
+		default:
+			grant = mesh.GrantAll
+		}
+	}
+	command := fmt.Sprintf("kubectl label namespace %s %s=%s", name, mesh.GrantLabel, grant)
+	if labels.Grant != "" {
+		command += " --overwrite"
+	}
+	return command
 }

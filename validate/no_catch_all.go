@@ -38,10 +38,9 @@ func checkNoCatchAll(p *Pass) {
 			continue
 		}
 		p.Report(Finding{
-			Field: "spec.rules",
-			Problem: fmt.Sprintf("on port %s of %s no rule matches every request, and those that none matches are rejected",
-				shortList(bare), parent.Key),
-			Remedy:    "add a rule without matches, unless that is meant",
+			Field:     "spec.rules",
+			Problem:   fmt.Sprintf("unmatched requests to %s of %s are rejected", portsNamed(bare), parent.Key),
+			Remedy:    "if unwanted, add a rule without matches",
 			Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
 		})
 	}

@@ -53,8 +53,8 @@ func checkParentAppProtocol(p *Pass) {
 		p.Report(Finding{
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s declares an appProtocol that a %s cannot serve (%s)", parent.Key, p.Route.Kind, shortList(said)),
-			Remedy:    "use the kind of route that fits, or correct the port's appProtocol",
+			Problem:   fmt.Sprintf("%ss cannot serve the appProtocol of %s (%s)", p.Route.Kind, parent.Key, shortList(said)),
+			Remedy:    "use another kind, or correct it",
 			Reference: parent.Reference(),
 		})
 	}

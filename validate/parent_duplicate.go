@@ -36,9 +36,18 @@ func checkParentDuplicate(p *Pass) {
 			Problem: fmt.Sprintf("selects the same ports of %s as %s", parents[i].Key,
 				parents[first].Path("")),
 			Remedy:    "remove one of the two",
-			Reference: parents[i].Reference(),
+			Reference: boundTo(&parents[i]),
 		})
 	}
+}
+
+// boundTo identifies the finding by what the parent is bound to, so that it stays
+// the same when the two change places.
+func boundTo(parent *Parent) Reference {
+	if parent.Service == nil || parent.Attachment != mesh.Attached {
+		return parent.Reference()
+	}
+	return Reference{Service: parent.Key, Detail: portList(parent.Ports)}
 }
 
 // sameBinding says whether two parents are one Service with the same ports; of a

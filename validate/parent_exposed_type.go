@@ -29,8 +29,8 @@ func checkParentExposedType(p *Pass) {
 		p.Report(Finding{
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type %s: traffic from outside may pass this route by", parent.Key, parent.Service.Type),
-			Remedy:    "prefer a ClusterIP Service exposed through a Gateway",
+			Problem:   fmt.Sprintf("%s is of type %s, so traffic may bypass routes", parent.Key, parent.Service.Type),
+			Remedy:    "prefer a Gateway",
 			Reference: Reference{Service: parent.Key},
 		})
 	}

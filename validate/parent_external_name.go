@@ -29,8 +29,8 @@ func checkParentExternalName(p *Pass) {
 		p.Report(Finding{
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type ExternalName, a DNS alias that a mesh cannot route", parent.Key),
-			Remedy:    "refer to a Service of type ClusterIP",
+			Problem:   fmt.Sprintf("%s is of type ExternalName, a mere DNS alias", parent.Key),
+			Remedy:    "use one of type ClusterIP",
 			Reference: Reference{Service: parent.Key},
 		})
 	}

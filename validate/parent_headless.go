@@ -34,8 +34,8 @@ func checkParentHeadless(p *Pass) {
 		p.Report(Finding{
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is headless (%s), so a mesh has no IP to match", parent.Key, why),
-			Remedy:    "refer to a " + parent.Key.Kind + " that has a cluster IP",
+			Problem:   fmt.Sprintf("%s is headless (%s): no IP to match", parent.Key, why),
+			Remedy:    "use one with a cluster IP",
 			Reference: Reference{Service: parent.Key},
 		})
 	}

@@ -66,6 +66,14 @@ func portList(ports []mesh.Port) string {
 	return shortList(names)
 }
 
+// portsNamed reads "port 80" or "ports 80, 443".
+func portsNamed(numbers []string) string {
+	if len(numbers) == 1 {
+		return "port " + numbers[0]
+	}
+	return "ports " + shortList(numbers)
+}
+
 // shortList joins the first few names, and counts the rest.
 func shortList(names []string) string {
 	if len(names) <= maxListed {

@@ -30,8 +30,8 @@ func checkParentProtocolMismatch(p *Pass) {
 		f := Finding{
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s has no %s port, which a %s needs", parent.Key, transport, p.Route.Kind),
-			Remedy:    fmt.Sprintf("refer to a Service with a %s port, or use another kind of route", transport),
+			Problem:   fmt.Sprintf("%s has no %s port", parent.Key, transport),
+			Remedy:    "use a Service with one, or another route kind",
 			Reference: parent.Reference(),
 		}
 		switch {
@@ -41,8 +41,8 @@ func checkParentProtocolMismatch(p *Pass) {
 			f.Field, f.Value = parent.Path("sectionName"), parent.Ref.SectionName
 		}
 		if f.Field != parent.Path("name") {
-			f.Problem = fmt.Sprintf("that port of %s is not a %s port, which a %s needs", parent.Key, transport, p.Route.Kind)
-			f.Remedy = fmt.Sprintf("select a %s port, or use another kind of route", transport)
+			f.Problem = fmt.Sprintf("that port of %s is not %s", parent.Key, transport)
+			f.Remedy = fmt.Sprintf("use a %s port or another route kind", transport)
 		}
 		p.Report(f)
 	}

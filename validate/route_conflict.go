@@ -24,6 +24,7 @@ func routeConflict() *Rule {
 }
 
 func checkRouteConflict(p *Pass) {
+	const remedy = "only the more specific kind is applied: use another port, or one kind"
 	own := p.Attached()
 	for _, parent := range p.Parents() {
 		var lost, taken rivalry
@@ -40,13 +41,13 @@ func checkRouteConflict(p *Pass) {
 		}
 		f := Finding{Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference()}
 		if len(lost.ports) > 0 {
-			f.Problem = fmt.Sprintf("port %s of %s is held by %s, and %s is ignored there", shortList(lost.ports), parent.Key, lost.names(), own)
-			f.Remedy = "a more specific kind wins: use another port, or the same kind"
+			f.Problem = fmt.Sprintf("%s loses %s of %s to %s", own, portsNamed(lost.ports), parent.Key, lost.names())
+			f.Remedy = remedy
 			p.Report(f)
 		}
 		if len(taken.ports) > 0 {
-			f.Problem = fmt.Sprintf("%s takes port %s of %s from %s, which will be ignored there", own, shortList(taken.ports), parent.Key, taken.names())
-			f.Remedy = "a more specific kind wins: use another port, or the same kind"
+			f.Problem = fmt.Sprintf("%s takes %s of %s from %s", own, portsNamed(taken.ports), parent.Key, taken.names())
+			f.Remedy = remedy
 			p.Report(f)
 		}
 	}
