@@ -1,0 +1,159 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Options says what a Cache keeps.
+type Options struct {
+	// ControllerName tells our own entries in routes' status from others'. Empty:
+	// none are ours.
+	ControllerName string
+	// DiscoveryInterval is how often the cache asks which kinds are served; zero
+	// is 30 seconds.
+	DiscoveryInterval time.Duration
+}
+
+// Cache is a mesh.World of a running cluster, kept up to date by watches. It is
+// safe for concurrent use.
+type Cache struct {
+	options   Options
+	client    *client
+	listeners []func(Change)
+
+	routes     routes
+	services   services
+	namespaces namespaces
+	endpoints  endpoints
+	grants     grants
+
+	mu sync.RWMutex
+	// feeds are the running watches by resource, nil before the kinds that the API
+	// server serves are known. Only the goroutine of Start writes it.
+	feeds map[resource]*feed
+	// discoveryError is why it is not known what is served.
+	discoveryError error
+	// synced is set once all was listed. What is installed later unsets nothing.
+	synced atomic.Bool
+}
+
+var _ mesh.World = (*Cache)(nil)
+
+// New returns a cache that is empty until Start runs.
+func New(config *rest.Config, options Options) (*Cache, error) {
+	if options.DiscoveryInterval == 0 {
+		options.DiscoveryInterval = 30 * time.Second
+	}
+	client, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{options: options, client: client}, nil
+}
+
+// NeedLeaderElection says that every replica needs its cache.
+func (c *Cache) NeedLeaderElection() bool { return false }
+
+// Start fills the cache and keeps it up to date until the context ends. Errors of
+// the API server are tried again and never returned; NotSynced tells them.
+func (c *Cache) Start(ctx context.Context) error {
+	c.run(ctx)
+	return nil
+}
+
+// HasSynced says whether all that was served at the start was listed once.
+func (c *Cache) HasSynced() bool { return c.NotSynced() == nil }
+
+// NotSynced returns nil once all that was served at the start was listed, and
+// until then an error that says what is missing and why.
+func (c *Cache) NotSynced() error {
+	if c.synced.Load() {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.feeds == nil {
+		if c.discoveryError != nil {
+			return fmt.Errorf("ask which kinds are served: %w", c.discoveryError)
+		}
+		return fmt.Errorf("not yet known which kinds are served")
+	}
+	var waiting []string
+	for _, feed := range c.feeds {
+		if reason := feed.waiting(); reason != "" {
+			waiting = append(waiting, reason)
+		}
+	}
+	if len(waiting) == 0 {
+		c.synced.Store(true)
+		return nil
+	}
+	slices.Sort(waiting)
+	return fmt.Errorf("not yet listed: %s", strings.Join(waiting, "; "))
+}
+
+// WaitForSync waits until HasSynced. It returns the context's error, and what is
+// missing, if that ends first.
+func (c *Cache) WaitForSync(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		missing := c.NotSynced()
+		if missing == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), missing)
+		case <-tick.C:
+		}
+	}
+}
+
+// Namespace implements mesh.World.
+func (c *Cache) Namespace(name string) (*mesh.Namespace, error) {
+	if namespace := c.namespaces.get(name); namespace != nil {
+		return namespace, nil
+	}
+	return nil, mesh.ErrNotFound
+}
+
+// Service implements mesh.World.
+func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if service := c.services.get(key); service != nil {
+		return service, nil
+	}
+	if key.Kind == mesh.ServiceImportKind && !c.serves(serviceImports) {
+		return nil, mesh.ErrNotServed
+	}
+	return nil, mesh.ErrNotFound
+}
+
+// HasEndpoints implements mesh.World. Whether a ServiceImport has endpoints is
+// unknown: implementations need not keep EndpointSlices for it (GEP-1748).
+func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	if key.Kind != mesh.ServiceKind {
+		return false, mesh.ErrUnknown
+	}
+	return c.endpoints.has(key), nil
+}
+
+// ReferenceGrants implements mesh.World.
+func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	return c.grants.in(namespace), nil
+}
+
+// AttachedRoutes implements mesh.World.
+func (c *Cache) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	return c.routes.attached(key), nil
+}

@@ -1,0 +1,138 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// resource is a kind of object that gammaguard reads.
+type resource struct {
+	group, name, kind string
+}
+
+// The resources beside the routes'.
+var (
+	serviceResource   = resource{"", "services", mesh.ServiceKind}
+	namespaceResource = resource{"", "namespaces", "Namespace"}
+	endpointSlices    = resource{"discovery.k8s.io", "endpointslices", "EndpointSlice"}
+	serviceImports    = resource{mesh.MulticlusterGroup, "serviceimports", mesh.ServiceImportKind}
+	referenceGrants   = resource{mesh.GatewayGroup, "referencegrants", "ReferenceGrant"}
+)
+
+func routeResource(kind mesh.RouteKind) resource {
+	return resource{mesh.GatewayGroup, kind.Resource(), string(kind)}
+}
+
+// String reads "httproutes.gateway.networking.k8s.io".
+func (r resource) String() string {
+	return schema.GroupResource{Group: r.group, Resource: r.name}.String()
+}
+
+// versions are the versions in which a group's kinds may be served, the best
+// first. All have alike what is read of them.
+func versions(group string) []string {
+	switch group {
+	case mesh.GatewayGroup:
+		return []string{"v1", "v1beta1", "v1alpha3", "v1alpha2"}
+	case mesh.MulticlusterGroup:
+		return []string{"v1", "v1beta1", "v1alpha1"}
+	}
+	return []string{"v1"}
+}
+
+// client reads narrow objects from the API server.
+type client struct{ rest *rest.RESTClient }
+
+// userAgent names gammaguard in the API server's logs and metrics.
+const userAgent = "gammaguard"
+
+// newClient returns a client without a rate limit of its own: what bounds it is
+// the number of watches, and of concurrent live reads.
+func newClient(config *rest.Config) (*client, error) {
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(narrowScheme()).WithoutConversion()
+	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	config.QPS, config.RateLimiter = -1, nil
+	if config.UserAgent == "" {
+		config.UserAgent = userAgent
+	}
+	restClient, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	return &client{restClient}, nil
+}
+
+// narrowScheme maps the kinds to the narrow types.
+func narrowScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	add := func(r resource, object, list runtime.Object) {
+		for _, version := range versions(r.group) {
+			gv := schema.GroupVersion{Group: r.group, Version: version}
+			scheme.AddKnownTypeWithName(gv.WithKind(r.kind), object)
+			scheme.AddKnownTypeWithName(gv.WithKind(r.kind+"List"), list)
+		}
+	}
+	for _, kind := range mesh.RouteKinds() {
+		add(routeResource(kind), &routeObject{}, &routeList{})
+	}
+	add(serviceResource, &serviceObject{}, &serviceList{})
+	add(serviceImports, &serviceObject{}, &serviceList{})
+	add(namespaceResource, &namespaceObject{}, &namespaceList{})
+	add(resource{metav1.GroupName, "", "PartialObjectMetadata"}, &namespaceObject{}, &namespaceList{})
+	add(endpointSlices, &endpointSliceObject{}, &endpointSliceList{})
+	add(referenceGrants, &grantObject{}, &grantList{})
+	return scheme
+}
+
+// request starts a GET of the resource in a version, of one namespace or all.
+func (c *client) request(r resource, version, namespace string) *rest.Request {
+	req := c.rest.Get().AbsPath("api", version)
+	if r.group != "" {
+		req.AbsPath("apis", r.group, version)
+	}
+	return req.NamespaceIfScoped(namespace, namespace != "").Resource(r.name)
+}
+
+// accept asks for no more of a Namespace than its metadata.
+func accept(req *rest.Request, r resource, as string) *rest.Request {
+	if r != namespaceResource {
+		return req
+	}
+	return req.SetHeader("Accept", "application/json;as="+as+";g="+metav1.GroupName+";v=v1,application/json")
+}
+
+func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into runtime.Object) error {
+	req := accept(c.request(r, version, namespace).Name(name), r, "PartialObjectMetadata")
+	return req.Do(ctx).Into(into)
+}
+
+// serviceNameLabel names, on an EndpointSlice, the Service that it is of.
+const serviceNameLabel = "kubernetes.io/service-name"
+
+func (c *client) list(ctx context.Context, r resource, version, namespace string, options *metav1.ListOptions) (runtime.Object, error) {
+	if r == endpointSlices && options.LabelSelector == "" {
+		options.LabelSelector = serviceNameLabel
+	}
+	req := accept(c.request(r, version, namespace), r, "PartialObjectMetadataList")
+	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Do(ctx).Get()
+}
+
+func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	if r == endpointSlices {
+		options.LabelSelector = serviceNameLabel
+	}
+	req := accept(c.request(r, version, ""), r, "PartialObjectMetadata")
+	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Watch(ctx)
+}

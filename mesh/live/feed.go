@@ -1,0 +1,153 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// feed keeps the cache up to date with one resource in one version.
+type feed struct {
+	resource resource
+	version  string
+	cancel   context.CancelFunc
+	done     chan struct{}
+	sink     sink
+
+	mu     sync.Mutex
+	listed bool
+	err    error // of the last request
+}
+
+// waiting says what the feed waits for; nothing once it was listed.
+func (f *feed) waiting() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.listed:
+		return ""
+	case f.err != nil:
+		return fmt.Sprintf("%s: %v", f.resource, f.err)
+	}
+	return f.resource.String()
+}
+
+func (f *feed) hasListed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.listed
+}
+
+func (f *feed) setListed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed = true
+}
+
+func (f *feed) answered(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *feed) stop() {
+	f.cancel()
+	<-f.done
+}
+
+// run has a feed for each resource that is served, until the context ends.
+func (c *Cache) run(ctx context.Context) {
+	const shortest = 500 * time.Millisecond
+	retry := shortest
+	for {
+		wait := c.options.DiscoveryInterval
+		if c.follow(ctx) != nil {
+			wait = min(retry, wait)
+			retry *= 2
+		} else {
+			retry = shortest
+		}
+		select {
+		case <-ctx.Done():
+			for _, feed := range c.feeds {
+				feed.stop()
+			}
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// follow asks what is served, starts feeds for what is new and stops those of what
+// is gone. On an error all stays as it is. It alone writes c.feeds.
+func (c *Cache) follow(ctx context.Context) error {
+	found, err := c.client.discover(ctx)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.discoveryError = err
+		return err
+	}
+	feeds := map[resource]*feed{}
+	for r, version := range found {
+		if old := c.feeds[r]; old != nil && old.version == version {
+			feeds[r] = old
+		}
+	}
+	for r, old := range c.feeds {
+		if feeds[r] == nil {
+			old.stop()
+		}
+		if _, still := found[r]; !still {
+			old.sink.empty()
+		}
+	}
+	for r, version := range found {
+		if feeds[r] == nil {
+			feeds[r] = c.startFeed(ctx, r, version)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.feeds, c.discoveryError = feeds, nil
+	return nil
+}
+
+// serves says whether the resource is known to be served.
+func (c *Cache) serves(r resource) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.feeds[r] != nil
+}
+
+func (c *Cache) startFeed(ctx context.Context, r resource, version string) *feed {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &feed{resource: r, version: version, cancel: cancel, done: make(chan struct{})}
+	f.sink = c.sinkOf(f)
+	lister := &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := c.client.list(ctx, r, version, "", &options)
+			f.answered(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			w, err := c.client.watch(ctx, r, version, &options)
+			f.answered(err)
+			return w, err
+		},
+	}
+	reflector := toolscache.NewReflectorWithOptions(lister, nil, f.sink, toolscache.ReflectorOptions{
+		Name: r.String(), TypeDescription: r.kind,
+	})
+	go func() {
+		defer close(f.done)
+		reflector.RunWithContext(ctx)
+	}()
+	return f
+}
