@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -10,29 +11,38 @@ import (
 // whether their parentRefs attach: those of a kind that the mesh implements and
 // that are not being deleted, whose namespace holds the grant for their role and
 // is not refused. Where a namespace's mode does not enforce, a refusal counts for
-// nothing, as its routes are admitted (GEP-1294, Route types). The returned
-// function must not be used concurrently.
+// nothing, as its routes are admitted (GEP-1294, Route types). A grant that cannot
+// be known (mesh.ErrUnknown) counts as held. The returned function must not be
+// used concurrently.
 func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.AttachedRoute) bool {
-	namespaces := map[string]*mesh.Namespace{}
-	namespace := func(name string) *mesh.Namespace {
-		ns, seen := namespaces[name]
+	type answer struct {
+		namespace *mesh.Namespace
+		known     bool
+	}
+	answers := map[string]answer{}
+	namespace := func(name string) (*mesh.Namespace, bool) {
+		a, seen := answers[name]
 		if !seen {
-			ns, _ = world.Namespace(name) // an unknown namespace has no labels
-			namespaces[name] = ns
+			ns, err := world.Namespace(name) // an unknown namespace has no labels
+			a = answer{ns, !errors.Is(err, mesh.ErrUnknown)}
+			answers[name] = a
 		}
-		return ns
+		return a.namespace, a.known
 	}
 	return func(route *mesh.AttachedRoute) bool {
 		if route.Deleting || !p.Implements(route.Kind) {
 			return false
 		}
-		own := namespace(route.Namespace)
+		own, known := namespace(route.Namespace)
 		role := mesh.ScopeOf(route.Namespace, service.Key).Role()
-		if !p.HoldsGrant(own, role, route.Kind) {
+		if known && !p.HoldsGrant(own, role, route.Kind) {
 			return false
 		}
-		return p.ModeIn(own) != mesh.Enforce || role == mesh.Producer ||
-			p.RefusesConsumers(namespace(service.Key.Namespace), service) == mesh.NotRefused
+		if p.ModeIn(own) != mesh.Enforce || role == mesh.Producer {
+			return true
+		}
+		theirs, _ := namespace(service.Key.Namespace)
+		return p.RefusesConsumers(theirs, service) == mesh.NotRefused
 	}
 }
 
