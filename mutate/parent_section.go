@@ -1,6 +1,10 @@
 package mutate
 
-import "github.com/gammaguard/gammaguard/mesh"
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
 
 func parentSection() *Mutation {
 	return &Mutation{
@@ -20,12 +24,12 @@ func findParentSections(p *pass) []Change {
 	var changes []Change
 	refs := p.route.Spec.ParentRefs
 	for i := range refs {
-		if !lacksSection(&refs[i]) {
+		if !lacksSection(&refs[i]) || !p.siblingsHaveSection(i) {
 			continue
 		}
-		if name := p.portName(&refs[i]); name != "" && p.othersHaveSection(i) {
-			changes = append(changes, set(parentPath(i, "sectionName"), "", name, "port "+quote(refs[i].Port)+" has this name, and parentRefs to one "+
-				refs[i].Kind+" are told apart by sectionName"))
+		if name := p.portName(&refs[i]); name != "" {
+			why := fmt.Sprintf("port %d has this name, and parentRefs to one %s are told apart by sectionName", refs[i].Port, refs[i].Kind)
+			changes = append(changes, set(parentPath(i, "sectionName"), "", name, why))
 		}
 	}
 	return changes
@@ -36,9 +40,9 @@ func lacksSection(ref *mesh.ParentRef) bool {
 	return ref.SectionName == "" && ref.Port != 0 && ref.Name != "" && ref.Class() == mesh.MeshParent
 }
 
-// othersHaveSection says whether there are other parentRefs to the same parent as
-// this one, and all of them have a sectionName or can have one.
-func (p *pass) othersHaveSection(index int) bool {
+// siblingsHaveSection says whether there are other parentRefs to the same parent
+// as this one, and all of them have a sectionName or can have one.
+func (p *pass) siblingsHaveSection(index int) bool {
 	refs, found := p.route.Spec.ParentRefs, false
 	for i := range refs {
 		if i == index || !sameParent(&refs[i], &refs[index]) {

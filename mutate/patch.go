@@ -26,8 +26,9 @@ func Patch(changes []Change) []Operation {
 }
 
 // Apply makes the changes to a raw JSON object, by the same library as the API
-// server. The values of all other members stay byte for byte; the order of
-// members may not. The changes must be those of the route that the object holds.
+// server. All other values stay as they are written, numbers included; only spaces,
+// the order of members and needless escapes in strings may change. The changes
+// must be those of the route that the object holds.
 func Apply(object []byte, changes []Change) ([]byte, error) {
 	if len(changes) == 0 {
 		return object, nil

@@ -1,0 +1,118 @@
+package mutate_test
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
+)
+
+func TestGranted(t *testing.T) {
+	type namespaces = map[string]map[string]string
+	const (
+		grant     = "gammaguard.dev/grant"
+		consumers = "gammaguard.dev/consumer-routes"
+		producer  = `{group: "", kind: Service, name: one}`
+		consumer  = `{group: "", kind: Service, name: one, namespace: bar}`
+		noGroup   = `{kind: Service, name: one, namespace: bar}`
+		gateway   = `{name: one, namespace: bar}`
+	)
+	all := map[string]string{grant: "all"}
+	none := map[string]string{}
+	for _, test := range []struct {
+		name       string
+		refs       string
+		namespaces namespaces
+		service    string // the label of the Service bar/one
+		grants     mesh.GrantPolicy
+		err        error
+		want       bool
+	}{
+		{name: "producer granted", refs: producer, namespaces: namespaces{"shop": {grant: "producer"}}, want: true},
+		{name: "producer not granted", refs: producer, namespaces: namespaces{"shop": {grant: "consumer"}}},
+		{name: "consumer granted", refs: consumer, namespaces: namespaces{"shop": {grant: "consumer"}, "bar": none}, want: true},
+		{name: "consumer not granted", refs: consumer, namespaces: namespaces{"shop": {grant: "producer"}, "bar": none}},
+		{name: "a parent without its group counts", refs: noGroup, namespaces: namespaces{"shop": {grant: "producer"}, "bar": none}},
+		{name: "one of two roles", refs: producer + ", " + consumer, namespaces: namespaces{"shop": {grant: "producer"}, "bar": none}},
+		{name: "both roles", refs: producer + ", " + consumer, namespaces: namespaces{"shop": all, "bar": none}, want: true},
+		{name: "a Gateway needs no grant", refs: producer + ", " + gateway, namespaces: namespaces{"shop": {grant: "producer"}}, want: true},
+		{name: "unlabelled", refs: producer, namespaces: namespaces{"shop": none}},
+		{name: "no such namespace", refs: producer},
+		{
+			name: "the default", refs: producer, namespaces: namespaces{"shop": none},
+			grants: mesh.GrantPolicy{Default: mesh.GrantProducer}, want: true,
+		},
+		{
+			name: "a selector for another kind", refs: producer, namespaces: namespaces{"shop": none},
+			grants: mesh.GrantPolicy{Selectors: []mesh.GrantSelector{
+				{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Producer}, RouteKinds: []mesh.RouteKind{mesh.GRPCRoute}},
+			}},
+		},
+		{name: "refused by the namespace", refs: consumer, namespaces: namespaces{"shop": all, "bar": {consumers: "deny"}}},
+		{name: "refused by the Service", refs: consumer, namespaces: namespaces{"shop": all, "bar": none}, service: "deny"},
+		{name: "allowed by the Service", refs: consumer, namespaces: namespaces{"shop": all, "bar": {consumers: "deny"}}, service: "allow", want: true},
+		{name: "cannot be known", refs: producer, namespaces: namespaces{"shop": all}, err: mesh.ErrUnknown},
+		{name: "cannot be asked", refs: producer, namespaces: namespaces{"shop": all}, err: errors.New("connection refused")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, route := decode(t, "kind: HTTPRoute\nmetadata: {namespace: shop, name: r}\nspec: {parentRefs: ["+test.refs+"]}")
+			w := &world{services: services(), namespaces: test.namespaces, err: test.err}
+			one := w.services["bar/one"]
+			one.ConsumerRoutes = test.service
+			w.services["bar/one"] = one
+			mayRead := mutate.Granted(route, &test.grants, w)
+			if len(w.read) > 0 {
+				t.Error("the world is asked although nobody wants to read")
+			}
+			for range 2 {
+				if got := mayRead("bar"); got != test.want {
+					t.Errorf("may read: %t, want %t", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+// A label of the consumer's parent that cannot be read may be a refusal.
+func TestGrantedUnknownHandshake(t *testing.T) {
+	_, route := decode(t, `
+kind: HTTPRoute
+metadata: {namespace: shop, name: r}
+spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
+	labelled := map[string]map[string]string{"shop": {"gammaguard.dev/grant": "all"}, "bar": {}}
+	for _, w := range []mutate.World{
+		failing{World: &world{namespaces: labelled}, service: mesh.ErrUnknown},
+		failing{World: &world{namespaces: labelled}, namespace: "bar"},
+	} {
+		if mutate.Granted(route, &mesh.GrantPolicy{}, w)("bar") {
+			t.Errorf("%+v: may be read", w)
+		}
+	}
+	if !mutate.Granted(route, &mesh.GrantPolicy{}, &world{namespaces: labelled})("bar") {
+		t.Error("a Service that does not exist refuses nobody, yet may not be read")
+	}
+}
+
+// failing is a World that does not know about Services, or about one namespace.
+type failing struct {
+	mutate.World
+	service   error
+	namespace string
+}
+
+func (f failing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if f.service != nil {
+		return nil, f.service
+	}
+	return f.World.Service(key)
+}
+
+func (f failing) Namespace(name string) (*mesh.Namespace, error) {
+	if f.namespace == name {
+		return nil, mesh.ErrUnknown
+	}
+	return f.World.Namespace(name)
+}
