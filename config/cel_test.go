@@ -1,0 +1,128 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	celplugin "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// oldestServer is the CEL that the oldest supported API server compiles with.
+func oldestServer() *environment.EnvSet { return environment.MustBaseEnvSet(version.MajorMinor(1, 30)) }
+
+// expression is a CEL expression of a manifest, maybe named, with its result type.
+type expression struct {
+	name, text string
+	result     *cel.Type
+}
+
+func (e *expression) GetName() string          { return e.name }
+func (e *expression) GetExpression() string    { return e.text }
+func (e *expression) ReturnTypes() []*cel.Type { return []*cel.Type{e.result} }
+
+func compile(t *testing.T, compiler celplugin.ConditionCompiler, vars celplugin.OptionalVariableDeclarations, accessors []celplugin.ExpressionAccessor) celplugin.ConditionEvaluator {
+	t.Helper()
+	evaluator := compiler.CompileCondition(accessors, vars, environment.NewExpressions)
+	if errs := evaluator.CompilationErrors(); len(errs) > 0 {
+		t.Fatalf("does not compile on Kubernetes 1.30: %v", errors.Join(errs...))
+	}
+	return evaluator
+}
+
+// object reads an object; no text is no object.
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestMatchConditions(t *testing.T) {
+	webhook := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks[0]
+	var accessors []celplugin.ExpressionAccessor
+	for i := range webhook.MatchConditions {
+		accessors = append(accessors, (*matchconditions.MatchCondition)(&webhook.MatchConditions[i]))
+	}
+	vars := celplugin.OptionalVariableDeclarations{HasAuthorizer: true}
+	evaluator := compile(t, celplugin.NewConditionCompiler(oldestServer()), vars, accessors)
+	matcher := matchconditions.NewMatcher(evaluator, webhook.FailurePolicy, "webhook", "validating", webhook.Name)
+
+	for _, test := range []struct {
+		name, route string
+		want        bool
+	}{
+		{"a Service", "spec: {parentRefs: [{group: '', kind: Service, name: cart}]}", true},
+		{"a ServiceImport", "spec: {parentRefs: [{group: multicluster.x-k8s.io, kind: ServiceImport, name: cart}]}", true},
+		{"a Service in the default group", "spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Service, name: cart}]}", true},
+		{"a Service, group left out", "spec: {parentRefs: [{kind: Service, name: cart}]}", true},
+		{"a foreign kind", "spec: {parentRefs: [{group: networking.istio.io, kind: ServiceEntry, name: cart}]}", true},
+		{"a Gateway in the core group", "spec: {parentRefs: [{group: '', kind: Gateway, name: edge}]}", true},
+		{"a versioned group", "spec: {parentRefs: [{group: gateway.networking.k8s.io/v1, kind: Gateway, name: edge}]}", true},
+		{"a Service among Gateways", "spec: {parentRefs: [{name: edge}, {group: '', kind: Service, name: cart}, {name: edge}]}", true},
+		{"a Gateway, all left out", "spec: {parentRefs: [{name: edge}]}", false},
+		{"a Gateway, kind left out", "spec: {parentRefs: [{group: gateway.networking.k8s.io, name: edge}]}", false},
+		{"Gateways and ListenerSets", "spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: edge}, {kind: ListenerSet, name: edge}]}", false},
+		{"no parentRefs", "spec: {parentRefs: []}", false},
+		{"parentRefs left out", "spec: {hostnames: [a.test]}", false},
+		{"no spec", "kind: HTTPRoute", false},
+		{"being deleted", "metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}\nspec: {parentRefs: [{kind: Service, name: cart}]}", false},
+		{"being deleted, of the wrong type", "metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}\nspec: []", false},
+		// What the schema is to refuse reaches the mutating webhook first. Nothing
+		// may fail here, lest the user read of CEL instead of the schema.
+		{"spec of the wrong type", "spec: routes", false},
+		{"spec is a list", "spec: [parentRefs]", false},
+		{"spec is null", "spec:", false},
+		{"parentRefs of the wrong type", "spec: {parentRefs: cart}", false},
+		{"parentRefs is a mapping", "spec: {parentRefs: {kind: Service}}", false},
+		{"parentRefs is null", "spec: {parentRefs: }", false},
+		{"a parentRef of the wrong type", "spec: {parentRefs: [cart]}", false},
+		{"a parentRef is null", "spec: {parentRefs: [null, 1, []]}", false},
+		{"a Service beside a parentRef of the wrong type", "spec: {parentRefs: [cart, {kind: Service, name: cart}]}", true},
+		{"a kind of the wrong type", "spec: {parentRefs: [{kind: 1, name: cart}]}", true},
+		{"a group of the wrong type", "spec: {parentRefs: [{group: {}, name: cart}]}", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			route := object(t, test.route)
+			if route.Object["metadata"] == nil {
+				route.Object["metadata"] = map[string]any{"name": "cart"}
+			}
+			attributes := versioned(route, nil, schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}, "httproutes")
+			got := matcher.Match(context.Background(), attributes, nil, &fakeAuthorizer{})
+			want := matchconditions.MatchResult{Matches: test.want}
+			if !test.want {
+				want.FailedConditionName = got.FailedConditionName
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b error) bool { return a == b })); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// versioned are the attributes of a CREATE, or with an old object of an UPDATE.
+func versioned(object, old *unstructured.Unstructured, kind schema.GroupVersionKind, resource string) *admission.VersionedAttributes {
+	attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedObject: object}
+	operation := admission.Create
+	if old != nil {
+		operation = admission.Update
+		attributes.VersionedOldObject = old
+	}
+	attributes.Attributes = admission.NewAttributesRecord(object, attributes.VersionedOldObject, kind, "", object.GetName(),
+		kind.GroupVersion().WithResource(resource), "", operation, nil, false, requester())
+	return attributes
+}

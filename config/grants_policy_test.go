@@ -1,0 +1,227 @@
+package config
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	celplugin "k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func requester() user.Info { return &user.DefaultInfo{Name: "jane"} }
+
+// question is what a policy asks the authorizer.
+type question struct{ User, Verb, Group, Resource, Namespace, Name string }
+
+// fakeAuthorizer says yes or no, and keeps what it was asked.
+type fakeAuthorizer struct {
+	yes   bool
+	asked []question
+}
+
+func (f *fakeAuthorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	f.asked = append(f.asked, question{a.GetUser().GetName(), a.GetVerb(), a.GetAPIGroup(), a.GetResource(), a.GetNamespace(), a.GetName()})
+	if f.yes {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// labelPolicy is policy/grants.yaml, compiled.
+type labelPolicy struct{ validations, messages celplugin.ConditionEvaluator }
+
+func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) *labelPolicy {
+	t.Helper()
+	compiler, err := celplugin.NewCompositedCompiler(oldestServer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := celplugin.OptionalVariableDeclarations{HasAuthorizer: true}
+	for _, v := range policy.Spec.Variables {
+		result := compiler.CompileAndStoreVariable(&expression{v.Name, v.Expression, cel.AnyType}, with, environment.NewExpressions)
+		if result.Error != nil {
+			t.Fatalf("variable %s does not compile on Kubernetes 1.30: %v", v.Name, result.Error)
+		}
+	}
+	var validations, messages []celplugin.ExpressionAccessor
+	for _, v := range policy.Spec.Validations {
+		validations = append(validations, &expression{text: v.Expression, result: cel.BoolType})
+		messages = append(messages, &expression{text: v.MessageExpression, result: cel.StringType})
+	}
+	return &labelPolicy{
+		validations: compile(t, compiler, with, validations),
+		messages:    compile(t, compiler, celplugin.OptionalVariableDeclarations{}, messages),
+	}
+}
+
+// judge returns the messages of the validations that fail, as the API server
+// works them out.
+func (p *labelPolicy) judge(t *testing.T, namespace, old *unstructured.Unstructured, authz authorizer.Authorizer) []string {
+	t.Helper()
+	attributes := versioned(namespace, old, corev1.SchemeGroupVersion.WithKind("Namespace"), "namespaces")
+	request := celplugin.CreateAdmissionRequest(attributes.Attributes,
+		metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
+	evaluate := func(evaluator celplugin.ConditionEvaluator, vars celplugin.OptionalVariableBindings) []celplugin.EvaluationResult {
+		results, _, err := evaluator.ForInput(context.Background(), attributes, request, vars, nil, celconfig.RuntimeCELCostBudget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results
+	}
+	var failed []string
+	var messages []celplugin.EvaluationResult
+	for i, result := range evaluate(p.validations, celplugin.OptionalVariableBindings{Authorizer: authz}) {
+		if result.Error != nil {
+			t.Fatalf("validation %d: %v", i, result.Error)
+		}
+		if result.EvalResult.Value() == true {
+			continue
+		}
+		if messages == nil {
+			messages = evaluate(p.messages, celplugin.OptionalVariableBindings{})
+		}
+		if messages[i].Error != nil {
+			t.Fatalf("message %d: %v", i, messages[i].Error)
+		}
+		failed = append(failed, messages[i].EvalResult.Value().(string))
+	}
+	return failed
+}
+
+func TestGrantsPolicyCoversNamespaces(t *testing.T) {
+	policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0)
+	want := admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+		RuleWithOperations: admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+			Rule: admissionv1.Rule{
+				APIGroups: []string{""}, APIVersions: []string{"v1"},
+				Resources: []string{"namespaces", "namespaces/status", "namespaces/finalize"},
+				Scope:     ptr(admissionv1.ClusterScope),
+			},
+		},
+	}}}
+	if diff := cmp.Diff(&want, policy.Spec.MatchConstraints); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy != admissionv1.Fail {
+		t.Errorf("failurePolicy is %v", policy.Spec.FailurePolicy)
+	}
+	binding := manifest[admissionv1.ValidatingAdmissionPolicyBinding](t, "policy/grants.yaml", 1)
+	wantBinding := admissionv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+	}
+	if diff := cmp.Diff(wantBinding, binding.Spec); diff != "" {
+		t.Errorf("binding (-want +got):\n%s", diff)
+	}
+}
+
+func TestGrantsPolicy(t *testing.T) {
+	const (
+		bare     = "metadata: {name: shop}"
+		other    = "metadata: {name: shop, labels: {team: cart}}"
+		granted  = "metadata: {name: shop, labels: {team: cart, gammaguard.dev/grant: producer}}"
+		wider    = "metadata: {name: shop, labels: {gammaguard.dev/grant: all}}"
+		unknown  = "metadata: {name: shop, labels: {gammaguard.dev/grant: some}}"
+		labelled = "metadata: {name: shop, labels: {gammaguard.dev/grant: none, gammaguard.dev/mode: audit, gammaguard.dev/consumer-routes: deny}}"
+	)
+	refusal := func(labels string) string {
+		return `user "jane" may not change ` + labels + ` of namespace "shop"; this needs the verb update on grants.gammaguard.dev ` +
+			"in that namespace, which ClusterRole gammaguard-mesh-admin holds"
+	}
+	const unknownGrant = `namespace "shop" has labels of unknown value; gammaguard.dev/grant is "some", known are none, producer, consumer, all`
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	for _, test := range []struct {
+		name, old, new string // no old: CREATE
+		// other are the messages for others than mesh admins, admin those for them.
+		other, admin []string
+		// free: nobody needs to be asked.
+		free bool
+	}{
+		{name: "create", new: bare, free: true},
+		{name: "create with other labels", new: other, free: true},
+		{name: "create labelled", new: granted, other: []string{refusal("gammaguard.dev/grant")}},
+		{
+			name: "create with all labels", new: labelled,
+			other: []string{refusal("gammaguard.dev/grant, gammaguard.dev/mode, gammaguard.dev/consumer-routes")},
+		},
+		{
+			name: "create with an unknown value", new: unknown,
+			other: []string{refusal("gammaguard.dev/grant"), unknownGrant}, admin: []string{unknownGrant},
+		},
+		{name: "add another label", old: bare, new: other, free: true},
+		{name: "remove another label", old: other, new: bare, free: true},
+		{name: "edit beside a label", old: wider, new: wider, free: true},
+		{name: "edit beside an unknown value", old: unknown, new: unknown, free: true},
+		{name: "add", old: bare, new: granted, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "change", old: granted, new: wider, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "remove", old: granted, new: other, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "remove the last label", old: granted, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "mend an unknown value", old: unknown, new: granted, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "remove an unknown value", old: unknown, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "keep one, add two", old: wider, new: "metadata: {name: shop, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: allow}}",
+			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes")}},
+		{
+			name: "unknown values", old: granted,
+			new: "metadata: {name: shop, labels: {gammaguard.dev/grant: producer, gammaguard.dev/mode: '', gammaguard.dev/consumer-routes: 'yes'}}",
+			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes"),
+				`namespace "shop" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; gammaguard.dev/consumer-routes is "yes", known are allow, deny`},
+			admin: []string{
+				`namespace "shop" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; gammaguard.dev/consumer-routes is "yes", known are allow, deny`,
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var old *unstructured.Unstructured
+			if test.old != "" {
+				old = object(t, test.old)
+			}
+			for _, who := range []struct {
+				admin bool
+				want  []string
+			}{{false, test.other}, {true, test.admin}} {
+				authz := &fakeAuthorizer{yes: who.admin}
+				got := policy.judge(t, object(t, test.new), old, authz)
+				if diff := cmp.Diff(who.want, got); diff != "" {
+					t.Errorf("mesh admin = %v (-want +got):\n%s", who.admin, diff)
+				}
+				asked := []question{{"jane", "update", "gammaguard.dev", "grants", "shop", ""}}
+				if test.free {
+					asked = nil
+				}
+				if diff := cmp.Diff(asked, authz.asked); diff != "" {
+					t.Errorf("mesh admin = %v, authorizer (-want +got):\n%s", who.admin, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestGrantsPolicyKnowsWhatMeshKnows: the labels and values of the policy are
+// those that mesh reads.
+func TestGrantsPolicyKnowsWhatMeshKnows(t *testing.T) {
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	admitted := func(label, value string) bool {
+		namespace := object(t, "metadata: {name: shop}")
+		namespace.SetLabels(map[string]string{label: value})
+		return len(policy.judge(t, namespace, nil, &fakeAuthorizer{yes: true})) == 0
+	}
+	for _, label := range []string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel} {
+		for _, value := range []string{"none", "producer", "consumer", "all", "enforce", "warn", "audit", "allow", "deny", "off", "", "None"} {
+			_, errs := (&mesh.Namespace{Name: "shop", Labels: map[string]string{label: value}}).Policy()
+			if known := len(errs) == 0; known != admitted(label, value) {
+				t.Errorf("%s=%q: mesh knows it: %v, the policy admits it: %v", label, value, known, !known)
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	yamlv2 "go.yaml.in/yaml/v2"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// documents returns the YAML documents of a file of Manifests.
+func documents(t *testing.T, path string) [][]byte {
+	t.Helper()
+	data, err := Manifests.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return split(t, path, data)
+}
+
+func split(t *testing.T, path string, data []byte) [][]byte {
+	t.Helper()
+	var documents [][]byte
+	for decoder := yamlv2.NewDecoder(bytes.NewReader(data)); ; {
+		var content yamlv2.MapSlice
+		err := decoder.Decode(&content)
+		if err == io.EOF {
+			return documents
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		document, err := yamlv2.Marshal(content)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		documents = append(documents, document)
+	}
+}
+
+// manifest reads one document of a file of Manifests; an unknown field fails.
+func manifest[T any](t *testing.T, path string, index int) *T {
+	t.Helper()
+	object := new(T)
+	if err := yaml.UnmarshalStrict(documents(t, path)[index], object); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return object
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func clientConfig(path string) admissionv1.WebhookClientConfig {
+	return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
+		Name: "gammaguard-webhook", Namespace: "gammaguard-system", Path: &path, Port: ptr[int32](443),
+	}}
+}
+
+// conditions are tested by what they do, in cel_test.go.
+var ignoreConditions = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".MatchConditions" }, cmp.Ignore())
+
+func webhookRules() []admissionv1.RuleWithOperations {
+	return []admissionv1.RuleWithOperations{{
+		Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+		Rule: admissionv1.Rule{
+			APIGroups:   []string{mesh.GatewayGroup},
+			APIVersions: []string{"v1", "v1beta1", "v1alpha3", "v1alpha2"},
+			Resources:   resources(mesh.RouteKinds(), ""),
+			Scope:       ptr(admissionv1.NamespacedScope),
+		},
+	}}
+}
+
+func resources(kinds []mesh.RouteKind, subresource string) []string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.Resource()+subresource)
+	}
+	return names
+}
+
+func TestValidatingWebhook(t *testing.T) {
+	want := []admissionv1.ValidatingWebhook{{
+		Name:                    "validate.gammaguard.dev",
+		ClientConfig:            clientConfig("/validate"),
+		Rules:                   webhookRules(),
+		FailurePolicy:           ptr(admissionv1.Fail),
+		MatchPolicy:             ptr(admissionv1.Equivalent),
+		SideEffects:             ptr(admissionv1.SideEffectClassNone),
+		TimeoutSeconds:          ptr[int32](5),
+		AdmissionReviewVersions: []string{"v1"},
+	}}
+	got := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
+	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMutatingWebhook(t *testing.T) {
+	want := []admissionv1.MutatingWebhook{{
+		Name:                    "mutate.gammaguard.dev",
+		ClientConfig:            clientConfig("/mutate"),
+		Rules:                   webhookRules(),
+		FailurePolicy:           ptr(admissionv1.Ignore),
+		MatchPolicy:             ptr(admissionv1.Equivalent),
+		SideEffects:             ptr(admissionv1.SideEffectClassNone),
+		TimeoutSeconds:          ptr[int32](5),
+		AdmissionReviewVersions: []string{"v1"},
+		ReinvocationPolicy:      ptr(admissionv1.IfNeededReinvocationPolicy),
+	}}
+	got := manifest[admissionv1.MutatingWebhookConfiguration](t, "webhook/mutating.yaml", 0)
+	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	validating := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
+	if diff := cmp.Diff(validating.Webhooks[0].MatchConditions, got.Webhooks[0].MatchConditions); diff != "" {
+		t.Errorf("both webhooks must take the same requests (-validating +mutating):\n%s", diff)
+	}
+}
+
+// TestKindsAndVersions holds the webhook's resources and versions to those of the
+// Gateway API's routes, in both channels.
+func TestKindsAndVersions(t *testing.T) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "*", "gateway.networking.k8s.io_*routes.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []mesh.RouteKind
+	var versions []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd struct {
+			Spec struct {
+				Names    struct{ Kind, Plural string }
+				Versions []struct{ Name string }
+			}
+		}
+		if err := yaml.Unmarshal(split(t, file, data)[0], &crd); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		kind := mesh.RouteKind(crd.Spec.Names.Kind)
+		if kind.Resource() != crd.Spec.Names.Plural {
+			t.Errorf("%s: mesh has resource %q, the Gateway API %q", kind, kind.Resource(), crd.Spec.Names.Plural)
+		}
+		kinds = append(kinds, kind)
+		for _, version := range crd.Spec.Versions {
+			versions = append(versions, version.Name)
+		}
+	}
+	sorted := func(names []string) []string { slices.Sort(names); return slices.Compact(names) }
+	rule := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks[0].Rules[0]
+	if diff := cmp.Diff(sorted(resources(kinds, "")), sorted(rule.Resources)); diff != "" {
+		t.Errorf("resources (-Gateway API +webhook):\n%s", diff)
+	}
+	if diff := cmp.Diff(sorted(versions), sorted(rule.APIVersions)); diff != "" {
+		t.Errorf("versions (-Gateway API +webhook):\n%s", diff)
+	}
+	for _, rule := range validate.Catalogue() {
+		for _, kind := range rule.Kinds {
+			if !slices.Contains(kinds, kind) {
+				t.Errorf("rule %s is about %s, which is no route kind of the Gateway API", rule.ID, kind)
+			}
+		}
+	}
+}
+
+func TestWebhookRole(t *testing.T) {
+	read := []string{"get", "list", "watch"}
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "services"}, Verbs: read},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
+		{APIGroups: []string{mesh.GatewayGroup}, Resources: append(resources(mesh.RouteKinds(), ""), "referencegrants"), Verbs: read},
+		{APIGroups: []string{mesh.MulticlusterGroup}, Resources: []string{"serviceimports"}, Verbs: read},
+		{APIGroups: []string{mesh.GatewayGroup}, Resources: resources(mesh.RouteKinds(), "/status"), Verbs: []string{"patch", "update"}},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}
+	if diff := cmp.Diff(want, manifest[rbacv1.ClusterRole](t, "rbac/webhook.yaml", 0).Rules); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryManifestIsInstalled: a file that no kustomization names would be
+// installed by nobody.
+func TestEveryManifestIsInstalled(t *testing.T) {
+	var unnamed []string
+	named := map[string]bool{}
+	var visit func(folder string)
+	visit = func(folder string) {
+		var kustomization struct{ Resources []string }
+		if err := yaml.Unmarshal(documents(t, folder+"/kustomization.yaml")[0], &kustomization); err != nil {
+			t.Fatal(err)
+		}
+		named[folder+"/kustomization.yaml"] = true
+		for _, resource := range kustomization.Resources {
+			path := filepath.ToSlash(filepath.Join(folder, resource))
+			if strings.HasSuffix(path, ".yaml") {
+				named[path] = true
+			} else {
+				visit(path)
+			}
+		}
+	}
+	visit("default")
+	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !named[path] {
+			unnamed = append(unnamed, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(unnamed) > 0 {
+		t.Errorf("not installed by config/default: %v", unnamed)
+	}
+}
