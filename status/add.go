@@ -1,0 +1,90 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Options says how to keep status. Only Policy must be set.
+type Options struct {
+	Policy *validate.Policy
+	// Settings are the configuration's. The cache must have been told the same
+	// controllerName.
+	Settings desired.Settings
+	// QPS and Burst bound the reads and writes of routes together, two a change;
+	// zero is 200 and 400.
+	QPS   float32
+	Burst int
+	// Workers is how many Services are looked at side by side; zero is 4.
+	Workers int
+	// Registerer takes the metrics; nil is controller-runtime's.
+	Registerer prometheus.Registerer
+}
+
+// Retries of what failed wait from 20 milliseconds to half a minute.
+const (
+	firstRetry = 20 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Add registers the reconciler with the manager. The cache must not yet have been
+// started; to start it is the caller's, on every replica. The reconciler runs
+// only on the leader.
+func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, error) {
+	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)
+	if options.Registerer == nil {
+		options.Registerer = ctrlmetrics.Registry
+	}
+	m, err := newMetrics(options.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of status: %w", err)
+	}
+	writer, err := newWriter(mgr.GetConfig(), options.Settings.ControllerName, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := live.NewReader(mgr.GetConfig(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reconciler{
+		cache:    cache,
+		reader:   reader,
+		policy:   options.Policy,
+		settings: options.Settings,
+		feeder:   feeder{cache: cache},
+		writer:   writer,
+		herald:   herald{mgr.GetEventRecorder("gammaguard")},
+		metrics:  m,
+	}
+	cache.OnChange(r.feeder.changed)
+	yes := true
+	c, err := controller.NewTyped("status", mgr, controller.TypedOptions[mesh.ServiceKey]{
+		Reconciler:              r,
+		MaxConcurrentReconciles: cmp.Or(options.Workers, 4),
+		NeedLeaderElection:      &yes,
+		UsePriorityQueue:        &yes,
+		SkipNameValidation:      &yes, // the name is for logs and metrics, and tests run several managers
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[mesh.ServiceKey](firstRetry, lastRetry),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("controller of status: %w", err)
+	}
+	if err := c.Watch(source.TypedFunc[mesh.ServiceKey](r.feeder.Start)); err != nil {
+		return nil, fmt.Errorf("controller of status: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,104 @@
+package status
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+)
+
+// document is a route as the API server returned it, reduced to what a write
+// needs. What is to be written back unchanged is kept as it came.
+type document struct {
+	Metadata struct {
+		UID               string     `json:"uid"`
+		ResourceVersion   string     `json:"resourceVersion"`
+		Generation        int64      `json:"generation"`
+		DeletionTimestamp *time.Time `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		ParentRefs []json.RawMessage `json:"parentRefs"`
+	} `json:"spec"`
+	Status struct {
+		Parents []json.RawMessage `json:"parents"`
+	} `json:"status"`
+
+	// refs are spec.parentRefs decoded, and own the entries of status.parents that
+	// are ours: nil in the place of all others.
+	refs []mesh.ParentRef
+	own  []*live.Entry
+}
+
+// decodeDocument reads a route of any kind and version, as the controller of that
+// name sees it. Of entries of others no more is read than whose they are.
+func decodeDocument(data []byte, controller string) (*document, error) {
+	doc := new(document)
+	if err := decode(data, doc); err != nil {
+		return nil, fmt.Errorf("read the route: %w", err)
+	}
+	doc.refs = make([]mesh.ParentRef, len(doc.Spec.ParentRefs))
+	for i, raw := range doc.Spec.ParentRefs {
+		if err := decode(raw, &doc.refs[i]); err != nil {
+			return nil, fmt.Errorf("read spec.parentRefs[%d]: %w", i, err)
+		}
+	}
+	doc.own = make([]*live.Entry, len(doc.Status.Parents))
+	for i, raw := range doc.Status.Parents {
+		var whose struct {
+			ControllerName string `json:"controllerName"`
+		}
+		var entry struct {
+			ParentRef  mesh.ParentRef     `json:"parentRef"`
+			Conditions []metav1.Condition `json:"conditions"`
+		}
+		err := decode(raw, &whose)
+		if err == nil && whose.ControllerName == controller {
+			err = decode(raw, &entry)
+			doc.own[i] = &live.Entry{ParentRef: entry.ParentRef, Conditions: entry.Conditions}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read status.parents[%d]: %w", i, err)
+		}
+	}
+	return doc, nil
+}
+
+func decode(data []byte, into any) error { return kjson.UnmarshalCaseSensitivePreserveInts(data, into) }
+
+// route returns the document as the core sees a route.
+func (d *document) route(key live.RouteKey) *mesh.AttachedRoute {
+	return &mesh.AttachedRoute{
+		Kind:       key.Kind,
+		Namespace:  key.Namespace,
+		Name:       key.Name,
+		Generation: d.Metadata.Generation,
+		Deleting:   d.Metadata.DeletionTimestamp != nil,
+		Parents:    d.refs,
+	}
+}
+
+// patch returns the JSON merge patch that replaces status.parents, if the route
+// is still the one that was read.
+func (d *document) patch(parents []json.RawMessage) ([]byte, error) {
+	return encode(map[string]any{
+		"metadata": map[string]string{"resourceVersion": d.Metadata.ResourceVersion},
+		"status":   map[string]any{"parents": parents},
+	})
+}
+
+// encode writes JSON without touching the text of raw messages.
+func encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}

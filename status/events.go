@@ -1,0 +1,85 @@
+package status
+
+import (
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+)
+
+// What Events on routes say, beside the reasons of conditions.
+const (
+	// resolvedReason: a parentRef has nothing wrong any more.
+	resolvedReason = "Resolved"
+	// partialReason: a parentRef has lost some of its ports.
+	partialReason = "PartiallyConflicted"
+	// fullReason: there is no room for an entry of ours.
+	fullReason = "StatusFull"
+	// action is what was done about it.
+	markAction, clearAction, skipAction = "Mark", "Clear", "Skip"
+)
+
+// maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
+const maxNote = 1024
+
+// herald records Events on routes. The recorder merges those that repeat.
+type herald struct{ recorder events.EventRecorder }
+
+// tell records an entry that came, went or changed what it is about.
+func (h *herald) tell(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
+	route, parent := routeReference(key, version, uid), serviceReference(service)
+	if t.after.Type == "" {
+		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
+			shorten("no longer "+reasonOf(&t.before)+" on "+service.String()))
+		return
+	}
+	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s", shorten(t.after.Message))
+}
+
+// tellFull records that a route has no room for an entry of ours.
+func (h *herald) tellFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
+		shorten("status.parents has all of its 32 entries, so what is wrong with this route on "+service.String()+" cannot be written there; gammaguard check tells it"))
+}
+
+func reasonOf(c *desired.Condition) string {
+	if c.Type == desired.PartiallyConflicted {
+		return partialReason
+	}
+	return c.Reason
+}
+
+// routeReference leaves the resourceVersion out, so that Events that repeat are
+// merged.
+func routeReference(key live.RouteKey, version, uid string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: mesh.GatewayGroup + "/" + version, Kind: string(key.Kind),
+		Namespace: key.Namespace, Name: key.Name, UID: types.UID(uid),
+	}
+}
+
+func serviceReference(key mesh.ServiceKey) *corev1.ObjectReference {
+	reference := &corev1.ObjectReference{APIVersion: "v1", Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
+	if key.Kind == mesh.ServiceImportKind {
+		reference.APIVersion = mesh.MulticlusterGroup + "/v1alpha1"
+	}
+	return reference
+}
+
+// shorten cuts a note to what an Event may hold.
+func shorten(note string) string {
+	if len(note) <= maxNote {
+		return note
+	}
+	const more = "..."
+	end := maxNote - len(more)
+	for !utf8.RuneStart(note[end]) {
+		end--
+	}
+	return note[:end] + more
+}

@@ -1,0 +1,202 @@
+package status
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+)
+
+// maxParents is how many entries status.parents may have (Gateway API,
+// RouteStatus).
+const maxParents = 32
+
+// ourPart tells which entries a look at one Service is about.
+type ourPart struct {
+	service   mesh.ServiceKey
+	namespace string // the route's
+}
+
+// covers says whether the entry of ours is about the Service. An entry about
+// nothing that could be a mesh parent is nobody else's concern, and so belongs to
+// every part.
+func (o ourPart) covers(entry *live.Entry) bool {
+	return entry.ParentRef.Class() != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
+}
+
+// fit returns the entries for which status.parents has room beside the given
+// number of others, the first ones by parentRef.
+func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full bool) {
+	if room := max(0, maxParents-others); len(entries) > room {
+		return entries[:room], true
+	}
+	return entries, false
+}
+
+// settled says whether the entries in the cached route's status are as desired,
+// as far as they are about the Service, and whether there is no room for some.
+func settled(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
+	part := ourPart{service, route.Namespace}
+	others := route.ForeignEntries
+	var stored []*live.Entry
+	for i := range route.Entries {
+		if entry := &route.Entries[i]; part.covers(entry) {
+			stored = append(stored, entry)
+		} else {
+			others++
+		}
+	}
+	entries, full = fit(entries, others)
+	if len(entries) != len(stored) {
+		return false, full
+	}
+	for i := range entries {
+		at := find(stored, &route.Parents[entries[i].Ref])
+		if at < 0 || !says(stored[at], &entries[i].Condition) {
+			return false, full
+		}
+		stored[at] = nil
+	}
+	return true, full
+}
+
+// find returns the index of the first entry about the parentRef, or -1.
+func find(entries []*live.Entry, ref *mesh.ParentRef) int {
+	for i, entry := range entries {
+		if entry != nil && sameRef(&entry.ParentRef, ref) {
+			return i
+		}
+	}
+	return -1
+}
+
+// sameRef says whether both parentRefs are written alike.
+func sameRef(a, b *mesh.ParentRef) bool {
+	if (a.Group == nil) != (b.Group == nil) || a.EffectiveGroup() != b.EffectiveGroup() {
+		return false
+	}
+	x, y := *a, *b
+	x.Group, y.Group = nil, nil
+	return x == y
+}
+
+// says says whether the entry has the condition and no other, whatever its time.
+func says(entry *live.Entry, want *desired.Condition) bool {
+	if len(entry.Conditions) != 1 {
+		return false
+	}
+	c := &entry.Conditions[0]
+	return c.Type == want.Type && string(c.Status) == want.Status && c.Reason == want.Reason &&
+		c.Message == want.Message && c.ObservedGeneration == want.ObservedGeneration
+}
+
+// transition is an entry that came, went, or changed what it is about. Before or
+// after is empty where there was, or is, no entry.
+type transition struct{ before, after desired.Condition }
+
+// merged is what status.parents must become.
+type merged struct {
+	parents     []json.RawMessage
+	transitions []transition
+	// changed says whether anything is to be written at all.
+	changed bool
+	// full says that there is no room for some entry.
+	full bool
+}
+
+// merge puts the entries in the place of ours that are about the Service. All
+// others keep their place and their bytes.
+func (d *document) merge(controller string, part ourPart, entries []desired.Entry, now metav1.Time) (*merged, error) {
+	others := 0
+	stored := make([]*live.Entry, len(d.own))
+	for i, entry := range d.own {
+		if entry != nil && part.covers(entry) {
+			stored[i] = entry
+		} else {
+			others++
+		}
+	}
+	m := &merged{parents: make([]json.RawMessage, 0, len(d.own)+len(entries))}
+	entries, m.full = fit(entries, others)
+
+	// replacement[i] is the index in entries, plus one, of what replaces entry i.
+	replacement := make([]int, len(d.own))
+	var added []int
+	unclaimed := append([]*live.Entry(nil), stored...)
+	for i := range entries {
+		if at := find(unclaimed, &d.refs[entries[i].Ref]); at >= 0 {
+			unclaimed[at], replacement[at] = nil, i+1
+		} else {
+			added = append(added, i)
+		}
+	}
+	for i, raw := range d.Status.Parents {
+		switch {
+		case stored[i] == nil:
+		case replacement[i] == 0:
+			m.change(firstCondition(stored[i]), desired.Condition{})
+			continue
+		case !says(stored[i], &entries[replacement[i]-1].Condition):
+			next := &entries[replacement[i]-1]
+			m.change(firstCondition(stored[i]), next.Condition)
+			var err error
+			if raw, err = d.entry(controller, next, since(stored[i], &next.Condition, now)); err != nil {
+				return nil, err
+			}
+		}
+		m.parents = append(m.parents, raw)
+	}
+	for _, i := range added {
+		m.change(desired.Condition{}, entries[i].Condition)
+		raw, err := d.entry(controller, &entries[i], now)
+		if err != nil {
+			return nil, err
+		}
+		m.parents = append(m.parents, raw)
+	}
+	return m, nil
+}
+
+// change notes that something is to be written, and what it means to people.
+func (m *merged) change(before, after desired.Condition) {
+	m.changed = true
+	if before.Type != after.Type || before.Reason != after.Reason {
+		m.transitions = append(m.transitions, transition{before, after})
+	}
+}
+
+// since returns when the status of the condition last moved.
+func since(stored *live.Entry, next *desired.Condition, now metav1.Time) metav1.Time {
+	for _, c := range stored.Conditions {
+		if c.Type == next.Type && string(c.Status) == next.Status {
+			return c.LastTransitionTime
+		}
+	}
+	return now
+}
+
+// firstCondition returns what an entry of ours says: it has one condition, unless
+// somebody else wrote in it.
+func firstCondition(entry *live.Entry) desired.Condition {
+	if len(entry.Conditions) == 0 {
+		return desired.Condition{Type: desired.Accepted}
+	}
+	c := &entry.Conditions[0]
+	return desired.Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message, ObservedGeneration: c.ObservedGeneration}
+}
+
+// entry writes an entry, with the parentRef as the spec has it.
+func (d *document) entry(controller string, entry *desired.Entry, since metav1.Time) (json.RawMessage, error) {
+	c := &entry.Condition
+	return encode(struct {
+		ParentRef      json.RawMessage    `json:"parentRef"`
+		ControllerName string             `json:"controllerName"`
+		Conditions     []metav1.Condition `json:"conditions"`
+	}{d.Spec.ParentRefs[entry.Ref], controller, []metav1.Condition{{
+		Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: since,
+	}}})
+}

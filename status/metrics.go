@@ -1,0 +1,128 @@
+package status
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+)
+
+// The outcomes of a write, as metric gammaguard_status_writes_total counts them.
+const (
+	written       = "written"
+	writeConflict = "conflict"
+	writeFailed   = "error"
+)
+
+// metrics are what the reconciler tells of itself. The gauges are kept Service by
+// Service, so that a change costs no more than the Services it touches.
+type metrics struct {
+	marks      *prometheus.GaugeVec
+	full       prometheus.Gauge
+	writes     *prometheus.CounterVec
+	reads      prometheus.Counter
+	reconciles prometheus.Counter
+
+	mu sync.Mutex
+	at map[mesh.ServiceKey]*tally
+}
+
+// tally is what one Service contributes to the gauges.
+type tally struct {
+	marks map[series]int
+	full  map[live.RouteKey]struct{}
+}
+
+type series struct {
+	kind   mesh.RouteKind
+	reason string
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		marks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "gammaguard_status_marks",
+			Help: "parentRefs that are marked in their route's status, by route kind and reason (PartiallyConflicted for a partial conflict). Only the leader has any.",
+		}, []string{"kind", "reason"}),
+		full: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "gammaguard_status_full",
+			Help: "Routes on Services whose status.parents has no room for an entry of ours. A route on several Services may count for each.",
+		}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gammaguard_status_writes_total",
+			Help: "Patches of routes' status, by result: written, conflict (read and tried again) or error.",
+		}, []string{"result"}),
+		reads: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "gammaguard_status_reads_total",
+			Help: "Routes that were read live before a write.",
+		}),
+		reconciles: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "gammaguard_status_reconciles_total",
+			Help: "Looks at a Service and its routes.",
+		}),
+		at: map[mesh.ServiceKey]*tally{},
+	}
+	for _, result := range []string{written, writeConflict, writeFailed} {
+		m.writes.WithLabelValues(result)
+	}
+	var err error
+	for _, collector := range []prometheus.Collector{m.marks, m.full, m.writes, m.reads, m.reconciles} {
+		err = errors.Join(err, registerer.Register(collector))
+	}
+	return m, err
+}
+
+// add counts an entry of a route on the Service.
+func (t *tally) add(kind mesh.RouteKind, condition *desired.Condition) {
+	reason := condition.Reason
+	if condition.Type == desired.PartiallyConflicted {
+		reason = "PartiallyConflicted"
+	}
+	if t.marks == nil {
+		t.marks = map[series]int{}
+	}
+	t.marks[series{kind, reason}]++
+}
+
+// addFull notes a route without room.
+func (t *tally) addFull(key live.RouteKey) {
+	if t.full == nil {
+		t.full = map[live.RouteKey]struct{}{}
+	}
+	t.full[key] = struct{}{}
+}
+
+// settle replaces what the Service contributes, and returns the routes that have
+// no room now, and had before.
+func (m *metrics) settle(service mesh.ServiceKey, now *tally) (newlyFull []live.RouteKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.at[service]
+	if before == nil {
+		before = &tally{}
+	}
+	for s, n := range now.marks {
+		m.marks.WithLabelValues(string(s.kind), s.reason).Add(float64(n - before.marks[s]))
+	}
+	for s, n := range before.marks {
+		if now.marks[s] == 0 {
+			m.marks.WithLabelValues(string(s.kind), s.reason).Sub(float64(n))
+		}
+	}
+	for key := range now.full {
+		if _, known := before.full[key]; !known {
+			newlyFull = append(newlyFull, key)
+		}
+	}
+	m.full.Add(float64(len(now.full) - len(before.full)))
+	if len(now.marks) == 0 && len(now.full) == 0 {
+		delete(m.at, service)
+	} else {
+		m.at[service] = now
+	}
+	return newlyFull
+}

@@ -1,0 +1,125 @@
+package status
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+)
+
+type (
+	serviceQueue  = workqueue.TypedRateLimitingInterface[mesh.ServiceKey]
+	priorityQueue = priorityqueue.PriorityQueue[mesh.ServiceKey]
+)
+
+// The priorities of looks at a Service. A fresh change comes before what a mass
+// event left to do, before a start's first look at everything, and before the
+// echoes of our own writes.
+const (
+	fresh = 0
+	bulk  = handler.LowPriority
+)
+
+// massFrom is on how many Services a change must bear to count as a mass event.
+const massFrom = 32
+
+// feeder turns changes in the cache into looks at Services. Before the process
+// leads it only keeps the index of marked routes.
+type feeder struct {
+	cache   *live.Cache
+	marked  markedRoutes
+	pending pending
+
+	mu    sync.Mutex
+	queue priorityQueue // nil while the process does not lead
+}
+
+// Start has looks queued there from now on. It is called when the process begins
+// to lead, and queues a look at everything once the cache is complete.
+func (f *feeder) Start(ctx context.Context, queue serviceQueue) error {
+	go func() {
+		if f.cache.WaitForSync(ctx) != nil {
+			return
+		}
+		f.mu.Lock()
+		f.queue = queue.(priorityQueue) //nolint:forcetypeassert // Add asks for one
+		f.mu.Unlock()
+		f.resync()
+	}()
+	return nil
+}
+
+// resync queues a look at every Service on which a route is bound or marked.
+func (f *feeder) resync() {
+	seen := map[mesh.ServiceKey]bool{}
+	for route := range f.cache.Routes() {
+		for _, key := range route.Services() {
+			seen[key] = true
+		}
+	}
+	for _, key := range f.marked.services() {
+		seen[key] = true
+	}
+	f.enqueue(seen, bulk)
+}
+
+// changed takes a change from the cache. It is quick: it only looks up and queues.
+func (f *feeder) changed(change live.Change) {
+	seen := map[mesh.ServiceKey]bool{}
+	for _, key := range change.Services {
+		seen[key] = true
+	}
+	priority := fresh
+	if change.Route != (live.RouteKey{}) {
+		about, statusOnly := f.marked.update(change.Route, f.cache.Route(change.Route))
+		for _, key := range about {
+			seen[key] = true
+		}
+		if statusOnly {
+			priority = bulk
+		}
+	}
+	if f.leads() && change.Namespace != "" {
+		for _, route := range f.cache.RoutesInNamespace(change.Namespace) {
+			for _, key := range route.Services() {
+				seen[key] = true
+			}
+		}
+		for _, key := range f.cache.ParentsInNamespace(change.Namespace) {
+			seen[key] = true
+		}
+		if len(seen) >= massFrom {
+			priority = bulk
+		}
+	}
+	if change.First {
+		priority = bulk
+	}
+	f.enqueue(seen, priority)
+}
+
+func (f *feeder) leads() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.queue != nil
+}
+
+func (f *feeder) enqueue(services map[mesh.ServiceKey]bool, priority int) {
+	f.mu.Lock()
+	queue := f.queue
+	f.mu.Unlock()
+	if queue == nil || len(services) == 0 {
+		return
+	}
+	keys := make([]mesh.ServiceKey, 0, len(services))
+	for key := range services {
+		keys = append(keys, key)
+	}
+	f.pending.ask(keys)
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, keys...)
+}

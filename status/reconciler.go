@@ -1,0 +1,172 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+const (
+	// turn is how long one look at a Service may go on writing before it makes room
+	// for others, and chunk how many routes it takes up before it looks again.
+	turn  = 250 * time.Millisecond
+	chunk = 32
+)
+
+// Reconciler keeps our entries in the status of routes right while the process
+// leads.
+type Reconciler struct {
+	cache    *live.Cache
+	reader   *live.Reader
+	policy   *validate.Policy
+	settings desired.Settings
+	feeder   feeder
+	writer   *writer
+	herald   herald
+	metrics  *metrics
+}
+
+// Idle says whether there is nothing to do: every change that the cache has
+// reported was looked at, and every write that followed is done. It is true for a
+// process that does not lead.
+func (r *Reconciler) Idle() bool { return r.feeder.pending.count() == 0 }
+
+// WaitIdle waits until Idle, or until the context ends.
+func (r *Reconciler) WaitIdle(ctx context.Context) error { return r.feeder.pending.wait(ctx) }
+
+// Resync has every Service looked at anew, after all that is more urgent.
+func (r *Reconciler) Resync() { r.feeder.resync() }
+
+// Reconcile looks at one Service: it compares the entries about it of all routes
+// that are bound or marked there with those that they must have, and writes where
+// they differ.
+func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
+	ticket := r.feeder.pending.begin(service)
+	r.metrics.reconciles.Inc()
+	place, err := desired.At(service, r.cache, r.policy, r.settings)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	due, err := r.compare(service, place)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	left, err := r.carryOut(ctx, service, due)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if left {
+		priority := bulk
+		return reconcile.Result{RequeueAfter: time.Millisecond, Priority: &priority}, nil
+	}
+	r.feeder.pending.done(service, ticket)
+	return reconcile.Result{}, nil
+}
+
+// compare returns the routes whose entries about the Service are not as they must
+// be, as far as the cache knows, and counts what it sees.
+func (r *Reconciler) compare(service mesh.ServiceKey, place *desired.Place) ([]live.RouteKey, error) {
+	var (
+		due  []live.RouteKey
+		now  tally
+		seen = map[live.RouteKey]bool{}
+	)
+	look := func(route *live.Route) error {
+		if route == nil || seen[route.Key()] {
+			return nil
+		}
+		seen[route.Key()] = true
+		entries, err := place.Entries(&route.AttachedRoute)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			now.add(route.Kind, &entries[i].Condition)
+		}
+		same, full := settled(route, service, entries)
+		if !same {
+			due = append(due, route.Key())
+		}
+		if full {
+			now.addFull(route.Key())
+		}
+		return nil
+	}
+	for _, route := range r.cache.RoutesOn(service) {
+		if err := look(route); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range r.feeder.marked.on(service) {
+		if err := look(r.cache.Route(key)); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range r.metrics.settle(service, &now) {
+		if route := r.cache.Route(key); route != nil {
+			r.herald.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID, service)
+		}
+	}
+	return due, nil
+}
+
+// carryOut writes the routes that are due, over live reads of what they are judged
+// by, until its turn is over. It says whether any are left. That one write fails
+// does not keep the others from being tried.
+func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (left bool, err error) {
+	if len(due) == 0 {
+		return false, nil
+	}
+	left = len(due) > chunk
+	due = due[:min(len(due), chunk)]
+	place, err := r.confirm(ctx, service, due)
+	if err != nil {
+		return left, err
+	}
+	end := time.Now().Add(turn)
+	var errs []error
+	for i, key := range due {
+		if i > 0 && time.Now().After(end) {
+			left = true
+			break
+		}
+		version := r.cache.RouteVersion(key.Kind)
+		if version == "" {
+			continue // no longer served: the routes are gone, and the cache will say so
+		}
+		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, place)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, t := range done.transitions {
+			r.herald.tell(key, version, done.uid, service, t)
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// confirm looks at the Service again by live reads, so that no route is marked
+// only because one watch is ahead of another.
+func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.Place, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	world := r.reader.Confirm(ctx, r.cache)
+	grounds := []live.Ground{{Namespace: service.Namespace}}
+	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {
+		grounds = append(grounds, live.Ground{Service: service})
+	}
+	for _, key := range due {
+		grounds = append(grounds, live.Ground{Namespace: key.Namespace})
+	}
+	if _, err := world.Read(grounds); err != nil {
+		return nil, err
+	}
+	return desired.At(service, world, r.policy, r.settings)
+}

@@ -1,0 +1,132 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+)
+
+const (
+	// requestTimeout bounds each request. It is less than the time between a leader
+	// giving up and another taking over (controller-runtime: lease duration minus
+	// renew deadline, 5 seconds), so nothing is under way by then; and what should
+	// still arrive late fails on its resourceVersion.
+	requestTimeout = 3 * time.Second
+	// attempts is how often a write is tried while others change the route at the
+	// same time, before it goes back to the queue.
+	attempts = 10
+	// fieldManager is whom the API server notes as the author.
+	fieldManager = "gammaguard"
+)
+
+// writer reads and patches routes one by one.
+type writer struct {
+	rest       *rest.RESTClient
+	controller string
+	metrics    *metrics
+	now        func() time.Time
+}
+
+// newWriter returns a writer with a rate limit of its own, so that other clients
+// of the process never wait for it.
+func newWriter(config *rest.Config, controller string, qps float32, burst int, m *metrics) (*writer, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	config.QPS, config.Burst, config.RateLimiter = qps, burst, nil
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for status: %w", err)
+	}
+	return &writer{rest: client, controller: controller, metrics: m, now: time.Now}, nil
+}
+
+// outcome is what a write came to.
+type outcome struct {
+	uid         string
+	transitions []transition
+}
+
+// write makes the part of the route's status as place wants it, judging the route
+// as it is now. It reads, merges and patches until nobody else has changed the
+// route in between. A route that is gone is no error.
+func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, place *desired.Place) (outcome, error) {
+	for attempt := 1; ; attempt++ {
+		done, err := w.try(ctx, key, version, part, place)
+		switch {
+		case err == nil, apierrors.IsNotFound(err):
+			return done, nil
+		case !apierrors.IsConflict(err):
+			w.metrics.writes.WithLabelValues(writeFailed).Inc()
+			return done, fmt.Errorf("status of %s: %w", key, err)
+		}
+		w.metrics.writes.WithLabelValues(writeConflict).Inc()
+		if attempt == attempts {
+			return done, fmt.Errorf("status of %s: others changed the route %d times meanwhile: %w", key, attempts, err)
+		}
+		select {
+		case <-ctx.Done():
+			return done, ctx.Err()
+		case <-time.After(rand.N(time.Duration(attempt) * 2 * time.Millisecond)): // out of step with a second writer
+		}
+	}
+}
+
+func (w *writer) try(ctx context.Context, key live.RouteKey, version string, part ourPart, place *desired.Place) (outcome, error) {
+	data, err := w.get(ctx, key, version)
+	if err != nil {
+		return outcome{}, err
+	}
+	doc, err := decodeDocument(data, w.controller)
+	if err != nil {
+		return outcome{}, err
+	}
+	entries, err := place.Entries(doc.route(key))
+	if err != nil {
+		return outcome{}, err
+	}
+	next, err := doc.merge(w.controller, part, entries, metav1.NewTime(w.now()))
+	if err != nil || !next.changed {
+		return outcome{}, err
+	}
+	patch, err := doc.patch(next.parents)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := w.patch(ctx, key, version, patch); err != nil {
+		return outcome{}, err
+	}
+	w.metrics.writes.WithLabelValues(written).Inc()
+	return outcome{uid: doc.Metadata.UID, transitions: next.transitions}, nil
+}
+
+func (w *writer) get(ctx context.Context, key live.RouteKey, version string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	w.metrics.reads.Inc()
+	return w.rest.Get().AbsPath("apis", mesh.GatewayGroup, version).
+		Namespace(key.Namespace).Resource(key.Kind.Resource()).Name(key.Name).Do(ctx).Raw()
+}
+
+func (w *writer) patch(ctx context.Context, key live.RouteKey, version string, patch []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return w.rest.Patch(types.MergePatchType).AbsPath("apis", mesh.GatewayGroup, version).
+		Namespace(key.Namespace).Resource(key.Kind.Resource()).Name(key.Name).SubResource("status").
+		Param("fieldManager", fieldManager).Body(patch).Do(ctx).Error()
+}
