@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"time"
 
 	"sigs.k8s.io/json"
@@ -68,8 +69,13 @@ func decodeNamespace(o *Object) (*mesh.Namespace, error) {
 	if err := json.UnmarshalCaseSensitivePreserveInts(o.JSON, &from); err != nil {
 		return nil, fmt.Errorf("not a Namespace: %w", err)
 	}
-	return &mesh.Namespace{Name: o.Key.Name, Labels: from.Metadata.Labels}, nil
+	labels := map[string]string{nameLabel: o.Key.Name}
+	maps.Copy(labels, from.Metadata.Labels)
+	return &mesh.Namespace{Name: o.Key.Name, Labels: labels}, nil
 }
+
+// nameLabel is what the API server gives to every namespace, for selectors.
+const nameLabel = "kubernetes.io/metadata.name"
 
 // The labels that say which Service, or ServiceImport, an EndpointSlice is of.
 const (

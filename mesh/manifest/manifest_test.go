@@ -218,7 +218,7 @@ func TestWorld(t *testing.T) {
 		}
 	}
 	namespace, err := s.Namespace("shop")
-	if diff := cmp.Diff(&mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: "all"}}, namespace); diff != "" || err != nil {
+	if diff := cmp.Diff(&mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: "all", "kubernetes.io/metadata.name": "shop"}}, namespace); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	grants, err := s.ReferenceGrants("shop")
