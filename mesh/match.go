@@ -167,8 +167,8 @@ func hashKey(parts ...string) MatchKey {
 	h := fnv.New64a()
 	for _, part := range parts {
 		n := len(part)
-		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16)}) //nolint:errcheck // a hash never fails
-		h.Write([]byte(part))                                 //nolint:errcheck // a hash never fails
+		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
+		h.Write([]byte(part))
 	}
 	return MatchKey(h.Sum64())
 }

@@ -1,0 +1,84 @@
+package mesh_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestBackends(t *testing.T) {
+	route, err := mesh.DecodeRoute([]byte(`{"kind": "HTTPRoute", "spec": {"rules": [
+		{"filters": [{"type": "CORS"}, {"requestMirror": {"backendRef": {"name": "rule-mirror", "port": 80}}}],
+		 "backendRefs": [
+			{"name": "first", "port": 80, "weight": 0},
+			{"name": "second", "filters": [{"requestMirror": {"backendRef": {"name": "own-mirror"}}}]}]},
+		{},
+		{"backendRefs": [{"group": "storage.example", "kind": "Bucket", "name": "third"}]}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type place struct {
+		Path, Name string
+		Rule       int
+		Mirror     bool
+	}
+	var got []place
+	for backend := range route.Backends() {
+		got = append(got, place{backend.Path(), backend.Ref.Name, backend.Rule, backend.Mirror()})
+	}
+	want := []place{
+		{"spec.rules[0].filters[1].requestMirror.backendRef", "rule-mirror", 0, true},
+		{"spec.rules[0].backendRefs[0]", "first", 0, false},
+		{"spec.rules[0].backendRefs[1]", "second", 0, false},
+		{"spec.rules[0].backendRefs[1].filters[0].requestMirror.backendRef", "own-mirror", 0, true},
+		{"spec.rules[2].backendRefs[0]", "third", 2, false},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("backends (-want +got):\n%s", diff)
+	}
+	for stop := range want {
+		seen := 0
+		for range route.Backends() {
+			if seen++; seen > stop {
+				break
+			}
+		}
+		if seen != stop+1 {
+			t.Errorf("a loop that ends after %d backends saw %d", stop+1, seen)
+		}
+	}
+}
+
+func TestBackendRefIsService(t *testing.T) {
+	for _, test := range []struct {
+		group, kind string
+		want        bool
+	}{
+		{"", "", true},
+		{"", "Service", true},
+		{"multicluster.x-k8s.io", "ServiceImport", true},
+		{"core", "Service", false},
+		{"multicluster.x-k8s.io", "", false},
+		{"", "ServiceImport", false},
+		{"storage.example", "Bucket", false},
+	} {
+		ref := mesh.BackendRef{Group: test.group, Kind: test.kind}
+		if got := ref.IsService(); got != test.want {
+			t.Errorf("backendRef of kind %q in group %q: IsService = %v", test.kind, test.group, got)
+		}
+	}
+}
+
+func TestBackendRefService(t *testing.T) {
+	for want, ref := range map[string]mesh.BackendRef{
+		"Service shop/cart":        {Name: "cart"},
+		"Service faces/smiley":     {Kind: "Service", Namespace: "faces", Name: "smiley"},
+		"ServiceImport shop/cards": {Group: "multicluster.x-k8s.io", Kind: "ServiceImport", Name: "cards"},
+	} {
+		if got := ref.Service("shop").String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
