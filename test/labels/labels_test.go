@@ -1,0 +1,346 @@
+package labels_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// way is a way to change the labels of a stored namespace.
+type way struct {
+	name string
+	// change writes the namespace, whose labels are as they are to be.
+	change func(ctx context.Context, c client.Client, n *corev1.Namespace) error
+}
+
+func ways() []way {
+	return []way{
+		{"update", func(ctx context.Context, c client.Client, n *corev1.Namespace) error { return c.Update(ctx, n) }},
+		{"patch", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Patch(ctx, n, labelPatch(n))
+		}},
+		{"server-side apply", apply},
+		{"update of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Status().Update(ctx, n)
+		}},
+		{"patch of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Status().Patch(ctx, n, labelPatch(n))
+		}},
+		{"finalize", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.SubResource("finalize").Update(ctx, n)
+		}},
+	}
+}
+
+// labelPatch is a merge patch that makes the labels those of n, of the ones that
+// these tests set.
+func labelPatch(n *corev1.Namespace) client.Patch {
+	var set []string
+	for _, key := range []string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"} {
+		value := "null"
+		if v, there := n.Labels[key]; there {
+			value = fmt.Sprintf("%q", v)
+		}
+		set = append(set, fmt.Sprintf("%q:%s", key, value))
+	}
+	return client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{`+strings.Join(set, ",")+`}}}`))
+}
+
+func mustClient(t *testing.T, user string) client.Client {
+	t.Helper()
+	c, err := as(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stored creates a namespace of a fresh name as the administrator does. It is
+// applied by the field owner of these tests, so that its labels are theirs alone.
+func stored(t *testing.T, labels map[string]string) *corev1.Namespace {
+	t.Helper()
+	c, err := client.New(plane.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := namespace(fmt.Sprintf("labels-%d", fresh.Add(1)))
+	n.Labels = maps.Clone(labels)
+	if err := apply(t.Context(), c, n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var fresh atomic.Int32
+
+// apply is server-side apply of what a user would write.
+func apply(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+	written := namespace(n.Name)
+	written.Labels = maps.Clone(n.Labels)
+	delete(written.Labels, corev1.LabelMetadataName)
+	return c.Patch(ctx, written, client.Apply, client.FieldOwner("test"), client.ForceOwnership) //nolint:staticcheck // typed objects suffice
+}
+
+// labelsNow reads the labels, without the one that the API server sets.
+func labelsNow(t *testing.T, name string) map[string]string {
+	t.Helper()
+	n := &corev1.Namespace{}
+	if err := mustClient(t, "editor").Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
+		t.Fatal(err)
+	}
+	delete(n.Labels, corev1.LabelMetadataName)
+	return n.Labels
+}
+
+func refusal(user, labels, namespace string) string {
+	return fmt.Sprintf(`namespaces "%s" is forbidden: ValidatingAdmissionPolicy 'gammaguard-grants' with binding 'gammaguard-grants' denied request: `+
+		`user "%s" may not change %s of namespace "%s"; this needs the verb update on grants.gammaguard.dev in that namespace, `+
+		`which ClusterRole gammaguard-mesh-admin holds`, namespace, user, labels, namespace)
+}
+
+func wantRefusal(t *testing.T, err error, want string) {
+	t.Helper()
+	if !apierrors.IsForbidden(err) {
+		t.Fatalf("want 403 Forbidden, got %v", err)
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+}
+
+// change is a change of guarded labels, which are listed in changed.
+type change struct {
+	name          string
+	before, after map[string]string
+	changed       string
+}
+
+func changes() []change {
+	type labels = map[string]string
+	return []change{
+		{"add the grant", labels{}, labels{mesh.GrantLabel: "producer"}, mesh.GrantLabel},
+		{"change the grant", labels{mesh.GrantLabel: "none"}, labels{mesh.GrantLabel: "all"}, mesh.GrantLabel},
+		{"remove the grant", labels{mesh.GrantLabel: "none", "team": "a"}, labels{"team": "a"}, mesh.GrantLabel},
+		{"add the mode", labels{}, labels{mesh.ModeLabel: "audit"}, mesh.ModeLabel},
+		{"remove the mode", labels{mesh.ModeLabel: "enforce"}, labels{}, mesh.ModeLabel},
+		{"change consumer routes", labels{mesh.ConsumerRoutesLabel: "deny"}, labels{mesh.ConsumerRoutesLabel: "allow"}, mesh.ConsumerRoutesLabel},
+		{
+			"all three", labels{mesh.GrantLabel: "none", mesh.ModeLabel: "enforce"}, labels{mesh.GrantLabel: "all", mesh.ConsumerRoutesLabel: "allow"},
+			strings.Join([]string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel}, ", "),
+		},
+	}
+}
+
+// relabel gives the stored namespace these labels.
+func relabel(t *testing.T, c client.Client, way way, name string, labels map[string]string) error {
+	t.Helper()
+	n := &corev1.Namespace{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
+		t.Fatal(err)
+	}
+	n.Labels = maps.Clone(labels)
+	n.Labels[corev1.LabelMetadataName] = name
+	n.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
+	return way.change(t.Context(), c, n)
+}
+
+func wantLabels(t *testing.T, name string, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, labelsNow(t, name), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("labels of %s (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestChange makes every change in every way, as one who may do anything with
+// namespaces, and as one who is a mesh admin besides.
+func TestChange(t *testing.T) {
+	editor, boss := mustClient(t, "editor"), mustClient(t, "boss")
+	for _, way := range ways() {
+		for _, change := range changes() {
+			t.Run(way.name+"/"+change.name, func(t *testing.T) {
+				n := stored(t, change.before)
+				wantRefusal(t, relabel(t, editor, way, n.Name, change.after), refusal("editor", change.changed, n.Name))
+				wantLabels(t, n.Name, change.before)
+				if err := relabel(t, boss, way, n.Name, change.after); err != nil {
+					t.Fatalf("a mesh admin is refused: %v", err)
+				}
+				wantLabels(t, n.Name, change.after)
+			})
+		}
+	}
+}
+
+// TestOtherEdits: who is no mesh admin may edit what else there is, also where a
+// label has an unknown value from before the policy.
+func TestOtherEdits(t *testing.T) {
+	editor := mustClient(t, "editor")
+	for _, way := range ways() {
+		for name, guarded := range map[string]map[string]string{
+			"not labelled": {},
+			"labelled":     {mesh.GrantLabel: "all", mesh.ModeLabel: "warn"},
+		} {
+			t.Run(way.name+"/"+name, func(t *testing.T) {
+				n := stored(t, guarded)
+				want := maps.Clone(guarded)
+				want["team"] = "cart"
+				if err := relabel(t, editor, way, n.Name, want); err != nil {
+					t.Fatal(err)
+				}
+				wantLabels(t, n.Name, want)
+			})
+		}
+	}
+}
+
+// TestUnknownValues: nobody may set them, a mesh admin neither.
+func TestUnknownValues(t *testing.T) {
+	boss := mustClient(t, "boss")
+	for _, way := range ways() {
+		t.Run(way.name, func(t *testing.T) {
+			n := stored(t, map[string]string{mesh.GrantLabel: "none"})
+			err := relabel(t, boss, way, n.Name, map[string]string{mesh.GrantLabel: "none", mesh.ModeLabel: "", mesh.ConsumerRoutesLabel: "yes"})
+			want := `namespace "` + n.Name + `" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; ` +
+				`gammaguard.dev/consumer-routes is "yes", known are allow, deny`
+			if !apierrors.IsInvalid(err) || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			wantLabels(t, n.Name, map[string]string{mesh.GrantLabel: "none"})
+		})
+	}
+}
+
+func TestCreateLabelled(t *testing.T) {
+	editor, boss := mustClient(t, "editor"), mustClient(t, "boss")
+	for _, label := range []struct{ key, value string }{
+		{mesh.GrantLabel, "none"}, {mesh.ModeLabel, "enforce"}, {mesh.ConsumerRoutesLabel, "deny"},
+	} {
+		create := func(c client.Client) error {
+			return c.Create(t.Context(), namespace("created-"+label.value, label.key, label.value))
+		}
+		wantRefusal(t, create(editor), refusal("editor", label.key, "created-"+label.value))
+		if err := create(boss); err != nil {
+			t.Errorf("a mesh admin is refused: %v", err)
+		}
+	}
+	if err := editor.Create(t.Context(), namespace("created-bare", "team", "cart")); err != nil {
+		t.Errorf("without our labels: %v", err)
+	}
+	if err := apply(t.Context(), editor, namespace("created-by-apply", mesh.GrantLabel, "all")); !apierrors.IsForbidden(err) {
+		t.Errorf("created by server-side apply: got %v", err)
+	}
+	if err := boss.Create(t.Context(), namespace("created-unknown", mesh.GrantLabel, "some")); !apierrors.IsInvalid(err) {
+		t.Errorf("an unknown value, as a mesh admin: got %v", err)
+	}
+	named := namespace("", mesh.GrantLabel, "all")
+	named.GenerateName = "created-"
+	err := editor.Create(t.Context(), named)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `of namespace "created-`) {
+		t.Errorf("with generateName: got %v", err)
+	}
+}
+
+// TestDelete: a labelled namespace can be deleted and finalized by who is no mesh
+// admin, as the namespace controller does.
+func TestDelete(t *testing.T) {
+	editor := mustClient(t, "editor")
+	n := stored(t, map[string]string{mesh.GrantLabel: "all"})
+	if err := editor.Delete(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if err := editor.Get(t.Context(), client.ObjectKeyFromObject(n), n); err != nil {
+		t.Fatal(err)
+	}
+	n.Spec.Finalizers = nil
+	if err := editor.SubResource("finalize").Update(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if err := editor.Get(t.Context(), client.ObjectKeyFromObject(n), n); !apierrors.IsNotFound(err) {
+		t.Errorf("still there: %v", err)
+	}
+}
+
+// TestNamespaceAdmin: who is admin in a namespace, and may even edit it, cannot
+// label it, nor become its mesh admin.
+func TestNamespaceAdmin(t *testing.T) {
+	owner := mustClient(t, "owner")
+	for _, way := range ways() {
+		err := relabel(t, owner, way, "owned", map[string]string{mesh.GrantLabel: "all"})
+		wantRefusal(t, err, refusal("owner", mesh.GrantLabel, "owned"))
+	}
+	role := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "owned", Name: "mine"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"gammaguard.dev"}, Resources: []string{"grants"}, Verbs: []string{"update"}}},
+	}
+	for _, object := range []client.Object{role, binding("owned", "gammaguard-mesh-admin", "owner")} {
+		err := owner.Create(t.Context(), object)
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "gammaguard.dev") {
+			t.Errorf("%T: want a refusal to escalate, got %v", object, err)
+		}
+	}
+	wantLabels(t, "owned", nil)
+}
+
+// TestMeshAdminOfOneNamespace is bound by a RoleBinding in namespace shop.
+func TestMeshAdminOfOneNamespace(t *testing.T) {
+	admin, update := mustClient(t, "shop-admin"), ways()[0]
+	if err := relabel(t, admin, update, "shop", map[string]string{mesh.GrantLabel: "producer"}); err != nil {
+		t.Errorf("in shop: %v", err)
+	}
+	other := stored(t, nil)
+	err := relabel(t, admin, update, other.Name, map[string]string{mesh.GrantLabel: "producer"})
+	wantRefusal(t, err, refusal("shop-admin", mesh.GrantLabel, other.Name))
+}
+
+// TestKubectlLabel is what a mesh admin types, with the rights of the ClusterRole
+// and no others.
+func TestKubectlLabel(t *testing.T) {
+	n := stored(t, nil)
+	label := func(user string, labels ...string) (stdout, stderr string) {
+		stdout, stderr, _ = plane.Kubectl(t.Context(), "", append([]string{"label", "namespace", n.Name, "--as", user}, labels...)...)
+		return stdout, stderr
+	}
+	_, stderr := label("editor", "gammaguard.dev/grant=producer")
+	if want := "Error from server (Forbidden): " + refusal("editor", mesh.GrantLabel, n.Name); strings.TrimSpace(stderr) != want {
+		t.Errorf("editor sees\n%s\nwant\n%s", stderr, want)
+	}
+	for _, labels := range [][]string{
+		{"gammaguard.dev/grant=producer"},
+		{"gammaguard.dev/grant=all", "--overwrite"},
+		{"gammaguard.dev/grant-"},
+	} {
+		if stdout, stderr := label("mesh-admin", labels...); stderr != "" || !strings.HasPrefix(stdout, "namespace/"+n.Name) {
+			t.Errorf("kubectl label %v: mesh admin sees\n%s%s", labels, stdout, stderr)
+		}
+	}
+	wantLabels(t, n.Name, nil)
+}
+
+// TestApplyTwice: applying config/default again changes nothing.
+func TestApplyTwice(t *testing.T) {
+	stdout, stderr, err := applyDefault(t.Context())
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	for line := range strings.Lines(stdout) {
+		if !strings.HasSuffix(line, " unchanged\n") {
+			t.Errorf("changed: %s", line)
+		}
+	}
+	if !strings.Contains(stdout, "validatingadmissionpolicy") {
+		t.Errorf("no policy was applied:\n%s", stdout)
+	}
+}
