@@ -2,9 +2,9 @@ package live
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/json"
 
@@ -59,10 +59,9 @@ func (c *client) discoverGroup(ctx context.Context, group string, wanted []resou
 // document gets a document of discovery. It is not ok where its path is not
 // served.
 func (c *client) document(ctx context.Context, into any, segments ...string) (ok bool, err error) {
-	var code int
-	body, err := c.rest.Get().AbsPath(segments...).Do(ctx).StatusCode(&code).Raw()
+	body, err := c.rest.Get().AbsPath(segments...).Do(ctx).Raw()
 	switch {
-	case code == http.StatusNotFound:
+	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
 		return false, err
