@@ -2,14 +2,12 @@ package bed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -41,7 +39,10 @@ func Build(ctx context.Context, progress io.Writer) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", fmt.Errorf("build the control plane: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, "lock"), progress)
+	waiting := func() {
+		fmt.Fprintln(progress, "another process is building the control plane: waiting for it")
+	}
+	unlock, err := lock(ctx, filepath.Join(cache, "lock"), waiting)
 	if err != nil {
 		return "", fmt.Errorf("build the control plane: %w", err)
 	}
@@ -64,32 +65,6 @@ func complete(dir string) bool {
 		}
 	}
 	return true
-}
-
-// lock waits until it holds the lock file. The system drops the lock when the
-// process ends, in whatever way.
-func lock(ctx context.Context, path string, progress io.Writer) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for told := false; ; told = true {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-		}
-		if !told {
-			fmt.Fprintln(progress, "another process is building the control plane: waiting for it")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), file.Close())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }
 
 // build builds the binaries beside their folder and then renames that into place.
@@ -147,6 +122,9 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 	for {
 		select {
 		case err := <-done:
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil {
 				return fmt.Errorf("go build in %s: %w\n%s", s.dir, err, log.errors())
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,7 +37,7 @@ func newOwnedDir() (*ownedDir, error) {
 	}
 	// The lock file gets its name once it is locked: others take one that is not
 	// for a leftover.
-	unlock, err := lock(context.Background(), path+".unlocked", io.Discard)
+	unlock, err := lock(context.Background(), path+".unlocked", nil)
 	if err == nil {
 		err = os.Rename(path+".unlocked", path+".lock")
 	}

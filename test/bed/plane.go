@@ -33,6 +33,9 @@ type Options struct {
 	// log is the file ControlPlane.AuditLog, one JSON event a line, complete at
 	// each moment a request is answered.
 	AuditPolicy string
+	// ServingHosts are names and addresses that the API server's certificate is
+	// for, beside localhost and 127.0.0.1. Pods need some; tests on loopback none.
+	ServingHosts []string
 	// APIServerFlags sets flags of kube-apiserver, by name without dashes, in
 	// place of the test bed's own. A flag without values is left away.
 	APIServerFlags map[string][]string
@@ -127,6 +130,11 @@ func (cp *ControlPlane) start(o Options, crds envtest.CRDInstallOptions) error {
 	}
 	if err := cp.configure(o); err != nil {
 		return err
+	}
+	if len(o.ServingHosts) > 0 {
+		if err := cp.certify(o.ServingHosts); err != nil {
+			return err
+		}
 	}
 	config, err := cp.env.Start()
 	if err != nil {

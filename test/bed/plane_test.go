@@ -94,6 +94,17 @@ func TestUserHasNoRights(t *testing.T) {
 	}
 }
 
+func TestUserKubeconfig(t *testing.T) {
+	path, err := plane.UserKubeconfig("dev", "developers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, err := plane.Kubectl(t.Context(), "", "--kubeconfig", path, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}")
+	if want := `dev ["developers","system:authenticated"]`; err != nil || out != want {
+		t.Errorf("got %s, want %s (%s %v)", out, want, stderr, err)
+	}
+}
+
 func TestKubectl(t *testing.T) {
 	version, err := os.ReadFile("../controlplane/go.mod")
 	if err != nil {

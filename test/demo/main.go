@@ -1,0 +1,129 @@
+// Command demo starts a real API server with gammaguard in front of it, all on
+// loopback, and plays a tour of kubectl commands with their real output. It stays
+// up until Ctrl-C; with ONCE set it ends after the tour. Its exit code is 0 only
+// if every command ended as the tour announces.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/bed/guard"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := demo(ctx, os.Getenv("ONCE") != "")
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// demo starts everything, plays the tour, and stops what it started.
+func demo(ctx context.Context, once bool) (err error) {
+	dir, err := fs.Sub(tourFiles, "tour")
+	if err != nil {
+		return err
+	}
+	t, err := readTour(dir)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	if _, err := bed.Build(ctx, os.Stdout); err != nil {
+		return err
+	}
+	say(started, "starting kube-apiserver and etcd")
+	plane, err := bed.Start(ctx, bed.Options{MultiCluster: true, Progress: os.Stdout})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plane.Stop()) }()
+
+	say(started, "applying test/demo/tour/cluster.yaml, and config/rbac and config/policy")
+	if _, stderr, err := plane.Kubectl(ctx, string(t.cluster), "apply", "--server-side", "-f", "-"); err != nil {
+		return fmt.Errorf("%w: %s", err, stderr)
+	}
+	if err := guard.Install(ctx, plane); err != nil {
+		return err
+	}
+	say(started, "building and starting gammaguard-webhook, and registering config/webhook")
+	g, err := guard.Start(ctx, plane, guard.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Stop()) }()
+	say(started, "ready")
+	return visit(ctx, plane, t, once)
+}
+
+// say tells what the demo is at.
+func say(started time.Time, what string) {
+	fmt.Printf("[%4.1fs] %s\n", time.Since(started).Seconds(), what)
+}
+
+// visit plays the tour, says how to go on alone, and waits for Ctrl-C.
+func visit(ctx context.Context, plane *bed.ControlPlane, t *tour, once bool) error {
+	dir, err := plane.TempDir("tour")
+	if err != nil {
+		return err
+	}
+	p := &player{out: os.Stdout, dir: dir, run: shellOf(plane)}
+	surprises, err := p.play(ctx, t)
+	if err != nil {
+		return err
+	}
+	fmt.Println("\n==== end of the tour ====")
+	if surprises == 0 {
+		fmt.Println("Every command ended as announced.")
+	}
+	if !once {
+		fmt.Printf(invitation, plane.Kubeconfig, plane.BinDir, dir)
+		<-ctx.Done()
+		fmt.Println("\nstopping")
+	}
+	if surprises > 0 {
+		return fmt.Errorf("%d commands did not end as announced", surprises)
+	}
+	return nil
+}
+
+const invitation = `
+Everything stays up until Ctrl-C. To go on in another terminal:
+
+  export KUBECONFIG=%s
+  export PATH=%s:$PATH
+  kubectl get httproutes,grpcroutes -A
+
+You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admin
+are the users of the tour, whose manifests are in
+%s
+`
+
+// shellOf runs commands with the control plane's kubectl.
+func shellOf(plane *bed.ControlPlane) shell {
+	return func(ctx context.Context, dir, command string) (string, int, error) {
+		cmd := exec.CommandContext(ctx, "sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = plane.Environ()
+		cmd.WaitDelay = 5 * time.Second
+		output, err := cmd.CombinedOutput()
+		if ctx.Err() != nil {
+			return string(output), 0, ctx.Err()
+		}
+		if exit := new(exec.ExitError); errors.As(err, &exit) {
+			return string(output), exit.ExitCode(), nil
+		}
+		return string(output), 0, err
+	}
+}
