@@ -1,0 +1,167 @@
+package runner
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Core plays scenarios over the core in memory: mutations, the engine, and the
+// desired status, as Go values.
+type Core struct{ schemas *schemas }
+
+// NewCore returns the driver.
+func NewCore(ctx context.Context) (*Core, error) {
+	schemas, err := loadSchemas(ctx)
+	return &Core{schemas}, err
+}
+
+// Name returns "core".
+func (*Core) Name() string { return "core" }
+
+// Begin starts with an empty memory.
+func (d *Core) Begin(_ context.Context, scenario *Scenario) (Session, error) {
+	engine, err := validate.New(scenario.Config.Policy())
+	if err != nil {
+		return nil, err
+	}
+	m := newMemory(d.schemas)
+	return &memorySession{memory: m, guard: &coreGuard{engine: engine, config: scenario.Config, set: m.set}}, nil
+}
+
+type coreGuard struct {
+	engine *validate.Engine
+	config *config.GuardConfiguration
+	set    *manifest.Set
+}
+
+func (g *coreGuard) admit(_ context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
+	route, text, err := decode(c.object)
+	if err != nil {
+		return nil, err
+	}
+	changes := mutate.Changes(route, g.set, mutate.Options{
+		Off:     g.mutationsOff(),
+		MayRead: mutate.Granted(route, &g.engine.Policy().Grants, g.set),
+	})
+	if text, err = mutate.Apply(text, changes); err != nil {
+		return nil, err
+	}
+	c.object = nil
+	if err := json.Unmarshal(text, &c.object); err != nil {
+		return nil, err
+	}
+	if route, _, err = decode(c.object); err != nil {
+		return nil, err
+	}
+	verdict, err := g.engine.Judge(request(route, c, user, dryRun), g.set)
+	if err != nil {
+		return nil, err
+	}
+	return outcomeOf(changes, &verdict), nil
+}
+
+func request(route *mesh.Route, c *change, user validate.User, dryRun bool) *validate.Request {
+	req := &validate.Request{Route: route, User: user, DryRun: dryRun}
+	if c.old != nil {
+		req.Old = func() (*mesh.Route, error) {
+			old, _, err := decode(c.old)
+			return old, err
+		}
+		req.SpecUnchanged = func() bool { return reflect.DeepEqual(c.object["spec"], c.old["spec"]) }
+	}
+	return req
+}
+
+// mutationsOff returns the mutations that the configuration turns off.
+func (g *coreGuard) mutationsOff() map[string]bool {
+	off := map[string]bool{}
+	enabled := g.config.EnabledMutations()
+	for _, id := range mutate.Names() {
+		off[id] = !slices.Contains(enabled, id)
+	}
+	return off
+}
+
+// outcomeOf tells the outcome as the user would read it.
+func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
+	outcome := &Outcome{Denied: verdict.Denied(), Rules: []string{}, Warnings: []string{}}
+	var lines []string
+	for i := range changes {
+		outcome.Warnings = append(outcome.Warnings, changes[i].ID)
+		lines = append(lines, "Warning: "+changes[i].Warning())
+	}
+	for i := range verdict.Findings {
+		switch finding := &verdict.Findings[i]; finding.Effect {
+		case validate.Deny:
+			outcome.Rules = append(outcome.Rules, finding.Rule)
+			lines = append(lines, finding.Field+": "+finding.Message())
+		case validate.Warn:
+			outcome.Warnings = append(outcome.Warnings, finding.Rule)
+			lines = append(lines, "Warning: "+finding.Warning())
+		}
+	}
+	outcome.Rules = sortedOnce(outcome.Rules)
+	outcome.Warnings = sortedOnce(outcome.Warnings)
+	outcome.Text = strings.Join(lines, "\n")
+	return outcome
+}
+
+func sortedOnce(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// decode reads a route from an object, and returns its JSON too.
+func decode(object map[string]any) (*mesh.Route, []byte, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	route, err := mesh.DecodeRoute(text)
+	return route, text, err
+}
+
+func (g *coreGuard) entries(route *manifest.Object) ([]Entry, string, error) {
+	return desiredEntries(route, g.set, g.config)
+}
+
+func (*coreGuard) close() error { return nil }
+
+// desiredEntries returns the entries that the reconciler would write.
+func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) (entries []Entry, controller string, err error) {
+	controller = c.Status.ControllerName
+	found, err := desired.Of(route.Route.Attached(), world, c.Policy(), desired.Settings{
+		ControllerName: controller, ConflictReason: c.Status.ConflictReason,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	var spec struct {
+		Spec struct {
+			ParentRefs []stdjson.RawMessage `json:"parentRefs"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(route.JSON, &spec); err != nil {
+		return nil, "", err
+	}
+	for _, entry := range found {
+		entries = append(entries, Entry{
+			Parent:     spec.Spec.ParentRefs[entry.Ref],
+			Controller: controller,
+			Conditions: []Condition{Condition(entry.Condition)},
+		})
+	}
+	return entries, controller, nil
+}

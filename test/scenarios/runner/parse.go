@@ -1,0 +1,230 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Broken is a scenario that cannot be read.
+type Broken struct {
+	Name string
+	Err  error
+}
+
+// Load reads all scenarios below the folder, sorted by name. Those that cannot be
+// read are returned apart. The error says that the folder cannot be used at all.
+func Load(dir string) ([]*Scenario, []Broken, error) {
+	var (
+		scenarios []*Scenario
+		broken    []Broken
+	)
+	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".txtar" {
+			return err
+		}
+		relative, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(filepath.ToSlash(relative), ".txtar")
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		scenario, err := Parse(name, file, data)
+		if err != nil {
+			broken = append(broken, Broken{name, err})
+			return nil
+		}
+		scenarios = append(scenarios, scenario)
+		return nil
+	})
+	if err == nil && len(scenarios)+len(broken) == 0 {
+		err = fmt.Errorf("no scenario (*.txtar) in %s", dir)
+	}
+	return scenarios, broken, err
+}
+
+// Parse reads one scenario. The error holds all mistakes, one a line, each with
+// its place.
+func Parse(name, file string, data []byte) (*Scenario, error) {
+	archive := txtar.Parse(data)
+	p := &parser{scenario: &Scenario{Name: name, Path: file, Comment: strings.TrimSpace(string(archive.Comment))}}
+	line := 1 + strings.Count(string(archive.Comment), "\n")
+	for i, f := range archive.Files {
+		p.at = Place{Path: file, Line: line + 1}
+		p.file(i, f)
+		line += 1 + strings.Count(string(f.Data), "\n")
+	}
+	if p.scenario.Comment == "" {
+		p.fail(Place{file, 1}, "no title: the text above the first file says what the scenario shows, and what demands it")
+	}
+	if !p.wants {
+		p.fail(Place{file, 1}, "no want.yaml: nothing would be checked")
+	}
+	if p.scenario.Config == nil {
+		p.config([]byte("{}"))
+	}
+	return p.scenario, errors.Join(p.errs...)
+}
+
+type parser struct {
+	scenario *Scenario
+	// at is the first line of the file that is being read.
+	at Place
+	// applied is the index of the last apply.yaml, if it has no verdicts yet.
+	applied *Step
+	wants   bool
+	errs    []error
+}
+
+func (p *parser) fail(at Place, format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+}
+
+// file reads one file by how its name ends.
+func (p *parser) file(index int, f txtar.File) {
+	kinds := []StepKind{ConfigFile, Cluster, Apply, Delete, Want}
+	i := slices.IndexFunc(kinds, func(kind StepKind) bool { return strings.HasSuffix(path.Base(f.Name), string(kind)) })
+	if i < 0 {
+		p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: its name must end in one of %v", f.Name, kinds)
+		return
+	}
+	step := Step{Kind: kinds[i], Place: p.at}
+	switch step.Kind {
+	case ConfigFile:
+		if index > 0 {
+			p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: the configuration must be the first file", f.Name)
+		}
+		p.config(f.Data)
+		return
+	case Want:
+		p.wants = true
+		p.want(&step, f.Data)
+		p.applied = nil
+	default:
+		p.documents(&step, f.Data)
+		if step.Kind == Apply {
+			p.applied = &step
+		}
+	}
+	p.scenario.Steps = append(p.scenario.Steps, step)
+}
+
+// config reads a configuration that leaves out what it does not change.
+func (p *parser) config(data []byte) {
+	fields := map[string]any{}
+	err := yaml.UnmarshalStrict(data, &fields)
+	if err == nil {
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		fields["apiVersion"], fields["kind"] = config.APIVersion, config.Kind
+		var whole []byte
+		if whole, err = json.Marshal(fields); err == nil {
+			p.scenario.Config, err = config.Load(whole)
+		}
+	}
+	if err != nil {
+		p.fail(p.at, "configuration: %w", err)
+	}
+}
+
+// The annotations that say how a document is applied.
+const (
+	userAnnotation       = "scenario/user"
+	dryRunAnnotation     = "scenario/dry-run"
+	serverSideAnnotation = "scenario/server-side"
+)
+
+// documents reads the objects of a file. Routes in apply.yaml are not decoded yet:
+// to refuse them may be what the scenario is about.
+func (p *parser) documents(step *Step, data []byte) {
+	objects, errs := manifest.ReadUndecoded(p.at.Path, data, "default")
+	for _, err := range errs {
+		var at *manifest.Error
+		if errors.As(err, &at) {
+			p.fail(p.line(at.Line), "%w", at.Err)
+		}
+	}
+	for _, object := range objects {
+		document := &Document{Object: object, Place: p.line(object.Line(""))}
+		if object.Key.Kind == "" || object.Version == "" || object.Key.Name == "" {
+			p.fail(document.Place, "not a Kubernetes object: it needs apiVersion, kind and metadata.name")
+			continue
+		}
+		if err := document.strip(step.Kind); err != nil {
+			p.fail(document.Place, "%w", err)
+			continue
+		}
+		if object.IsRoute() && step.Kind == Cluster {
+			if err := object.DecodeRoute(); err != nil {
+				p.fail(document.Place, "%w", errors.Unwrap(err))
+				continue
+			}
+		}
+		step.Documents = append(step.Documents, document)
+	}
+	if len(step.Documents) == 0 && len(errs) == 0 {
+		p.fail(p.at, "%s has no documents", step.Kind)
+	}
+}
+
+// line returns the place of a line of the file that is being read.
+func (p *parser) line(n int) Place { return Place{p.at.Path, p.at.Line + n - 1} }
+
+// strip takes the scenario's own annotations out of the object and sets its
+// namespace.
+func (d *Document) strip(kind StepKind) error {
+	var object map[string]any
+	if err := json.Unmarshal(d.JSON, &object); err != nil {
+		return err
+	}
+	metadata, _ := object["metadata"].(map[string]any)
+	if metadata == nil {
+		return errors.New("it has no metadata")
+	}
+	if d.Key.Namespace != "" {
+		metadata["namespace"] = d.Key.Namespace
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	for key, value := range annotations {
+		if !strings.HasPrefix(key, "scenario/") {
+			continue
+		}
+		text, _ := value.(string)
+		switch {
+		case kind != Apply:
+			return fmt.Errorf("annotation %s has a meaning in apply.yaml only", key)
+		case key == userAnnotation && text != "":
+			d.User = text
+		case key == dryRunAnnotation && (text == "true" || text == "false"):
+			d.DryRun = text == "true"
+		case key == serverSideAnnotation && (text == "true" || text == "false"):
+			d.ServerSide = text == "true"
+		default:
+			return fmt.Errorf(`annotation %s: %v: want %s: NAME, %s: "true" or %s: "true"`,
+				key, value, userAnnotation, dryRunAnnotation, serverSideAnnotation)
+		}
+		delete(annotations, key)
+	}
+	if annotations != nil && len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	var err error
+	d.JSON, err = json.Marshal(object)
+	return err
+}

@@ -1,0 +1,158 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Driver is a way to play scenarios.
+type Driver interface {
+	// Name names the driver: "core", "handlers", "apiserver".
+	Name() string
+	// Begin prepares for one scenario. Only one is played at a time.
+	Begin(ctx context.Context, scenario *Scenario) (Session, error)
+}
+
+// Session is one scenario being played. An error of any method but Apply's outcome
+// means that the scenario cannot be played, not that a verdict is wrong.
+type Session interface {
+	// Put creates or replaces the objects without the guard.
+	Put(ctx context.Context, documents []*Document) error
+	// Apply applies the document as kubectl does. The outcome is nil if this
+	// driver cannot judge it and has passed it over.
+	Apply(ctx context.Context, document *Document) (*Outcome, error)
+	// Delete deletes the objects.
+	Delete(ctx context.Context, documents []*Document) error
+	// Status returns gammaguard's entries in the route's status once they are as
+	// wanted, or as they are once there is no hope left that they will be.
+	Status(ctx context.Context, route manifest.Key, wanted func([]Entry) bool) ([]Entry, error)
+	// End removes whatever the scenario has made.
+	End(ctx context.Context) error
+}
+
+// Outcome is what came of applying a document.
+type Outcome struct {
+	Denied bool
+	// Rules are the rules that denied, and Warnings the rules and mutations that
+	// warned, both sorted, each once.
+	Rules, Warnings []string
+	// Text is all that the user reads.
+	Text string
+	// Object is the admitted object as JSON; nil after a denial.
+	Object []byte
+}
+
+// Failure is a difference between what a scenario wants and what came of it.
+type Failure struct {
+	Place Place
+	Text  string
+}
+
+// String reads "path:line: text".
+func (f Failure) String() string { return f.Place.String() + ": " + f.Text }
+
+// Play plays the scenario and returns every difference.
+func Play(ctx context.Context, driver Driver, scenario *Scenario) []Failure {
+	start := Place{scenario.Path, 1}
+	session, err := driver.Begin(ctx, scenario)
+	if err != nil {
+		return []Failure{{start, "cannot begin: " + err.Error()}}
+	}
+	failures := play(ctx, session, scenario)
+	if err := session.End(context.WithoutCancel(ctx)); err != nil {
+		failures = append(failures, Failure{start, "cannot clean up: " + err.Error()})
+	}
+	return failures
+}
+
+func play(ctx context.Context, session Session, scenario *Scenario) []Failure {
+	var failures []Failure
+	for i := range scenario.Steps {
+		step := &scenario.Steps[i]
+		var err error
+		switch step.Kind {
+		case Cluster:
+			err = session.Put(ctx, step.Documents)
+		case Delete:
+			err = session.Delete(ctx, step.Documents)
+		case Apply:
+			for _, document := range step.Documents {
+				var outcome *Outcome
+				if outcome, err = session.Apply(ctx, document); err != nil {
+					err = fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+					break
+				}
+				failures = append(failures, judge(document, outcome)...)
+			}
+		case Want:
+			var found []Failure
+			found, err = statuses(ctx, session, step)
+			failures = append(failures, found...)
+		}
+		if err != nil {
+			return append(failures, Failure{step.Place, fmt.Sprintf("%s: %v", step.Kind, err)})
+		}
+	}
+	return failures
+}
+
+// judge compares what came of a document with its verdict.
+func judge(document *Document, outcome *Outcome) []Failure {
+	want := document.Want
+	if want == nil || outcome == nil {
+		return nil
+	}
+	var differences []string
+	differ := func(format string, args ...any) {
+		differences = append(differences, fmt.Sprintf(format, args...))
+	}
+	if outcome.Denied != want.Deny {
+		differ("verdict: want %s, got %s", verdict(want.Deny), verdict(outcome.Denied))
+	}
+	if want.Rules != nil && !slices.Equal(outcome.Rules, want.Rules) {
+		differ("rules: want %v, got %v", want.Rules, outcome.Rules)
+	}
+	if want.Warnings != nil && !slices.Equal(outcome.Warnings, want.Warnings) {
+		differ("warnings: want %v, got %v", want.Warnings, outcome.Warnings)
+	}
+	if !strings.Contains(outcome.Text, want.Message) {
+		differ("message: want %q in it", want.Message)
+	}
+	if want.Object != nil && outcome.Object != nil {
+		differences = append(differences, compareJSON("object", want.Object, outcome.Object)...)
+	}
+	if len(differences) == 0 {
+		return nil
+	}
+	text := document.Key.String() + "\n  " + strings.Join(differences, "\n  ")
+	if outcome.Text != "" {
+		text += "\n  the user reads:\n    " + strings.ReplaceAll(strings.TrimSpace(outcome.Text), "\n", "\n    ")
+	}
+	return []Failure{{want.Place, text}}
+}
+
+func verdict(deny bool) string {
+	if deny {
+		return "deny"
+	}
+	return "admit"
+}
+
+// statuses compares the status of routes with what is wanted.
+func statuses(ctx context.Context, session Session, step *Step) ([]Failure, error) {
+	var failures []Failure
+	for _, want := range step.Status {
+		got, err := session.Status(ctx, want.Route, func(got []Entry) bool { return compareEntries(want.Entries, got) == "" })
+		if err != nil {
+			return failures, fmt.Errorf("status of %s: %w", want.Route, err)
+		}
+		if difference := compareEntries(want.Entries, got); difference != "" {
+			failures = append(failures, Failure{want.Place, "status of " + want.Route.String() + "\n  " + difference})
+		}
+	}
+	return failures, nil
+}

@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Scenario is one text archive.
+type Scenario struct {
+	// Name is the file's path below the folder of scenarios, without its ending:
+	// "parent-headless/fail-cluster-ip-none".
+	Name string
+	// Path is the file's path as it was opened, for messages.
+	Path string
+	// Comment is the text above the first file: the title in its first line, and
+	// the citation.
+	Comment string
+	// Config is the configuration that gammaguard runs with.
+	Config *config.GuardConfiguration
+	// Steps are in the order in which they are played.
+	Steps []Step
+}
+
+// Title returns the first line of the comment.
+func (s *Scenario) Title() string {
+	title, _, _ := strings.Cut(s.Comment, "\n")
+	return strings.TrimSpace(title)
+}
+
+// StepKind says what a file of a scenario is.
+type StepKind string
+
+// The files of a scenario, by how their names end. A configuration is no step.
+const (
+	ConfigFile StepKind = "config.yaml"
+	Cluster    StepKind = "cluster.yaml"
+	Apply      StepKind = "apply.yaml"
+	Delete     StepKind = "delete.yaml"
+	Want       StepKind = "want.yaml"
+)
+
+// Step is one file of a scenario.
+type Step struct {
+	Kind StepKind
+	// Place is the scenario's path and the line of the file's first line in it.
+	Place Place
+	// Documents are those of cluster.yaml, apply.yaml and delete.yaml.
+	Documents []*Document
+	// Status is what want.yaml says of routes' status.
+	Status []*RouteStatus
+}
+
+// Place is a line of a scenario.
+type Place struct {
+	Path string
+	Line int
+}
+
+// String reads "path:line".
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
+
+// Document is one object of cluster.yaml, apply.yaml or delete.yaml.
+type Document struct {
+	*manifest.Object
+	Place Place
+	// User is who applies it; empty for the administrator.
+	User string
+	// DryRun asks for a server-side dry run.
+	DryRun bool
+	// ServerSide asks for server-side apply.
+	ServerSide bool
+	// Want is what must come of applying it, or nil where the scenario does not
+	// say.
+	Want *Verdict
+}
+
+// Verdict is what must come of applying one document.
+type Verdict struct {
+	Place Place
+	// Deny, or else admit.
+	Deny bool
+	// Rules are the rules that denied, sorted, each once; nil if they are not
+	// checked. Of a denial without any, some other part of the API server is the
+	// author.
+	Rules []string
+	// Warnings are the rules and mutations that warned, sorted, each once; nil if
+	// they are not checked.
+	Warnings []string
+	// Message is part of what the user reads.
+	Message string
+	// Object is part of the admitted object, as JSON decodes it; nil if it is not
+	// checked.
+	Object any
+}
+
+// ByOthers says whether another part of the API server than gammaguard must deny:
+// what does so is not there in memory.
+func (v *Verdict) ByOthers() bool { return v.Deny && len(v.Rules) == 0 }
+
+// RouteStatus is what gammaguard must have written into the status of one route,
+// once settled.
+type RouteStatus struct {
+	Place   Place
+	Route   manifest.Key
+	Entries []WantEntry
+}
+
+// WantEntry is one entry of gammaguard's in status.parents. An empty condition
+// must not be there; an empty reason or message is not checked.
+type WantEntry struct {
+	// Parent is part of the parentRef, as JSON decodes it.
+	Parent                             any
+	Accepted, Reason, Partial, Message string
+}
