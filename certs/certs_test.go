@@ -49,7 +49,8 @@ func TestNewSelfSignedServesTLS(t *testing.T) {
 		{"gammaguard-webhook.gammaguard-system.svc", true},
 		{"elsewhere.test", false},
 	} {
-		conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{RootCAs: roots, ServerName: test.name})
+		dialer := &tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: test.name}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 		if (err == nil) != test.ok {
 			t.Errorf("%s: got error %v, want accepted = %v", test.name, err, test.ok)
 		}

@@ -169,13 +169,17 @@ func TestGrantsPolicy(t *testing.T) {
 		{name: "remove the last label", old: granted, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
 		{name: "mend an unknown value", old: unknown, new: granted, other: []string{refusal("gammaguard.dev/grant")}},
 		{name: "remove an unknown value", old: unknown, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
-		{name: "keep one, add two", old: wider, new: "metadata: {name: shop, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: allow}}",
-			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes")}},
+		{
+			name: "keep one, add two", old: wider, new: "metadata: {name: shop, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: allow}}",
+			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes")},
+		},
 		{
 			name: "unknown values", old: granted,
 			new: "metadata: {name: shop, labels: {gammaguard.dev/grant: producer, gammaguard.dev/mode: '', gammaguard.dev/consumer-routes: 'yes'}}",
-			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes"),
-				`namespace "shop" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; gammaguard.dev/consumer-routes is "yes", known are allow, deny`},
+			other: []string{
+				refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes"),
+				`namespace "shop" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; gammaguard.dev/consumer-routes is "yes", known are allow, deny`,
+			},
 			admin: []string{
 				`namespace "shop" has labels of unknown value; gammaguard.dev/mode is "", known are enforce, warn, audit; gammaguard.dev/consumer-routes is "yes", known are allow, deny`,
 			},

@@ -72,16 +72,20 @@ func TestLoad(t *testing.T) {
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 			Status:     Status{ControllerName: "example.net/our/guard", ConflictReason: "RouteConflict"},
 		}},
-		{"off as YAML reads it", header + "rules: {parent-headless: false}\nmutations: {backend-port: false, backend-group: true}\n",
+		{
+			"off as YAML reads it", header + "rules: {parent-headless: false}\nmutations: {backend-port: false, backend-group: true}\n",
 			with(func(c *GuardConfiguration) {
 				c.Rules = map[string]RuleAction{"parent-headless": "off"}
 				c.Mutations = map[string]Switch{"backend-port": Off, "backend-group": On}
-			})},
-		{"off in quotes", header + "rules: {parent-headless: 'off'}\nmutations: {backend-port: \"off\", backend-group: 'on'}\n",
+			}),
+		},
+		{
+			"off in quotes", header + "rules: {parent-headless: 'off'}\nmutations: {backend-port: \"off\", backend-group: 'on'}\n",
 			with(func(c *GuardConfiguration) {
 				c.Rules = map[string]RuleAction{"parent-headless": "off"}
 				c.Mutations = map[string]Switch{"backend-port": Off, "backend-group": On}
-			})},
+			}),
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Load([]byte(test.data))

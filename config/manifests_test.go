@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -37,7 +38,7 @@ func split(t *testing.T, path string, data []byte) [][]byte {
 	for decoder := yamlv2.NewDecoder(bytes.NewReader(data)); ; {
 		var content yamlv2.MapSlice
 		err := decoder.Decode(&content)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return documents
 		}
 		if err != nil {
@@ -134,7 +135,7 @@ func TestMutatingWebhook(t *testing.T) {
 // TestKindsAndVersions holds the webhook's resources and versions to those of the
 // Gateway API's routes, in both channels.
 func TestKindsAndVersions(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,9 @@ func changes() []change {
 		{"remove the mode", labels{mesh.ModeLabel: "enforce"}, labels{}, mesh.ModeLabel},
 		{"change consumer routes", labels{mesh.ConsumerRoutesLabel: "deny"}, labels{mesh.ConsumerRoutesLabel: "allow"}, mesh.ConsumerRoutesLabel},
 		{
-			"all three", labels{mesh.GrantLabel: "none", mesh.ModeLabel: "enforce"}, labels{mesh.GrantLabel: "all", mesh.ConsumerRoutesLabel: "allow"},
+			"all three",
+			labels{mesh.GrantLabel: "none", mesh.ModeLabel: "enforce"},
+			labels{mesh.GrantLabel: "all", mesh.ConsumerRoutesLabel: "allow"},
 			strings.Join([]string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel}, ", "),
 		},
 	}
@@ -184,8 +186,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestOtherEdits: who is no mesh admin may edit what else there is, also where a
-// label has an unknown value from before the policy.
+// TestOtherEdits: who is no mesh admin may edit what else there is.
 func TestOtherEdits(t *testing.T) {
 	editor := mustClient(t, "editor")
 	for _, way := range ways() {
@@ -203,6 +204,21 @@ func TestOtherEdits(t *testing.T) {
 				wantLabels(t, n.Name, want)
 			})
 		}
+	}
+}
+
+// TestUnknownValueFromBefore: a label that was there before the policy, with an
+// unknown value, is in nobody's way, and is a mesh admin's to mend.
+func TestUnknownValueFromBefore(t *testing.T) {
+	editor, boss, update := mustClient(t, "editor"), mustClient(t, "boss"), ways()[0]
+	edited := map[string]string{mesh.GrantLabel: "some", "team": "cart"}
+	if err := relabel(t, editor, update, "legacy", edited); err != nil {
+		t.Errorf("an edit beside it: %v", err)
+	}
+	wantLabels(t, "legacy", edited)
+	wantRefusal(t, relabel(t, editor, update, "legacy", map[string]string{}), refusal("editor", mesh.GrantLabel, "legacy"))
+	if err := relabel(t, boss, update, "legacy", map[string]string{mesh.GrantLabel: "none"}); err != nil {
+		t.Errorf("a mesh admin mends it: %v", err)
 	}
 }
 

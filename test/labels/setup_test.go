@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
@@ -42,12 +43,15 @@ func (i installed) Run() int {
 }
 
 func install(ctx context.Context) error {
-	if _, stderr, err := applyDefault(ctx); err != nil {
-		return fmt.Errorf("%w: %s", err, stderr)
-	}
 	admin, err := client.New(plane.Config, client.Options{})
 	if err != nil {
 		return err
+	}
+	if err := admin.Create(ctx, namespace("legacy", mesh.GrantLabel, "some")); err != nil {
+		return err
+	}
+	if _, stderr, err := applyDefault(ctx); err != nil {
+		return fmt.Errorf("%w: %s", err, stderr)
 	}
 	for _, object := range roles() {
 		if err := admin.Create(ctx, object); err != nil {
@@ -70,12 +74,17 @@ func install(ctx context.Context) error {
 	return nil
 }
 
+// applyDefault applies config/default as it is embedded, so that a change of the
+// files is a change of this test.
 func applyDefault(ctx context.Context) (stdout, stderr string, err error) {
-	root, err := bed.Root()
+	dir, err := plane.TempDir("config")
 	if err != nil {
 		return "", "", err
 	}
-	return plane.Kubectl(ctx, "", "apply", "-k", filepath.Join(root, "config", "default"))
+	if err := os.CopyFS(dir, config.Manifests); err != nil {
+		return "", "", err
+	}
+	return plane.Kubectl(ctx, "", "apply", "-k", filepath.Join(dir, "default"))
 }
 
 // roles bind the users of these tests:
@@ -134,9 +143,9 @@ func subjects(users []string) []rbacv1.Subject {
 
 // as returns a client of that user.
 func as(user string) (client.Client, error) {
-	config := rest.CopyConfig(plane.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	return client.New(config, client.Options{})
+	impersonating := rest.CopyConfig(plane.Config)
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	return client.New(impersonating, client.Options{})
 }
 
 // namespace returns a namespace with labels: key, value, key, value.
