@@ -51,9 +51,11 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pi
 
 .PHONY: tidy-check
 tidy-check: ## Fail where go mod tidy would change a go.mod or go.sum.
-	@for module in $(MODULES); do \
-		echo "go mod tidy -diff in $$module"; (cd "$$module" && go mod tidy -diff) || exit 1; \
-	done
+	@untidy=; for module in $(MODULES); do \
+		echo "go mod tidy -diff in $$module"; \
+		(cd "$$module" && go mod tidy -diff) || untidy="$$untidy $$module"; \
+	done; \
+	if [ -n "$$untidy" ]; then echo "error: run go mod tidy in:$$untidy" >&2; exit 1; fi
 
 .PHONY: verify
 verify: ## Fail where generated files are stale or not committed.
