@@ -40,49 +40,69 @@ func NewSelfSignedAt(now time.Time, hosts ...string) (*Bundle, error) {
 	if len(hosts) == 0 {
 		return nil, errors.New("a serving certificate needs at least one host")
 	}
-	ca, err := template(now, "gammaguard CA")
+	ca, err := newAuthority(now)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a CA: %w", err)
 	}
-	ca.IsCA = true
-	ca.BasicConstraintsValid = true
-	ca.KeyUsage = x509.KeyUsageCertSign
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	bundle, err := ca.issue(now, hosts)
 	if err != nil {
-		return nil, fmt.Errorf("generate the CA's key: %w", err)
+		return nil, fmt.Errorf("make a serving certificate: %w", err)
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		return nil, fmt.Errorf("sign the CA: %w", err)
-	}
+	return bundle, nil
+}
 
-	leaf, err := template(now, "gammaguard-webhook")
+// authority is a CA.
+type authority struct {
+	cert *x509.Certificate
+	der  []byte
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(now time.Time) (*authority, error) {
+	cert, err := template(now, "gammaguard CA")
 	if err != nil {
 		return nil, err
 	}
-	leaf.KeyUsage = x509.KeyUsageDigitalSignature
-	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	cert.IsCA = true
+	cert.BasicConstraintsValid = true
+	cert.KeyUsage = x509.KeyUsageCertSign
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
+	return &authority{cert: cert, der: der, key: key}, err
+}
+
+// issue makes a serving certificate for the hosts.
+func (a *authority) issue(now time.Time, hosts []string) (*Bundle, error) {
+	cert, err := template(now, "gammaguard-webhook")
+	if err != nil {
+		return nil, err
+	}
+	cert.KeyUsage = x509.KeyUsageDigitalSignature
+	cert.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
-			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+			cert.IPAddresses = append(cert.IPAddresses, ip)
 		} else {
-			leaf.DNSNames = append(leaf.DNSNames, host)
+			cert.DNSNames = append(cert.DNSNames, host)
 		}
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("generate the serving key: %w", err)
+		return nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
+	der, err := x509.CreateCertificate(rand.Reader, cert, a.cert, key.Public(), a.key)
 	if err != nil {
-		return nil, fmt.Errorf("sign the serving certificate: %w", err)
+		return nil, err
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("encode the serving key: %w", err)
+		return nil, err
 	}
 	return &Bundle{
-		CA:   encode("CERTIFICATE", caDER),
+		CA:   encode("CERTIFICATE", a.der),
 		Cert: encode("CERTIFICATE", der),
 		Key:  encode("PRIVATE KEY", keyDER),
 	}, nil
@@ -91,7 +111,7 @@ func NewSelfSignedAt(now time.Time, hosts ...string) (*Bundle, error) {
 func template(now time.Time, name string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return nil, fmt.Errorf("generate a serial number: %w", err)
+		return nil, err
 	}
 	return &x509.Certificate{
 		SerialNumber: serial,

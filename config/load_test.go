@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -106,6 +107,23 @@ func TestDefaultIsAnEmptyFile(t *testing.T) {
 	}
 	if diff := cmp.Diff(Default(), got); diff != "" {
 		t.Errorf("(-Default +loaded):\n%s", diff)
+	}
+}
+
+// TestDocumentedDefault: the file that the documentation shows as the default is.
+func TestDocumentedDefault(t *testing.T) {
+	page, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	got, err := Load([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-default +documented):\n%s", diff)
 	}
 }
 

@@ -1,0 +1,142 @@
+package labels_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// way is a way to change the labels of a stored namespace.
+type way struct {
+	name string
+	// change writes the namespace, whose labels are as they are to be.
+	change func(ctx context.Context, c client.Client, n *corev1.Namespace) error
+}
+
+func ways() []way {
+	return []way{
+		{"update", func(ctx context.Context, c client.Client, n *corev1.Namespace) error { return c.Update(ctx, n) }},
+		{"patch", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Patch(ctx, n, labelPatch(n))
+		}},
+		{"server-side apply", apply},
+		{"update of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Status().Update(ctx, n)
+		}},
+		{"patch of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Status().Patch(ctx, n, labelPatch(n))
+		}},
+		{"finalize", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.SubResource("finalize").Update(ctx, n)
+		}},
+	}
+}
+
+// labelPatch is a merge patch that makes the labels those of n, of the ones that
+// these tests set.
+func labelPatch(n *corev1.Namespace) client.Patch {
+	var set []string
+	for _, key := range []string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"} {
+		value := "null"
+		if v, there := n.Labels[key]; there {
+			value = fmt.Sprintf("%q", v)
+		}
+		set = append(set, fmt.Sprintf("%q:%s", key, value))
+	}
+	return client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{`+strings.Join(set, ",")+`}}}`))
+}
+
+func mustClient(t *testing.T, user string) client.Client {
+	t.Helper()
+	c, err := as(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stored creates a namespace of a fresh name as the administrator does. It is
+// applied by the field owner of these tests, so that its labels are theirs alone.
+func stored(t *testing.T, labels map[string]string) *corev1.Namespace {
+	t.Helper()
+	c, err := client.New(plane.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := namespace(fmt.Sprintf("labels-%d", fresh.Add(1)))
+	n.Labels = maps.Clone(labels)
+	if err := apply(t.Context(), c, n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+var fresh atomic.Int32
+
+// apply is server-side apply of what a user would write.
+func apply(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+	written := namespace(n.Name)
+	written.Labels = maps.Clone(n.Labels)
+	delete(written.Labels, corev1.LabelMetadataName)
+	return c.Patch(ctx, written, client.Apply, client.FieldOwner("test"), client.ForceOwnership) //nolint:staticcheck // typed objects suffice
+}
+
+// labelsNow reads the labels, without the one that the API server sets.
+func labelsNow(t *testing.T, name string) map[string]string {
+	t.Helper()
+	n := &corev1.Namespace{}
+	if err := mustClient(t, "editor").Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
+		t.Fatal(err)
+	}
+	delete(n.Labels, corev1.LabelMetadataName)
+	return n.Labels
+}
+
+func refusal(user, labels, namespace string) string {
+	return fmt.Sprintf(`namespaces "%s" is forbidden: ValidatingAdmissionPolicy 'gammaguard-grants' with binding 'gammaguard-grants' denied request: `+
+		`user "%s" may not change %s of namespace "%s"; this needs the verb update on grants.gammaguard.dev in that namespace, `+
+		`which ClusterRole gammaguard-mesh-admin holds`, namespace, user, labels, namespace)
+}
+
+func wantRefusal(t *testing.T, err error, want string) {
+	t.Helper()
+	if !apierrors.IsForbidden(err) {
+		t.Fatalf("want 403 Forbidden, got %v", err)
+	}
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+}
+
+// relabel gives the stored namespace these labels.
+func relabel(t *testing.T, c client.Client, way way, name string, labels map[string]string) error {
+	t.Helper()
+	n := &corev1.Namespace{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
+		t.Fatal(err)
+	}
+	n.Labels = maps.Clone(labels)
+	n.Labels[corev1.LabelMetadataName] = name
+	n.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
+	return way.change(t.Context(), c, n)
+}
+
+func wantLabels(t *testing.T, name string, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, labelsNow(t, name), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("labels of %s (-want +got):\n%s", name, diff)
+	}
+}
