@@ -32,6 +32,9 @@ type Options struct {
 	Workers int
 	// Registerer takes the metrics; nil is controller-runtime's.
 	Registerer prometheus.Registerer
+	// OnLook is told of each look at a Service, from several goroutines; nil for
+	// nobody.
+	OnLook func(mesh.ServiceKey)
 }
 
 // Retries of what failed wait from 20 milliseconds to half a minute.
@@ -47,6 +50,9 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, 
 	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)
 	if options.Registerer == nil {
 		options.Registerer = ctrlmetrics.Registry
+	}
+	if options.OnLook == nil {
+		options.OnLook = func(mesh.ServiceKey) {}
 	}
 	m, err := newMetrics(options.Registerer)
 	if err != nil {
@@ -69,6 +75,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, 
 		writer:   writer,
 		herald:   herald{mgr.GetEventRecorder("gammaguard")},
 		metrics:  m,
+		onLook:   options.OnLook,
 	}
 	cache.OnChange(r.feeder.changed)
 	yes := true

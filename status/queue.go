@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -34,6 +35,7 @@ type feeder struct {
 	cache   *live.Cache
 	marked  markedRoutes
 	pending pending
+	started atomic.Bool // the look at everything is queued
 
 	mu    sync.Mutex
 	queue priorityQueue // nil while the process does not lead
@@ -50,6 +52,7 @@ func (f *feeder) Start(ctx context.Context, queue serviceQueue) error {
 		f.queue = queue.(priorityQueue) //nolint:forcetypeassert // Add asks for one
 		f.mu.Unlock()
 		f.resync()
+		f.started.Store(true)
 	}()
 	return nil
 }

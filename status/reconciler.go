@@ -31,6 +31,7 @@ type Reconciler struct {
 	writer   *writer
 	herald   herald
 	metrics  *metrics
+	onLook   func(mesh.ServiceKey)
 }
 
 // Idle says whether there is nothing to do: every change that the cache has
@@ -41,6 +42,9 @@ func (r *Reconciler) Idle() bool { return r.feeder.pending.count() == 0 }
 // WaitIdle waits until Idle, or until the context ends.
 func (r *Reconciler) WaitIdle(ctx context.Context) error { return r.feeder.pending.wait(ctx) }
 
+// Leads says whether the process leads and has begun to look at everything.
+func (r *Reconciler) Leads() bool { return r.feeder.started.Load() }
+
 // Resync has every Service looked at anew, after all that is more urgent.
 func (r *Reconciler) Resync() { r.feeder.resync() }
 
@@ -50,6 +54,7 @@ func (r *Reconciler) Resync() { r.feeder.resync() }
 func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
 	ticket := r.feeder.pending.begin(service)
 	r.metrics.reconciles.Inc()
+	r.onLook(service)
 	place, err := desired.At(service, r.cache, r.policy, r.settings)
 	if err != nil {
 		return reconcile.Result{}, err

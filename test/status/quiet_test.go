@@ -1,0 +1,175 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// settleOn waits until the replica's cache has seen the route as it is stored, and
+// everything that followed is done.
+func (c *cluster) settleOn(r *replica, route *unstructured.Unstructured) {
+	c.t.Helper()
+	key := live.RouteKey{Kind: mesh.RouteKind(route.GetKind()), Namespace: c.namespace, Name: route.GetName()}
+	wait(c.t, settleTime, "nothing to do", func() error {
+		stored, cached := c.read(route), r.cache.Route(key)
+		switch {
+		case cached == nil || cached.Generation != stored.Metadata.Generation:
+			return errors.New("the cache is behind")
+		case len(cached.Entries)+cached.ForeignEntries != len(stored.Status.Parents):
+			return errors.New("the cache is behind in status")
+		case !r.Idle():
+			return errors.New("busy")
+		}
+		return nil
+	})
+}
+
+// TestFull gives a route 32 entries of other controllers, and then a conflict:
+// nothing is written, nor even read, however often the Service is looked at; one
+// Event tells of it. As soon as there is room, the mark comes.
+func TestFull(t *testing.T) {
+	c := newCluster(t, "full", mesh.GrantAll)
+	r := start(t, &validate.Policy{})
+	c.create(c.service("cart", 80))
+	loser := c.route(mesh.HTTPRoute, "loser", "cart")
+	c.create(loser)
+	foreign := make([]any, 32)
+	for i := range foreign {
+		foreign[i] = foreignEntry(i + 1)
+	}
+	c.setParents(loser, foreign)
+	c.settleOn(r, loser)
+
+	c.create(c.route(mesh.GRPCRoute, "winner", "cart"))
+	wait(t, settleTime, "the metric", func() error {
+		if full := r.metric(t, "gammaguard_status_full"); full != 1 {
+			return fmt.Errorf("gammaguard_status_full is %v", full)
+		}
+		return nil
+	})
+	before := c.read(loser)
+	for range 20 {
+		r.Resync()
+		if err := r.WaitIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reads, patches := r.requests.of("full"); reads > 1 || patches != 0 {
+		t.Errorf("%d reads and %d patches of routes, want at most one read and no patch", reads, patches)
+	}
+	if diff := cmp.Diff(before, c.read(loser)); diff != "" {
+		t.Errorf("the route changed (-before +after):\n%s", diff)
+	}
+	wait(t, settleTime, "one Event", func() error {
+		if found := c.events("StatusFull"); len(found) != 1 || found[0].Regarding.Name != "loser" {
+			return fmt.Errorf("events: %v", found)
+		}
+		return nil
+	})
+
+	c.setParents(loser, foreign[:31])
+	c.expect(loser, "cart Conflicted")
+	if full := r.metric(t, "gammaguard_status_full"); full != 0 {
+		t.Errorf("gammaguard_status_full is %v with room", full)
+	}
+	var kept []any
+	for _, entry := range c.read(loser).Status.Parents[:31] {
+		kept = append(kept, entry)
+	}
+	want := make([]any, 31)
+	for i := range want {
+		want[i] = normal(t, foreign[i].(map[string]any))
+	}
+	if diff := cmp.Diff(want, kept); diff != "" {
+		t.Errorf("the others' entries (-want +got):\n%s", diff)
+	}
+}
+
+// events returns the Events of the namespace with the reason.
+func (c *cluster) events(reason string) []eventsv1.Event {
+	c.t.Helper()
+	var list eventsv1.EventList
+	if err := c.List(c.ctx, &list, client.InNamespace(c.namespace)); err != nil {
+		c.t.Fatal(err)
+	}
+	var found []eventsv1.Event
+	for _, event := range list.Items {
+		if event.Reason == reason {
+			found = append(found, event)
+		}
+	}
+	return found
+}
+
+// TestQuietHour has everything looked at again and again, and changes what does
+// not matter: nothing is written, nor even read.
+func TestQuietHour(t *testing.T) {
+	c := newCluster(t, "quiet", mesh.GrantAll)
+	r := start(t, &validate.Policy{})
+	service := c.service("cart", 80, 90)
+	c.create(service)
+	c.create(c.route(mesh.GRPCRoute, "winner", "cart:80"))
+	all := c.route(mesh.HTTPRoute, "all", "cart:80")
+	some := c.route(mesh.HTTPRoute, "some", "cart")
+	none := c.route(mesh.HTTPRoute, "none", "missing")
+	for _, route := range []*unstructured.Unstructured{all, some, none} {
+		c.create(route)
+	}
+	c.expect(all, "cart:80 Conflicted")
+	c.expect(some, "cart PartiallyConflicted")
+	c.expect(none, "missing NoMatchingParent")
+	for _, route := range []*unstructured.Unstructured{all, some, none} {
+		c.settleOn(r, route)
+	}
+
+	reads, patches := r.requests.of("quiet")
+	for hour := range 20 {
+		c.merge(all, `{"metadata":{"annotations":{"example.org/hour":"%d"}}}`, hour)
+		c.merge(service, `{"metadata":{"annotations":{"example.org/hour":"%d"}}}`, hour)
+		c.merge(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "quiet"}}, `{"metadata":{"labels":{"example.org/hour":"%d"}}}`, hour)
+		r.Resync()
+		if err := r.WaitIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What is written last is seen last: then all of the above was looked at.
+	c.merge(all, `{"spec":{"parentRefs":[{"group":"","kind":"Service","name":"cart","port":90}]}}`)
+	c.expect(all)
+	c.settleOn(r, all)
+	if readsNow, patchesNow := r.requests.of("quiet"); readsNow != reads+1 || patchesNow != patches+1 {
+		t.Errorf("%d reads and %d patches, want one of each, for the last change", readsNow-reads, patchesNow-patches)
+	}
+}
+
+// TestRouteWithItsService creates Services and, at once, routes on them, in
+// namespaces that were granted a moment ago: no route is ever marked.
+func TestRouteWithItsService(t *testing.T) {
+	r := start(t, &validate.Policy{})
+	const pairs = 200
+	for n := range pairs {
+		c := newCluster(t, fmt.Sprintf("pair-%d", n), mesh.GrantProducer)
+		c.create(c.service("cart", 80))
+		route := c.route(mesh.HTTPRoute, "cart", "cart:80")
+		c.create(route)
+		if n == pairs-1 {
+			c.settleOn(r, route)
+		}
+	}
+	for n := range pairs {
+		if _, patches := r.requests.of(fmt.Sprintf("pair-%d", n)); patches != 0 {
+			t.Errorf("pair %d: %d patches of the route's status", n, patches)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// TestWorkInProportion loads 10,000 routes. A change of one route then leads to
+// looks at no more than the Services that it names, and to one write a mark.
+func TestWorkInProportion(t *testing.T) {
+	const services, routesEach = 200, 50
+	c := newCluster(t, "scale", mesh.GrantAll)
+	began := time.Now()
+	c.parallel(services, func(n int) client.Object { return c.service(fmt.Sprintf("service-%d", n), 80) })
+	c.parallel(services*routesEach, func(n int) client.Object {
+		return c.route(mesh.HTTPRoute, fmt.Sprintf("route-%d", n), fmt.Sprintf("service-%d", n%services))
+	})
+	t.Logf("loaded %d routes in %s", services*routesEach, time.Since(began).Round(time.Second))
+	began = time.Now()
+	r := start(t, &validate.Policy{})
+	t.Logf("a first look at all of them took %s", time.Since(began).Round(time.Millisecond))
+	if writes := r.metric(t, "gammaguard_status_writes_total"); writes != 0 {
+		t.Errorf("%v writes for routes with nothing wrong", writes)
+	}
+	r.looks.take()
+
+	lookedAt := func(what string, want ...string) {
+		t.Helper()
+		if err := r.WaitIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wanted, got := map[string]bool{}, map[string]bool{}
+		for _, name := range want {
+			wanted[name] = true
+		}
+		looks := 0
+		for key, n := range r.looks.take() {
+			got[key.Name] = true
+			looks += n
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s: Services looked at (-want +got):\n%s", what, diff)
+		}
+		t.Logf("%s: %d looks", what, looks)
+	}
+
+	loser := c.route(mesh.TLSRoute, "loser", "service-1", "service-2")
+	loser.Object["spec"].(map[string]any)["rules"] = []any{map[string]any{"backendRefs": []any{map[string]any{"name": "service-1", "port": int64(80)}}}}
+	loser.Object["spec"].(map[string]any)["hostnames"] = []any{"cart.example.org"}
+	began = time.Now()
+	c.create(loser)
+	c.expect(loser, "service-1 Conflicted", "service-2 Conflicted")
+	t.Logf("marked after %s", time.Since(began).Round(time.Millisecond))
+	c.settleOn(r, loser)
+	lookedAt("a route created", "service-1", "service-2")
+	c.merge(loser, `{"spec":{"parentRefs":[{"group":"","kind":"Service","name":"service-2"},{"group":"","kind":"Service","name":"service-3"}]}}`)
+	c.expect(loser, "service-2 Conflicted", "service-3 Conflicted")
+	c.settleOn(r, loser)
+	lookedAt("a route moved", "service-1", "service-2", "service-3")
+	if _, patches := r.requests.of("scale"); patches > 5 {
+		t.Errorf("%d patches, want at most 5: two to mark, and one each to mark, to update and to clear", patches)
+	}
+}
+
+// parallel creates n objects through several clients' worth of connections.
+func (c *cluster) parallel(n int, object func(int) client.Object) {
+	c.t.Helper()
+	config := rest.CopyConfig(plane.Config)
+	config.QPS = -1
+	creator, err := client.New(config, client.Options{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for i := range numbers {
+				if err := creator.Create(context.Background(), object(i)); err != nil {
+					c.t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	workers.Wait()
+}
