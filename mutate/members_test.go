@@ -61,10 +61,10 @@ func members(t *testing.T, object []byte) map[string]string {
 			items  []json.RawMessage
 			err    error
 		)
-		switch {
-		case raw[0] == '{':
+		switch raw[0] {
+		case '{':
 			err = json.Unmarshal(raw, &fields)
-		case raw[0] == '[':
+		case '[':
 			err = json.Unmarshal(raw, &items)
 		}
 		if err != nil {
