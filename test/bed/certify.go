@@ -27,6 +27,6 @@ func (cp *ControlPlane) certify(hosts []string) error {
 			return err
 		}
 	}
-	cp.env.ControlPlane.APIServer.SecureServing.CA = serving.CA
+	cp.env.ControlPlane.APIServer.CA = serving.CA
 	return nil
 }
