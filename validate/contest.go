@@ -38,7 +38,7 @@ func (p *Pass) contenders(service *mesh.Service) []*mesh.AttachedRoute {
 	stored, err := p.world.AttachedRoutes(service.Key)
 	p.note(err)
 	own := p.Attached()
-	eligible := p.Policy.Contenders(p.world, service)
+	eligible := p.Policy.Contenders(notingWorld{p.world, p}, service)
 	routes := make([]*mesh.AttachedRoute, 0, len(stored)+1)
 	for _, route := range stored {
 		if !route.Same(own) && eligible(route) {
@@ -66,4 +66,17 @@ func (p *Pass) held(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Holder] {
 			}
 		}
 	}
+}
+
+// notingWorld is the pass's world for Contenders, which passes over failures: the
+// pass notes them.
+type notingWorld struct {
+	mesh.World
+	pass *Pass
+}
+
+func (w notingWorld) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := w.World.Namespace(name)
+	w.pass.note(err)
+	return namespace, err
 }

@@ -53,13 +53,13 @@ func checkRouteOverlap(p *Pass) {
 }
 
 func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) Finding {
-	field := fmt.Sprintf("spec.rules[%d]", match.Rule)
+	field, does := fmt.Sprintf("spec.rules[%d]", match.Rule), "takes the same requests"
 	if match.Match >= 0 {
-		field += fmt.Sprintf(".matches[%d]", match.Match)
+		field, does = field+fmt.Sprintf(".matches[%d]", match.Match), "has this match"
 	}
 	return Finding{
 		Field:     field,
-		Problem:   fmt.Sprintf("%s has this match on port %d of %s and is older, so it wins", older, at.Port, parent.Key),
+		Problem:   fmt.Sprintf("%s %s on port %d of %s and is older, so it wins", older, does, at.Port, parent.Key),
 		Remedy:    "change the match, or merge the rules",
 		Reference: Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
 	}

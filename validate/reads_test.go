@@ -1,0 +1,214 @@
+package validate
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// witness is a world that keeps what it is asked, and fails where it is told to.
+type witness struct {
+	mesh.World
+	asked []string
+	reads Inputs
+	// failing are the inputs that cannot be read.
+	failing Inputs
+}
+
+var errAsked = errors.New("the world cannot be asked")
+
+func (w *witness) ask(input Inputs, question string) error {
+	w.reads |= input
+	w.asked = append(w.asked, question)
+	if w.failing&input != 0 {
+		return errAsked
+	}
+	return nil
+}
+
+func (w *witness) Namespace(name string) (*mesh.Namespace, error) {
+	if err := w.ask(ReadsNamespaces, "Namespace "+name); err != nil {
+		return nil, err
+	}
+	return w.World.Namespace(name)
+}
+
+func (w *witness) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if err := w.ask(ReadsServices, key.String()); err != nil {
+		return nil, err
+	}
+	return w.World.Service(key)
+}
+
+func (w *witness) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	if err := w.ask(ReadsEndpoints, "endpoints of "+key.String()); err != nil {
+		return false, err
+	}
+	return w.World.HasEndpoints(key)
+}
+
+func (w *witness) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	if err := w.ask(ReadsReferenceGrants, "ReferenceGrants in "+namespace); err != nil {
+		return nil, err
+	}
+	return w.World.ReferenceGrants(namespace)
+}
+
+func (w *witness) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	if err := w.ask(ReadsRoutes, "routes on "+key.String()); err != nil {
+		return nil, err
+	}
+	return w.World.AttachedRoutes(key)
+}
+
+var inputNames = map[Inputs]string{
+	ReadsNamespaces: "namespaces", ReadsServices: "Services", ReadsEndpoints: "endpoints",
+	ReadsReferenceGrants: "ReferenceGrants", ReadsRoutes: "routes",
+}
+
+func (i Inputs) names() []string {
+	var names []string
+	for bit := ReadsNamespaces; bit <= ReadsRoutes; bit <<= 1 {
+		if i&bit != 0 {
+			names = append(names, inputNames[bit])
+		}
+	}
+	return names
+}
+
+// Each rule reads what it declares: all of it in some case, nothing else in any.
+// The engine trusts the declaration when it keeps rules from reading.
+func TestRulesReadWhatTheyDeclare(t *testing.T) {
+	got := map[string][]string{}
+	reads := map[string]Inputs{}
+	for _, rule := range Catalogue() {
+		for _, c := range ruleCases() { // the routes of every other rule too
+			c.rule = rule.ID
+			world := &witness{World: newWorld(t, cluster, c.routes)}
+			if c.policy == nil {
+				c.policy = &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}
+			}
+			c.look(t, world)
+			reads[rule.ID] |= world.reads
+		}
+		got[rule.ID] = reads[rule.ID].names()
+	}
+	want := map[string][]string{}
+	for _, rule := range Catalogue() {
+		want[rule.ID] = rule.Reads.names()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the rules declare and what they read (-declared +read):\n%s", diff)
+	}
+}
+
+// A world that cannot be asked leads to no verdict at all, whatever it was asked.
+func TestErrorsOfTheWorldPropagate(t *testing.T) {
+	policy := &Policy{Actions: map[string]Action{"backend-not-permitted": Warn}}
+	spec := on(service("cart")) + `, rules: [{matches: [{method: GET}], backendRefs: [{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}]}]`
+	for failing, name := range inputNames {
+		world := &witness{World: newWorld(t, cluster, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart")))), failing: failing}
+		verdict, err := newEngine(t, policy).Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+		if !errors.Is(err, errAsked) || len(verdict.Findings) > 0 {
+			t.Errorf("where %s cannot be read: verdict %+v, error %v", name, verdict, err)
+		}
+	}
+}
+
+// The same holds for every rule on its own: none of them takes a failure for an
+// answer.
+func TestNoRulePassesOverAnError(t *testing.T) {
+	for _, rule := range Catalogue() {
+		for _, c := range ruleCases() {
+			c.rule = rule.ID
+			all := newWorld(t, cluster, c.routes)
+			for failing, name := range inputNames {
+				world := &witness{World: all, failing: failing}
+				pass := c.look(t, world)
+				if asked := world.reads&failing != 0; asked != errors.Is(pass.err, errAsked) {
+					t.Fatalf("%s, where %s cannot be read: error %v in case %s, after asking for %q", rule.ID, name, pass.err, c.name, world.asked)
+				}
+			}
+		}
+	}
+}
+
+// A world that knows nothing denies nothing and warns of nothing: it leads to
+// unknowns.
+func TestUnknownWorld(t *testing.T) {
+	world := unknowing{}
+	engine := newEngine(t, &Policy{Actions: map[string]Action{"backend-not-permitted": Deny}})
+	spec := on(service("cart, namespace: faces"), service("own")) + `, rules: [{backendRefs: [{name: cart, namespace: faces, port: 80}]}]`
+	verdict, err := engine.Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+	if err != nil || len(verdict.Findings) > 0 {
+		t.Fatalf("findings %+v, error %v", verdict.Findings, err)
+	}
+	var got []string
+	for _, f := range verdict.Unknown {
+		got = append(got, f.Rule+" at "+f.Field)
+	}
+	want := []string{
+		"grant-missing at spec.parentRefs[0]",
+		"grant-missing at spec.parentRefs[1]",
+		"consumer-refused at spec.parentRefs[0]",
+		"backend-not-found at spec.rules[0].backendRefs[0].name",
+		"backend-not-permitted at spec.rules[0].backendRefs[0].namespace",
+		"parent-not-found at spec.parentRefs[0].name",
+		"parent-not-found at spec.parentRefs[1].name",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unknowns (-want +got):\n%s", diff)
+	}
+}
+
+// unknowing is a world that knows nothing.
+type unknowing struct{}
+
+func (unknowing) Namespace(string) (*mesh.Namespace, error)             { return nil, mesh.ErrUnknown }
+func (unknowing) Service(mesh.ServiceKey) (*mesh.Service, error)        { return nil, mesh.ErrUnknown }
+func (unknowing) HasEndpoints(mesh.ServiceKey) (bool, error)            { return false, mesh.ErrUnknown }
+func (unknowing) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) { return nil, mesh.ErrUnknown }
+func (unknowing) AttachedRoutes(mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	return nil, mesh.ErrUnknown
+}
+
+// Where ServiceImports are not served, the message says so.
+func TestNotServed(t *testing.T) {
+	world := notServing{newWorld(t, cluster)}
+	spec := on(serviceImport("cards")) + to(`{group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`)
+	verdict, err := newEngine(t, nil).Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "ServiceImport shop/cards cannot exist: the CRD of ServiceImport (multicluster.x-k8s.io) is not installed; " +
+		"install the Multi-Cluster Services API, or refer to a Service"
+	want := []string{
+		"deny spec.parentRefs[0].name: " + why + " (parent-not-found)",
+		"warn spec.rules[0].backendRefs[0].name: " + why + " (backend-not-found)",
+	}
+	if diff := cmp.Diff(want, told(verdict)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// notServing is a world without the kind ServiceImport.
+type notServing struct{ mesh.World }
+
+func (w notServing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if key.Kind == mesh.ServiceImportKind {
+		return nil, mesh.ErrNotServed
+	}
+	return w.World.Service(key)
+}
+
+// told returns the effect and the warning of each finding.
+func told(verdict Verdict) []string {
+	var lines []string
+	for _, f := range verdict.Findings {
+		lines = append(lines, string(f.Effect)+" "+f.Warning())
+	}
+	return lines
+}

@@ -1,0 +1,72 @@
+package validate
+
+import (
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// to returns rules with one rule that has these backendRefs.
+func to(backendRefs string) string { return `, rules: [{backendRefs: [` + backendRefs + `]}]` }
+
+// mirrorTo returns rules that mirror to the backend, once for the rule and once
+// for a backendRef.
+func mirrorTo(backendRef string) string {
+	mirror := `filters: [{type: RequestMirror, requestMirror: {backendRef: ` + backendRef + `}}]`
+	return `, rules: [{` + mirror + `, backendRefs: [{name: cart, port: 80, ` + mirror + `}]}]`
+}
+
+func backendCases() []ruleCase {
+	cart := on(service("cart"))
+	return []ruleCase{
+		{"backend-external-name", "with endpoints", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {name: headless, port: 80}, {name: gone, port: 80}`), "", nil, nil},
+		{"backend-external-name", "another kind of that name", mesh.HTTPRoute, "shop", cart + to(`{group: acme.example, kind: Bucket, name: alias}`), "", nil, nil},
+		{"backend-external-name", "alias, with weight 0 too", mesh.HTTPRoute, "faces", cart + to(`{name: alias, namespace: shop, port: 80}, {kind: Service, name: alias, namespace: shop, port: 81, weight: 0}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[0].name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
+			`Invalid spec.rules[0].backendRefs[1].name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
+		}},
+		{"backend-external-name", "mirrors", mesh.GRPCRoute, "shop", cart + mirrorTo(`{name: alias, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].filters[0].requestMirror.backendRef.name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
+			`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
+		}},
+
+		{"backend-not-found", "found", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: acme.example, kind: Bucket, name: gone}`), "", nil, nil},
+		{"backend-not-found", "not found", mesh.UDPRoute, "shop", cart + to(`{name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`), "", nil, []string{
+			`NotFound spec.rules[0].backendRefs[0].name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
+			`NotFound spec.rules[0].backendRefs[1].name "cart": Service faces/cart does not exist; create it, or correct name and namespace`,
+		}},
+		{"backend-not-found", "a mirror", mesh.HTTPRoute, "shop", cart + `, rules: [{filters: [{requestMirror: {backendRef: {name: gone, port: 80}}}]}]`, "", nil, []string{
+			`NotFound spec.rules[0].filters[0].requestMirror.backendRef.name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
+		}},
+
+		{"backend-port-not-found", "found", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 8080}, {name: dns, port: 53}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`), "", nil, nil},
+		{"backend-port-not-found", "not judged", mesh.HTTPRoute, "shop", cart + to(`{name: alias, port: 81}, {name: gone, port: 1}, {name: cart}`), "", nil, nil},
+		{"backend-port-not-found", "no such port", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 81}, {name: portless, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[0].port "81": Service shop/cart has no TCP port 81; use one of its ports: 80 (http), 8080 (admin)`,
+			`Invalid spec.rules[0].backendRefs[1].port "80": Service shop/portless has no TCP port 80; give the Service a port`,
+		}},
+		{"backend-port-not-found", "of the other transport", mesh.UDPRoute, "shop", on(service("dns")) + to(`{name: syslog, port: 514}, {name: cart, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[1].port "80": Service shop/cart has no UDP port 80; use one of its ports: 80 (http), 8080 (admin)`,
+		}},
+
+		{"backend-no-endpoints", "has some", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}`), "", nil, nil},
+		{"backend-no-endpoints", "not judged", mesh.HTTPRoute, "shop", cart + to(`{name: gone, port: 80}, {name: alias, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`), "", nil, nil},
+		{"backend-no-endpoints", "has none", mesh.HTTPRoute, "shop", cart + to(`{name: one, port: 80}, {name: dns, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[0].name "one": Service shop/one has no endpoints; check its selector, and that its Pods exist`,
+			`Invalid spec.rules[0].backendRefs[1].name "dns": Service shop/dns has no endpoints; check its selector, and that its Pods exist`,
+		}},
+
+		{"backend-not-permitted", "permitted", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}, {name: cart, namespace: shop, port: 80}`), "", nil, nil},
+		{"backend-not-permitted", "not permitted", mesh.HTTPRoute, "shop", cart + to(`{name: smiley, namespace: faces, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: far, namespace: lab, port: 80}`), "", nil, []string{
+			`Forbidden spec.rules[0].backendRefs[0].namespace "faces": no ReferenceGrant in faces permits HTTPRoutes of shop to use Service faces/smiley; have one created there`,
+			`Forbidden spec.rules[0].backendRefs[1].namespace "lab": no ReferenceGrant in lab permits HTTPRoutes of shop to use ServiceImport lab/far; have one created there`,
+		}},
+		{"backend-not-permitted", "another kind of route", mesh.GRPCRoute, "shop", cart + to(`{name: probe, namespace: lab, port: 80}`), "", nil, []string{
+			`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant in lab permits GRPCRoutes of shop to use Service lab/probe; have one created there`,
+		}},
+
+		{"backend-weights-zero", "some traffic", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}`), "", nil, nil},
+		{"backend-weights-zero", "no backends", mesh.HTTPRoute, "shop", cart + `, rules: [{}, {filters: [{type: RequestRedirect}]}]`, "", nil, nil},
+		{"backend-weights-zero", "none", mesh.TCPRoute, "shop", cart + `, rules: [{backendRefs: [{name: cart, port: 80}]}, {backendRefs: [{name: cart, port: 80, weight: 0}, {name: gone, port: 80, weight: 0}]}]`, "", nil, []string{
+			`Invalid spec.rules[1].backendRefs "": every backendRef has weight 0, so requests that this rule matches fail; give one of them a weight above 0`,
+		}},
+	}
+}
