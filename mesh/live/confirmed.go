@@ -14,14 +14,26 @@ type Ground struct {
 	Namespace string
 }
 
+// Source reads objects as they are now. Errors are those of a mesh.World; all but
+// mesh.ErrNotFound, and mesh.ErrUnknown of HasEndpoints, are failures. A Reader is
+// one.
+type Source interface {
+	Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Service, error)
+	Namespace(ctx context.Context, name string) (*mesh.Namespace, error)
+	HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, error)
+	ReferenceGrants(ctx context.Context, namespace string) ([]mesh.ReferenceGrant, error)
+}
+
+var _ Source = (*Reader)(nil)
+
 // Confirmed is a mesh.World for one decision. What Read has read is answered as it
 // is now, with the Service's EndpointSlices and the namespace's ReferenceGrants;
 // all else, which routes are attached included, as the cache has it. It is not
 // safe for concurrent use.
 type Confirmed struct {
-	ctx    context.Context //nolint:containedctx // a World lives as long as one request
-	reader *Reader
-	cache  mesh.World
+	ctx   context.Context // a World has no contexts: this one lives as long as its decision
+	now   Source
+	cache mesh.World
 
 	services   map[mesh.ServiceKey]answer[*mesh.Service]
 	namespaces map[string]answer[*mesh.Namespace]
@@ -39,8 +51,13 @@ var _ mesh.World = (*Confirmed)(nil)
 
 // Confirm returns a World that answers from the cache until Read is called.
 func (r *Reader) Confirm(ctx context.Context, cache mesh.World) *Confirmed {
+	return Confirm(ctx, r, cache)
+}
+
+// Confirm returns a World that answers from the cache until Read is called.
+func Confirm(ctx context.Context, now Source, cache mesh.World) *Confirmed {
 	return &Confirmed{
-		ctx: ctx, reader: r, cache: cache,
+		ctx: ctx, now: now, cache: cache,
 		services:   map[mesh.ServiceKey]answer[*mesh.Service]{},
 		namespaces: map[string]answer[*mesh.Namespace]{},
 		endpoints:  map[mesh.ServiceKey]answer[bool]{},
@@ -56,10 +73,10 @@ func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
 	var keep []func() error
 	for _, ground := range grounds {
 		if key := ground.Service; key != (mesh.ServiceKey{}) && !has(c.services, key) {
-			keep = append(keep, inBackground(&wg, c.services, key, func() (*mesh.Service, error) { return c.reader.Service(c.ctx, key) }))
+			keep = append(keep, inBackground(&wg, c.services, key, func() (*mesh.Service, error) { return c.now.Service(c.ctx, key) }))
 		}
 		if name := ground.Namespace; name != "" && !has(c.namespaces, name) {
-			keep = append(keep, inBackground(&wg, c.namespaces, name, func() (*mesh.Namespace, error) { return c.reader.Namespace(c.ctx, name) }))
+			keep = append(keep, inBackground(&wg, c.namespaces, name, func() (*mesh.Namespace, error) { return c.now.Namespace(c.ctx, name) }))
 		}
 	}
 	wg.Wait()
@@ -112,7 +129,7 @@ func (c *Confirmed) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	if a, ok := c.endpoints[key]; ok {
 		return a.value, a.err
 	}
-	found, err := c.reader.HasEndpoints(c.ctx, key)
+	found, err := c.now.HasEndpoints(c.ctx, key)
 	if err == nil || errors.Is(err, mesh.ErrUnknown) {
 		c.endpoints[key] = answer[bool]{found, err}
 	}
@@ -127,7 +144,7 @@ func (c *Confirmed) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, er
 	if a, ok := c.grants[namespace]; ok {
 		return a.value, a.err
 	}
-	grants, err := c.reader.ReferenceGrants(c.ctx, namespace)
+	grants, err := c.now.ReferenceGrants(c.ctx, namespace)
 	if err == nil {
 		c.grants[namespace] = answer[[]mesh.ReferenceGrant]{value: grants}
 	}

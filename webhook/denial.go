@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// denial returns the status of a denied request, in the API server's own form:
+// Forbidden if anyone's permission is missing, else Invalid, with a cause for each
+// finding that denies.
+func denial(r *review, verdict *validate.Verdict) *metav1.Status {
+	var (
+		errs      field.ErrorList
+		forbidden bool
+	)
+	for i := range verdict.Findings {
+		f := &verdict.Findings[i]
+		if f.Effect != validate.Deny {
+			continue
+		}
+		errs = append(errs, fieldError(f))
+		forbidden = forbidden || f.Type == validate.Forbidden
+	}
+	// NewInvalid makes the causes.
+	invalid := apierrors.NewInvalid(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(r.Object.Kind)}, r.name(), errs).ErrStatus
+	status := &invalid
+	if forbidden {
+		resource := schema.GroupResource{Group: mesh.GatewayGroup, Resource: r.Object.Kind.Resource()}
+		refusal := apierrors.NewForbidden(resource, r.name(), onOneLine(errs)).ErrStatus
+		refusal.Details.Causes = invalid.Details.Causes
+		status = &refusal
+	}
+	status.Details.UID = types.UID(r.Object.Metadata.UID)
+	return status
+}
+
+// onOneLine joins the errors without the brackets of an aggregate.
+func onOneLine(errs field.ErrorList) error {
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return errors.New(strings.Join(texts, ", "))
+}
+
+// fieldError returns the finding in the form of the API server's own faults.
+func fieldError(f *validate.Finding) *field.Error {
+	err := &field.Error{Field: f.Field, BadValue: field.OmitValueType{}, Detail: f.Message()}
+	if f.Value != "" {
+		err.BadValue = f.Value
+	}
+	switch f.Type {
+	case validate.Invalid:
+		err.Type = field.ErrorTypeInvalid
+	case validate.NotFound:
+		err.Type = field.ErrorTypeNotFound
+	case validate.Duplicate:
+		err.Type = field.ErrorTypeDuplicate
+	case validate.Forbidden:
+		err.Type = field.ErrorTypeForbidden
+	}
+	return err
+}
+
+// unconfirmed returns the status of a request about which nothing could be found
+// out. Clients are asked to repeat it, and kubectl does.
+func unconfirmed(err error) *metav1.Status {
+	return &metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusInternalServerError,
+		Reason:  metav1.StatusReasonInternalError,
+		Message: "gammaguard could not find out whether the route is valid, try again: " + err.Error(),
+		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
+	}
+}
+
+// noRoute returns the status of a request whose object cannot be read.
+func noRoute(err *objectError) *metav1.Status {
+	return &metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusBadRequest,
+		Reason:  metav1.StatusReasonBadRequest,
+		Message: "gammaguard cannot read the object: " + err.Error(),
+	}
+}

@@ -1,0 +1,13 @@
+// Package webhook answers AdmissionReviews about routes: Validating by the engine
+// of package validate, Mutating by the changes of package mutate. It holds no
+// rules of its own.
+//
+// Both are plain http.Handlers. controller-runtime's admission.Webhook decodes the
+// whole review into typed objects, and each Handler the route once more; here a
+// request is decoded once, into the fields that are read. Register puts both on a
+// controller-runtime webhook server.
+//
+// A denial is never taken from the caches alone: what it rests on is read again
+// from the API server first. Where that fails the answer is an error that clients
+// repeat, neither a denial nor an admission.
+package webhook

@@ -1,0 +1,148 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// maxBody bounds what is read of a request: the 3 MiB that the API server takes
+// from its own clients, and room for what it adds. An object and its old state,
+// which etcd bounds to 1.5 MiB each, fit.
+const maxBody = 3<<20 + 128<<10
+
+// handler is the HTTP side of a webhook.
+type handler struct {
+	// name is the webhook's in metrics and logs.
+	name    string
+	metrics *Metrics
+	log     logr.Logger
+	// answer answers a review; fault says that its object could not be read.
+	answer func(ctx context.Context, r *review, fault *objectError) answer
+}
+
+// httpError is an answer that is no AdmissionReview.
+type httpError struct {
+	code int
+	text string
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	start := time.Now()
+	defer func() {
+		h.metrics.observe(h.name, time.Since(start))
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+				panic(p)
+			}
+			h.metrics.request(h.name, nil, failed)
+			h.log.Error(fmt.Errorf("panic: %v", p), "A request could not be answered", "webhook", h.name, "stack", string(debug.Stack()))
+			http.Error(w, "internal error", http.StatusInternalServerError)
+		}
+	}()
+	if fault := h.serve(w, req); fault != nil {
+		h.metrics.request(h.name, nil, malformed)
+		http.Error(w, fault.text, fault.code)
+	}
+}
+
+func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return &httpError{http.StatusMethodNotAllowed, "method " + req.Method + ": want POST"}
+	}
+	if !isJSON(req.Header.Get("Content-Type")) {
+		return &httpError{http.StatusUnsupportedMediaType, "Content-Type: want application/json"}
+	}
+	body, ok := buffers.Get().(*bytes.Buffer)
+	if !ok {
+		body = new(bytes.Buffer)
+	}
+	defer release(body)
+	if fault := read(w, req, body); fault != nil {
+		return fault
+	}
+	r, err := decodeReview(body.Bytes())
+	var fault *objectError
+	if err != nil && !errors.As(err, &fault) {
+		return &httpError{http.StatusBadRequest, err.Error()}
+	}
+	r.query = req.URL.RawQuery
+	answered := admit
+	if r.judged() {
+		answered = h.answer(req.Context(), r, fault)
+	}
+	h.metrics.request(h.name, r, answered.outcome)
+	text, err := answered.encode(r.UID)
+	if err != nil {
+		return &httpError{http.StatusInternalServerError, err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	if _, err := w.Write(text); err != nil {
+		h.log.V(1).Info("The client was gone before its answer", "webhook", h.name, "reason", err.Error())
+	}
+	return nil
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "application/json"
+}
+
+// read reads the body into the buffer.
+func read(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) *httpError {
+	tooLarge := &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	if req.ContentLength > maxBody {
+		return tooLarge
+	}
+	if req.ContentLength > 0 {
+		body.Grow(int(req.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, req.Body, maxBody)); err != nil {
+		var limit *http.MaxBytesError
+		if errors.As(err, &limit) {
+			return tooLarge
+		}
+		return &httpError{http.StatusBadRequest, "read the body: " + err.Error()}
+	}
+	return nil
+}
+
+// buffers holds the buffers that bodies are read into. Nothing that is decoded
+// shares their memory.
+var buffers sync.Pool
+
+func release(body *bytes.Buffer) {
+	const usual = 64 << 10
+	if body.Cap() <= usual {
+		body.Reset()
+		buffers.Put(body)
+	}
+}
+
+// deadline returns a context for what the answer takes: it ends a little before the
+// API server, which says in the query how long it waits, gives up.
+func (r *review) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := 5 * time.Second
+	if query, err := url.ParseQuery(r.query); err == nil {
+		if said, err := time.ParseDuration(query.Get("timeout")); err == nil && said > 0 {
+			wait = min(said, 30*time.Second)
+		}
+	}
+	return context.WithTimeout(ctx, wait-min(wait/5, 500*time.Millisecond))
+}

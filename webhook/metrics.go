@@ -1,0 +1,94 @@
+package webhook
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Metrics counts what the webhooks do. All label values come from fixed sets.
+type Metrics struct {
+	requests *prometheus.CounterVec
+	findings *prometheus.CounterVec
+	reads    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// NewMetrics registers the metrics. Metrics that were registered before are used
+// again, so that several servers can run in one process.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gammaguard_webhook_requests_total",
+			Help: "Admission requests by webhook, route kind, operation and verdict (admit, mutate, deny, error, malformed).",
+		}, []string{"webhook", "kind", "operation", "verdict"}),
+		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gammaguard_findings_total",
+			Help: "Findings of the validating webhook by rule and effect (deny, warn, audit, off).",
+		}, []string{"rule", "effect"}),
+		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gammaguard_live_reads_total",
+			Help: "Reads from the API server that confirm a denial or a repair, by kind and result (found, not-found, error).",
+		}, []string{"kind", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "gammaguard_webhook_duration_seconds",
+			Help:    "Time to answer an admission request, by webhook.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"webhook"}),
+	}
+	return m, errors.Join(
+		register(registry, &m.requests), register(registry, &m.findings),
+		register(registry, &m.reads), register(registry, &m.duration),
+	)
+}
+
+func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
+	err := registry.Register(*collector)
+	var already prometheus.AlreadyRegisteredError
+	if !errors.As(err, &already) {
+		return err
+	}
+	existing, ok := already.ExistingCollector.(C)
+	if !ok {
+		return err
+	}
+	*collector = existing
+	return nil
+}
+
+// request counts a request; r is nil for one that is no AdmissionReview.
+func (m *Metrics) request(webhook string, r *review, result outcome) {
+	kind, operation := "other", "other"
+	if r != nil {
+		kind = r.kind()
+		switch r.Operation {
+		case operationCreate, operationUpdate:
+			operation = r.Operation
+		}
+	}
+	m.requests.WithLabelValues(webhook, kind, operation, string(result)).Inc()
+}
+
+func (m *Metrics) finding(f *validate.Finding) {
+	m.findings.WithLabelValues(f.Rule, string(f.Effect)).Inc()
+}
+
+func (m *Metrics) observe(webhook string, took time.Duration) {
+	m.duration.WithLabelValues(webhook).Observe(took.Seconds())
+}
+
+// Read counts a live read; it is a live.Observer.
+func (m *Metrics) Read(kind string, err error) {
+	result := "found"
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+		result = "not-found"
+	case err != nil:
+		result = "error"
+	}
+	m.reads.WithLabelValues(kind, result).Inc()
+}

@@ -1,0 +1,116 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/mutate"
+)
+
+// mutating answers by the changes that package mutate makes. Whatever goes wrong,
+// it admits the route as it is: what a missing change leaves is for the validating
+// side to judge.
+type mutating struct {
+	Options
+	grants *mesh.GrantPolicy
+	off    map[string]bool
+}
+
+// Mutating returns the handler that repairs routes. What reads another namespace
+// is repaired only under the grants. off are the mutations that are not made.
+func Mutating(options Options, grants *mesh.GrantPolicy, off map[string]bool) http.Handler {
+	m := &mutating{options, grants, off}
+	return &handler{name: "mutate", metrics: options.Metrics, log: options.Log, answer: m.answer}
+}
+
+func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) answer {
+	if fault != nil {
+		return answer{outcome: malformed}
+	}
+	if err := m.ready(ctx, r); err != nil {
+		return answer{outcome: failed}
+	}
+	changes := m.changes(ctx, r)
+	if len(changes) == 0 || r.Operation == operationUpdate && r.specUnchanged() {
+		return admit
+	}
+	patch, err := json.Marshal(mutate.Patch(changes))
+	if err != nil {
+		m.Log.Error(err, "A route could not be repaired", "route", r.Object.String())
+		return answer{outcome: failed}
+	}
+	texts := make([]string, len(changes))
+	for i := range changes {
+		texts[i] = warning(changes[i].Warning(), " ("+changes[i].ID+")")
+	}
+	return answer{patch: patch, warnings: bounded(texts), audit: changesAnnotation(changes), outcome: mutated}
+}
+
+func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
+	options := mutate.Options{Off: m.off}
+	if m.Live == nil {
+		options.MayRead = mutate.Granted(&r.Object, m.grants, m.World)
+		return mutate.Changes(&r.Object, m.World, options)
+	}
+	ctx, cancel := r.deadline(ctx)
+	defer cancel()
+	world := &lookingTwice{confirmed: live.Confirm(ctx, m.Live, m.World), cache: m.World}
+	granted := mutate.Granted(&r.Object, m.grants, world)
+	grantedNow := mutate.Granted(&r.Object, m.grants, world.confirmed)
+	options.MayRead = func(namespace string) bool {
+		return granted(namespace) || world.read(grantsOf(&r.Object)...) == nil && grantedNow(namespace)
+	}
+	return mutate.Changes(&r.Object, world, options)
+}
+
+// grantsOf returns what says whether the route is granted what it does.
+func grantsOf(route *mesh.Route) []live.Ground {
+	grounds := []live.Ground{{Namespace: route.Metadata.Namespace}}
+	for i := range route.Spec.ParentRefs {
+		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
+		case mesh.MeshParent, mesh.MisgroupedParent:
+			key := ref.Service(route.Metadata.Namespace)
+			grounds = append(grounds, live.Ground{Service: key, Namespace: key.Namespace})
+		}
+	}
+	return grounds
+}
+
+// lookingTwice is a mutate.World that reads live what the cache does not have.
+type lookingTwice struct {
+	confirmed *live.Confirmed
+	cache     mesh.World
+}
+
+func (l *lookingTwice) read(grounds ...live.Ground) error {
+	_, err := l.confirmed.Read(grounds)
+	return err
+}
+
+// Service implements mutate.World.
+func (l *lookingTwice) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	service, err := l.cache.Service(key)
+	if !errors.Is(err, mesh.ErrNotFound) {
+		return service, err
+	}
+	if err := l.read(live.Ground{Service: key}); err != nil {
+		return nil, err
+	}
+	return l.confirmed.Service(key)
+}
+
+// Namespace implements mutate.World.
+func (l *lookingTwice) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := l.cache.Namespace(name)
+	if !errors.Is(err, mesh.ErrNotFound) {
+		return namespace, err
+	}
+	if err := l.read(live.Ground{Namespace: name}); err != nil {
+		return nil, err
+	}
+	return l.confirmed.Namespace(name)
+}

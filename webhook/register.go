@@ -1,0 +1,55 @@
+package webhook
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The paths that the webhooks are served at, as in the webhook configurations.
+const (
+	ValidatePath = "/validate"
+	MutatePath   = "/mutate"
+)
+
+// Options is what both webhooks work with.
+type Options struct {
+	// World is where verdicts are first taken from: the caches.
+	World mesh.World
+	// Live confirms them. Nil means that World is exact, and nothing need be.
+	Live live.Source
+	// Sync says whether World is complete. Nil means that it is.
+	Sync    Syncer
+	Metrics *Metrics
+	Log     logr.Logger
+}
+
+// Syncer is a World that takes time to fill, such as a live.Cache.
+type Syncer interface {
+	HasSynced() bool
+	// WaitForSync waits until HasSynced, or says what is missing.
+	WaitForSync(ctx context.Context) error
+}
+
+// ready waits until the world can be asked about the request: an incomplete one
+// would admit what a namespace that is missing in it refuses.
+func (o *Options) ready(ctx context.Context, r *review) error {
+	if o.Sync == nil || o.Sync.HasSynced() {
+		return nil
+	}
+	ctx, cancel := r.deadline(ctx)
+	defer cancel()
+	return o.Sync.WaitForSync(ctx)
+}
+
+// Register serves both webhooks: validating by the engine, mutating under its
+// policy's grants, without the mutations that are off.
+func Register(server ctrlwebhook.Server, options Options, engine *validate.Engine, off map[string]bool) {
+	server.Register(ValidatePath, Validating(options, engine))
+	server.Register(MutatePath, Mutating(options, &engine.Policy().Grants, off))
+}

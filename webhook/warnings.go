@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The API server cuts longer warnings, and drops what comes after 4 KiB of them.
+const (
+	maxWarning     = 256 // characters
+	maxAllWarnings = 4 << 10
+	// moreWarnings is kept free for the count of those that do not fit.
+	moreWarnings = 32
+)
+
+// warnings returns what the author is told beside the verdict.
+func warnings(verdict *validate.Verdict) []string {
+	var all []string
+	for i := range verdict.Findings {
+		if f := &verdict.Findings[i]; f.Effect == validate.Warn {
+			all = append(all, warning(f.Warning(), " ("+f.Rule+")"))
+		}
+	}
+	for _, name := range verdict.UnknownIgnores {
+		all = append(all, warning(fmt.Sprintf("metadata.annotations[gammaguard.dev/ignore]: %q is no rule that can be ignored", name), ""))
+	}
+	return bounded(all)
+}
+
+// warning makes a text fit to be one warning: without characters that a header
+// cannot hold, and cut where it is too long, but for its ending.
+func warning(text, ending string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if utf8.RuneCountInString(text) <= maxWarning {
+		return text
+	}
+	const gap = "..."
+	if !strings.HasSuffix(text, ending) {
+		ending = ""
+	}
+	kept := []rune(strings.TrimSuffix(text, ending))
+	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
+}
+
+// bounded keeps the warnings under 4 KiB, and counts those that do not fit.
+func bounded(all []string) []string {
+	size, fit := 0, 0
+	for i, text := range all {
+		size += len(text)
+		if size < maxAllWarnings-moreWarnings {
+			fit = i + 1
+		}
+	}
+	if size < maxAllWarnings || fit == len(all) {
+		return all
+	}
+	return append(all[:fit:fit], fmt.Sprintf("and %d more warnings", len(all)-fit))
+}
