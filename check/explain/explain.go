@@ -1,0 +1,153 @@
+// Package explain tells what a finding means: one topic for each rule of the
+// catalogue, each mutation, and for documents that cannot be read. `gammaguard
+// explain`, the pages in docs/rules and the SARIF report print them.
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Class says what a topic is.
+type Class string
+
+// The classes of topics.
+const (
+	Rule     Class = "rule"
+	Mutation Class = "mutation"
+	Input    Class = "input"
+)
+
+// Topic is all that there is to say about one ID.
+type Topic struct {
+	ID    string `json:"id"`
+	Class Class  `json:"class"`
+	// Default is a rule's default action, and "on" for a mutation.
+	Default   string `json:"default"`
+	Title     string `json:"title"`
+	Rationale string `json:"rationale"`
+	Remedy    string `json:"remedy,omitempty"`
+	Citation  string `json:"citation,omitempty"`
+	// Kinds are the route kinds concerned; empty for all.
+	Kinds []mesh.RouteKind `json:"kinds,omitempty"`
+	// Notes say how it differs from others.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Topics returns every topic: the rules by ID, the mutations in the order in which
+// they are made, and what is said of the input itself.
+func Topics() []Topic {
+	var topics []Topic
+	for _, rule := range validate.Catalogue() {
+		topics = append(topics, ruleTopic(rule))
+	}
+	for _, mutation := range mutate.Catalogue() {
+		topics = append(topics, mutationTopic(mutation))
+	}
+	return append(topics, inputTopics()...)
+}
+
+func inputTopics() []Topic {
+	return []Topic{{
+		ID:    report.BrokenDocument,
+		Class: Input,
+		// No configuration changes it.
+		Default: string(validate.Deny),
+		Title:   "A document cannot be read",
+		Rationale: "What is no YAML, JSON or Kubernetes object cannot be judged, and kubectl would not apply it. Only `gammaguard check` finds this: an API server " +
+			"refuses such a document before any webhook sees it.",
+		Remedy: "Mend the document at the line that is named. Folders are read as kubectl reads them: templates, such as those of a Helm chart, are no manifests; " +
+			"render them first and check what comes out.",
+	}, {
+		ID:      report.IgnoreAnnotation,
+		Class:   Input,
+		Default: string(validate.Warn),
+		Title:   "The annotation " + mesh.IgnoreAnnotation + " names what it cannot silence",
+		Rationale: "The annotation silences, on one route, rules that warn or audit. A name that is no rule's has no effect, and a rule that denies is never silenced, so that who " +
+			"writes a route cannot lift what an admin demands.",
+		Remedy: "Correct the ID, or take it out. To lift a denial, mend the route, or ask a mesh admin to change the rule's action in the configuration.",
+	}}
+}
+
+// Find returns the topic with the ID.
+func Find(id string) (Topic, bool) {
+	topics := Topics()
+	if i := slices.IndexFunc(topics, func(t Topic) bool { return t.ID == id }); i >= 0 {
+		return topics[i], true
+	}
+	return Topic{}, false
+}
+
+func ruleTopic(rule *validate.Rule) Topic {
+	topic := Topic{
+		ID: rule.ID, Class: Rule, Default: string(rule.Default), Title: rule.Title,
+		Rationale: rule.Rationale, Remedy: rule.Remedy, Citation: rule.Citation, Kinds: rule.Kinds,
+	}
+	if rule.DryRun != "" {
+		topic.Notes = append(topic.Notes, fmt.Sprintf("On a dry run a denial becomes a %s action.", rule.DryRun))
+	}
+	switch rule.Stage {
+	case validate.GrantStage, validate.HandshakeStage:
+		topic.Notes = append(topic.Notes, "Where it denies, no rule that looks at the cluster says anything, so that who may not act learns nothing.",
+			"An update that leaves the spec as it is passes; any other is judged anew.")
+	case validate.RouteStage:
+		if rule.Default == validate.Deny {
+			topic.Notes = append(topic.Notes, "An update is denied only if it brings the fault in; what was wrong before only warns.")
+		}
+	}
+	if rule.Default != validate.Deny && rule.Default != validate.Off {
+		topic.Notes = append(topic.Notes, fmt.Sprintf("Silence it on one route with the annotation %s: %s.", mesh.IgnoreAnnotation, rule.ID))
+	}
+	return topic
+}
+
+func mutationTopic(mutation *mutate.Mutation) Topic {
+	topic := Topic{
+		ID: mutation.ID, Class: Mutation, Default: "on", Title: mutation.Title,
+		Rationale: mutation.Rationale, Citation: mutation.Citation,
+		Remedy: "Nothing needs to be done: the change is made on admission, and reported as a warning. `gammaguard check --fix` writes it into the files.",
+	}
+	if mutation.ReadsServices {
+		topic.Notes = append(topic.Notes, "It looks at Services. Those of another namespace it reads only where the grant holds, since a change tells what is there.")
+	}
+	return topic
+}
+
+// Configuration returns the lines of a GuardConfiguration that set the topic's
+// action; empty for a topic that cannot be configured.
+func (t *Topic) Configuration() string {
+	switch t.Class {
+	case Rule:
+		return "rules: {" + t.ID + ": " + otherAction(t.Default) + "}"
+	case Mutation:
+		return "mutations: {" + t.ID + ": off}"
+	case Input:
+	}
+	return ""
+}
+
+// otherAction returns an action that one might set in place of the default.
+func otherAction(action string) string {
+	if action == string(validate.Warn) {
+		return string(validate.Deny)
+	}
+	return string(validate.Warn)
+}
+
+// KindNames reads "HTTPRoute, GRPCRoute", or "all route kinds".
+func (t *Topic) KindNames() string {
+	if len(t.Kinds) == 0 {
+		return "all route kinds"
+	}
+	names := make([]string, len(t.Kinds))
+	for i, kind := range t.Kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,58 @@
+package check
+
+import (
+	"context"
+	"io"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Stdin is the name of standard input among Options.Files and Options.Base.
+const Stdin = "-"
+
+// Options say what is judged, and by what.
+type Options struct {
+	// Files are files, folders, which are read recursively, or Stdin.
+	Files []string
+	// Kustomizations are folders that kustomize builds.
+	Kustomizations []string
+	// Base are files and folders with what is in the cluster already. They are not
+	// judged. A route that is there too is judged as an update of that.
+	Base []string
+	// Namespace is that of objects that name none.
+	Namespace string
+	// Config is the configuration to judge by; nil for the default one.
+	Config *config.GuardConfiguration
+	// Cluster fills what the input lacks; nil for no cluster.
+	Cluster Cluster
+	// Complete: what is neither in the input nor in the cluster does not exist. Else
+	// it is unknown.
+	Complete bool
+	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only
+	// if Complete is set.
+	NoServiceImports bool
+	// Strict makes an error of what is unknown.
+	Strict bool
+	// User is in whose name the routes would be applied, for exemptions.
+	User validate.User
+	// DryRun judges as on a server-side dry run.
+	DryRun bool
+	// Fix writes mutations back into the files.
+	Fix bool
+	// Stdin is what Stdin stands for.
+	Stdin io.Reader
+}
+
+// Cluster is a live cluster. Its errors are those of mesh.World; mesh.ErrUnknown
+// where it may not be read.
+type Cluster interface {
+	Namespace(name string) (*mesh.Namespace, error)
+	Service(key mesh.ServiceKey) (*mesh.Service, error)
+	HasEndpoints(key mesh.ServiceKey) (bool, error)
+	ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
+	// Routes returns all routes of the cluster.
+	Routes(ctx context.Context) ([]*manifest.Object, error)
+}

@@ -1,0 +1,228 @@
+package report
+
+import (
+	"encoding/json"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// The apiVersion and kind of the JSON form.
+const (
+	APIVersion = "gammaguard.dev/v1alpha1"
+	Kind       = "CheckReport"
+)
+
+// BrokenDocument is the ID of the finding that a document cannot be read. It is no
+// rule of the catalogue: an API server would not even take the document.
+const BrokenDocument = "broken-document"
+
+// IgnoreAnnotation is the ID of the warning that a route's annotation
+// gammaguard.dev/ignore names what it cannot silence. It is no rule either.
+const IgnoreAnnotation = "ignore-annotation"
+
+// CheckReport is the outcome of one check. Its JSON form is documented in docs/cli.
+type CheckReport struct {
+	APIVersion string  `json:"apiVersion"`
+	Kind       string  `json:"kind"`
+	Summary    Summary `json:"summary"`
+	// Routes are all routes that were judged, in the order of the input.
+	Routes []Route `json:"routes"`
+	// Broken are the documents that could not be read.
+	Broken []Broken `json:"broken"`
+	// Fixed are the changes that --fix wrote into files before this check.
+	Fixed []Fixed `json:"fixed,omitempty"`
+}
+
+// Summary counts what the report holds.
+type Summary struct {
+	Files   int `json:"files"`
+	Routes  int `json:"routes"`
+	Denials int `json:"denials"`
+	// Warnings counts the warnings of rules; Changes those of mutations.
+	Warnings int `json:"warnings"`
+	Audits   int `json:"audits"`
+	Unknown  int `json:"unknown"`
+	Changes  int `json:"changes"`
+	Broken   int `json:"broken"`
+	Fixed    int `json:"fixed"`
+}
+
+// Place is where something stands in the input.
+type Place struct {
+	File string `json:"file"`
+	// Line counts from 1.
+	Line int `json:"line"`
+}
+
+// Verdict is what the webhook would answer.
+type Verdict string
+
+// The verdicts on a route.
+const (
+	Admit Verdict = "admit"
+	Deny  Verdict = "deny"
+	// Unknown: nothing known denies the route, but not all that bears on it is
+	// known.
+	Unknown Verdict = "unknown"
+)
+
+// Route is the judgement on one route.
+type Route struct {
+	Kind      mesh.RouteKind `json:"kind"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Place
+	Verdict Verdict `json:"verdict"`
+	// Findings are sorted by field path.
+	Findings []Finding `json:"findings"`
+	// Changes are what mutations set before the route is judged.
+	Changes []Change `json:"changes"`
+	// Status is what gammaguard would write into the stored route's status: its own
+	// entries only, and none while nothing is wrong.
+	Status Status `json:"status"`
+}
+
+// String names the route as people do: "HTTPRoute shop/cart".
+func (r *Route) String() string { return string(r.Kind) + " " + r.Namespace + "/" + r.Name }
+
+// Effect is what a finding leads to.
+type Effect string
+
+// The effects, the gravest first.
+const (
+	EffectDeny  Effect = "deny"
+	EffectWarn  Effect = "warn"
+	EffectAudit Effect = "audit"
+	// EffectUnknown: whether the rule fires depends on an object that is not in the
+	// input.
+	EffectUnknown Effect = "unknown"
+	// EffectOff: silenced by the route's annotation.
+	EffectOff Effect = "off"
+)
+
+// Finding is one rule that fired, or may fire, at one field of a route.
+type Finding struct {
+	Rule string `json:"rule"`
+	// Action is the rule's, by the configuration; Effect is what it comes to here.
+	Action Effect `json:"action"`
+	Effect Effect `json:"effect"`
+	// Lowered says why the effect is milder than the action: update, dry-run, mode,
+	// exemption or annotation.
+	Lowered string `json:"lowered,omitempty"`
+	// Unknown says that the finding is about something that is not known. Its
+	// effect is deny if the check is strict.
+	Unknown bool   `json:"unknown,omitempty"`
+	Field   string `json:"field"`
+	Line    int    `json:"line"`
+	Value   string `json:"value,omitempty"`
+	Problem string `json:"problem"`
+	Remedy  string `json:"remedy"`
+	// Message is the sentence that the webhook would say.
+	Message string `json:"message"`
+}
+
+// Change is one field that a mutation sets.
+type Change struct {
+	Mutation string `json:"mutation"`
+	Field    string `json:"field"`
+	Line     int    `json:"line"`
+	Value    any    `json:"value"`
+	// Message is the warning that the webhook would give.
+	Message string `json:"message"`
+}
+
+// Status is the part of a route's status that is gammaguard's.
+type Status struct {
+	Parents []ParentStatus `json:"parents"`
+	// Unknown are the parentRefs, by their index in the spec, whose status depends
+	// on objects that are not known.
+	Unknown []int `json:"unknownParentRefs,omitempty"`
+}
+
+// ParentStatus is one entry of status.parents.
+type ParentStatus struct {
+	// ParentRef is copied from the spec as it is.
+	ParentRef      json.RawMessage `json:"parentRef"`
+	ControllerName string          `json:"controllerName"`
+	Conditions     []Condition     `json:"conditions"`
+}
+
+// Condition is a condition without the time of its last transition, which is the
+// cluster's to say.
+type Condition struct {
+	Type               string `json:"type"`
+	Status             string `json:"status"`
+	Reason             string `json:"reason"`
+	Message            string `json:"message"`
+	ObservedGeneration int64  `json:"observedGeneration"`
+}
+
+// Broken is a document that cannot be read.
+type Broken struct {
+	Place
+	Message string `json:"message"`
+}
+
+// Fixed is a change that was written into a file. Its line is that of the file as
+// it was before.
+type Fixed struct {
+	Place
+	Route    string `json:"route"`
+	Mutation string `json:"mutation"`
+	Field    string `json:"field"`
+	Value    any    `json:"value"`
+	Message  string `json:"message"`
+}
+
+// Count fills in all of the summary but the number of files.
+func (r *CheckReport) Count() {
+	s := &r.Summary
+	*s = Summary{Files: s.Files, Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed)}
+	for i := range r.Routes {
+		s.Changes += len(r.Routes[i].Changes)
+		for j := range r.Routes[i].Findings {
+			switch r.Routes[i].Findings[j].Effect {
+			case EffectDeny:
+				s.Denials++
+			case EffectWarn:
+				s.Warnings++
+			case EffectAudit:
+				s.Audits++
+			case EffectUnknown:
+				s.Unknown++
+			case EffectOff:
+			}
+		}
+	}
+}
+
+// FailOn is the mildest effect that makes a check fail.
+type FailOn string
+
+// The values of FailOn.
+const (
+	FailOnDeny  FailOn = "deny"
+	FailOnWarn  FailOn = "warn"
+	FailOnAudit FailOn = "audit"
+	FailNever   FailOn = "never"
+)
+
+// FailOns returns every value of FailOn.
+func FailOns() []FailOn { return []FailOn{FailOnDeny, FailOnWarn, FailOnAudit, FailNever} }
+
+// Fails says whether the report holds what is to fail the check. A broken document
+// counts as a denial, and a change as a warning. What --fix has written does not
+// count.
+func (r *CheckReport) Fails(on FailOn) bool {
+	s := &r.Summary
+	switch on {
+	case FailOnDeny:
+		return s.Denials+s.Broken > 0
+	case FailOnWarn:
+		return s.Denials+s.Broken+s.Warnings+s.Changes > 0
+	case FailOnAudit:
+		return s.Denials+s.Broken+s.Warnings+s.Changes+s.Audits > 0
+	case FailNever:
+	}
+	return false
+}

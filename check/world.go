@@ -1,0 +1,110 @@
+package check
+
+import (
+	"errors"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// world is what the rules see: the input first, then what was there before it, then
+// the cluster.
+type world struct {
+	files *manifest.Set
+	// base also says whether what is nowhere does not exist, or is unknown.
+	base    *manifest.Set
+	cluster Cluster // may be nil
+}
+
+var _ mesh.World = (*world)(nil)
+
+// ask asks the sets, then the cluster.
+func ask[T any](w *world, set func(*manifest.Set) (T, error), cluster func(Cluster) (T, error)) (T, error) {
+	answer, err := set(w.files)
+	if !errors.Is(err, mesh.ErrUnknown) {
+		return answer, err
+	}
+	before, err := set(w.base)
+	if err == nil || w.cluster == nil {
+		return before, err
+	}
+	return cluster(w.cluster)
+}
+
+// Namespace returns a namespace.
+func (w *world) Namespace(name string) (*mesh.Namespace, error) {
+	return ask(w,
+		func(s *manifest.Set) (*mesh.Namespace, error) { return s.Namespace(name) },
+		func(c Cluster) (*mesh.Namespace, error) { return c.Namespace(name) })
+}
+
+// Service returns a Service or ServiceImport.
+func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	return ask(w,
+		func(s *manifest.Set) (*mesh.Service, error) { return s.Service(key) },
+		func(c Cluster) (*mesh.Service, error) { return c.Service(key) })
+}
+
+// HasEndpoints says whether the Service has an endpoint. That of a Service which is
+// in the input and not yet in the cluster is not known.
+func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	return ask(w,
+		func(s *manifest.Set) (bool, error) { return s.HasEndpoints(key) },
+		func(c Cluster) (bool, error) {
+			if _, err := c.Service(key); errors.Is(err, mesh.ErrNotFound) {
+				return false, mesh.ErrUnknown
+			}
+			return c.HasEndpoints(key)
+		})
+}
+
+// ReferenceGrants returns the ReferenceGrants in a namespace: those of the cluster
+// too, since the input may add to them.
+func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	grants, err := w.files.ReferenceGrants(namespace)
+	before, errBefore := w.base.ReferenceGrants(namespace)
+	if w.cluster != nil {
+		before, errBefore = w.cluster.ReferenceGrants(namespace)
+	}
+	if err != nil && errBefore != nil {
+		return nil, errBefore
+	}
+	return append(append([]mesh.ReferenceGrant{}, grants...), before...), nil
+}
+
+// AttachedRoutes returns the routes with a parentRef to the Service. A route of the
+// input takes the place of the one that was there before.
+func (w *world) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	routes, err := w.files.AttachedRoutes(key)
+	if err != nil {
+		return nil, err
+	}
+	before, err := w.base.AttachedRoutes(key)
+	if err != nil || len(before) == 0 {
+		return routes, err
+	}
+	all := append([]*mesh.AttachedRoute{}, routes...)
+	for _, route := range before {
+		if w.files.Get(routeKey(route)) == nil {
+			all = append(all, route)
+		}
+	}
+	return all, nil
+}
+
+func routeKey(r *mesh.AttachedRoute) manifest.Key {
+	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}
+}
+
+// granting is a world in which a namespace that is not known has every grant: what
+// status says of a route where only the grant is unknown.
+type granting struct{ mesh.World }
+
+// Namespace returns a namespace.
+func (g granting) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := g.World.Namespace(name)
+	if errors.Is(err, mesh.ErrUnknown) {
+		return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: string(mesh.GrantAll)}}, nil
+	}
+	return namespace, err
+}
