@@ -11,55 +11,87 @@ import (
 	"time"
 )
 
-// binaries are what a control plane is made of.
-var binaries = []string{"kube-apiserver", "etcd", "kubectl"}
+// Binaries are programs that a module of this repository builds from other
+// modules, and that are kept in .cache.
+type Binaries struct {
+	// Name names them in progress, and their folder under .cache.
+	Name string
+	// Module is the folder of the module, seen from the repository's.
+	Module string
+	// Packages are the patterns of packages to build there, and Programs the names
+	// of the binaries that come of it.
+	Packages, Programs []string
+	// VersionOf is the path of the required module whose version is theirs.
+	VersionOf string
+}
+
+// controlPlane returns what a control plane is made of.
+func controlPlane() Binaries {
+	return Binaries{
+		Name:      "controlplane",
+		Module:    "test/controlplane",
+		Packages:  []string{"./cmd/..."},
+		Programs:  []string{"kube-apiserver", "etcd", "kubectl"},
+		VersionOf: "k8s.io/kubernetes",
+	}
+}
 
 // progressInterval is how often a build says that it is still alive.
 const progressInterval = 15 * time.Second
 
 // Build builds the control plane's binaries and returns the folder that they are
-// in: .cache/controlplane/<version>-<digest> in the repository. It takes minutes
-// the first time, and tells progress how it gets on; where the binaries are there
-// it does nothing. Any number of processes may call it at once: one builds, the
-// others wait. A build that is interrupted leaves nothing that looks complete.
+// in, as Binaries.Build does.
 func Build(ctx context.Context, progress io.Writer) (string, error) {
-	root, err := Root()
+	return controlPlane().Build(ctx, progress)
+}
+
+// Build builds the binaries and returns the folder that they are in:
+// .cache/<name>/<version>-<digest> in the repository. It may take minutes the
+// first time, and tells progress how it gets on; where the binaries are there it
+// does nothing. Any number of processes may call it at once: one builds, the
+// others wait. A build that is interrupted leaves nothing that looks complete.
+func (b Binaries) Build(ctx context.Context, progress io.Writer) (string, error) {
+	dir, err := b.ensure(ctx, progress)
 	if err != nil {
-		return "", err
-	}
-	src, err := readSources(root)
-	if err != nil {
-		return "", err
-	}
-	cache := filepath.Join(root, ".cache", "controlplane")
-	dir := filepath.Join(cache, src.version+"-"+src.digest)
-	if complete(dir) {
-		return dir, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", fmt.Errorf("build the control plane: %w", err)
-	}
-	waiting := func() {
-		fmt.Fprintln(progress, "another process is building the control plane: waiting for it")
-	}
-	unlock, err := lock(ctx, filepath.Join(cache, "lock"), waiting)
-	if err != nil {
-		return "", fmt.Errorf("build the control plane: %w", err)
-	}
-	defer unlock()
-	if complete(dir) {
-		return dir, nil
-	}
-	if err := src.build(ctx, dir, progress); err != nil {
-		return "", fmt.Errorf("build the control plane: %w", err)
+		return "", fmt.Errorf("build the %s: %w", b.Name, err)
 	}
 	return dir, nil
 }
 
-// complete says whether a folder holds all binaries. Build puts the folder there
+func (b Binaries) ensure(ctx context.Context, progress io.Writer) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	src, err := b.sources(root)
+	if err != nil {
+		return "", err
+	}
+	cache := filepath.Join(root, ".cache", b.Name)
+	dir := filepath.Join(cache, src.version+"-"+src.digest)
+	if b.complete(dir) {
+		return dir, nil
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(ctx, filepath.Join(cache, "lock"), func() {
+		fmt.Fprintf(progress, "another process is building the %s: waiting for it\n", b.Name)
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if b.complete(dir) {
+		return dir, nil
+	}
+	return dir, src.build(ctx, dir, progress)
+}
+
+// complete says whether a folder holds all programs. Build puts the folder there
 // in one step, so that it holds all or does not exist.
-func complete(dir string) bool {
-	for _, name := range binaries {
+func (b Binaries) complete(dir string) bool {
+	for _, name := range b.Programs {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
 			return false
 		}
@@ -98,11 +130,12 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 // goBuild runs go build. The version goes in by the linker: without it kubectl
 // and the API server cannot tell one another's.
 func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w"+
-			" -X k8s.io/component-base/version.gitVersion="+s.version+
-			" -X k8s.io/client-go/pkg/version.gitVersion="+s.version,
-		"-o", out+string(filepath.Separator), "./cmd/...")
+	args := append([]string{"build", "-v", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w" +
+			" -X k8s.io/component-base/version.gitVersion=" + s.version +
+			" -X k8s.io/client-go/pkg/version.gitVersion=" + s.version,
+		"-o", out + string(filepath.Separator)}, s.Packages...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -111,7 +144,7 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 	cmd.Stderr = log
 
 	started := time.Now()
-	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(binaries, ", "), s.version)
+	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -128,7 +161,7 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 			if err != nil {
 				return fmt.Errorf("go build in %s: %w\n%s", s.dir, err, log.errors())
 			}
-			fmt.Fprintf(progress, "built the control plane in %s\n", time.Since(started).Round(time.Second))
+			fmt.Fprintf(progress, "built the %s in %s\n", s.Name, time.Since(started).Round(time.Second))
 			return nil
 		case <-ticker.C:
 			fmt.Fprintf(progress, "  %4s  %s\n", time.Since(started).Round(time.Second), log.summary())

@@ -19,10 +19,6 @@ import (
 // modulePath is this repository's main module.
 const modulePath = "github.com/gammaguard/gammaguard"
 
-// kubernetesModule is the module whose version in test/controlplane/go.mod is
-// the version of the control plane. It is written nowhere else.
-const kubernetesModule = "k8s.io/kubernetes"
-
 // Root returns the folder of the repository that the working directory is in.
 func Root() (string, error) {
 	start, err := os.Getwd()
@@ -40,31 +36,32 @@ func Root() (string, error) {
 	}
 }
 
-// sources is the control plane's module: where it is, the version of Kubernetes
-// that it builds, and a digest of all that decides what the binaries are.
+// sources is the module that builds binaries: where it is, the version of what it
+// builds, and a digest of all that decides what the binaries are.
 type sources struct {
+	Binaries
 	dir, version, digest string
 }
 
-// readSources reads the control plane's module in a repository.
-func readSources(root string) (sources, error) {
-	s := sources{dir: filepath.Join(root, "test", "controlplane")}
+// sources reads the module of the binaries in a repository.
+func (b Binaries) sources(root string) (sources, error) {
+	s := sources{Binaries: b, dir: filepath.Join(root, filepath.FromSlash(b.Module))}
 	path := filepath.Join(s.dir, "go.mod")
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return s, fmt.Errorf("read the control plane's module: %w", err)
+		return s, err
 	}
 	module, err := modfile.ParseLax(path, data, nil)
 	if err != nil {
-		return s, fmt.Errorf("read the control plane's module: %w", err)
+		return s, err
 	}
 	for _, r := range module.Require {
-		if r.Mod.Path == kubernetesModule {
+		if r.Mod.Path == b.VersionOf {
 			s.version = r.Mod.Version
 		}
 	}
 	if s.version == "" {
-		return s, fmt.Errorf("%s does not require %s, whose version is the control plane's", path, kubernetesModule)
+		return s, fmt.Errorf("%s does not require %s, whose version is theirs", path, b.VersionOf)
 	}
 	s.digest, err = digest(s.dir)
 	return s, err
@@ -90,7 +87,7 @@ func digest(dir string) (string, error) {
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("read the control plane's module: %w", err)
+		return "", fmt.Errorf("read the module in %s: %w", dir, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12], nil
 }

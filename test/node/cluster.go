@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+// Cluster is a running single-node cluster. All of it runs in the network
+// namespace that this process is in.
+type Cluster struct {
+	// Plane is its control plane.
+	Plane *bed.ControlPlane
+
+	dir       string
+	binDir    string
+	progress  io.Writer
+	processes []*process
+}
+
+// Start starts the cluster in this process's network namespace, with its files in
+// dir, and returns when its node is ready. The caller must Stop it.
+func Start(ctx context.Context, dir, binDir string, progress io.Writer) (*Cluster, error) {
+	c := &Cluster{dir: dir, binDir: binDir, progress: progress}
+	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
+		return nil, err
+	}
+	if err := c.startAll(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+func (c *Cluster) startAll(ctx context.Context) error {
+	fmt.Fprintln(c.progress, "starting etcd and kube-apiserver")
+	server, err := os.Create(filepath.Join(c.dir, "logs", "kube-apiserver.log"))
+	if err != nil {
+		return err
+	}
+	c.Plane, err = bed.Start(ctx, bed.Options{
+		MultiCluster: true,
+		ServerOutput: server,
+		Progress:     c.progress,
+		ServingHosts: []string{NodeIP, kubernetesIP, "kubernetes.default.svc"},
+		AuditPolicy:  auditPolicy,
+		APIServerFlags: map[string][]string{
+			"disable-admission-plugins":       nil, // envtest switches ServiceAccounts off
+			"advertise-address":               {NodeIP},
+			"bind-address":                    {"0.0.0.0"},
+			"allow-privileged":                {"true"},
+			"kubelet-preferred-address-types": {"InternalIP"},
+			"kubelet-client-certificate":      nil,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := os.ReadFile(c.Plane.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{"kubeconfig": kubeconfig, "ca.crt": c.Plane.Config.CAData} {
+		if err := os.WriteFile(c.path(name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := c.writeFiles(filepath.Join(c.Plane.CertDir, "client-cert-auth-ca.crt")); err != nil {
+		return err
+	}
+	if err := c.startContainerd(ctx); err != nil {
+		return err
+	}
+	if err := c.startComponents(); err != nil {
+		return err
+	}
+	return c.waitForNode(ctx)
+}
+
+// kubernetesIP is the cluster IP of the Service kubernetes: the range's first.
+const kubernetesIP = "10.96.0.1"
+
+// auditPolicy keeps who asked for what, so that tests find requests that RBAC
+// forbids.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
+
+func (c *Cluster) bin(name string) string { return filepath.Join(c.binDir, name) }
+
+func (c *Cluster) startComponents() error {
+	fmt.Fprintln(c.progress, "starting kube-controller-manager, kube-scheduler, kubelet and kube-proxy")
+	kubeconfig := "--kubeconfig=" + c.path("kubeconfig")
+	for _, component := range []struct {
+		name string
+		args []string
+	}{
+		{"kube-controller-manager", []string{
+			kubeconfig, "--leader-elect=false",
+			"--service-account-private-key-file=" + filepath.Join(c.Plane.CertDir, "sa-signer.key"),
+			"--root-ca-file=" + c.path("ca.crt"),
+			"--use-service-account-credentials",
+		}},
+		{"kube-scheduler", []string{kubeconfig, "--leader-elect=false"}},
+		{"kubelet", []string{
+			kubeconfig, "--config=" + c.path("kubelet.yaml"), "--root-dir=" + c.path("kubelet"),
+			"--node-ip=" + NodeIP, "--hostname-override=" + nodeName,
+		}},
+		{"kube-proxy", []string{"--config=" + c.path("kube-proxy.yaml"), "--hostname-override=" + nodeName}},
+	} {
+		if _, err := c.start(component.name, c.bin(component.name), component.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeName is the node's name.
+const nodeName = "node"
+
+// readyTimeout bounds the wait for the node.
+const readyTimeout = 2 * time.Minute
+
+func (c *Cluster) waitForNode(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	client, err := kubernetes.NewForConfig(c.Plane.Config)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.progress, "waiting for the node")
+	return c.wait(ctx, "the node", func(ctx context.Context) error {
+		node, err := client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		return errors.New("it is not ready")
+	})
+}
+
+// Stop stops everything and removes what the servers leave behind: containers,
+// mounts and cgroups. It goes on after an error and returns all of them.
+func (c *Cluster) Stop(ctx context.Context) error {
+	c.stopAll()
+	errs := []error{killPods(ctx, c.dir), unmountBelow(c.dir), removeCgroups()}
+	if c.Plane != nil {
+		errs = append(errs, c.Plane.Stop())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,36 @@
+// Command cluster starts and stops a real single-node cluster, see package node.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/gammaguard/gammaguard/test/node"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: cluster up | down")
+		os.Exit(2)
+	}
+	var err error
+	switch os.Args[1] {
+	case "up":
+		err = node.Up(ctx, os.Stderr)
+	case "down":
+		err = node.Down(ctx, os.Stderr)
+	case "serve":
+		err = node.Serve(ctx, os.Stderr)
+	default:
+		err = fmt.Errorf("unknown command %q: up or down", os.Args[1])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}

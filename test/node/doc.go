@@ -1,0 +1,9 @@
+// Package node runs a real single-node cluster: the test bed's control plane with
+// kube-controller-manager, kube-scheduler, kube-proxy, a kubelet and containerd,
+// all built from their modules, so that gammaguard runs as users run it, in Pods,
+// called by the API server through its Service.
+//
+// Everything runs inside a network namespace of its own, from which nothing leads
+// outside. It needs root, Linux and a few Debian packages, which Prerequisites
+// names where one is missing. The command in ./cluster starts and stops it.
+package node
