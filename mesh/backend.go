@@ -29,6 +29,18 @@ func (b *BackendRef) IsService() bool {
 	return false
 }
 
+// Misgrouped says whether the backend is a Service or ServiceImport in a group that
+// has none, as people write it by mistake: nobody finds such a backend.
+func (b *BackendRef) Misgrouped() bool {
+	switch b.Kind {
+	case "", ServiceKind:
+		return b.Group != "" && (b.Group == MulticlusterGroup || mistakenGroup(b.Group))
+	case ServiceImportKind:
+		return b.Group != MulticlusterGroup && mistakenGroup(b.Group)
+	}
+	return false
+}
+
 // Service returns the key of the Service or ServiceImport that the backendRef of
 // a route in the given namespace refers to.
 func (b *BackendRef) Service(routeNamespace string) ServiceKey {

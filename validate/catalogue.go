@@ -7,6 +7,7 @@ import "slices"
 func Catalogue() []*Rule {
 	return []*Rule{
 		backendExternalName(),
+		backendGroupInvalid(),
 		backendNoEndpoints(),
 		backendNotFound(),
 		backendNotPermitted(),

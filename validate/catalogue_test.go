@@ -21,6 +21,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	want := []row{
 		{"backend-external-name", Deny, "", RouteStage},
+		{"backend-group-invalid", Deny, "", RouteStage},
 		{"backend-no-endpoints", Warn, "", RouteStage},
 		{"backend-not-found", Warn, "", RouteStage},
 		{"backend-not-permitted", Off, "", RouteStage},

@@ -28,6 +28,16 @@ func backendCases() []ruleCase {
 			`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
 		}},
 
+		{"backend-group-invalid", "right groups", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {group: "", kind: Service, name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: serving.knative.dev, kind: Service, name: cart, port: 80}`), "", nil, nil},
+		{"backend-group-invalid", "wrong groups", mesh.HTTPRoute, "shop", cart + to(`{group: core, name: cart, port: 80}, {group: core, kind: ServiceImport, name: cards, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[0].group "core": kind Service is in the core group; leave group out or set it to ""`,
+			`Invalid spec.rules[0].backendRefs[1].group "core": kind ServiceImport is in multicluster.x-k8s.io; set group: multicluster.x-k8s.io`,
+		}},
+		{"backend-group-invalid", "mirrors", mesh.HTTPRoute, "shop", cart + mirrorTo(`{group: core, kind: Service, name: cart, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,
+			`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,
+		}},
+
 		{"backend-not-found", "found", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: acme.example, kind: Bucket, name: gone}`), "", nil, nil},
 		{"backend-not-found", "not found", mesh.UDPRoute, "shop", cart + to(`{name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`), "", nil, []string{
 			`NotFound spec.rules[0].backendRefs[0].name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
