@@ -77,25 +77,14 @@ func decodeNamespace(o *Object) (*mesh.Namespace, error) {
 // nameLabel is what the API server gives to every namespace, for selectors.
 const nameLabel = "kubernetes.io/metadata.name"
 
-// The labels that say which Service, or ServiceImport, an EndpointSlice is of.
-const (
-	serviceNameLabel       = "kubernetes.io/service-name"
-	serviceImportNameLabel = "multicluster.kubernetes.io/service-name"
-)
+// serviceNameLabel says which Service an EndpointSlice is of.
+const serviceNameLabel = "kubernetes.io/service-name"
 
-// endpoints says of which Services an EndpointSlice is, and whether it has an
-// endpoint.
+// endpoints says of which Service an EndpointSlice is, if any, and whether it has
+// an endpoint.
 type endpoints struct {
-	of  []mesh.ServiceKey
+	of  mesh.ServiceKey
 	any bool
-}
-
-// filled returns the Services to which the slice gives an endpoint.
-func (e endpoints) filled() []mesh.ServiceKey {
-	if !e.any {
-		return nil
-	}
-	return e.of
 }
 
 func decodeEndpointSlice(o *Object) (endpoints, error) {
@@ -108,10 +97,7 @@ func decodeEndpointSlice(o *Object) (endpoints, error) {
 	}
 	slice := endpoints{any: len(from.Endpoints) > 0}
 	if name := from.Metadata.Labels[serviceNameLabel]; name != "" {
-		slice.of = append(slice.of, mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: o.Key.Namespace, Name: name})
-	}
-	if name := from.Metadata.Labels[serviceImportNameLabel]; name != "" {
-		slice.of = append(slice.of, mesh.ServiceKey{Kind: mesh.ServiceImportKind, Namespace: o.Key.Namespace, Name: name})
+		slice.of = mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: o.Key.Namespace, Name: name}
 	}
 	return slice, nil
 }

@@ -221,6 +221,17 @@ func TestWorld(t *testing.T) {
 	if diff := cmp.Diff(&mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: "all", "kubernetes.io/metadata.name": "shop"}}, namespace); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
+	has := func(key mesh.ServiceKey) any {
+		has, err := s.HasEndpoints(key)
+		if err != nil {
+			return err.Error()
+		}
+		return has
+	}
+	got := []any{has(service("shop", "cart")), has(service("shop", "bare")), has(serviceImport)}
+	if diff := cmp.Diff([]any{true, "unknown", "unknown"}, got); diff != "" {
+		t.Error("endpoints", diff)
+	}
 	grants, err := s.ReferenceGrants("shop")
 	if err != nil || len(grants) != 1 || !grants[0].Permits(mesh.HTTPRoute, "web", service("shop", "cart")) {
 		t.Error(grants, err)

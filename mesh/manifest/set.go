@@ -142,13 +142,13 @@ func (s *Set) putRoute(given *Object) *Object {
 	return o
 }
 
-// putSlice replaces the EndpointSlice; one that is of no Service removes it.
+// putSlice replaces the EndpointSlice; an empty one takes its endpoints away.
 func (s *Set) putSlice(key Key, slice endpoints) {
-	for _, of := range s.slices[key].filled() {
-		s.filled[of]--
+	if old := s.slices[key]; old.any {
+		s.filled[old.of]--
 	}
-	for _, of := range slice.filled() {
-		s.filled[of]++
+	if slice.any {
+		s.filled[slice.of]++
 	}
 	s.slices[key] = slice
 }

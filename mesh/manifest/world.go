@@ -30,12 +30,14 @@ func (s *Set) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 }
 
 // HasEndpoints says whether an EndpointSlice of the set is of the Service and has
-// an endpoint. Unless the set is complete, it cannot know of others.
+// an endpoint. Unless the set is complete, it cannot know of others. Whether a
+// ServiceImport has endpoints is unknown: implementations need not keep
+// EndpointSlices for it (GEP-1748).
 func (s *Set) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	switch {
 	case s.filled[key] > 0:
 		return true, nil
-	case s.options.Complete:
+	case s.options.Complete && key.Kind == mesh.ServiceKind:
 		return false, nil
 	}
 	return false, mesh.ErrUnknown

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -37,24 +38,27 @@ func (d *Core) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 		return nil, err
 	}
 	m := newMemory(d.schemas)
-	return &memorySession{memory: m, guard: &coreGuard{engine: engine, config: scenario.Config, set: m.set}}, nil
+	return &memorySession{memory: m, admission: &coreAdmission{engine: engine, config: scenario.Config, set: m.set}}, nil
 }
 
-type coreGuard struct {
+type coreAdmission struct {
 	engine *validate.Engine
 	config *config.GuardConfiguration
 	set    *manifest.Set
 }
 
-func (g *coreGuard) admit(_ context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
+func (a *coreAdmission) admit(_ context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
 	route, text, err := decode(c.object)
 	if err != nil {
 		return nil, err
 	}
-	changes := mutate.Changes(route, g.set, mutate.Options{
-		Off:     g.mutationsOff(),
-		MayRead: mutate.Granted(route, &g.engine.Policy().Grants, g.set),
-	})
+	var changes []mutate.Change
+	if c.old == nil || !c.specUnchanged() {
+		changes = mutate.Changes(route, a.set, mutate.Options{
+			Off:     a.mutationsOff(),
+			MayRead: mutate.Granted(route, &a.engine.Policy().Grants, a.set),
+		})
+	}
 	if text, err = mutate.Apply(text, changes); err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func (g *coreGuard) admit(_ context.Context, c *change, user validate.User, dryR
 	if route, _, err = decode(c.object); err != nil {
 		return nil, err
 	}
-	verdict, err := g.engine.Judge(request(route, c, user, dryRun), g.set)
+	verdict, err := a.engine.Judge(request(route, c, user, dryRun), a.set)
 	if err != nil {
 		return nil, err
 	}
@@ -79,15 +83,18 @@ func request(route *mesh.Route, c *change, user validate.User, dryRun bool) *val
 			old, _, err := decode(c.old)
 			return old, err
 		}
-		req.SpecUnchanged = func() bool { return reflect.DeepEqual(c.object["spec"], c.old["spec"]) }
+		req.SpecUnchanged = c.specUnchanged
 	}
 	return req
 }
 
+// specUnchanged says whether an update leaves the spec as it is.
+func (c *change) specUnchanged() bool { return reflect.DeepEqual(c.object["spec"], c.old["spec"]) }
+
 // mutationsOff returns the mutations that the configuration turns off.
-func (g *coreGuard) mutationsOff() map[string]bool {
+func (a *coreAdmission) mutationsOff() map[string]bool {
 	off := map[string]bool{}
-	enabled := g.config.EnabledMutations()
+	enabled := a.config.EnabledMutations()
 	for _, id := range mutate.Names() {
 		off[id] = !slices.Contains(enabled, id)
 	}
@@ -106,7 +113,7 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 		switch finding := &verdict.Findings[i]; finding.Effect {
 		case validate.Deny:
 			outcome.Rules = append(outcome.Rules, finding.Rule)
-			lines = append(lines, finding.Field+": "+finding.Message())
+			lines = append(lines, faultOf(finding).Error())
 		case validate.Warn:
 			outcome.Warnings = append(outcome.Warnings, finding.Rule)
 			lines = append(lines, "Warning: "+finding.Warning())
@@ -116,6 +123,19 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 	outcome.Warnings = sortedOnce(outcome.Warnings)
 	outcome.Text = strings.Join(lines, "\n")
 	return outcome
+}
+
+// faultOf puts a finding as API errors are put.
+func faultOf(f *validate.Finding) *field.Error {
+	types := map[validate.FaultType]field.ErrorType{
+		validate.Invalid: field.ErrorTypeInvalid, validate.NotFound: field.ErrorTypeNotFound,
+		validate.Duplicate: field.ErrorTypeDuplicate, validate.Forbidden: field.ErrorTypeForbidden,
+	}
+	fault := &field.Error{Type: types[f.Type], Field: f.Field, BadValue: field.OmitValueType{}, Detail: f.Message()}
+	if f.Value != "" {
+		fault.BadValue = f.Value
+	}
+	return fault
 }
 
 func sortedOnce(ids []string) []string {
@@ -133,11 +153,11 @@ func decode(object map[string]any) (*mesh.Route, []byte, error) {
 	return route, text, err
 }
 
-func (g *coreGuard) entries(route *manifest.Object) ([]Entry, string, error) {
-	return desiredEntries(route, g.set, g.config)
+func (a *coreAdmission) entries(route *manifest.Object) ([]Entry, string, error) {
+	return desiredEntries(route, a.set, a.config)
 }
 
-func (*coreGuard) close() error { return nil }
+func (*coreAdmission) close() error { return nil }
 
 // desiredEntries returns the entries that the reconciler would write.
 func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) (entries []Entry, controller string, err error) {

@@ -188,17 +188,17 @@ func (m *memory) remove(key manifest.Key) error {
 // memorySession plays a scenario over a memory.
 type memorySession struct {
 	*memory
-	guard guard
+	admission admission
 }
 
-// guard is what the memory asks before it stores a route.
-type guard interface {
+// admission is what the memory asks before it stores a route.
+type admission interface {
 	// admit judges the change, and changes its object as mutation does.
 	admit(ctx context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error)
 	// entries returns what the route's status must say, in the place of the
 	// controller's present entries.
 	entries(route *manifest.Object) (entries []Entry, controller string, err error)
-	// close lets go of what the guard holds.
+	// close lets go of what it holds.
 	close() error
 }
 
@@ -243,7 +243,7 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 		text, err := json.Marshal(c.old)
 		return &Outcome{Rules: []string{}, Warnings: []string{}, Object: text}, err
 	}
-	outcome, err := s.guard.admit(ctx, c, userOf(document.User), document.DryRun)
+	outcome, err := s.admission.admit(ctx, c, userOf(document.User), document.DryRun)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Ent
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
-	_, controller, err := s.guard.entries(route)
+	_, controller, err := s.admission.entries(route)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Ent
 // stay, and none is written beyond what the list may hold.
 func (s *memorySession) settle() error {
 	for _, route := range s.set.Routes() {
-		entries, controller, err := s.guard.entries(route)
+		entries, controller, err := s.admission.entries(route)
 		if err != nil {
 			return err
 		}
@@ -314,7 +314,7 @@ func (s *memorySession) settle() error {
 // maxParents is how many entries status.parents may have.
 const maxParents = 32
 
-func (s *memorySession) End(context.Context) error { return s.guard.close() }
+func (s *memorySession) End(context.Context) error { return s.admission.close() }
 
 // metadataOf returns the object's metadata, which every document has.
 func metadataOf(object map[string]any) map[string]any {

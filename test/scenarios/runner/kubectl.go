@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mutate"
+)
+
+// kubectl applies the document and reads the verdict from what kubectl prints.
+func (s *apiSession) kubectl(ctx context.Context, document *Document) (*Outcome, error) {
+	user := document.User
+	args := []string{"apply", "-f", "-", "-o", "json", "--as"}
+	if user == "" {
+		args = append(args, administrator, "--as-group", "system:masters")
+	} else {
+		args = append(args, user)
+	}
+	if document.DryRun {
+		args = append(args, "--dry-run=server")
+	}
+	if document.ServerSide {
+		args = append(args, "--server-side", "--force-conflicts")
+	}
+	stdout, stderr, err := s.plane.Kubectl(ctx, string(document.JSON), args...)
+	outcome := read(stderr)
+	if err == nil {
+		outcome.Object = []byte(stdout)
+		return outcome, nil
+	}
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || ctx.Err() != nil {
+		return nil, err
+	}
+	if strings.Contains(stderr, "failed calling webhook") {
+		return nil, fmt.Errorf("gammaguard did not answer: %s\nits log ends with:\n%s", strings.TrimSpace(stderr), tail(s.running.Log(), 20))
+	}
+	outcome.Denied = true
+	return outcome, nil
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+var (
+	// ruleID is the end of a finding's message, alone or in a list.
+	ruleID = regexp.MustCompile(`\(([a-z]+(?:-[a-z]+)+)\)(?:$|[,;\]] ?)`)
+	// warningID is the end of a warning.
+	warningID = regexp.MustCompile(`\(([a-z]+(?:-[a-z]+)+)\)$`)
+)
+
+// read takes the IDs from what the user reads. IDs that are not gammaguard's are
+// others' words.
+func read(text string) *Outcome {
+	outcome := &Outcome{Rules: []string{}, Warnings: []string{}, Text: text}
+	known := rules()
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if warning, ok := strings.CutPrefix(line, "Warning: "); ok {
+			if m := warningID.FindStringSubmatch(warning); m != nil && (slices.Contains(known, m[1]) || slices.Contains(mutate.Names(), m[1])) {
+				outcome.Warnings = append(outcome.Warnings, m[1])
+			}
+			continue
+		}
+		for _, m := range ruleID.FindAllStringSubmatch(line, -1) {
+			if slices.Contains(known, m[1]) {
+				outcome.Rules = append(outcome.Rules, m[1])
+			}
+		}
+	}
+	outcome.Rules = sortedOnce(outcome.Rules)
+	outcome.Warnings = sortedOnce(outcome.Warnings)
+	return outcome
+}
