@@ -3,7 +3,9 @@ package status
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +40,11 @@ type writer struct {
 	controller string
 	metrics    *metrics
 	now        func() time.Time
+
+	// turns keep workers from writing one route at the same time, for different
+	// Services: one of them would only fail on the other's write.
+	turns [64]sync.Mutex
+	seed  maphash.Seed
 }
 
 // newWriter returns a writer with a rate limit of its own, so that other clients
@@ -53,7 +60,7 @@ func newWriter(config *rest.Config, controller string, qps float32, burst int, m
 	if err != nil {
 		return nil, fmt.Errorf("client for status: %w", err)
 	}
-	return &writer{rest: client, controller: controller, metrics: m, now: time.Now}, nil
+	return &writer{rest: client, controller: controller, metrics: m, now: time.Now, seed: maphash.MakeSeed()}, nil
 }
 
 // outcome is what a write came to.
@@ -66,6 +73,9 @@ type outcome struct {
 // as it is now. It reads, merges and patches until nobody else has changed the
 // route in between. A route that is gone is no error.
 func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, place *desired.Place) (outcome, error) {
+	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
+	mine.Lock()
+	defer mine.Unlock()
 	for attempt := 1; ; attempt++ {
 		done, err := w.try(ctx, key, version, part, place)
 		switch {

@@ -67,8 +67,8 @@ func TestWorkInProportion(t *testing.T) {
 	c.expect(loser, "service-2 Conflicted", "service-3 Conflicted")
 	c.settleOn(r, loser)
 	lookedAt("a route moved", "service-1", "service-2", "service-3")
-	if _, patches := r.requests.of("scale"); patches > 5 {
-		t.Errorf("%d patches, want at most 5: two to mark, and one each to mark, to update and to clear", patches)
+	if _, patches := r.requests.of("scale"); patches != 5 {
+		t.Errorf("%d patches, want 5: two to mark, and one each to mark, to update and to clear", patches)
 	}
 }
 

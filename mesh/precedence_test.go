@@ -1,0 +1,142 @@
+package mesh
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// onService returns a route with parentRefs to Service shop/cart. A port of 0 is
+// left out.
+func onService(kind RouteKind, namespace, name string, created int64, ports ...int32) *AttachedRoute {
+	core := ""
+	route := &AttachedRoute{Kind: kind, Namespace: namespace, Name: name, Created: created}
+	for _, port := range ports {
+		route.Parents = append(route.Parents, ParentRef{Group: &core, Kind: ServiceKind, Namespace: "shop", Name: "cart", Port: port})
+	}
+	return route
+}
+
+// described reads "80/TCP producer" to "HTTPRoute shop/a, HTTPRoute shop/b".
+func described(standing Standing) map[string]string {
+	all := map[string]string{}
+	for at, holder := range standing {
+		names := ""
+		for i, route := range holder.Routes {
+			if i > 0 {
+				names += ", "
+			}
+			names += route.String()
+		}
+		all[fmt.Sprintf("%d/%s %s", at.Port, at.Protocol, at.Scope)] = names
+	}
+	return all
+}
+
+func TestPrecedence(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{
+		{Name: "http", Number: 80, Protocol: TCP}, {Name: "admin", Number: 90, Protocol: TCP},
+		{Name: "dns", Number: 53, Protocol: UDP}, {Name: "dns-tcp", Number: 53, Protocol: TCP},
+	}}
+	deleting := onService(GRPCRoute, "shop", "deleting", 1, 80)
+	deleting.Deleting = true
+	elsewhere := onService(GRPCRoute, "shop", "elsewhere", 1, 80)
+	elsewhere.Parents[0].Name = "checkout"
+	misgrouped := onService(GRPCRoute, "shop", "misgrouped", 1, 80)
+	misgrouped.Parents[0].Group = nil
+	tests := map[string]struct {
+		routes []*AttachedRoute
+		want   map[string]string
+	}{
+		"none": {want: map[string]string{}},
+		"the most specific kind, whatever its age": {
+			routes: []*AttachedRoute{
+				onService(TCPRoute, "shop", "a", 1, 80), onService(HTTPRoute, "shop", "b", 3, 80),
+				onService(TLSRoute, "shop", "c", 2, 80), onService(GRPCRoute, "shop", "d", 4, 80),
+			},
+			want: map[string]string{"80/TCP producer": "GRPCRoute shop/d"},
+		},
+		"routes of one kind merge, the oldest first": {
+			routes: []*AttachedRoute{
+				onService(HTTPRoute, "shop", "young", 0, 80), onService(HTTPRoute, "shop", "b", 7, 80, 80),
+				onService(HTTPRoute, "shop", "a", 7, 80), onService(HTTPRoute, "shop", "old", 1, 80),
+			},
+			want: map[string]string{"80/TCP producer": "HTTPRoute shop/old, HTTPRoute shop/a, HTTPRoute shop/b, HTTPRoute shop/young"},
+		},
+		"port by port": {
+			routes: []*AttachedRoute{onService(HTTPRoute, "shop", "all", 1, 0), onService(GRPCRoute, "shop", "one", 2, 90)},
+			want: map[string]string{
+				"80/TCP producer": "HTTPRoute shop/all", "90/TCP producer": "GRPCRoute shop/one", "53/TCP producer": "HTTPRoute shop/all",
+			},
+		},
+		"UDP and TCP on one number": {
+			routes: []*AttachedRoute{onService(UDPRoute, "shop", "udp", 1, 53), onService(TCPRoute, "shop", "tcp", 1, 53)},
+			want:   map[string]string{"53/UDP producer": "UDPRoute shop/udp", "53/TCP producer": "TCPRoute shop/tcp"},
+		},
+		"scope by scope": {
+			routes: []*AttachedRoute{
+				onService(HTTPRoute, "shop", "p", 1, 80), onService(GRPCRoute, "web", "c", 1, 80), onService(TCPRoute, "mobile", "c", 1, 80),
+			},
+			want: map[string]string{
+				"80/TCP producer": "HTTPRoute shop/p", "80/TCP consumer of web": "GRPCRoute web/c", "80/TCP consumer of mobile": "TCPRoute mobile/c",
+			},
+		},
+		"those that take no part": {
+			routes: []*AttachedRoute{
+				deleting, elsewhere, misgrouped, onService(GRPCRoute, "shop", "no-such-port", 1, 8080), onService(UDPRoute, "shop", "wrong", 1, 80),
+				onService(TCPRoute, "shop", "valid", 9, 80),
+			},
+			want: map[string]string{"80/TCP producer": "TCPRoute shop/valid"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for range 4 { // the order of the routes is of no account
+				if diff := cmp.Diff(test.want, described(Precedence(service, test.routes))); diff != "" {
+					t.Fatalf("standing (-want +got):\n%s", diff)
+				}
+				rand.Shuffle(len(test.routes), func(i, j int) { test.routes[i], test.routes[j] = test.routes[j], test.routes[i] })
+			}
+		})
+	}
+}
+
+func TestPrecedenceNowhere(t *testing.T) {
+	routes := []*AttachedRoute{onService(HTTPRoute, "shop", "a", 1, 80), onService(GRPCRoute, "shop", "b", 1, 0)}
+	for name, service := range map[string]*Service{
+		"headless":      {Headless: true, Ports: []Port{{Number: 80, Protocol: TCP}}},
+		"external name": {Type: ExternalName, Ports: []Port{{Number: 80, Protocol: TCP}}},
+		"no ports":      {},
+	} {
+		service.Key = ServiceKey{ServiceKind, "shop", "cart"}
+		if standing := Precedence(service, routes); len(standing) > 0 {
+			t.Errorf("%s: standing is %v, want none", name, described(standing))
+		}
+	}
+}
+
+func TestLostTo(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}, {Number: 53, Protocol: UDP}}}
+	kinds := RouteKinds()
+	for i, winner := range kinds {
+		for j, loser := range kinds {
+			holder := onService(winner, "shop", "w", 9, 0)
+			route := onService(loser, "shop", "l", 1, 0)
+			standing := Precedence(service, []*AttachedRoute{route, holder})
+			got := slices.ContainsFunc(route.PortScopes(0, service), func(at PortScope) bool {
+				lost := standing.LostTo(route, at)
+				return lost != nil && lost.Routes[0] == holder
+			})
+			want := i < j && winner != UDPRoute && loser != UDPRoute
+			if got != want {
+				t.Errorf("%s lost to %s: %t, want %t", loser, winner, got, want)
+			}
+		}
+	}
+	if lost := (Standing{}).LostTo(onService(TCPRoute, "shop", "l", 1, 80), PortScope{Port: 80, Protocol: TCP}); lost != nil {
+		t.Errorf("lost to %v where nobody holds the port", lost)
+	}
+}
