@@ -53,20 +53,25 @@ func TestBackends(t *testing.T) {
 
 func TestBackendRefIsService(t *testing.T) {
 	for _, test := range []struct {
-		group, kind string
-		want        bool
+		group, kind         string
+		service, misgrouped bool
 	}{
-		{"", "", true},
-		{"", "Service", true},
-		{"multicluster.x-k8s.io", "ServiceImport", true},
-		{"core", "Service", false},
-		{"multicluster.x-k8s.io", "", false},
-		{"", "ServiceImport", false},
-		{"storage.example", "Bucket", false},
+		{"", "", true, false},
+		{"", "Service", true, false},
+		{"multicluster.x-k8s.io", "ServiceImport", true, false},
+		{"core", "Service", false, true},
+		{"core", "", false, true},
+		{"v1", "Service", false, true},
+		{"gateway.networking.k8s.io", "Service", false, true},
+		{"multicluster.x-k8s.io", "", false, true},
+		{"", "ServiceImport", false, true},
+		{"core", "ServiceImport", false, true},
+		{"serving.knative.dev", "Service", false, false},
+		{"storage.example", "Bucket", false, false},
 	} {
 		ref := mesh.BackendRef{Group: test.group, Kind: test.kind}
-		if got := ref.IsService(); got != test.want {
-			t.Errorf("backendRef of kind %q in group %q: IsService = %v", test.kind, test.group, got)
+		if service, misgrouped := ref.IsService(), ref.Misgrouped(); service != test.service || misgrouped != test.misgrouped {
+			t.Errorf("backendRef of kind %q in group %q: IsService = %v, Misgrouped = %v", test.kind, test.group, service, misgrouped)
 		}
 	}
 }

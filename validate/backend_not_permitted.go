@@ -41,8 +41,8 @@ func checkBackendNotPermitted(p *Pass) {
 			Field:     backend.Path() + ".namespace",
 			Value:     backend.Ref.Namespace,
 			Type:      Forbidden,
-			Problem:   fmt.Sprintf("no ReferenceGrant in %s permits %ss of %s to use %s", key.Namespace, p.Route.Kind, from, key),
-			Remedy:    "have one created there",
+			Problem:   fmt.Sprintf("no ReferenceGrant permits %ss of %s to use %s", p.Route.Kind, from, key),
+			Remedy:    "have one created in its namespace",
 			Reference: Reference{Service: key},
 		}
 		if known {

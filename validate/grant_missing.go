@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -60,7 +59,7 @@ func unknownGrant(namespace *mesh.Namespace) string {
 	_, errs := namespace.Policy()
 	for _, err := range errs {
 		if wrong, ok := err.(*mesh.LabelError); ok && wrong.Key == mesh.GrantLabel { //nolint:errorlint // Policy wraps nothing
-			return fmt.Sprintf(" (its label %s=%q is none of %s)", wrong.Key, wrong.Value, strings.Join(wrong.Known, ", "))
+			return fmt.Sprintf(" (its label says %q)", wrong.Value)
 		}
 	}
 	return ""

@@ -66,11 +66,11 @@ func backendCases() []ruleCase {
 
 		{"backend-not-permitted", "permitted", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}, {name: cart, namespace: shop, port: 80}`), "", nil, nil},
 		{"backend-not-permitted", "not permitted", mesh.HTTPRoute, "shop", cart + to(`{name: smiley, namespace: faces, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: far, namespace: lab, port: 80}`), "", nil, []string{
-			`Forbidden spec.rules[0].backendRefs[0].namespace "faces": no ReferenceGrant in faces permits HTTPRoutes of shop to use Service faces/smiley; have one created there`,
-			`Forbidden spec.rules[0].backendRefs[1].namespace "lab": no ReferenceGrant in lab permits HTTPRoutes of shop to use ServiceImport lab/far; have one created there`,
+			`Forbidden spec.rules[0].backendRefs[0].namespace "faces": no ReferenceGrant permits HTTPRoutes of shop to use Service faces/smiley; have one created in its namespace`,
+			`Forbidden spec.rules[0].backendRefs[1].namespace "lab": no ReferenceGrant permits HTTPRoutes of shop to use ServiceImport lab/far; have one created in its namespace`,
 		}},
 		{"backend-not-permitted", "another kind of route", mesh.GRPCRoute, "shop", cart + to(`{name: probe, namespace: lab, port: 80}`), "", nil, []string{
-			`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant in lab permits GRPCRoutes of shop to use Service lab/probe; have one created there`,
+			`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant permits GRPCRoutes of shop to use Service lab/probe; have one created in its namespace`,
 		}},
 
 		{"backend-weights-zero", "some traffic", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}`), "", nil, nil},

@@ -54,7 +54,7 @@ func grantCases() []ruleCase {
 			}},
 		{"grant-missing", "misspelt label", mesh.HTTPRoute, "some", on(service("cart")),
 			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`, nil, []string{
-				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes (its label gammaguard.dev/grant="Producer" is none of none, producer, consumer, all); ` +
+				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes (its label says "Producer"); ` +
 					can + `some gammaguard.dev/grant=producer --overwrite`,
 			}},
 

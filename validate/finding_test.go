@@ -1,0 +1,139 @@
+package validate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestFindingMessage(t *testing.T) {
+	finding := Finding{Rule: "parent-headless", Field: "spec.parentRefs[0].name", Problem: "it is headless", Remedy: "use another"}
+	const message = "it is headless; use another (parent-headless)"
+	for _, test := range []struct {
+		action, effect Action
+		lowered        Lowering
+		want           string
+	}{
+		{Deny, Deny, NotLowered, message},
+		{Warn, Warn, NotLowered, message},
+		{Audit, Audit, NotLowered, message},
+		{Deny, Warn, LoweredByUpdate, "was so before: " + message},
+		{Deny, Warn, LoweredByMode, "would be denied: " + message},
+		{Deny, Warn, LoweredByDryRun, "would be denied: " + message},
+		{Deny, Audit, LoweredByExemption, "would be denied: " + message},
+	} {
+		finding.Action, finding.Effect, finding.Lowered = test.action, test.effect, test.lowered
+		if got := finding.Message(); got != test.want {
+			t.Errorf("%s to %s by %q: got %q, want %q", test.action, test.effect, test.lowered, got, test.want)
+		}
+		if got, want := finding.Warning(), "spec.parentRefs[0].name: "+test.want; got != want {
+			t.Errorf("%s to %s by %q: warning %q, want %q", test.action, test.effect, test.lowered, got, want)
+		}
+	}
+}
+
+// longest is how many characters kubectl and the API server leave of a warning.
+const longest = 256
+
+// A warning fits into what the API server leaves of it, with the longest names
+// that there can be. Where a rule names several objects, or a whole command, it
+// fits with names that people give: this many characters each.
+func TestWarningsFit(t *testing.T) {
+	realistic := map[string]int{
+		"backend-external-name":  49, // in a mirror of a backendRef
+		"backend-not-found":      57, // in a mirror
+		"backend-not-permitted":  31,
+		"backend-port-not-found": 60,
+		"consumer-refused":       20,
+		"grant-missing":          30,
+		"parent-app-protocol":    51,
+		"parent-port-not-found":  57,
+		"route-conflict":         14,
+		"route-overlap":          25,
+	}
+	const names = "shop faces lab closed some cart headless alias alias-none node balanced one vault nothing cards gone " +
+		"loose portless many syslog plain secure own old lost probe smiley far shy unsure"
+	fired := map[string]bool{}
+	for _, c := range ruleCases() {
+		length := realistic[c.rule]
+		if length == 0 {
+			length = 63
+		}
+		long := func(text string) string {
+			for _, name := range strings.Fields(names) {
+				text = replaceName(text, name, name+strings.Repeat("x", length-len(name)))
+			}
+			return text
+		}
+		c.spec, c.namespace, c.routes = long(c.spec), long(c.namespace), long(c.routes)
+		for _, f := range c.look(t, newWorld(t, long(cluster), c.routes)).findings {
+			fired[c.rule] = true
+			f.Action, f.Effect, f.Lowered = Deny, Deny, NotLowered
+			if warning := f.Warning(); len(warning) > longest {
+				t.Errorf("%s, %s: %d characters with names of %d:\n%s", c.rule, c.name, len(warning), length, warning)
+			}
+		}
+	}
+	for _, rule := range Catalogue() {
+		if !fired[rule.ID] {
+			t.Errorf("%s did not fire", rule.ID)
+		}
+	}
+}
+
+// replaceName replaces the name where it is a namespace's or an object's.
+func replaceName(text, name, long string) string {
+	if text == name {
+		return long
+	}
+	for _, field := range []string{"name: ", "namespace: ", "service-name: "} {
+		for _, end := range []string{",", "}"} {
+			text = strings.ReplaceAll(text, field+name+end, field+long+end)
+		}
+	}
+	return text
+}
+
+func TestShortLists(t *testing.T) {
+	for _, test := range []struct {
+		names            []string
+		list, portsNamed string
+	}{
+		{[]string{"80"}, "80", "port 80"},
+		{[]string{"80", "443"}, "80, 443", "ports 80, 443"},
+		{[]string{"1", "2", "3", "4", "5", "6"}, "1, 2, 3, 4, 5, 6", "ports 1, 2, 3, 4, 5, 6"},
+		{[]string{"1", "2", "3", "4", "5", "6", "7"}, "1, 2, 3, 4, 5, 6 and 1 more", "ports 1, 2, 3, 4, 5, 6 and 1 more"},
+	} {
+		if diff := cmp.Diff([]string{test.list, test.portsNamed}, []string{shortList(test.names), portsNamed(test.names)}); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.names, diff)
+		}
+	}
+}
+
+// The identity of a finding across an update is its rule and its reference, and
+// nothing else of it.
+func TestSameFault(t *testing.T) {
+	cart := mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}
+	finding := Finding{Rule: "parent-headless", Field: "spec.parentRefs[0].name", Reference: Reference{Service: cart, Detail: "80/"}}
+	for name, test := range map[string]struct {
+		change func(*Finding)
+		want   bool
+	}{
+		"nothing":   {func(*Finding) {}, true},
+		"the place": {func(f *Finding) { f.Field, f.Value, f.Effect = "spec.parentRefs[3].name", "cart", Warn }, true},
+		"the words": {func(f *Finding) { f.Problem, f.Remedy = "a", "b" }, true},
+		"the rule":  {func(f *Finding) { f.Rule = "parent-not-found" }, false},
+		"Service":   {func(f *Finding) { f.Reference.Service.Name = "one" }, false},
+		"namespace": {func(f *Finding) { f.Reference.Namespace = "shop" }, false},
+		"detail":    {func(f *Finding) { f.Reference.Detail = "81/" }, false},
+	} {
+		other := finding
+		test.change(&other)
+		if got := finding.sameFault(&other); got != test.want {
+			t.Errorf("%s changed: the same fault = %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package validate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// effects returns rule, action, effect and reason of each finding.
+func effects(verdict Verdict) []string {
+	var lines []string
+	for _, f := range verdict.Findings {
+		line := f.Rule + " " + string(f.Action)
+		if f.Effect != f.Action {
+			line += " to " + string(f.Effect) + " by " + string(f.Lowered)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// modeWorld has namespace mine with a mode and no grant.
+func modeWorld(t *testing.T, mode string) mesh.World {
+	labels := `{}`
+	if mode != "" {
+		labels = `{gammaguard.dev/mode: ` + mode + `}`
+	}
+	return newWorld(t, cluster, `{apiVersion: v1, kind: Namespace, metadata: {name: mine, labels: `+labels+`}}`)
+}
+
+func TestModes(t *testing.T) {
+	spec := on(service("headless, namespace: shop")) + `, hostnames: [a.example]`
+	enforced := []string{"hostnames-ignored warn", "grant-missing deny"}
+	warned := []string{"hostnames-ignored warn", "grant-missing deny to warn by mode", "parent-headless deny to warn by mode"}
+	audited := []string{"hostnames-ignored warn", "grant-missing deny to audit by mode", "parent-headless deny to audit by mode"}
+	for _, test := range []struct {
+		label  string
+		policy mesh.Mode
+		want   []string
+	}{
+		{"", "", enforced},
+		{"", mesh.Enforce, enforced},
+		{"", mesh.Warn, warned},
+		{"", mesh.Audit, audited},
+		{"enforce", mesh.Audit, enforced},
+		{"warn", mesh.Enforce, warned},
+		{"warn", mesh.Audit, warned},
+		{"audit", mesh.Enforce, audited},
+		{"relaxed", mesh.Audit, enforced}, // an unknown value enforces
+	} {
+		verdict := judge(t, &Policy{Mode: test.policy}, modeWorld(t, test.label), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
+		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
+			t.Errorf("label %q, policy %q (-want +got):\n%s", test.label, test.policy, diff)
+		}
+	}
+	verdict := judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "gone", spec)})
+	if diff := cmp.Diff(warned, effects(verdict)); diff != "" {
+		t.Errorf("a namespace that does not exist has the policy's mode (-want +got):\n%s", diff)
+	}
+}
+
+func TestExemptions(t *testing.T) {
+	spec := on(service("headless, namespace: shop")) + `, hostnames: [a.example]`
+	enforced := []string{"hostnames-ignored warn", "grant-missing deny"}
+	exempt := []string{"hostnames-ignored warn", "grant-missing deny to audit by exemption", "parent-headless deny to audit by exemption"}
+	exemptions := Exemptions{Usernames: []string{"root", "system:serviceaccount:argo:sync"}, Groups: []string{"system:masters"}, Namespaces: []string{"mine"}}
+	for _, test := range []struct {
+		name, namespace string
+		user            User
+		want            []string
+	}{
+		{"nobody", "lab", User{}, enforced},
+		{"somebody", "lab", User{Name: "dev", Groups: []string{"system:authenticated", "root"}}, enforced},
+		{"user", "lab", User{Name: "root"}, exempt},
+		{"service account", "lab", User{Name: "system:serviceaccount:argo:sync"}, exempt},
+		{"group", "lab", User{Name: "dev", Groups: []string{"system:authenticated", "system:masters"}}, exempt},
+		{"a user named like a group", "lab", User{Name: "system:masters"}, enforced},
+		{"namespace", "mine", User{Name: "dev"}, exempt},
+	} {
+		verdict := judge(t, &Policy{Exemptions: exemptions}, modeWorld(t, ""), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, spec), User: test.user})
+		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	verdict := judge(t, &Policy{Exemptions: exemptions}, modeWorld(t, "warn"), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
+	if diff := cmp.Diff(exempt, effects(verdict)); diff != "" {
+		t.Errorf("exempt, and in mode warn (-want +got):\n%s", diff)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	spec := on(service("gone"), service("headless")) + to(`{name: gone, port: 80}`)
+	for _, test := range []struct {
+		name   string
+		policy *Policy
+		want   []string
+	}{
+		{"by default", nil, []string{"parent-not-found deny to warn by dry-run", "parent-headless deny", "backend-not-found warn"}},
+		{"set to audit", &Policy{Actions: map[string]Action{"parent-not-found": Audit}}, []string{"parent-not-found audit", "parent-headless deny", "backend-not-found warn"}},
+		{"set to warn", &Policy{Actions: map[string]Action{"parent-not-found": Warn}}, []string{"parent-not-found warn", "parent-headless deny", "backend-not-found warn"}},
+		{"in mode audit", &Policy{Mode: mesh.Audit}, []string{"parent-not-found deny to audit by mode", "parent-headless deny to audit by mode", "backend-not-found warn"}},
+	} {
+		req := &Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec), DryRun: true}
+		if diff := cmp.Diff(test.want, effects(judge(t, test.policy, newWorld(t, cluster), req))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	req := &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec), DryRun: true}
+	want := []string{"grant-missing deny", "grant-missing deny"}
+	if diff := cmp.Diff(want, effects(judge(t, nil, newWorld(t, cluster), req))); diff != "" {
+		t.Errorf("a dry run without a grant (-want +got):\n%s", diff)
+	}
+}
+
+func TestIgnoreAnnotation(t *testing.T) {
+	spec := on(service("headless"), service("node"), service("cart, port: 80")) + `, hostnames: [a.example], rules: [{matches: [{method: GET}]}]`
+	none := []string{"hostnames-ignored warn", "parent-headless deny", "parent-exposed-type audit", "no-catch-all warn", "no-catch-all warn"}
+	silenced := func(ids ...string) []string {
+		lines := slices.Clone(none)
+		for i, line := range lines {
+			for _, id := range ids {
+				if line == id+" warn" || line == id+" audit" {
+					lines[i] += " to off by annotation"
+				}
+			}
+		}
+		return lines
+	}
+	for _, test := range []struct {
+		ignore  string
+		want    []string
+		unknown []string
+	}{
+		{"", none, nil},
+		{"hostnames-ignored", silenced("hostnames-ignored"), nil},
+		{" no-catch-all , hostnames-ignored,", silenced("hostnames-ignored", "no-catch-all"), nil},
+		{"parent-exposed-type", silenced("parent-exposed-type"), nil},
+		{"parent-headless,no-catch-all", silenced("no-catch-all"), []string{"parent-headless"}},
+		{"No-Catch-All,zzz,aaa,zzz", none, []string{"No-Catch-All", "aaa", "zzz"}},
+		{"route-overlap", none, nil},
+		{"backend-not-permitted", none, nil}, // off: there is nothing to silence, and nothing wrong with that
+		{",, ,", none, nil},
+	} {
+		route := newRoute(t, mesh.HTTPRoute, "shop", spec)
+		route.Metadata.Annotations.Ignore = test.ignore
+		verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route})
+		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.ignore, diff)
+		}
+		if diff := cmp.Diff(test.unknown, verdict.UnknownIgnores); diff != "" {
+			t.Errorf("%q: what silences nothing (-want +got):\n%s", test.ignore, diff)
+		}
+	}
+}
+
+// What may be silenced goes by the action that is configured, not by the default;
+// a rule that denies stays audible even where the mode lowers it.
+func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {
+	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))+`, hostnames: [a.example]`)
+	route.Metadata.Annotations.Ignore = "parent-headless,hostnames-ignored"
+	policy := &Policy{Mode: mesh.Warn, Actions: map[string]Action{"parent-headless": Warn, "hostnames-ignored": Deny}}
+	verdict := judge(t, policy, newWorld(t, cluster), &Request{Route: route})
+	want := []string{"hostnames-ignored deny to warn by mode", "parent-headless warn to off by annotation"}
+	if diff := cmp.Diff(want, effects(verdict)); diff != "" {
+		t.Errorf("effects (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"hostnames-ignored"}, verdict.UnknownIgnores); diff != "" {
+		t.Errorf("what silences nothing (-want +got):\n%s", diff)
+	}
+}
+
+func TestGrounds(t *testing.T) {
+	serviceGround := func(namespace, name string) Reference {
+		return Reference{Service: mesh.ServiceKey{Kind: "Service", Namespace: namespace, Name: name}}
+	}
+	namespaceGround := func(name string) Reference { return Reference{Namespace: name} }
+	old := func() (*mesh.Route, error) {
+		return newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), nil
+	}
+	for _, test := range []struct {
+		name, namespace, spec string
+		policy                *Policy
+		old                   func() (*mesh.Route, error)
+		want                  []Reference
+	}{
+		{"nothing wrong", "shop", on(service("cart")), nil, nil, nil},
+		{"warnings only", "shop", on(service("cart")) + `, hostnames: [a.example]` + to(`{name: gone, port: 80}`), nil, nil, nil},
+		{"a Service", "shop", on(service("headless")), nil, nil, []Reference{namespaceGround("shop"), serviceGround("shop", "headless")}},
+		{
+			"two of one Service, and another", "shop", on(service("cart, port: 1"), service("cart, port: 2"), service("gone")), nil, nil,
+			[]Reference{namespaceGround("shop"), serviceGround("shop", "cart"), serviceGround("shop", "gone")},
+		},
+		{"a grant", "lab", on(service("cart, namespace: shop")), nil, nil, []Reference{namespaceGround("lab")}},
+		{
+			"a refusal", "faces", on(service("vault, namespace: closed")), nil, nil,
+			[]Reference{namespaceGround("faces"), namespaceGround("closed"), serviceGround("closed", "vault")},
+		},
+		{"lowered by the mode", "shop", on(service("headless")), &Policy{Mode: mesh.Audit}, nil, []Reference{namespaceGround("shop"), serviceGround("shop", "headless")}},
+		{
+			"lowered by an exemption", "shop", on(service("headless")), &Policy{Exemptions: Exemptions{Namespaces: []string{"shop"}}}, nil,
+			[]Reference{namespaceGround("shop"), serviceGround("shop", "headless")},
+		},
+		{"it was so before", "shop", on(service("headless")), nil, old, nil},
+		{
+			"a backend", "shop", on(service("cart")) + to(`{name: alias, port: 80}`), nil, nil,
+			[]Reference{namespaceGround("shop"), serviceGround("shop", "alias")},
+		},
+		{
+			"a kind", "shop", on(`{group: a.example, kind: B, name: c}`), &Policy{AllowedParentKinds: []string{"Mesh.b.example"}}, nil,
+			[]Reference{namespaceGround("shop")},
+		},
+	} {
+		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
+		if diff := cmp.Diff(test.want, verdict.Grounds()); diff != "" {
+			t.Errorf("%s: grounds (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package validate
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// An update denies only what it brings in. A fault is the same one if its rule and
+// its reference are, wherever that stands in the list.
+func TestRatchet(t *testing.T) {
+	backends := func(refs string) string { return on(service("cart")) + to(refs) }
+	for _, test := range []struct {
+		name      string
+		rule      string
+		kind      mesh.RouteKind
+		old, spec string
+		// denied and lowered are the fields of the findings with either effect.
+		denied, lowered []string
+	}{
+		{"unchanged", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")), nil, []string{"spec.parentRefs[0].name"}},
+		{"another field changed", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")) + catchAll, nil, []string{"spec.parentRefs[0].name"}},
+		{"index moved", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("cart"), service("headless")), nil, []string{"spec.parentRefs[1].name"}},
+		{"namespace spelt out", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless, namespace: shop")), nil, []string{"spec.parentRefs[0].name"}},
+		{"brought in", "parent-headless", mesh.HTTPRoute, on(service("cart")), on(service("cart"), service("headless")), []string{"spec.parentRefs[1].name"}, nil},
+		{"one old, one new", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(serviceImport("loose"), service("headless")), []string{"spec.parentRefs[0].name"}, []string{"spec.parentRefs[1].name"}},
+		{"another fault of the same Service", "parent-external-name", mesh.HTTPRoute, on(service("headless")), on(service("alias")), []string{"spec.parentRefs[0].name"}, nil},
+
+		{"the same wrong port", "parent-port-not-found", mesh.HTTPRoute, on(service("cart, port: 81")), on(service("one"), service("cart, port: 81")), nil, []string{"spec.parentRefs[1].port"}},
+		{"another wrong port", "parent-port-not-found", mesh.HTTPRoute, on(service("cart, port: 81")), on(service("cart, port: 82")), []string{"spec.parentRefs[0].port"}, nil},
+		{"a wrong name instead of a wrong port", "parent-port-not-found", mesh.HTTPRoute, on(service("cart, port: 81")), on(service("cart, sectionName: a")), []string{"spec.parentRefs[0].sectionName"}, nil},
+		{"the same wrong port of another Service", "parent-port-not-found", mesh.HTTPRoute, on(service("cart, port: 81")), on(service("one, port: 81")), []string{"spec.parentRefs[0].port"}, nil},
+
+		{"the same wrong transport", "parent-protocol-mismatch", mesh.HTTPRoute, on(service("syslog")), on(service("cart"), service("syslog")), nil, []string{"spec.parentRefs[1].name"}},
+		{"a wrong transport by port", "parent-protocol-mismatch", mesh.HTTPRoute, on(service("syslog")), on(service("syslog, port: 514")), []string{"spec.parentRefs[0].port"}, nil},
+
+		{"duplicates change places", "parent-duplicate", mesh.HTTPRoute, on(service("cart, port: 80"), service("cart, sectionName: http")), on(service("cart, sectionName: http"), service("cart, port: 80")), nil, []string{"spec.parentRefs[1]"}},
+		{"one of three duplicates goes", "parent-duplicate", mesh.HTTPRoute, on(service("one"), service("one, port: 80"), service("one, sectionName: http")), on(service("one, port: 80"), service("one, sectionName: http")), nil, []string{"spec.parentRefs[1]"}},
+		{"a duplicate of another port", "parent-duplicate", mesh.HTTPRoute, on(service("cart, port: 80"), service("cart, sectionName: http")), on(service("cart, port: 8080"), service("cart, sectionName: admin")), []string{"spec.parentRefs[1]"}, nil},
+
+		{"the same wrong group", "parent-group-invalid", mesh.HTTPRoute, on(`{group: core, kind: Service, name: cart}`), on(`{name: edge}`, `{group: core, kind: Service, name: cart, port: 80}`), nil, []string{"spec.parentRefs[1].group"}},
+		{"another wrong group", "parent-group-invalid", mesh.HTTPRoute, on(`{group: core, kind: Service, name: cart}`), on(`{group: v1, kind: Service, name: cart}`), []string{"spec.parentRefs[0].group"}, nil},
+
+		{"the same missing parent", "parent-not-found", mesh.HTTPRoute, on(service("gone")), on(service("gone, port: 80")), nil, []string{"spec.parentRefs[0].name"}},
+		{"another missing parent", "parent-not-found", mesh.HTTPRoute, on(service("gone")), on(service("lost")), []string{"spec.parentRefs[0].name"}, nil},
+
+		{"a backend moved", "backend-external-name", mesh.HTTPRoute, backends(`{name: alias, port: 80}`), backends(`{name: cart, port: 80}, {name: alias, port: 80, weight: 0}`), nil, []string{"spec.rules[0].backendRefs[1].name"}},
+		{"another backend", "backend-external-name", mesh.HTTPRoute, backends(`{name: alias, port: 80}`), backends(`{name: alias-none, port: 80}`), []string{"spec.rules[0].backendRefs[0].name"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			verdict := judge(t, only(map[string]Action{test.rule: Deny}), newWorld(t, cluster), &Request{
+				Route: newRoute(t, test.kind, "shop", test.spec),
+				Old:   func() (*mesh.Route, error) { return newRoute(t, test.kind, "shop", test.old), nil },
+			})
+			var denied, lowered []string
+			for _, f := range verdict.Findings {
+				switch {
+				case f.Action != Deny || f.Rule != test.rule:
+					t.Errorf("unexpected finding %+v", f)
+				case f.Effect == Deny && f.Lowered == NotLowered:
+					denied = append(denied, f.Field)
+				case f.Effect == Warn && f.Lowered == LoweredByUpdate:
+					lowered = append(lowered, f.Field)
+				default:
+					t.Errorf("effect %s, lowered by %q", f.Effect, f.Lowered)
+				}
+			}
+			if diff := cmp.Diff(test.denied, denied); diff != "" {
+				t.Errorf("denied (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.lowered, lowered); diff != "" {
+				t.Errorf("lowered to warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A fault that the world brought, such as a Service that became headless, is the
+// old object's too.
+func TestRatchetLooksAtOneWorld(t *testing.T) {
+	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless")))
+	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }})
+	want := []string{"warn spec.parentRefs[0].name: was so before: Service shop/headless is headless (clusterIP: None): no IP to match; use one with a cluster IP (parent-headless)"}
+	if diff := cmp.Diff(want, told(verdict)); diff != "" || verdict.Denied() {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// Grants and the handshake have no ratchet: who may is asked at every change.
+func TestGrantsHaveNoRatchet(t *testing.T) {
+	for _, test := range []struct{ namespace, spec, want string }{
+		{"lab", on(service("probe")), "grant-missing"},
+		{"faces", on(service("shy, namespace: shop")), "consumer-refused"},
+	} {
+		route := newRoute(t, mesh.HTTPRoute, test.namespace, test.spec)
+		verdict := judge(t, nil, newWorld(t, cluster), &Request{
+			Route:         route,
+			Old:           func() (*mesh.Route, error) { return route, nil },
+			SpecUnchanged: func() bool { return false },
+		})
+		if denials := verdict.With(Deny); len(denials) != 1 || denials[0].Rule != test.want {
+			t.Errorf("denials %+v, want one of %s", denials, test.want)
+		}
+	}
+}
+
+func TestRatchetOld(t *testing.T) {
+	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless")))
+	broken := errors.New("the old object cannot be read")
+	_, err := newEngine(t, nil).Judge(&Request{Route: route, Old: func() (*mesh.Route, error) { return nil, broken }}, newWorld(t, cluster))
+	if !errors.Is(err, broken) {
+		t.Errorf("got error %v, want %v", err, broken)
+	}
+	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return nil, nil }})
+	if !verdict.Denied() {
+		t.Error("a CREATE, which has no old object, is lowered")
+	}
+	world := &failsLater{World: newWorld(t, cluster), good: 1}
+	_, err = newEngine(t, only(map[string]Action{"parent-headless": Deny})).Judge(&Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }}, world)
+	if !errors.Is(err, errAsked) {
+		t.Errorf("where the world fails for the old object: error %v", err)
+	}
+}
+
+// failsLater is a world that answers for that many Services, and then fails.
+type failsLater struct {
+	mesh.World
+	good int
+}
+
+func (w *failsLater) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if w.good == 0 {
+		return nil, errAsked
+	}
+	w.good--
+	return w.World.Service(key)
+}
