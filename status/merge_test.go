@@ -1,0 +1,245 @@
+package status
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/status/desired"
+)
+
+// foreign is an entry of another controller, in bytes that no encoder would write.
+const foreign = `{ "controllerName":"example.org/c" , "parentRef":{"name":"g","unknown":1.0},"conditions":[{"type":"Accepted","message":"\u003c<>&"}]}`
+
+// ours is an entry of ours.
+func ours(ref, kind, status, reason, message, since string) string {
+	return `{"parentRef":` + ref + `,"controllerName":"gammaguard.dev/guard","conditions":[{"type":"` + kind + `","status":"` + status +
+		`","observedGeneration":4,"lastTransitionTime":"` + since + `","reason":"` + reason + `","message":"` + message + `"}]}`
+}
+
+const (
+	cart80  = `{"group":"","kind":"Service","name":"cart","port":80}`
+	cart90  = `{"kind":"Service","group":"","port":90,"name":"cart"}`
+	other   = `{"group":"","kind":"Service","name":"other"}`
+	gateway = `{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"front"}`
+	earlier = "2026-01-02T03:04:05Z"
+	now     = "2026-05-06T07:08:09Z"
+	ourName = desired.ControllerName
+)
+
+var cartPart = ourPart{mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}, "shop"}
+
+func routeJSON(parents ...string) []byte {
+	return []byte(`{"kind":"HTTPRoute","metadata":{"uid":"u","resourceVersion":"12","generation":4},
+		"spec":{"parentRefs":[` + cart80 + `,` + gateway + `,` + cart90 + `],"rules":[{"matches":1}]},"status":{"parents":[` + strings.Join(parents, ",") + `]}}`)
+}
+
+func entry(ref int, kind, status, reason, message string) desired.Entry {
+	return desired.Entry{Ref: ref, Condition: desired.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 4}}
+}
+
+func TestMerge(t *testing.T) {
+	lost80 := entry(0, "Accepted", "False", "Conflicted", "lost")
+	lost90 := entry(2, "Accepted", "False", "Conflicted", "lost")
+	stored80 := ours(cart80, "Accepted", "False", "Conflicted", "lost", earlier)
+	stored90 := ours(cart90, "Accepted", "False", "Conflicted", "lost", earlier)
+	storedOther := ours(other, "Accepted", "False", "Conflicted", "lost", earlier)
+	tests := map[string]struct {
+		stored      []string
+		entries     []desired.Entry
+		want        []string // nil: nothing is to be written
+		transitions []string
+		full        bool
+	}{
+		"nothing, and nothing wrong":   {},
+		"others only":                  {stored: []string{foreign}},
+		"the first entry":              {entries: []desired.Entry{lost80}, want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"}},
+		"as it should be":              {stored: []string{foreign, stored80}, entries: []desired.Entry{lost80}},
+		"in another order":             {stored: []string{stored90, stored80}, entries: []desired.Entry{lost80, lost90}},
+		"parentRef as in the spec":     {stored: []string{foreign}, entries: []desired.Entry{lost90}, want: []string{foreign, ours(cart90, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"}},
+		"nothing wrong any more":       {stored: []string{stored80, foreign, stored90}, entries: []desired.Entry{lost90}, want: []string{foreign, stored90}, transitions: []string{"Conflicted -> "}},
+		"another Service's stays":      {stored: []string{storedOther, stored80}, want: []string{storedOther}, transitions: []string{"Conflicted -> "}},
+		"about what is no mesh parent": {stored: []string{ours(gateway, "Accepted", "False", "X", "lost", earlier), foreign}, want: []string{foreign}, transitions: []string{"X -> "}},
+		"written twice":                {stored: []string{stored80, stored80, foreign}, entries: []desired.Entry{lost80}, want: []string{stored80, foreign}, transitions: []string{"Conflicted -> "}},
+		"another message: the time stays, nobody is told": {
+			stored: []string{stored80, foreign}, entries: []desired.Entry{entry(0, "Accepted", "False", "Conflicted", "lost to another")},
+			want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost to another", earlier), foreign},
+		},
+		"another reason: the time stays": {
+			stored: []string{stored80}, entries: []desired.Entry{entry(0, "Accepted", "False", "NoMatchingParent", "gone")},
+			want: []string{ours(cart80, "Accepted", "False", "NoMatchingParent", "gone", earlier)}, transitions: []string{"Conflicted -> NoMatchingParent"},
+		},
+		"another condition: the time moves": {
+			stored: []string{stored80}, entries: []desired.Entry{entry(0, desired.PartiallyConflicted, "True", "Conflicted", "some")},
+			want: []string{ours(cart80, desired.PartiallyConflicted, "True", "Conflicted", "some", now)}, transitions: []string{"Conflicted -> PartiallyConflicted"},
+		},
+		"a condition that is not ours to have": {
+			stored:  []string{`{"parentRef":` + cart80 + `,"controllerName":"gammaguard.dev/guard","conditions":[]}`},
+			entries: []desired.Entry{lost80}, want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"},
+		},
+		"room for one": {
+			stored: repeat(foreign, 31), entries: []desired.Entry{lost80, lost90}, full: true,
+			want: append(repeat(foreign, 31), ours(cart80, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{" -> Conflicted"},
+		},
+		"no room":                  {stored: repeat(foreign, 32), entries: []desired.Entry{lost80}, full: true},
+		"no room, and none needed": {stored: append(repeat(foreign, 31), stored80), entries: []desired.Entry{lost80}},
+		"room that we take ourselves": {
+			stored: append(repeat(foreign, 31), stored80), entries: []desired.Entry{lost90},
+			want: append(repeat(foreign, 31), ours(cart90, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{"Conflicted -> ", " -> Conflicted"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			doc, err := decodeDocument(routeJSON(test.stored...), ourName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := time.Parse(time.RFC3339, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			merged, err := doc.merge(ourName, cartPart, test.entries, metav1.NewTime(at.UTC()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if merged.changed != (test.want != nil) || merged.full != test.full {
+				t.Errorf("changed: %t, full: %t", merged.changed, merged.full)
+			}
+			want := test.want
+			if want == nil {
+				want = test.stored
+			}
+			if diff := cmp.Diff(strings.Join(want, "\n"), join(merged.parents)); diff != "" {
+				t.Errorf("parents (-want +got):\n%s", diff)
+			}
+			var transitions []string
+			for _, tr := range merged.transitions {
+				transitions = append(transitions, reasonOf(&tr.before)+" -> "+reasonOf(&tr.after))
+			}
+			if diff := cmp.Diff(test.transitions, transitions); diff != "" {
+				t.Errorf("transitions (-want +got):\n%s", diff)
+			}
+			sameOnceWritten(t, merged, test.entries, test.full)
+		})
+	}
+}
+
+// sameOnceWritten checks that what was merged is settled in the eyes of the cache,
+// and needs no second write: the two comparisons agree.
+func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full bool) {
+	t.Helper()
+	var texts []string
+	for _, parent := range merged.parents {
+		texts = append(texts, string(parent))
+	}
+	doc, err := decodeDocument(routeJSON(texts...), ourName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := &live.Route{AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"})}
+	for _, own := range doc.own {
+		if own == nil {
+			route.ForeignEntries++
+		} else {
+			route.Entries = append(route.Entries, *own)
+		}
+	}
+	if same, isFull := settled(route, cartPart.service, entries); !same || isFull != full {
+		t.Errorf("once written, the cache sees settled: %t, full: %t", same, isFull)
+	}
+	again, err := doc.merge(ourName, cartPart, entries, metav1.Now())
+	if err != nil || again.changed {
+		t.Errorf("a second merge changes something: %t, %v", again.changed, err)
+	}
+}
+
+func repeat(text string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = text
+	}
+	return all
+}
+
+func join(parents []json.RawMessage) string {
+	texts := make([]string, len(parents))
+	for i, parent := range parents {
+		texts[i] = string(parent)
+	}
+	return strings.Join(texts, "\n")
+}
+
+func TestUnsettled(t *testing.T) {
+	doc, err := decodeDocument(routeJSON(ours(cart80, "Accepted", "False", "Conflicted", "lost", earlier)), ourName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := &live.Route{
+		AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}),
+		Entries:       []live.Entry{*doc.own[0]},
+	}
+	next := entry(0, "Accepted", "False", "Conflicted", "lost")
+	next.Condition.ObservedGeneration = 5
+	tests := map[string][]desired.Entry{
+		"none wanted":     nil,
+		"another ref":     {entry(2, "Accepted", "False", "Conflicted", "lost")},
+		"one more":        {entry(0, "Accepted", "False", "Conflicted", "lost"), entry(2, "Accepted", "False", "Conflicted", "lost")},
+		"another reason":  {entry(0, "Accepted", "False", "NoMatchingParent", "lost")},
+		"another message": {entry(0, "Accepted", "False", "Conflicted", "won")},
+		"generation":      {next},
+	}
+	for name, entries := range tests {
+		if same, full := settled(route, cartPart.service, entries); same || full {
+			t.Errorf("%s: settled: %t, full: %t, want neither", name, same, full)
+		}
+	}
+}
+
+func TestPatch(t *testing.T) {
+	doc, err := decodeDocument(routeJSON(foreign), ourName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		parents []json.RawMessage
+		want    string
+	}{
+		"bytes are kept": {
+			parents: []json.RawMessage{json.RawMessage(foreign)},
+			want: `{"metadata":{"resourceVersion":"12"},"status":{"parents":[{"controllerName":"example.org/c","parentRef":{"name":"g","unknown":1.0},` +
+				`"conditions":[{"type":"Accepted","message":"\u003c<>&"}]}]}}`,
+		},
+		"an empty list is no null": {parents: []json.RawMessage{}, want: `{"metadata":{"resourceVersion":"12"},"status":{"parents":[]}}`},
+	} {
+		got, err := doc.patch(test.parents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDecodeBroken(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":     `{`,
+		"parentRef":   `{"spec":{"parentRefs":[{"port":"x"}]}}`,
+		"entry":       `{"status":{"parents":[7]}}`,
+		"ours":        `{"status":{"parents":[{"controllerName":"gammaguard.dev/guard","conditions":3}]}}`,
+		"resourceVer": `{"metadata":{"resourceVersion":3}}`,
+	} {
+		if doc, err := decodeDocument([]byte(text), ourName); err == nil {
+			t.Errorf("%s: %+v, want an error", name, doc)
+		}
+	}
+	if _, err := decodeDocument([]byte(`{"status":{"parents":[{"controllerName":"example.org/c","conditions":3}]}}`), ourName); err != nil {
+		t.Errorf("an entry of others is not to be read: %v", err)
+	}
+}
