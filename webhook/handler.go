@@ -136,7 +136,8 @@ func release(body *bytes.Buffer) {
 }
 
 // deadline returns a context for what the answer takes: it ends a little before the
-// API server, which says in the query how long it waits, gives up.
+// API server, which says in the query how long it waits, gives up. The end of the
+// server's own context does not end it: requests under way are still answered.
 func (r *review) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	wait := 5 * time.Second
 	if query, err := url.ParseQuery(r.query); err == nil {
@@ -144,5 +145,5 @@ func (r *review) deadline(ctx context.Context) (context.Context, context.CancelF
 			wait = min(said, 30*time.Second)
 		}
 	}
-	return context.WithTimeout(ctx, wait-min(wait/5, 500*time.Millisecond))
+	return context.WithTimeout(context.WithoutCancel(ctx), wait-min(wait/5, 500*time.Millisecond))
 }

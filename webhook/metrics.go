@@ -18,8 +18,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// NewMetrics registers the metrics. Metrics that were registered before are used
-// again, so that several servers can run in one process.
+// NewMetrics returns the metrics, registered.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -40,24 +39,12 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"webhook"}),
 	}
-	return m, errors.Join(
-		register(registry, &m.requests), register(registry, &m.findings),
-		register(registry, &m.reads), register(registry, &m.duration),
-	)
-}
-
-func register[C prometheus.Collector](registry prometheus.Registerer, collector *C) error {
-	err := registry.Register(*collector)
-	var already prometheus.AlreadyRegisteredError
-	if !errors.As(err, &already) {
-		return err
+	for _, collector := range []prometheus.Collector{m.requests, m.findings, m.reads, m.duration} {
+		if err := registry.Register(collector); err != nil {
+			return nil, err
+		}
 	}
-	existing, ok := already.ExistingCollector.(C)
-	if !ok {
-		return err
-	}
-	*collector = existing
-	return nil
+	return m, nil
 }
 
 // request counts a request; r is nil for one that is no AdmissionReview.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	gatewayv1beta1 "sigs.k8s.io/gateway-api/apis/v1beta1"
 
@@ -24,7 +26,10 @@ import (
 
 var plane *bed.ControlPlane
 
-func TestMain(m *testing.M) { os.Exit(bed.Run(m, bed.Options{}, &plane)) }
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard()) // each server has a log of its own
+	os.Exit(bed.Run(m, bed.Options{}, &plane))
+}
 
 // admin returns a client that may do all, without a rate limit.
 func admin(t *testing.T) client.Client {

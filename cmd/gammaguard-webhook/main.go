@@ -1,0 +1,61 @@
+// Command gammaguard-webhook serves gammaguard's admission webhooks and keeps the
+// status of mesh routes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/gammaguard/gammaguard/webhook/server"
+)
+
+// The exit codes.
+const (
+	exitFailed = 1 // it could not run
+	exitUsage  = 2 // a flag, or the configuration, is wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	f, err := parse(args, stdout)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
+		return exitUsage
+	case f.version:
+		fmt.Fprintln(stdout, "gammaguard-webhook", buildVersion())
+		return 0
+	}
+	options, err := f.options()
+	if err != nil {
+		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
+		return exitUsage
+	}
+	options.Log = f.logger(stderr)
+	ctrllog.SetLogger(options.Log)
+	klog.SetLogger(options.Log)
+	options.Log.Info("Starting", "version", buildVersion())
+	if err := server.Run(ctx, options); err != nil {
+		options.Log.Error(err, "Stopped")
+		return exitFailed
+	}
+	return 0
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+
+	"github.com/gammaguard/gammaguard/certs"
+)
+
+// certificate is the serving certificate: the one in the files, once these are
+// there, and whenever they change.
+type certificate struct {
+	dir     string
+	log     logr.Logger
+	watcher atomic.Pointer[certwatcher.CertWatcher]
+}
+
+// NeedLeaderElection says that every replica serves.
+func (c *certificate) NeedLeaderElection() bool { return false }
+
+// Start reads the files until the context ends. What was read last is served as
+// long as nothing valid takes its place.
+func (c *certificate) Start(ctx context.Context) error {
+	told := ""
+	for ctx.Err() == nil {
+		err := c.load()
+		if err == nil {
+			err = c.watcher.Load().Start(ctx)
+		}
+		if err != nil && err.Error() != told {
+			told = err.Error()
+			c.log.Info("Waiting for a serving certificate", "reason", told)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (c *certificate) load() error {
+	if err := certs.Check(c.dir, time.Now()); err != nil {
+		return err
+	}
+	watcher, err := certwatcher.New(filepath.Join(c.dir, certs.CertFile), filepath.Join(c.dir, certs.KeyFile))
+	if err != nil {
+		return err
+	}
+	c.watcher.Store(watcher)
+	return nil
+}
+
+// get returns the certificate to serve; see tls.Config.GetCertificate.
+func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if watcher := c.watcher.Load(); watcher != nil {
+		return watcher.GetCertificate(hello)
+	}
+	return nil, errors.New("no serving certificate yet")
+}
+
+// check says why the certificate that is served is not valid now.
+func (c *certificate) check() error {
+	if c.watcher.Load() == nil {
+		if err := certs.Check(c.dir, time.Now()); err != nil {
+			return err
+		}
+		return fmt.Errorf("certificate folder %s: not read yet", c.dir)
+	}
+	served, err := c.get(nil)
+	if err != nil {
+		return err
+	}
+	leaf := served.Leaf
+	if leaf == nil {
+		if leaf, err = x509.ParseCertificate(served.Certificate[0]); err != nil {
+			return fmt.Errorf("certificate %s: %w", filepath.Join(c.dir, certs.CertFile), err)
+		}
+	}
+	if err := certs.CheckValidity(leaf, time.Now()); err != nil {
+		return fmt.Errorf("certificate %s %w", filepath.Join(c.dir, certs.CertFile), err)
+	}
+	return nil
+}

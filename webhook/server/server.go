@@ -1,0 +1,204 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/status"
+	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/webhook"
+)
+
+// leaseName is the name of the lease that replicas elect a leader by.
+const leaseName = "gammaguard-webhook"
+
+// Server is a webhook server that Run runs, once.
+type Server struct {
+	options     Options
+	manager     manager.Manager
+	cache       *live.Cache
+	certificate *certificate
+	listening   healthz.Checker
+	draining    atomic.Bool
+	unready     atomic.Value // the reason that was last told
+}
+
+// Run runs a webhook server until the context ends, and then as long as
+// Options.ShutdownDelay says.
+func Run(ctx context.Context, options Options) error {
+	s, err := New(options)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// New returns a server. It reserves the ports of metrics and probes, but serves
+// nothing yet.
+func New(options Options) (*Server, error) {
+	options.setDefaults()
+	if err := options.LeaderElection.Check(); err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	s := &Server{options: options, certificate: &certificate{dir: options.CertDir, log: options.Log}}
+	hooks := ctrlwebhook.NewServer(ctrlwebhook.Options{
+		Host: options.WebhookHost, Port: options.WebhookPort, TLSOpts: []func(*tls.Config){s.tls},
+	})
+	s.listening = hooks.StartedChecker()
+	var err error
+	if s.manager, err = s.newManager(hooks); err != nil {
+		return nil, err
+	}
+	if err := s.wire(s.manager.GetWebhookServer()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) newManager(hooks ctrlwebhook.Server) (manager.Manager, error) {
+	election := s.options.LeaderElection
+	// The manager's own client is for leases and events; the caches and the status
+	// writer bring theirs.
+	own := rest.CopyConfig(s.options.Config)
+	mgr, err := manager.New(own, manager.Options{
+		Logger:                        s.options.Log,
+		WebhookServer:                 hooks,
+		Metrics:                       metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
+		HealthProbeBindAddress:        "0", // see probes
+		LeaderElection:                election.Enabled,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       election.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &election.LeaseDuration,
+		RenewDeadline:                 &election.RenewDeadline,
+		RetryPeriod:                   &election.RetryPeriod,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// wire makes the parts and hands them to the manager.
+func (s *Server) wire(hooks ctrlwebhook.Server) error {
+	guard := s.options.Guard
+	engine, err := validate.New(guard.Policy())
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	metrics, err := webhook.NewMetrics(s.options.Registerer)
+	if err != nil {
+		return fmt.Errorf("metrics of the webhooks: %w", err)
+	}
+	if s.cache, err = live.New(s.options.Config, live.Options{ControllerName: guard.Status.ControllerName}); err != nil {
+		return err
+	}
+	reader, err := live.NewReader(s.options.Config, metrics.Read)
+	if err != nil {
+		return err
+	}
+	webhook.Register(&closing{hooks, &s.draining}, webhook.Options{
+		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
+	}, engine, switchedOff(guard))
+	if _, err := status.Add(s.manager, s.cache, status.Options{
+		Policy: engine.Policy(), Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
+	}); err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	runnables := []manager.Runnable{s.cache, s.certificate}
+	if s.options.ProbeAddress != "0" {
+		probes, err := s.probes(s.options.ProbeAddress)
+		if err != nil {
+			return err
+		}
+		runnables = append(runnables, probes)
+	}
+	for _, runnable := range runnables {
+		if err := s.manager.Add(runnable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// switchedOff returns the mutations that are not made.
+func switchedOff(guard *config.GuardConfiguration) map[string]bool {
+	off := map[string]bool{}
+	for _, id := range mutate.Names() {
+		off[id] = true
+	}
+	for _, id := range guard.EnabledMutations() {
+		delete(off, id)
+	}
+	return off
+}
+
+// tls serves the certificate, by TLS 1.2 at least.
+func (s *Server) tls(c *tls.Config) {
+	c.MinVersion = tls.VersionTLS12
+	c.GetCertificate = s.certificate.get
+	c.NextProtos = []string{"http/1.1"}
+	if s.options.EnableHTTP2 {
+		c.NextProtos = []string{"h2", "http/1.1"}
+	}
+}
+
+// Run serves until the context ends. Then it says that it is not ready, goes on
+// serving for the shutdown delay, and ends when all requests are answered.
+func (s *Server) Run(ctx context.Context) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		s.draining.Store(true)
+		s.options.Log.Info("Shutting down", "delay", s.options.ShutdownDelay.String())
+		select {
+		case <-ended:
+		case <-time.After(s.options.ShutdownDelay):
+			stop()
+		}
+	}()
+	err := s.manager.Start(serving)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// closing has clients close their connections while the server drains, so that
+// none is idle, or about to be used, when the server stops.
+type closing struct {
+	ctrlwebhook.Server
+	draining *atomic.Bool
+}
+
+// Register implements ctrlwebhook.Server.
+func (c *closing) Register(path string, hook http.Handler) {
+	c.Server.Register(path, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if c.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		hook.ServeHTTP(w, req)
+	}))
+}
