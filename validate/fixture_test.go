@@ -114,15 +114,20 @@ func read(t testing.TB, text string) []*manifest.Object {
 // newRoute returns a route named own, from its spec in YAML's flow style.
 func newRoute(t testing.TB, kind mesh.RouteKind, namespace, spec string) *mesh.Route {
 	t.Helper()
-	data, err := yaml.YAMLToJSON([]byte(routeText(kind, namespace, "own", spec)))
-	if err != nil {
-		t.Fatalf("%v in %s", err, spec)
-	}
-	route, err := mesh.DecodeRoute(data)
+	route, err := mesh.DecodeRoute(routeJSON(t, kind, namespace, spec))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return route
+}
+
+func routeJSON(t testing.TB, kind mesh.RouteKind, namespace, spec string) []byte {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(routeText(kind, namespace, "own", spec)))
+	if err != nil {
+		t.Fatalf("%v in %s", err, spec)
+	}
+	return data
 }
 
 // routeText returns the manifest of a route.

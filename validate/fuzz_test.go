@@ -1,0 +1,200 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// judgeTwice judges the request twice, as a CREATE and as an UPDATE of itself, and
+// holds the verdicts to what is true of all. It returns the verdict on the CREATE.
+func judgeTwice(t *testing.T, engine *Engine, world mesh.World, route *mesh.Route) Verdict {
+	t.Helper()
+	req := &Request{Route: route}
+	first, err := engine.Judge(req, world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := engine.Judge(req, world)
+	if diff := cmp.Diff(first, second, cmp.AllowUnexported(Verdict{})); err != nil || diff != "" {
+		t.Fatalf("the second verdict is another one (error %v):\n%s", err, diff)
+	}
+	for i, f := range first.Findings {
+		if Find(f.Rule) == nil || f.Field == "" || f.Problem == "" || f.Remedy == "" || f.Action == "" || f.Effect == "" {
+			t.Errorf("incomplete finding %+v", f)
+		}
+		if i > 0 && comparePaths(first.Findings[i-1].Field, f.Field) > 0 {
+			t.Errorf("%s stands before %s", first.Findings[i-1].Field, f.Field)
+		}
+	}
+	update := &Request{
+		Route:         route,
+		Old:           func() (*mesh.Route, error) { return route, nil },
+		SpecUnchanged: func() bool { return true },
+	}
+	verdict, err := engine.Judge(update, world)
+	if err != nil || verdict.Denied() {
+		t.Errorf("an update that changes nothing is denied (error %v): %q", err, told(verdict))
+	}
+	return first
+}
+
+func FuzzJudgeRoute(f *testing.F) {
+	for _, c := range ruleCases() {
+		f.Add(routeJSON(f, c.kind, c.namespace, c.spec))
+	}
+	f.Add([]byte(`{"kind": "HTTPRoute", "metadata": {"namespace": "shop", "deletionTimestamp": "2024-05-06T07:08:09Z"}}`))
+	f.Add([]byte(`{"kind": "GRPCRoute", "spec": {"parentRefs": [{"group": "", "kind": "Service", "namespace": "", "name": ""}]}}`))
+	f.Add([]byte(`{"kind": "UDPRoute", "metadata": {"namespace": "shop"}, "spec": {"parentRefs": [{"group": "", "kind": "Service", "name": "dns", "port": -53}], "rules": [null]}}`))
+	policy := &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}, Actions: map[string]Action{"backend-not-permitted": Deny}}
+	engine, err := New(policy)
+	if err != nil {
+		f.Fatal(err)
+	}
+	others := routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.GRPCRoute, "shop", "grpc", on(service("cart, port: 80")))
+	world := newWorld(f, cluster, others)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		route, err := mesh.DecodeRoute(data)
+		if err != nil {
+			return
+		}
+		judgeTwice(t, engine, world, route)
+	})
+}
+
+// FuzzJudgeNamespace judges one route under any labels of its namespace and its
+// Service's. Only the known words open anything.
+func FuzzJudgeNamespace(f *testing.F) {
+	for _, grant := range []string{"none", "producer", "consumer", "all", "", "Consumer", " all"} {
+		for _, mode := range []string{"enforce", "warn", "audit", "", "off"} {
+			f.Add(grant, mode, "allow", "")
+		}
+	}
+	for _, word := range []string{"allow", "deny", "", "Allow"} {
+		f.Add("all", "enforce", word, "deny")
+		f.Add("all", "enforce", "deny", word)
+	}
+	f.Fuzz(func(t *testing.T, grant, mode, consumers, own string) {
+		world := &labelledWorld{grant: grant, mode: mode, consumers: consumers, own: own}
+		verdict := judgeTwice(t, newEngine(t, nil), world, newRoute(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))))
+		granted := grant == "consumer" || grant == "all"
+		welcome := own == "allow" || own == "" && (consumers == "allow")
+		relaxed := mode == "warn" || mode == "audit"
+		if want := !relaxed && !(granted && welcome); verdict.Denied() != want {
+			t.Errorf("denied = %v, want %v: %q", verdict.Denied(), want, told(verdict))
+		}
+	})
+}
+
+// labelledWorld is a world of one consumer namespace, one producer namespace and one
+// Service, with these labels.
+type labelledWorld struct {
+	unknowing
+	grant, mode, consumers, own string
+}
+
+func (w *labelledWorld) Namespace(name string) (*mesh.Namespace, error) {
+	if name == "mine" {
+		return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: w.grant, mesh.ModeLabel: w.mode}}, nil
+	}
+	return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.ConsumerRoutesLabel: w.consumers}}, nil
+}
+
+func (w *labelledWorld) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	return &mesh.Service{Key: key, Type: mesh.ClusterIP, ConsumerRoutes: w.own, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}, nil
+}
+
+// FuzzJudgePorts judges a route that selects by port and name on a Service with
+// any ports, written as lines of "number name protocol appProtocol". Of the rules
+// that refuse a parent at most one fires.
+func FuzzJudgePorts(f *testing.F) {
+	f.Add("HTTPRoute", "ClusterIP", false, "80 http TCP http", int32(80), "")
+	f.Add("UDPRoute", "ClusterIP", false, "53 dns UDP\n53 dns-tcp TCP", int32(53), "dns")
+	f.Add("TCPRoute", "ExternalName", true, "80 a TCP", int32(81), "b")
+	f.Add("GRPCRoute", "ClusterIP", true, "", int32(0), "")
+	f.Add("TLSRoute", "LoadBalancer", false, "443 tls SCTP\n443 tls TCP tls\n-1 \n", int32(-1), "tls")
+	f.Fuzz(func(t *testing.T, kind, serviceType string, headless bool, ports string, port int32, name string) {
+		if !mesh.IsRouteKind(kind) {
+			return
+		}
+		cart := &mesh.Service{Type: mesh.ServiceType(serviceType), Headless: headless}
+		for line := range strings.Lines(ports) {
+			var p mesh.Port
+			_, _ = fmt.Sscan(line, &p.Number, &p.Name, &p.Protocol, &p.AppProtocol) // what is missing stays empty
+			cart.Ports = append(cart.Ports, p)
+		}
+		group := ""
+		route := &mesh.Route{Kind: mesh.RouteKind(kind), Metadata: mesh.Metadata{Namespace: "mine", Name: "own"}}
+		route.Spec.ParentRefs = []mesh.ParentRef{{Group: &group, Kind: "Service", Name: "cart", Port: port, SectionName: name}}
+		verdict := judgeTwice(t, newEngine(t, nil), &oneService{service: cart}, route)
+		attached, _ := cart.Attach(route.Kind, &route.Spec.ParentRefs[0])
+		if denials := verdict.With(Deny); len(denials) > 1 || (len(denials) == 0) != (len(attached) > 0) {
+			t.Errorf("%d ports are selected, and the denials are %q", len(attached), told(verdict))
+		}
+	})
+}
+
+// oneService is a world in which there is one Service, and everything is granted.
+type oneService struct {
+	unknowing
+	service *mesh.Service
+}
+
+func (w *oneService) Namespace(name string) (*mesh.Namespace, error) {
+	return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: "all"}}, nil
+}
+
+func (w *oneService) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	w.service.Key = key
+	return w.service, nil
+}
+
+func (w *oneService) AttachedRoutes(mesh.ServiceKey) ([]*mesh.AttachedRoute, error) { return nil, nil }
+
+// FuzzIgnoreAnnotation: no text in the annotation opens what denies, and every
+// name in it either silences a rule or is told to be unknown.
+func FuzzIgnoreAnnotation(f *testing.F) {
+	for _, rule := range Catalogue() {
+		f.Add(rule.ID)
+	}
+	f.Add("")
+	f.Add(" no-catch-all ,, hostnames-ignored , parent-headless,\x00,*")
+	world := newWorld(f, cluster)
+	const spec = `, hostnames: [a.example], rules: [{matches: [{method: GET}], backendRefs: [{name: gone, port: 80, weight: 0}]}]`
+	f.Fuzz(func(t *testing.T, ignore string) {
+		route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"), service("cart"))+spec)
+		plain := judgeTwice(t, newEngine(t, nil), world, route)
+		route.Metadata.Annotations.Ignore = ignore
+		verdict := judgeTwice(t, newEngine(t, nil), world, route)
+		if diff := cmp.Diff(plain.With(Deny), verdict.With(Deny)); diff != "" {
+			t.Errorf("denials (-without +with the annotation):\n%s", diff)
+		}
+		if len(plain.Findings) != len(verdict.Findings) {
+			t.Errorf("%d findings became %d", len(plain.Findings), len(verdict.Findings))
+		}
+		names := map[string]bool{}
+		for name := range strings.SplitSeq(ignore, ",") {
+			names[strings.TrimSpace(name)] = true
+		}
+		for _, f := range verdict.Findings {
+			if want := names[f.Rule] && f.Action != Deny; (f.Effect == Off) != want {
+				t.Errorf("%s leads to %s, silenced = %v", f.Rule, f.Effect, want)
+			}
+		}
+		for _, name := range verdict.UnknownIgnores {
+			if rule := Find(name); !names[name] || rule != nil && rule.Default != Deny {
+				t.Errorf("%q is told to be unknown", name)
+			}
+			delete(names, name)
+		}
+		for name := range names {
+			if rule := Find(name); name != "" && (rule == nil || rule.Default == Deny) {
+				t.Errorf("%q is not told to be unknown", name)
+			}
+		}
+	})
+}
