@@ -113,6 +113,27 @@ func (c *cluster) events(reason string) []eventsv1.Event {
 	return found
 }
 
+// expectEvents waits until the Events on the route have these reasons and types.
+func (c *cluster) expectEvents(route *unstructured.Unstructured, want map[string]string) {
+	c.t.Helper()
+	wait(c.t, settleTime, "Events", func() error {
+		var list eventsv1.EventList
+		if err := c.List(c.ctx, &list, client.InNamespace(c.namespace)); err != nil {
+			return err
+		}
+		got := map[string]string{}
+		for _, event := range list.Items {
+			if event.Regarding.Kind == route.GetKind() && event.Regarding.Name == route.GetName() {
+				got[event.Reason] = event.Type
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("reasons and types (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
 // TestQuietHour has everything looked at again and again, and changes what does
 // not matter: nothing is written, nor even read.
 func TestQuietHour(t *testing.T) {
