@@ -39,7 +39,7 @@ func checkBackendPortNotFound(p *Pass) {
 		}
 		p.Report(Finding{
 			Field:     backend.Path() + ".port",
-			Value:     fmt.Sprint(backend.Ref.Port),
+			Value:     backend.Ref.Port,
 			Problem:   fmt.Sprintf("%s has no %s port %d", service.Key, transport, backend.Ref.Port),
 			Remedy:    remedy,
 			Reference: Reference{Service: service.Key, Detail: fmt.Sprint(backend.Ref.Port)},

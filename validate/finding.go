@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -15,9 +17,9 @@ type Finding struct {
 	Rule string
 	// Field is the path of the field at fault: "spec.parentRefs[0].name".
 	Field string
-	// Value is the offending value, as its author wrote it; empty if there is none
-	// to show.
-	Value string
+	// Value is the offending value, a string or a number; nil if there is none to
+	// show.
+	Value any
 	// Type classes the fault as API errors do.
 	Type FaultType
 	// Problem says what is wrong, without a full stop.
@@ -88,6 +90,26 @@ func (f *Finding) prefix() string {
 		return "was so before: "
 	}
 	return "would be denied: "
+}
+
+// FieldError returns the finding in the form of the API server's own faults. Its
+// detail is the finding's message.
+func (f *Finding) FieldError() *field.Error {
+	fault := &field.Error{Field: f.Field, BadValue: f.Value, Detail: f.Message()}
+	if f.Value == nil {
+		fault.BadValue = field.OmitValueType{}
+	}
+	switch f.Type {
+	case Invalid:
+		fault.Type = field.ErrorTypeInvalid
+	case NotFound:
+		fault.Type = field.ErrorTypeNotFound
+	case Duplicate:
+		fault.Type = field.ErrorTypeDuplicate
+	case Forbidden:
+		fault.Type = field.ErrorTypeForbidden
+	}
+	return fault
 }
 
 // Warning reads "field: what is wrong; how to mend it (rule-id)".

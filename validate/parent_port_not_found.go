@@ -41,7 +41,7 @@ func checkParentPortNotFound(p *Pass) {
 			f.Field, f.Value = parent.Path("name"), ref.Name
 			f.Problem, f.Remedy = fmt.Sprintf("%s has no ports", parent.Key), "give the Service a port"
 		case ref.Port != 0 && !numberFits:
-			f.Field, f.Value = parent.Path("port"), fmt.Sprint(ref.Port)
+			f.Field, f.Value = parent.Path("port"), ref.Port
 			f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
 		case ref.Port != 0 && nameFits:
 			f.Field, f.Value = parent.Path("sectionName"), ref.SectionName

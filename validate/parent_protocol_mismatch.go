@@ -36,7 +36,7 @@ func checkParentProtocolMismatch(p *Pass) {
 		}
 		switch {
 		case parent.Ref.Port != 0:
-			f.Field, f.Value = parent.Path("port"), fmt.Sprint(parent.Ref.Port)
+			f.Field, f.Value = parent.Path("port"), parent.Ref.Port
 		case parent.Ref.SectionName != "":
 			f.Field, f.Value = parent.Path("sectionName"), parent.Ref.SectionName
 		}

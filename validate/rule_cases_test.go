@@ -153,9 +153,9 @@ func portCases() []ruleCase {
 		{"parent-port-not-found", "found", mesh.HTTPRoute, "shop", on(service("cart"), service("cart, port: 80"), service("cart, sectionName: admin"), service("cart, port: 80, sectionName: http")), "", nil, nil},
 		{"parent-port-not-found", "not judged", mesh.HTTPRoute, "shop", on(service("gone, port: 1"), service("headless, port: 1"), service("alias, port: 1"), service("dns, sectionName: dns")), "", nil, nil},
 		{"parent-port-not-found", "no such port", mesh.HTTPRoute, "shop", on(service("cart, port: 81"), service("cart, sectionName: grpc"), service("cart, port: 81, sectionName: http")), "", nil, []string{
-			`Invalid spec.parentRefs[0].port "81": Service shop/cart has no port 81; ` + cartPorts,
+			`Invalid spec.parentRefs[0].port 81: Service shop/cart has no port 81; ` + cartPorts,
 			`Invalid spec.parentRefs[1].sectionName "grpc": Service shop/cart has no port named grpc; ` + cartPorts,
-			`Invalid spec.parentRefs[2].port "81": Service shop/cart has no port 81; ` + cartPorts,
+			`Invalid spec.parentRefs[2].port 81: Service shop/cart has no port 81; ` + cartPorts,
 		}},
 		{"parent-port-not-found", "both, but not of one port", mesh.HTTPRoute, "shop", on(service("cart, port: 80, sectionName: admin"), service("cart, port: 80, sectionName: grpc")), "", nil, []string{
 			`Invalid spec.parentRefs[0].sectionName "admin": port 80 of Service shop/cart is not named admin; ` + cartPorts,
@@ -165,7 +165,7 @@ func portCases() []ruleCase {
 			`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; give the Service a port`,
 		}},
 		{"parent-port-not-found", "a long list", mesh.HTTPRoute, "shop", on(service("many, port: 9")), many, nil, []string{
-			`Invalid spec.parentRefs[0].port "9": Service shop/many has no port 9; use one of its ports: 1, 2, 3, 4, 5, 6 and 2 more`,
+			`Invalid spec.parentRefs[0].port 9: Service shop/many has no port 9; use one of its ports: 1, 2, 3, 4, 5, 6 and 2 more`,
 		}},
 
 		{"parent-protocol-mismatch", "fits", mesh.HTTPRoute, "shop", on(service("cart"), service("dns"), service("dns, port: 53")), "", nil, nil},
@@ -173,9 +173,9 @@ func portCases() []ruleCase {
 		{"parent-protocol-mismatch", "no such port is another matter", mesh.UDPRoute, "shop", on(service("cart, port: 53"), service("headless")), "", nil, nil},
 		{"parent-protocol-mismatch", "does not fit", mesh.HTTPRoute, "shop", on(service("syslog"), service("syslog, port: 514"), service("dns, sectionName: dns"), service("dns, port: 53, sectionName: dns")), "", nil, []string{
 			`Invalid spec.parentRefs[0].name "syslog": Service shop/syslog has no TCP port; use a Service with one, or another route kind`,
-			`Invalid spec.parentRefs[1].port "514": that port of Service shop/syslog is not TCP; use a TCP port or another route kind`,
+			`Invalid spec.parentRefs[1].port 514: that port of Service shop/syslog is not TCP; use a TCP port or another route kind`,
 			`Invalid spec.parentRefs[2].sectionName "dns": that port of Service shop/dns is not TCP; use a TCP port or another route kind`,
-			`Invalid spec.parentRefs[3].port "53": that port of Service shop/dns is not TCP; use a TCP port or another route kind`,
+			`Invalid spec.parentRefs[3].port 53: that port of Service shop/dns is not TCP; use a TCP port or another route kind`,
 		}},
 		{"parent-protocol-mismatch", "UDPRoute", mesh.UDPRoute, "shop", on(service("cart"), service("dns, sectionName: web")), "", nil, []string{
 			`Invalid spec.parentRefs[0].name "cart": Service shop/cart has no UDP port; use a Service with one, or another route kind`,

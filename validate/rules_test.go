@@ -25,7 +25,11 @@ type ruleCase struct {
 // findingText tells all of a finding that a user can see.
 func findingText(f Finding) string {
 	types := map[FaultType]string{Invalid: "Invalid", NotFound: "NotFound", Duplicate: "Duplicate", Forbidden: "Forbidden"}
-	return fmt.Sprintf("%s %s %q: %s; %s", types[f.Type], f.Field, f.Value, f.Problem, f.Remedy)
+	value := `""`
+	if f.Value != nil {
+		value = fmt.Sprintf("%#v", f.Value)
+	}
+	return fmt.Sprintf("%s %s %s: %s; %s", types[f.Type], f.Field, value, f.Problem, f.Remedy)
 }
 
 // look runs one rule, and nothing of the engine, over the route.

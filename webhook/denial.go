@@ -28,7 +28,7 @@ func denial(r *review, verdict *validate.Verdict) *metav1.Status {
 		if f.Effect != validate.Deny {
 			continue
 		}
-		errs = append(errs, fieldError(f))
+		errs = append(errs, f.FieldError())
 		forbidden = forbidden || f.Type == validate.Forbidden
 	}
 	// NewInvalid makes the causes.
@@ -51,25 +51,6 @@ func onOneLine(errs field.ErrorList) error {
 		texts[i] = err.Error()
 	}
 	return errors.New(strings.Join(texts, ", "))
-}
-
-// fieldError returns the finding in the form of the API server's own faults.
-func fieldError(f *validate.Finding) *field.Error {
-	err := &field.Error{Field: f.Field, BadValue: field.OmitValueType{}, Detail: f.Message()}
-	if f.Value != "" {
-		err.BadValue = f.Value
-	}
-	switch f.Type {
-	case validate.Invalid:
-		err.Type = field.ErrorTypeInvalid
-	case validate.NotFound:
-		err.Type = field.ErrorTypeNotFound
-	case validate.Duplicate:
-		err.Type = field.ErrorTypeDuplicate
-	case validate.Forbidden:
-		err.Type = field.ErrorTypeForbidden
-	}
-	return err
 }
 
 // unconfirmed returns the status of a request about which nothing could be found

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -113,7 +112,7 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 		switch finding := &verdict.Findings[i]; finding.Effect {
 		case validate.Deny:
 			outcome.Rules = append(outcome.Rules, finding.Rule)
-			lines = append(lines, faultOf(finding).Error())
+			lines = append(lines, finding.FieldError().Error())
 		case validate.Warn:
 			outcome.Warnings = append(outcome.Warnings, finding.Rule)
 			lines = append(lines, "Warning: "+finding.Warning())
@@ -123,19 +122,6 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 	outcome.Warnings = sortedOnce(outcome.Warnings)
 	outcome.Text = strings.Join(lines, "\n")
 	return outcome
-}
-
-// faultOf puts a finding as API errors are put.
-func faultOf(f *validate.Finding) *field.Error {
-	types := map[validate.FaultType]field.ErrorType{
-		validate.Invalid: field.ErrorTypeInvalid, validate.NotFound: field.ErrorTypeNotFound,
-		validate.Duplicate: field.ErrorTypeDuplicate, validate.Forbidden: field.ErrorTypeForbidden,
-	}
-	fault := &field.Error{Type: types[f.Type], Field: f.Field, BadValue: field.OmitValueType{}, Detail: f.Message()}
-	if f.Value != "" {
-		fault.BadValue = f.Value
-	}
-	return fault
 }
 
 func sortedOnce(ids []string) []string {
