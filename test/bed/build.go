@@ -23,6 +23,8 @@ type Binaries struct {
 	Packages, Programs []string
 	// VersionOf is the path of the required module whose version is theirs.
 	VersionOf string
+	// Static says that they need no C library, so that they run in an empty image.
+	Static bool
 }
 
 // controlPlane returns what a control plane is made of.
@@ -138,6 +140,9 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if s.Static {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	log := &buildLog{}

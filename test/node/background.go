@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,8 +20,11 @@ import (
 // that does other things beside.
 const upTimeout = 4 * time.Minute
 
-// Dir returns the folder of the running cluster's files: kubeconfig, logs, the
-// socket of containerd.
+// downTimeout bounds the time that a cluster may take to stop by itself.
+const downTimeout = time.Minute
+
+// Dir returns the folder of the running cluster's files: kubeconfig, kubectl, the
+// logs, the audit log, the socket of containerd.
 func Dir() (string, error) {
 	root, err := bed.Root()
 	if err != nil {
@@ -39,8 +43,14 @@ func Up(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := checkLength(dir); err != nil {
+		return err
+	}
 	if pid, running := supervisor(dir); running {
 		return fmt.Errorf("a cluster is running already (process %d): make cluster-down", pid)
+	}
+	if err := cleanUp(ctx, dir); err != nil { // after one that was killed
+		return err
 	}
 	if err := build(ctx, dir, progress); err != nil {
 		return err
@@ -51,13 +61,37 @@ func Up(ctx context.Context, progress io.Writer) error {
 	if err := launch(ctx, dir, progress); err != nil {
 		return errors.Join(err, Down(context.WithoutCancel(ctx), progress))
 	}
-	fmt.Fprintf(progress, "\nThe cluster is up. In its network:\n\n  nsenter --net=%s env KUBECONFIG=%s %s get pods -A\n\nStop it with: make cluster-down\n",
-		namespacePath(), filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "bin", "kubectl"))
+	fmt.Fprintf(progress, "\nThe cluster is up. Use it with:\n\n  %s get pods -A\n\nIts logs are in %s. Stop it with: make cluster-down\n",
+		filepath.Join(dir, "kubectl"), filepath.Join(dir, "logs"))
 	return nil
 }
 
-// launch starts the supervisor in the network namespace, and follows what it says
-// until the cluster is ready or it ends.
+// longestSocket is the longest path of a Unix socket below the cluster's folder.
+const longestSocket = "/kubelet/pod-resources/1234567890"
+
+// checkLength refuses a folder whose sockets would have too long a path.
+func checkLength(dir string) error {
+	longest := len(syscall.RawSockaddrUnix{}.Path) - 1 - len(longestSocket)
+	if len(dir) > longest {
+		return fmt.Errorf("the path %s has %d bytes; for the sockets in it, it may have %d: clone the repository to a shorter path", dir, len(dir), longest)
+	}
+	return nil
+}
+
+// Running says whether there is a cluster.
+func Running() (bool, error) {
+	dir, err := Dir()
+	if err != nil {
+		return false, err
+	}
+	_, running := supervisor(dir)
+	return running, nil
+}
+
+// launch starts the supervisor and follows what it says until the cluster is
+// ready or it ends. The supervisor has the cluster's network namespace, and a PID
+// and a mount namespace of its own: when it ends, in whatever way, the kernel ends
+// all that it started and undoes every mount.
 func launch(ctx context.Context, dir string, progress io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -68,9 +102,9 @@ func launch(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the child writes it
-	cmd := Inside(context.WithoutCancel(ctx), self, "serve")
+	cmd := Inside(context.WithoutCancel(ctx), self, serveArgument)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -105,11 +139,20 @@ func launch(ctx context.Context, dir string, progress io.Writer) error {
 	}
 }
 
-// Serve runs a cluster in this process's network namespace until the context is
-// done, then stops it. It is what Up starts in the background.
+// serveArgument makes a command that Up runs in call Serve.
+const serveArgument = "serve-cluster"
+
+// IsServe says whether this process was started by Up to call Serve.
+func IsServe() bool { return len(os.Args) == 2 && os.Args[1] == serveArgument }
+
+// Serve runs a cluster until the context is done, then stops it. It is what Up
+// starts in the background, by running its own command again.
 func Serve(ctx context.Context, progress io.Writer) error {
 	dir, err := Dir()
 	if err != nil {
+		return err
+	}
+	if err := prepareSystem(dir); err != nil {
 		return err
 	}
 	cluster, err := Start(ctx, dir, filepath.Join(dir, "bin"), progress)
@@ -121,7 +164,7 @@ func Serve(ctx context.Context, progress io.Writer) error {
 		fmt.Fprintln(progress, "the node is ready")
 		<-ctx.Done()
 	}
-	return errors.Join(err, cluster.Stop(context.WithoutCancel(ctx)))
+	return errors.Join(err, cluster.Stop())
 }
 
 // supervisor returns the process that runs the cluster, if there is one.
@@ -135,7 +178,7 @@ func supervisor(dir string) (pid int, running bool) {
 		return 0, false
 	}
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return pid, err == nil && strings.Contains(string(cmdline), "serve")
+	return pid, err == nil && strings.HasSuffix(strings.TrimRight(string(cmdline), "\x00"), serveArgument)
 }
 
 // Down stops the cluster and removes all that it left. It does nothing where
@@ -147,17 +190,36 @@ func Down(ctx context.Context, progress io.Writer) error {
 	}
 	if pid, running := supervisor(dir); running {
 		fmt.Fprintln(progress, "stopping the cluster")
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		if err := end(ctx, dir, pid); err != nil {
 			return err
 		}
-		deadline := time.Now().Add(time.Minute)
-		for running {
-			if time.Now().After(deadline) {
-				return fmt.Errorf("the cluster's process %d does not end", pid)
+	}
+	return cleanUp(ctx, dir)
+}
+
+// end ends the supervisor: by SIGTERM, and if that takes too long by SIGKILL.
+func end(ctx context.Context, dir string, pid int) error {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		deadline := time.Now().Add(downTimeout)
+		for time.Now().Before(deadline) {
+			if _, running := supervisor(dir); !running {
+				return nil
 			}
-			time.Sleep(100 * time.Millisecond)
-			_, running = supervisor(dir)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
 	}
-	return errors.Join(killPods(ctx, dir), unmountBelow(dir), removeCgroups(), deleteNetwork(ctx), os.RemoveAll(dir))
+	return fmt.Errorf("the cluster's process %d does not end", pid)
+}
+
+// Inside returns a command that runs in the cluster's network. Only that is
+// entered: mounts, with those of the cgroups, stay the system's.
+func Inside(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + namespacePath(), "--", name}, args...)...)
 }

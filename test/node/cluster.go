@@ -36,7 +36,7 @@ func Start(ctx context.Context, dir, binDir string, progress io.Writer) (*Cluste
 		return nil, err
 	}
 	if err := c.startAll(ctx); err != nil {
-		return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
 }
@@ -59,7 +59,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			"bind-address":                    {"0.0.0.0"},
 			"allow-privileged":                {"true"},
 			"kubelet-preferred-address-types": {"InternalIP"},
-			"kubelet-client-certificate":      nil,
+			"audit-log-maxsize":               {"2000"}, // MiB: it is never cut
 		},
 	})
 	if err != nil {
@@ -74,7 +74,10 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.writeFiles(filepath.Join(c.Plane.CertDir, "client-cert-auth-ca.crt")); err != nil {
+	if err := os.Symlink(c.Plane.AuditLog, c.path("audit.log")); err != nil {
+		return err
+	}
+	if err := c.writeFiles(); err != nil {
 		return err
 	}
 	if err := c.startContainerd(ctx); err != nil {
@@ -118,6 +121,7 @@ func (c *Cluster) startComponents() error {
 		{"kube-scheduler", []string{kubeconfig, "--leader-elect=false"}},
 		{"kubelet", []string{
 			kubeconfig, "--config=" + c.path("kubelet.yaml"), "--root-dir=" + c.path("kubelet"),
+			"--cert-dir=" + c.path("kubelet/pki"),
 			"--node-ip=" + NodeIP, "--hostname-override=" + nodeName,
 		}},
 		{"kube-proxy", []string{"--config=" + c.path("kube-proxy.yaml"), "--hostname-override=" + nodeName}},
@@ -157,13 +161,12 @@ func (c *Cluster) waitForNode(ctx context.Context) error {
 	})
 }
 
-// Stop stops everything and removes what the servers leave behind: containers,
-// mounts and cgroups. It goes on after an error and returns all of them.
-func (c *Cluster) Stop(ctx context.Context) error {
+// Stop stops everything. It goes on after an error and returns all of them.
+// Containers end with the supervisor's PID namespace.
+func (c *Cluster) Stop() error {
 	c.stopAll()
-	errs := []error{killPods(ctx, c.dir), unmountBelow(c.dir), removeCgroups()}
-	if c.Plane != nil {
-		errs = append(errs, c.Plane.Stop())
+	if c.Plane == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return c.Plane.Stop()
 }

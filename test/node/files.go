@@ -20,6 +20,9 @@ state = "%[1]s/containerd/state"
 [ttrpc]
   address = "%[1]s/containerd.ttrpc"
 
+[plugins.'io.containerd.internal.v1.opt']
+  path = "%[1]s/containerd/opt"
+
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
   sandbox = "%[2]s"
 
@@ -62,19 +65,20 @@ const cniConfig = `{
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
+# Nobody but the API server and the Pods reaches it.
 authentication:
-  anonymous: {enabled: false}
-  webhook: {enabled: true}
-  x509: {clientCAFile: "%[3]s"}
-authorization: {mode: Webhook}
+  anonymous: {enabled: true}
+  webhook: {enabled: false}
+authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
-cgroupRoot: /%[4]s
+cgroupRoot: /%[3]s
 containerRuntimeEndpoint: unix://%[1]s/containerd.sock
 enforceNodeAllocatable: []
 evictionHard: {memory.available: 50Mi, nodefs.available: 1%%, imagefs.available: 1%%}
 failCgroupV1: false
 failSwapOn: false
 podCIDR: %[2]s
+podLogsDir: %[1]s/pods
 registerNode: true
 `
 
@@ -91,11 +95,11 @@ conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeou
 const cgroupRoot = "gammaguard-node"
 
 // writeFiles writes the servers' configurations.
-func (c *Cluster) writeFiles(clientCA string) error {
+func (c *Cluster) writeFiles() error {
 	for name, content := range map[string]string{
 		"containerd.toml":      fmt.Sprintf(containerdConfig, c.dir, pauseImage, cniDir),
 		"cni/10-pods.conflist": fmt.Sprintf(cniConfig, c.dir, podCIDR),
-		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, c.dir, podCIDR, clientCA, cgroupRoot),
+		"kubelet.yaml":         fmt.Sprintf(kubeletConfig, c.dir, podCIDR, cgroupRoot),
 		"kube-proxy.yaml":      fmt.Sprintf(kubeProxyConfig, c.dir, NodeIP, podCIDR),
 	} {
 		path := filepath.Join(c.dir, name)

@@ -56,12 +56,6 @@ func deleteNetwork(ctx context.Context) error {
 	return run(ctx, "ip", "netns", "delete", namespace)
 }
 
-// Inside returns a command that runs in the cluster's network namespace. Only the
-// network is entered: mounts, with those of the cgroups, stay the system's.
-func Inside(ctx context.Context, name string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + namespacePath(), "--", name}, args...)...)
-}
-
 // run runs a command and puts what it prints into the error.
 func run(ctx context.Context, name string, args ...string) error {
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()

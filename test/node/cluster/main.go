@@ -14,6 +14,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if node.IsServe() {
+		exit(node.Serve(ctx, os.Stderr))
+	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: cluster up | down")
 		os.Exit(2)
@@ -24,13 +27,16 @@ func main() {
 		err = node.Up(ctx, os.Stderr)
 	case "down":
 		err = node.Down(ctx, os.Stderr)
-	case "serve":
-		err = node.Serve(ctx, os.Stderr)
 	default:
 		err = fmt.Errorf("unknown command %q: up or down", os.Args[1])
 	}
+	exit(err)
+}
+
+func exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
