@@ -20,8 +20,8 @@ import (
 // that does other things beside.
 const upTimeout = 4 * time.Minute
 
-// downTimeout bounds the time that a cluster may take to stop by itself.
-const downTimeout = time.Minute
+// downTimeout bounds the time that the supervisor may take to end.
+const downTimeout = 10 * time.Second
 
 // Dir returns the folder of the running cluster's files: kubeconfig, kubectl, the
 // logs, the audit log, the socket of containerd.
@@ -145,8 +145,9 @@ const serveArgument = "serve-cluster"
 // IsServe says whether this process was started by Up to call Serve.
 func IsServe() bool { return len(os.Args) == 2 && os.Args[1] == serveArgument }
 
-// Serve runs a cluster until the context is done, then stops it. It is what Up
-// starts in the background, by running its own command again.
+// Serve runs a cluster until the context is done or a server ends. It is what Up
+// starts in the background, by running its own command again. The process ends
+// then, and with it all that it started.
 func Serve(ctx context.Context, progress io.Writer) error {
 	dir, err := Dir()
 	if err != nil {
@@ -155,16 +156,20 @@ func Serve(ctx context.Context, progress io.Writer) error {
 	if err := prepareSystem(dir); err != nil {
 		return err
 	}
-	cluster, err := Start(ctx, dir, filepath.Join(dir, "bin"), progress)
+	c, err := start(ctx, dir, progress)
 	if err != nil {
 		return err
 	}
-	err = os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600)
-	if err == nil {
-		fmt.Fprintln(progress, "the node is ready")
-		<-ctx.Done()
+	if err := os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600); err != nil {
+		return err
 	}
-	return errors.Join(err, cluster.Stop())
+	fmt.Fprintln(progress, "the node is ready")
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-c.ended:
+		return c.died()
+	}
 }
 
 // supervisor returns the process that runs the cluster, if there is one.

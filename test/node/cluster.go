@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,38 +17,36 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// Cluster is a running single-node cluster. All of it runs in the network
-// namespace that this process is in.
-type Cluster struct {
-	// Plane is its control plane.
-	Plane *bed.ControlPlane
-
+// cluster is a single-node cluster. All of it runs in the namespaces that this
+// process is in, and ends with them.
+type cluster struct {
+	plane     *bed.ControlPlane
 	dir       string
-	binDir    string
 	progress  io.Writer
 	processes []*process
+	// ended is closed once a server has ended.
+	ended chan struct{}
+	end   func()
 }
 
-// Start starts the cluster in this process's network namespace, with its files in
-// dir, and returns when its node is ready. The caller must Stop it.
-func Start(ctx context.Context, dir, binDir string, progress io.Writer) (*Cluster, error) {
-	c := &Cluster{dir: dir, binDir: binDir, progress: progress}
+// start starts the cluster, with its files in dir, and returns when its node is
+// ready.
+func start(ctx context.Context, dir string, progress io.Writer) (*cluster, error) {
+	c := &cluster{dir: dir, progress: progress, ended: make(chan struct{})}
+	c.end = sync.OnceFunc(func() { close(c.ended) })
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
 		return nil, err
 	}
-	if err := c.startAll(ctx); err != nil {
-		return nil, errors.Join(err, c.Stop())
-	}
-	return c, nil
+	return c, c.startAll(ctx)
 }
 
-func (c *Cluster) startAll(ctx context.Context) error {
+func (c *cluster) startAll(ctx context.Context) error {
 	fmt.Fprintln(c.progress, "starting etcd and kube-apiserver")
 	server, err := os.Create(filepath.Join(c.dir, "logs", "kube-apiserver.log"))
 	if err != nil {
 		return err
 	}
-	c.Plane, err = bed.Start(ctx, bed.Options{
+	c.plane, err = bed.Start(ctx, bed.Options{
 		MultiCluster: true,
 		ServerOutput: server,
 		Progress:     c.progress,
@@ -65,16 +64,16 @@ func (c *Cluster) startAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := os.ReadFile(c.Plane.Kubeconfig)
+	kubeconfig, err := os.ReadFile(c.plane.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	for name, data := range map[string][]byte{"kubeconfig": kubeconfig, "ca.crt": c.Plane.Config.CAData} {
+	for name, data := range map[string][]byte{"kubeconfig": kubeconfig, "ca.crt": c.plane.Config.CAData} {
 		if err := os.WriteFile(c.path(name), data, 0o600); err != nil {
 			return err
 		}
 	}
-	if err := os.Symlink(c.Plane.AuditLog, c.path("audit.log")); err != nil {
+	if err := os.Symlink(c.plane.AuditLog, c.path("audit.log")); err != nil {
 		return err
 	}
 	if err := c.writeFiles(); err != nil {
@@ -101,11 +100,11 @@ rules:
 - level: Metadata
 `
 
-func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
+func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
-func (c *Cluster) bin(name string) string { return filepath.Join(c.binDir, name) }
+func (c *cluster) bin(name string) string { return filepath.Join(c.dir, "bin", name) }
 
-func (c *Cluster) startComponents() error {
+func (c *cluster) startComponents() error {
 	fmt.Fprintln(c.progress, "starting kube-controller-manager, kube-scheduler, kubelet and kube-proxy")
 	kubeconfig := "--kubeconfig=" + c.path("kubeconfig")
 	for _, component := range []struct {
@@ -114,7 +113,7 @@ func (c *Cluster) startComponents() error {
 	}{
 		{"kube-controller-manager", []string{
 			kubeconfig, "--leader-elect=false",
-			"--service-account-private-key-file=" + filepath.Join(c.Plane.CertDir, "sa-signer.key"),
+			"--service-account-private-key-file=" + filepath.Join(c.plane.CertDir, "sa-signer.key"),
 			"--root-ca-file=" + c.path("ca.crt"),
 			"--use-service-account-credentials",
 		}},
@@ -139,10 +138,10 @@ const nodeName = "node"
 // readyTimeout bounds the wait for the node.
 const readyTimeout = 2 * time.Minute
 
-func (c *Cluster) waitForNode(ctx context.Context) error {
+func (c *cluster) waitForNode(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	client, err := kubernetes.NewForConfig(c.Plane.Config)
+	client, err := kubernetes.NewForConfig(c.plane.Config)
 	if err != nil {
 		return err
 	}
@@ -159,14 +158,4 @@ func (c *Cluster) waitForNode(ctx context.Context) error {
 		}
 		return errors.New("it is not ready")
 	})
-}
-
-// Stop stops everything. It goes on after an error and returns all of them.
-// Containers end with the supervisor's PID namespace.
-func (c *Cluster) Stop() error {
-	c.stopAll()
-	if c.Plane == nil {
-		return nil
-	}
-	return c.Plane.Stop()
 }

@@ -95,7 +95,7 @@ conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeou
 const cgroupRoot = "gammaguard-node"
 
 // writeFiles writes the servers' configurations.
-func (c *Cluster) writeFiles() error {
+func (c *cluster) writeFiles() error {
 	for name, content := range map[string]string{
 		"containerd.toml":      fmt.Sprintf(containerdConfig, c.dir, pauseImage, cniDir),
 		"cni/10-pods.conflist": fmt.Sprintf(cniConfig, c.dir, podCIDR),

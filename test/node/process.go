@@ -7,13 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"syscall"
 	"time"
 )
-
-// stopTimeout is how long a process may take to end before it is killed.
-const stopTimeout = 10 * time.Second
 
 // process is one of the cluster's servers. What it prints goes to a file of its
 // name.
@@ -25,15 +20,14 @@ type process struct {
 }
 
 // start starts a server in the network namespace that this process is in.
-func (c *Cluster) start(name, path string, args ...string) (*process, error) {
+func (c *cluster) start(name, path string, args ...string) (*process, error) {
 	log, err := os.Create(filepath.Join(c.dir, "logs", name+".log"))
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it is stopped by signal, with time to clean up
+	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it ends with the PID namespace
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.Env = append(os.Environ(), "PATH="+c.binDir+":"+os.Getenv("PATH"))
+	p.cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
 	}
@@ -41,24 +35,14 @@ func (c *Cluster) start(name, path string, args ...string) (*process, error) {
 		p.err = p.cmd.Wait()
 		_ = log.Close()
 		close(p.done)
+		c.end()
 	}()
 	c.processes = append(c.processes, p)
 	return p, nil
 }
 
-// stop ends the server: by SIGTERM, and if that takes too long by SIGKILL.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.done:
-	case <-time.After(stopTimeout):
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	}
-}
-
 // died returns an error that names the first server that has ended by itself.
-func (c *Cluster) died() error {
+func (c *cluster) died() error {
 	for _, p := range c.processes {
 		select {
 		case <-p.done:
@@ -69,16 +53,8 @@ func (c *Cluster) died() error {
 	return nil
 }
 
-// stopAll stops the servers, the last one started first.
-func (c *Cluster) stopAll() {
-	for _, p := range slices.Backward(c.processes) {
-		p.stop()
-	}
-	c.processes = nil
-}
-
 // wait calls ready until it returns nil, a server ends, or the context is done.
-func (c *Cluster) wait(ctx context.Context, what string, ready func(context.Context) error) error {
+func (c *cluster) wait(ctx context.Context, what string, ready func(context.Context) error) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {
