@@ -26,7 +26,7 @@ func warnings(verdict *validate.Verdict) []string {
 		}
 	}
 	for _, name := range verdict.UnknownIgnores {
-		all = append(all, warning(fmt.Sprintf("metadata.annotations[gammaguard.dev/ignore]: %q is no rule that can be ignored", name), ""))
+		all = append(all, warning(validate.UnknownIgnore(name), ""))
 	}
 	return bounded(all)
 }

@@ -90,9 +90,11 @@ func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
 // its answer, or returns why it failed.
 func inBackground[K comparable, V any](wg *sync.WaitGroup, answers map[K]answer[V], key K, read func() (V, error)) func() error {
 	var a answer[V]
+	answers[key] = a // so that it is not started twice
 	wg.Go(func() { a.value, a.err = read() })
 	return func() error {
 		if a.err != nil && !errors.Is(a.err, mesh.ErrNotFound) {
+			delete(answers, key)
 			return a.err
 		}
 		answers[key] = a
