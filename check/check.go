@@ -3,9 +3,11 @@ package check
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
@@ -69,7 +71,11 @@ type checker struct {
 	broken []*manifest.Error
 	world  *world
 	routes []*route
-	places map[mesh.ServiceKey]*desired.Place
+	// arrived counts the routes that are new.
+	arrived int
+	places  map[mesh.ServiceKey]*desired.Place
+	// mutationsOff are the mutations that the configuration turns off.
+	mutationsOff map[string]bool
 	// ungranted are the namespaces whose grants were said to be unknown.
 	ungranted map[string]bool
 }
@@ -78,7 +84,8 @@ type checker struct {
 type route struct {
 	document
 	file *file
-	// changes are the mutations, and mutated is the route with them.
+	// changes are the mutations, and mutated is the route with them and with what
+	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
 	// old is the route that was there before, or nil.
@@ -94,8 +101,13 @@ func newChecker(options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	off := map[string]bool{}
+	enabled := configuration.EnabledMutations()
+	for _, id := range mutate.Names() {
+		off[id] = !slices.Contains(enabled, id)
+	}
 	return &checker{
-		options: options, config: configuration, engine: engine,
+		options: options, config: configuration, engine: engine, mutationsOff: off,
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
 		world: &world{
 			files: manifest.NewSet(manifest.Options{}),
@@ -108,109 +120,6 @@ func newChecker(options *Options) (*checker, error) {
 		places:    map[mesh.ServiceKey]*desired.Place{},
 		ungranted: map[string]bool{},
 	}, nil
-}
-
-// load reads all input and makes the mutations.
-func (c *checker) load(ctx context.Context) error {
-	c.files = c.input.read(c.options.Files)
-	for _, folder := range c.options.Kustomizations {
-		c.files = append(c.files, c.input.kustomize(folder)...)
-	}
-	if err := c.loadBase(ctx); err != nil {
-		return err
-	}
-	for _, f := range c.files {
-		c.broken = append(c.broken, f.broken...)
-		for _, document := range f.documents {
-			if document.IsRoute() {
-				c.routes = append(c.routes, &route{document: document, file: f})
-			} else if err := c.world.files.Put(document.Object); err != nil {
-				c.broken = append(c.broken, brokenAt(f.name, err))
-			}
-		}
-	}
-	for _, r := range c.routes {
-		c.mutate(r)
-		if err := c.inherit(r); err != nil {
-			return err
-		}
-		object := *r.Object
-		object.Route = r.mutated
-		if err := c.world.files.Put(&object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// loadBase reads what is there already. Routes of a cluster are older than those in
-// files.
-func (c *checker) loadBase(ctx context.Context) error {
-	var before []*manifest.Object
-	if c.options.Cluster != nil {
-		routes, err := c.options.Cluster.Routes(ctx)
-		if err != nil {
-			return err
-		}
-		before = routes
-	}
-	for _, f := range c.input.read(c.options.Base) {
-		c.broken = append(c.broken, f.broken...)
-		for _, document := range f.documents {
-			before = append(before, document.Object)
-		}
-	}
-	for _, object := range before {
-		if err := c.world.base.Put(object); err != nil {
-			c.broken = append(c.broken, brokenAt(object.Origin.File, err))
-		}
-	}
-	return nil
-}
-
-// inherit gives the route the age of the one that was there before, and a
-// generation that is later unless the spec stays as it is.
-func (c *checker) inherit(r *route) error {
-	if r.old = c.world.base.Get(r.Key); r.old == nil {
-		return nil
-	}
-	meta, old := &r.mutated.Metadata, &r.old.Route.Metadata
-	if meta.CreationTimestamp.IsZero() {
-		meta.CreationTimestamp = old.CreationTimestamp
-	}
-	if meta.Generation == 0 {
-		same, err := r.specUnchanged()
-		if err != nil {
-			return err
-		}
-		meta.Generation = old.Generation
-		if !same {
-			meta.Generation++
-		}
-	}
-	return nil
-}
-
-// stored returns the route's JSON as it would be stored, apart from defaults.
-func (r *route) stored() ([]byte, error) { return mutate.Apply(r.JSON, r.changes) }
-
-// specUnchanged says whether the route leaves the spec as it was.
-func (r *route) specUnchanged() (bool, error) {
-	stored, err := r.stored()
-	return err == nil && sameSpec(stored, r.old.JSON), err
-}
-
-func (c *checker) mutate(r *route) {
-	enabled := c.config.EnabledMutations()
-	off := map[string]bool{}
-	for _, id := range mutate.Names() {
-		off[id] = !slices.Contains(enabled, id)
-	}
-	r.changes = mutate.Changes(r.Route, c.world, mutate.Options{
-		Off:     off,
-		MayRead: mutate.Granted(r.Route, &c.engine.Policy().Grants, c.world),
-	})
-	r.mutated = mutate.Mutated(r.Route, r.changes)
 }
 
 // report judges every route.
@@ -228,7 +137,7 @@ func (c *checker) report() (*report.CheckReport, error) {
 	}
 	for _, broken := range c.broken {
 		r.Broken = append(r.Broken, report.Broken{
-			Place: report.Place{File: broken.File, Line: broken.Line}, Message: broken.Err.Error(),
+			Place: report.Place{File: broken.File, Line: broken.Line}, Message: explain(broken.Err),
 		})
 	}
 	names := map[string]bool{}
@@ -238,6 +147,20 @@ func (c *checker) report() (*report.CheckReport, error) {
 	r.Summary.Files = len(names)
 	r.Count()
 	return r, nil
+}
+
+// explain says of a field of the wrong type which one it is, without a word of Go.
+func explain(err error) string {
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return err.Error()
+	}
+	what, _, _ := strings.Cut(err.Error(), ":")
+	field := mismatch.Field
+	if field == "" {
+		field = "it"
+	}
+	return fmt.Sprintf("%s: %s cannot be a %s", what, field, mismatch.Value)
 }
 
 func (c *checker) inputError() error {

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -39,8 +38,8 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 			judged.Findings = append(judged.Findings, c.unknown(r, &verdict.Unknown[i]))
 		}
 	}
-	if len(verdict.UnknownIgnores) > 0 {
-		judged.Findings = append(judged.Findings, ignoresNothing(r, verdict.UnknownIgnores))
+	for _, name := range verdict.UnknownIgnores {
+		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
 	judged.Status, err = c.status(r)
 	return judged, err
@@ -70,10 +69,14 @@ func changesOf(r *route) []report.Change {
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
-	return report.Finding{
+	found := report.Finding{
 		Rule: f.Rule, Action: report.Effect(f.Action), Effect: report.Effect(f.Effect), Lowered: string(f.Lowered),
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
 	}
+	if f.Effect == validate.Deny {
+		found.Message = f.FieldError().ErrorBody()
+	}
+	return found
 }
 
 // firstMention says whether the unknown is to be told: that a namespace's grants
@@ -119,14 +122,14 @@ func (c *checker) action(id string) report.Effect {
 	return report.Effect(validate.Find(id).Default)
 }
 
-// ignoresNothing tells of names in the ignore annotation that silence nothing.
-func ignoresNothing(r *route, names []string) report.Finding {
-	field := "metadata.annotations[" + mesh.IgnoreAnnotation + "]"
-	problem := strings.Join(names, ", ") + " silences nothing"
-	remedy := "name rules that do not deny"
+// ignoresNothing tells of a name in the ignore annotation that silences nothing, in
+// the words of the webhook.
+func ignoresNothing(r *route, name string) report.Finding {
+	path := "metadata.annotations[" + mesh.IgnoreAnnotation + "]"
+	problem := fmt.Sprintf("%q is no rule that can be ignored", name)
 	return report.Finding{
 		Rule: report.IgnoreAnnotation, Action: report.EffectWarn, Effect: report.EffectWarn,
-		Field: field, Line: r.line(field), Value: r.Route.Metadata.Annotations.Ignore, Problem: problem, Remedy: remedy,
-		Message: fmt.Sprintf("%s; %s (%s)", problem, remedy, report.IgnoreAnnotation),
+		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
+		Problem: problem, Remedy: "name rules that warn or audit", Message: problem,
 	}
 }

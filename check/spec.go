@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -50,13 +51,40 @@ func withoutDefaults(name string, value any) any {
 		for i := range value {
 			kept[i] = withoutDefaults(name, value[i])
 		}
-		// A rule's only match that matches everything is what the API server adds.
-		if len(kept) == 0 || name == "matches" && len(kept) == 1 && kept[0] == nil {
+		// A rule's only match that matches everything, and a route's only rule without
+		// more than that, are what the API server adds.
+		if len(kept) == 0 || (name == "matches" || name == "rules") && len(kept) == 1 && kept[0] == nil {
 			return nil
 		}
 		return kept
 	}
 	return value
+}
+
+// withSchemaDefaults returns the route with the defaults of the API's definitions
+// that bear on a judgement: the group of a parentRef, and an HTTPRoute's rules and
+// matches.
+func withSchemaDefaults(given *mesh.Route) *mesh.Route {
+	route := *given
+	route.Spec.ParentRefs = slices.Clone(given.Spec.ParentRefs)
+	for i := range route.Spec.ParentRefs {
+		if ref := &route.Spec.ParentRefs[i]; ref.Group == nil {
+			group := mesh.GatewayGroup
+			ref.Group = &group
+		}
+	}
+	if route.Kind != mesh.HTTPRoute {
+		return &route
+	}
+	if route.Spec.Rules = slices.Clone(given.Spec.Rules); route.Spec.Rules == nil {
+		route.Spec.Rules = []mesh.RouteRule{{}}
+	}
+	for i := range route.Spec.Rules {
+		if rule := &route.Spec.Rules[i]; rule.Matches == nil {
+			rule.Matches = []mesh.RouteMatch{{Path: &mesh.ValueMatch{Type: "PathPrefix", Value: "/"}}}
+		}
+	}
+	return &route
 }
 
 func isDefault(known []any, value any) bool {

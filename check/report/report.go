@@ -114,7 +114,8 @@ type Finding struct {
 	Unknown bool   `json:"unknown,omitempty"`
 	Field   string `json:"field"`
 	Line    int    `json:"line"`
-	Value   string `json:"value,omitempty"`
+	// Value is the offending value, a string or a number.
+	Value   any    `json:"value,omitempty"`
 	Problem string `json:"problem"`
 	Remedy  string `json:"remedy"`
 	// Message is the sentence that the webhook would say.

@@ -68,7 +68,7 @@ func result(run *sarif.Run, i *item) *sarif.Result {
 		WithLevel(level(i.effect)).
 		WithMessage(sarif.NewTextMessage(text)).
 		AddLocation(location).
-		AddPartialFingerprint("gammaguard/v1", i.fingerprint())
+		WithPartialFingerprints(map[string]string{"gammaguard/v1": i.fingerprint()})
 	if i.effect == EffectUnknown {
 		res.WithKind("open").WithLevel("none")
 	}

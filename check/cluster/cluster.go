@@ -1,0 +1,139 @@
+// Package cluster shows `gammaguard check` and `gammaguard conflicts` a live
+// cluster. It only reads.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Cluster is a live cluster. It reads each object once and keeps what it found; it
+// is for one goroutine. What the user may not read is mesh.ErrUnknown.
+type Cluster struct {
+	ctx    context.Context // of the command: mesh.World has none
+	reader *live.Reader
+	routes dynamic.Interface
+	mapper meta.RESTMapper
+
+	namespaces map[string]answer[*mesh.Namespace]
+	services   map[mesh.ServiceKey]answer[*mesh.Service]
+	endpoints  map[mesh.ServiceKey]answer[bool]
+	grants     map[string]answer[[]mesh.ReferenceGrant]
+}
+
+var _ check.Cluster = (*Cluster)(nil)
+
+// answer is what the cluster said.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// Connect returns the cluster that the getter's flags and kubeconfig name. It does
+// not talk to it yet.
+func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*Cluster, error) {
+	config, err := getter.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	reader, err := live.NewReader(config, nil)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := getter.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		ctx: ctx, reader: reader, routes: client, mapper: mapper,
+		namespaces: map[string]answer[*mesh.Namespace]{},
+		services:   map[mesh.ServiceKey]answer[*mesh.Service]{},
+		endpoints:  map[mesh.ServiceKey]answer[bool]{},
+		grants:     map[string]answer[[]mesh.ReferenceGrant]{},
+	}, nil
+}
+
+// once asks for what is not kept yet.
+func once[K comparable, T any](kept map[K]answer[T], key K, read func() (T, error)) (T, error) {
+	a, known := kept[key]
+	if !known {
+		a.value, a.err = read()
+		if apierrors.IsForbidden(a.err) {
+			a.err = mesh.ErrUnknown
+		}
+		kept[key] = a
+	}
+	return a.value, a.err
+}
+
+// Namespace returns a namespace.
+func (c *Cluster) Namespace(name string) (*mesh.Namespace, error) {
+	return once(c.namespaces, name, func() (*mesh.Namespace, error) { return c.reader.Namespace(c.ctx, name) })
+}
+
+// Service returns a Service or ServiceImport.
+func (c *Cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	return once(c.services, key, func() (*mesh.Service, error) { return c.reader.Service(c.ctx, key) })
+}
+
+// HasEndpoints says whether the Service has an endpoint.
+func (c *Cluster) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	return once(c.endpoints, key, func() (bool, error) { return c.reader.HasEndpoints(c.ctx, key) })
+}
+
+// ReferenceGrants returns the ReferenceGrants in a namespace.
+func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	return once(c.grants, namespace, func() ([]mesh.ReferenceGrant, error) { return c.reader.ReferenceGrants(c.ctx, namespace) })
+}
+
+// Routes returns the routes of all kinds that the cluster serves. It takes them of
+// all namespaces: consumer routes on a Service can be anywhere.
+func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {
+	var routes []*manifest.Object
+	for _, kind := range mesh.RouteKinds() {
+		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ask whether %s is served: %w", kind, err)
+		}
+		client := c.routes.Resource(mapping.Resource)
+		lister := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		})
+		err = lister.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+			text, err := runtime.Encode(unstructured.UnstructuredJSONScheme, object)
+			if err != nil {
+				return err
+			}
+			read, errs := manifest.Read("the cluster", text, "")
+			routes = append(routes, read...)
+			return errors.Join(errs...)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list %ss of all namespaces: %w", kind, err)
+		}
+	}
+	return routes, nil
+}

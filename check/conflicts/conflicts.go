@@ -1,0 +1,246 @@
+// Package conflicts lists who holds each Service port in each scope, which routes
+// are bound there, and why one kind wins.
+package conflicts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The apiVersion and kind of the JSON and YAML forms.
+const (
+	APIVersion = "gammaguard.dev/v1alpha1"
+	Kind       = "PortBindingList"
+)
+
+// List is every bound port, by Service, port and scope.
+type List struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Items      []Binding `json:"items"`
+}
+
+// Binding is one port of a Service in one scope, and the routes bound to it.
+type Binding struct {
+	Service  Service       `json:"service"`
+	Port     int32         `json:"port"`
+	PortName string        `json:"portName,omitempty"`
+	Protocol mesh.Protocol `json:"protocol"`
+	// Scope is "producer" or "consumer of NAMESPACE".
+	Scope string `json:"scope"`
+	// Winner is the kind of route that is applied; empty if no route takes part.
+	Winner mesh.RouteKind `json:"winner,omitempty"`
+	// Conflict says whether routes of other kinds lose the port.
+	Conflict bool   `json:"conflict"`
+	Why      string `json:"why"`
+	// Routes are all routes bound to the port: those that hold it first, the oldest
+	// first.
+	Routes []Route `json:"routes"`
+}
+
+// Service names the Service or ServiceImport.
+type Service struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Standing says what a route has of a port.
+type Standing string
+
+// The standings of a route.
+const (
+	// Holds: the route is applied.
+	Holds Standing = "holds"
+	// Loses: a more specific kind is applied instead.
+	Loses Standing = "loses"
+	// Absent: the route does not take part.
+	Absent Standing = "absent"
+)
+
+// Route is a route that is bound to the port.
+type Route struct {
+	Kind      mesh.RouteKind `json:"kind"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Created   *time.Time     `json:"created,omitempty"`
+	Standing  Standing       `json:"standing"`
+	// Reason says why the route is absent.
+	Reason string `json:"reason,omitempty"`
+}
+
+// world is the cluster with its routes by Service.
+type world struct {
+	check.Cluster
+	routes *manifest.Set
+}
+
+func (w *world) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	return w.routes.AttachedRoutes(key)
+}
+
+// Find lists the bound ports of the Services in the namespace, or in all if it is
+// empty.
+func Find(ctx context.Context, cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
+	routes, err := cluster.Routes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{cluster, manifest.NewSet(manifest.Options{Complete: true})}
+	var parents []mesh.ServiceKey
+	for _, route := range routes {
+		if err := w.routes.Put(route); err != nil {
+			return nil, err
+		}
+		for _, key := range parentsOf(route.Route) {
+			if namespace == "" || key.Namespace == namespace {
+				parents = append(parents, key)
+			}
+		}
+	}
+	slices.SortFunc(parents, func(a, b mesh.ServiceKey) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+	})
+	list := &List{APIVersion: APIVersion, Kind: Kind, Items: []Binding{}}
+	for _, key := range slices.Compact(parents) {
+		bindings, err := on(w, policy, key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		list.Items = append(list.Items, bindings...)
+	}
+	return list, nil
+}
+
+func parentsOf(route *mesh.Route) []mesh.ServiceKey {
+	var keys []mesh.ServiceKey
+	for i := range route.Spec.ParentRefs {
+		if ref := &route.Spec.ParentRefs[i]; ref.Class() == mesh.MeshParent {
+			keys = append(keys, ref.Service(route.Metadata.Namespace))
+		}
+	}
+	return keys
+}
+
+// on lists the bound ports of one Service: none if it does not exist.
+func on(w mesh.World, policy *validate.Policy, key mesh.ServiceKey) ([]Binding, error) {
+	service, err := w.Service(key)
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+		return nil, nil
+	case errors.Is(err, mesh.ErrUnknown):
+		return nil, errors.New("may not be read from the cluster")
+	}
+	if err != nil {
+		return nil, err
+	}
+	routes, err := w.AttachedRoutes(key)
+	if err != nil {
+		return nil, err
+	}
+	contends := policy.Contenders(w, service)
+	standing := mesh.Precedence(service, slices.DeleteFunc(slices.Clone(routes), func(r *mesh.AttachedRoute) bool { return !contends(r) }))
+	bound := map[mesh.PortScope][]*mesh.AttachedRoute{}
+	for _, route := range routes {
+		for i := range route.Parents {
+			for _, at := range route.PortScopes(i, service) {
+				if !slices.Contains(bound[at], route) {
+					bound[at] = append(bound[at], route)
+				}
+			}
+		}
+	}
+	bindings := make([]Binding, 0, len(bound))
+	for at, here := range bound {
+		bindings = append(bindings, binding(service, at, standing[at], here, func(r *mesh.AttachedRoute) string {
+			switch {
+			case contends(r):
+				return ""
+			case r.Deleting:
+				return "is being deleted"
+			case !policy.Implements(r.Kind):
+				return "the mesh does not implement its kind"
+			}
+			return "lacks the grant, or is refused"
+		}))
+	}
+	slices.SortFunc(bindings, func(a, b Binding) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
+			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope))
+	})
+	return bindings, nil
+}
+
+// binding describes one port. Absent says why a route does not take part, or
+// nothing.
+func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Holder, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
+	b := Binding{
+		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
+	}
+	for _, port := range service.Ports {
+		if port.Number == at.Port && port.Protocol == at.Protocol {
+			b.PortName = port.Name
+		}
+	}
+	if holder != nil {
+		b.Winner = holder.Kind
+	}
+	losers := map[mesh.RouteKind]bool{}
+	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
+	for _, route := range routes {
+		r := Route{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name, Standing: Holds}
+		if route.Created != 0 {
+			created := time.Unix(route.Created, 0).UTC()
+			r.Created = &created
+		}
+		if r.Reason = absent(route); r.Reason != "" {
+			r.Standing = Absent
+		} else if route.Kind != b.Winner {
+			r.Standing = Loses
+			losers[route.Kind] = true
+		}
+		b.Routes = append(b.Routes, r)
+	}
+	slices.SortStableFunc(b.Routes, func(x, y Route) int { return cmp.Compare(order[x.Standing], order[y.Standing]) })
+	b.Conflict = len(losers) > 0
+	b.Why = why(b.Winner, losers, b.Routes)
+	return b
+}
+
+var order = map[Standing]int{Holds: 0, Loses: 1, Absent: 2}
+
+// why says in one clause why the winner has the port.
+func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
+	if winner == "" {
+		return "no route takes part"
+	}
+	if len(losers) > 0 {
+		var names []string
+		for _, kind := range mesh.RouteKinds() {
+			if losers[kind] {
+				names = append(names, string(kind))
+			}
+		}
+		return string(winner) + " is more specific than " + strings.Join(names, " and ")
+	}
+	holders := 0
+	for _, route := range routes {
+		if route.Standing == Holds {
+			holders++
+		}
+	}
+	if holders > 1 {
+		return "routes of one kind merge"
+	}
+	return "the only route"
+}

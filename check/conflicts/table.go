@@ -1,0 +1,69 @@
+package conflicts
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/printers"
+)
+
+// Table writes the list as a table: of all namespaces with one more column, and
+// wide with all routes and the reasons of those that do not take part.
+func (l *List) Table(w io.Writer, allNamespaces, wide bool) error {
+	out := printers.GetNewTabWriter(w)
+	columns := []string{"SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY"}
+	if allNamespaces {
+		columns = append([]string{"NAMESPACE"}, columns...)
+	}
+	if wide {
+		columns = append(columns, "NOT TAKING PART")
+	}
+	fmt.Fprintln(out, strings.Join(columns, "\t"))
+	for i := range l.Items {
+		b := &l.Items[i]
+		cells := []string{b.Service.Name, b.port(), b.Scope, b.names(Holds, wide), b.names(Loses, wide), b.Why}
+		if b.Service.Kind != "Service" {
+			cells[0] = strings.ToLower(b.Service.Kind) + "/" + b.Service.Name
+		}
+		if allNamespaces {
+			cells = append([]string{b.Service.Namespace}, cells...)
+		}
+		if wide {
+			cells = append(cells, b.names(Absent, true))
+		}
+		fmt.Fprintln(out, strings.Join(cells, "\t"))
+	}
+	return out.Flush()
+}
+
+// port reads "80/TCP", or "80/TCP (http)" for a named port.
+func (b *Binding) port() string {
+	port := fmt.Sprintf("%d/%s", b.Port, b.Protocol)
+	if b.PortName != "" {
+		port += " (" + b.PortName + ")"
+	}
+	return port
+}
+
+// names lists the routes of one standing: the first, and how many more; or all.
+func (b *Binding) names(standing Standing, all bool) string {
+	var names []string
+	for _, route := range b.Routes {
+		if route.Standing != standing {
+			continue
+		}
+		name := string(route.Kind) + " " + route.Namespace + "/" + route.Name
+		if route.Reason != "" {
+			name += " (" + route.Reason + ")"
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) == 0:
+		return "-"
+	case all || len(names) == 1:
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+}

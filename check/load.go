@@ -1,0 +1,147 @@
+package check
+
+import (
+	"context"
+	"time"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
+)
+
+// load reads all input and makes the mutations. What bears on routes is there
+// before the first of them is looked at.
+func (c *checker) load(ctx context.Context) error {
+	c.files = c.input.read(c.options.Files)
+	for _, folder := range c.options.Kustomizations {
+		c.files = append(c.files, c.input.kustomize(folder)...)
+	}
+	before, err := c.base(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range c.files {
+		c.broken = append(c.broken, f.broken...)
+		for _, document := range f.documents {
+			if document.IsRoute() {
+				c.routes = append(c.routes, &route{document: document, file: f})
+			} else if err := c.world.files.Put(document.Object); err != nil {
+				c.broken = append(c.broken, brokenAt(f.name, err))
+			}
+		}
+	}
+	for _, object := range before {
+		if err := c.putBase(object); err != nil {
+			return err
+		}
+	}
+	for _, r := range c.routes {
+		if err := c.putRoute(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// base reads what is there already, and returns the routes. Those of a cluster are
+// older than those in files.
+func (c *checker) base(ctx context.Context) ([]*manifest.Object, error) {
+	var routes []*manifest.Object
+	if c.options.Cluster != nil {
+		var err error
+		if routes, err = c.options.Cluster.Routes(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range c.input.read(c.options.Base) {
+		c.broken = append(c.broken, f.broken...)
+		for _, document := range f.documents {
+			if document.IsRoute() {
+				routes = append(routes, document.Object)
+			} else if err := c.world.base.Put(document.Object); err != nil {
+				c.broken = append(c.broken, brokenAt(f.name, err))
+			}
+		}
+	}
+	return routes, nil
+}
+
+// putBase stores a route as the cluster would have it. One with a uid comes from a
+// cluster, where it may never have been mutated.
+func (c *checker) putBase(object *manifest.Object) error {
+	var changes []mutate.Change
+	if object.Route.Metadata.UID == "" {
+		changes = c.mutate(object.Route)
+	}
+	stored := *object
+	stored.Route = withSchemaDefaults(mutate.Mutated(object.Route, changes))
+	var err error
+	if stored.JSON, err = mutate.Apply(object.JSON, changes); err != nil {
+		return err
+	}
+	return c.world.base.Put(&stored)
+}
+
+// putRoute makes the mutations and stores the route.
+func (c *checker) putRoute(r *route) error {
+	r.changes = c.mutate(r.Route)
+	r.mutated = withSchemaDefaults(mutate.Mutated(r.Route, r.changes))
+	if err := c.inherit(r); err != nil {
+		return err
+	}
+	if created := &r.mutated.Metadata.CreationTimestamp; created.IsZero() {
+		c.arrived++
+		*created = arrival.Add(time.Duration(c.arrived) * time.Second)
+	}
+	object := *r.Object
+	object.Route = r.mutated
+	if err := c.world.files.Put(&object); err != nil {
+		return err
+	}
+	r.mutated = c.world.files.Get(r.Key).Route // with its age
+	return nil
+}
+
+// arrival is when the first new route of the input arrives, each other a second
+// later: after all that is there already, and in the order of the input.
+var arrival = time.Unix(1<<34, 0).UTC()
+
+// inherit gives the route the age of the one that was there before, and a
+// generation that is later unless the spec stays as it is.
+func (c *checker) inherit(r *route) error {
+	if r.old = c.world.base.Get(r.Key); r.old == nil {
+		return nil
+	}
+	meta, old := &r.mutated.Metadata, &r.old.Route.Metadata
+	if meta.CreationTimestamp.IsZero() {
+		meta.CreationTimestamp = old.CreationTimestamp
+	}
+	if meta.Generation == 0 {
+		same, err := r.specUnchanged()
+		if err != nil {
+			return err
+		}
+		meta.Generation = old.Generation
+		if !same {
+			meta.Generation++
+		}
+	}
+	return nil
+}
+
+// stored returns the route's JSON as it would be stored, apart from defaults.
+func (r *route) stored() ([]byte, error) { return mutate.Apply(r.JSON, r.changes) }
+
+// specUnchanged says whether the route leaves the spec as it was.
+func (r *route) specUnchanged() (bool, error) {
+	stored, err := r.stored()
+	return err == nil && sameSpec(stored, r.old.JSON), err
+}
+
+// mutate returns the changes to the route by the mutations that are on.
+func (c *checker) mutate(route *mesh.Route) []mutate.Change {
+	return mutate.Changes(route, c.world, mutate.Options{
+		Off:     c.mutationsOff,
+		MayRead: mutate.Granted(route, &c.engine.Policy().Grants, c.world),
+	})
+}

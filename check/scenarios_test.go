@@ -1,0 +1,325 @@
+package check_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/test/scenarios/runner"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// TestScenarios plays every scenario through files on disk. What each applied
+// document leads to must be as wanted, and word for word what the core in memory
+// says.
+func TestScenarios(t *testing.T) {
+	scenarios, broken, err := runner.Load("../test/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		t.Error(b.Err)
+	}
+	core, err := runner.NewCore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scenario := range scenarios {
+		t.Run(scenario.Name, func(t *testing.T) {
+			for _, failure := range runner.Play(t.Context(), &files{t: t, core: core}, scenario) {
+				t.Error(failure)
+			}
+		})
+	}
+}
+
+// files is the driver that writes a scenario to disk.
+type files struct {
+	t    *testing.T
+	core runner.Driver
+}
+
+func (d *files) Name() string { return "check" }
+
+func (d *files) Begin(ctx context.Context, scenario *runner.Scenario) (runner.Session, error) {
+	core, err := d.core.Begin(ctx, scenario)
+	return &filesSession{
+		Session: core, t: d.t, scenario: scenario, folder: d.t.TempDir(),
+		stored: map[manifest.Key]*object{}, serviceImports: true,
+	}, err
+}
+
+// filesSession holds what is stored as one file each, and runs check over what is
+// applied. The embedded session is that of the core, for comparison.
+type filesSession struct {
+	runner.Session
+	t        *testing.T
+	scenario *runner.Scenario
+	folder   string
+	stored   map[manifest.Key]*object
+	created  int
+	// serviceImports: the kind is served.
+	serviceImports bool
+}
+
+// object is what is stored, and what was applied last.
+type object struct {
+	file            string
+	stored, applied []byte
+}
+
+var serviceImportCRD = manifest.Key{
+	Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "serviceimports.multicluster.x-k8s.io",
+}
+
+func (s *filesSession) Put(ctx context.Context, documents []*runner.Document) error {
+	if err := s.Session.Put(ctx, documents); err != nil {
+		return err
+	}
+	for _, document := range documents {
+		merged, _, err := s.merge(document)
+		if err == nil {
+			err = s.store(document, merged)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge returns what kubectl apply makes of the document, and whether that changes
+// anything.
+func (s *filesSession) merge(document *runner.Document) (merged []byte, changed bool, err error) {
+	old := s.stored[document.Key]
+	if old == nil {
+		return document.JSON, true, nil
+	}
+	patch := document.JSON
+	if !document.ServerSide {
+		if patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(old.applied, document.JSON, old.stored); err != nil {
+			return nil, false, err
+		}
+	}
+	merged, err = jsonpatch.MergePatch(old.stored, patch)
+	return merged, !jsonEqual(old.stored, merged) || document.ServerSide, err
+}
+
+func jsonEqual(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func (s *filesSession) store(document *runner.Document, stored []byte) error {
+	o := s.stored[document.Key]
+	if o == nil {
+		s.created++
+		o = &object{file: filepath.Join(s.folder, fmt.Sprintf("stored-%04d.yaml", s.created))}
+		s.stored[document.Key] = o
+	}
+	stored, err := jsonpatch.MergePatch(stored, fmt.Appendf(nil, `{"metadata":{"uid":%q}}`, filepath.Base(o.file)))
+	if err != nil {
+		return err
+	}
+	o.stored, o.applied = stored, document.JSON
+	if document.Key == serviceImportCRD {
+		s.serviceImports = true
+	}
+	return write(o.file, stored)
+}
+
+func write(file string, text []byte) error {
+	text, err := yaml.JSONToYAML(text)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o600)
+}
+
+func (s *filesSession) Delete(ctx context.Context, documents []*runner.Document) error {
+	if err := s.Session.Delete(ctx, documents); err != nil {
+		return err
+	}
+	for _, document := range documents {
+		for key, o := range s.stored {
+			inside := document.Key.Kind == "Namespace" && key.Namespace == document.Key.Name
+			imports := document.Key == serviceImportCRD && key.Kind == "ServiceImport"
+			if key != document.Key && !inside && !imports {
+				continue
+			}
+			delete(s.stored, key)
+			if err := os.Remove(o.file); err != nil {
+				return err
+			}
+		}
+		if document.Key == serviceImportCRD {
+			s.serviceImports = false
+		}
+	}
+	return nil
+}
+
+// options are those of a check of one folder or file.
+func (s *filesSession) options(path string) *check.Options {
+	return &check.Options{
+		Files: []string{path}, Config: s.scenario.Config, Complete: true, NoServiceImports: !s.serviceImports,
+	}
+}
+
+func (s *filesSession) Apply(ctx context.Context, document *runner.Document) (*runner.Outcome, error) {
+	want, err := s.Session.Apply(ctx, document)
+	if err != nil {
+		return nil, err
+	}
+	merged, changed, err := s.merge(document)
+	if err != nil {
+		return nil, err
+	}
+	if want == nil { // no route, or denied by others
+		if document.IsRoute() || document.DryRun {
+			return nil, nil
+		}
+		return nil, s.store(document, merged)
+	}
+	got := &runner.Outcome{Rules: []string{}, Warnings: []string{}}
+	if changed {
+		if got, merged, err = s.check(ctx, document, merged); err != nil {
+			return nil, err
+		}
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(runner.Outcome{}, "Object")); diff != "" {
+		s.t.Errorf("%s: %s: core and check differ (-core +check)\n%s", document.Place, document.Key, diff)
+	}
+	if !got.Denied && !document.DryRun {
+		err = s.store(document, merged)
+	}
+	return got, err
+}
+
+// check runs check --fix over the object in a file of its own, and returns what the
+// file holds then.
+func (s *filesSession) check(ctx context.Context, document *runner.Document, object []byte) (*runner.Outcome, []byte, error) {
+	file := filepath.Join(s.folder, "applied", "route.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), write(file, object)); err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = os.RemoveAll(filepath.Dir(file)) }()
+	options := s.options(file)
+	for _, o := range s.stored {
+		options.Base = append(options.Base, o.file)
+	}
+	slices.Sort(options.Base)
+	options.DryRun, options.User = document.DryRun, userOf(document.User)
+	r, err := check.Run(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	outcome, err := outcomeOf(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Fix = true
+	if r, err = check.Run(ctx, options); err != nil {
+		return nil, nil, err
+	}
+	if r.Summary.Changes > 0 {
+		return nil, nil, fmt.Errorf("--fix left changes: %+v", r.Routes)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	fixed, err := yaml.YAMLToJSON(text)
+	return outcome, fixed, err
+}
+
+// userOf returns the user with the groups that an API server gives to it.
+func userOf(name string) validate.User {
+	if name == "" {
+		return validate.User{Name: "kubernetes-admin", Groups: []string{"system:masters", "system:authenticated"}}
+	}
+	user := validate.User{Name: name}
+	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
+		namespace, _, _ := strings.Cut(account, ":")
+		user.Groups = append(user.Groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	}
+	user.Groups = append(user.Groups, "system:authenticated")
+	return user
+}
+
+// outcomeOf reads the report of one route as its author would.
+func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
+	if len(r.Routes) != 1 || len(r.Broken) > 0 {
+		return nil, fmt.Errorf("want one route, got %d and broken documents %v", len(r.Routes), r.Broken)
+	}
+	route := &r.Routes[0]
+	outcome := &runner.Outcome{Denied: route.Verdict == report.Deny, Rules: []string{}, Warnings: []string{}}
+	var lines []string
+	for _, change := range route.Changes {
+		outcome.Warnings = append(outcome.Warnings, change.Mutation)
+		lines = append(lines, "Warning: "+change.Message)
+	}
+	for _, f := range route.Findings {
+		switch {
+		case f.Rule == report.IgnoreAnnotation: // no rule
+			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
+		case f.Effect == report.EffectDeny:
+			outcome.Rules = append(outcome.Rules, f.Rule)
+			lines = append(lines, f.Field+": "+f.Message)
+		case f.Effect == report.EffectWarn:
+			outcome.Warnings = append(outcome.Warnings, f.Rule)
+			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
+		case f.Effect == report.EffectUnknown:
+			return nil, fmt.Errorf("unknown, where the files are complete: %s", f.Message)
+		}
+	}
+	slices.Sort(outcome.Rules)
+	slices.Sort(outcome.Warnings)
+	outcome.Rules, outcome.Warnings = slices.Compact(outcome.Rules), slices.Compact(outcome.Warnings)
+	outcome.Text = strings.Join(lines, "\n")
+	return outcome, nil
+}
+
+// Status checks all that is stored together, as it is stored.
+func (s *filesSession) Status(ctx context.Context, key manifest.Key, _ func([]runner.Entry) bool) ([]runner.Entry, error) {
+	options := s.options(s.folder)
+	stored := *s.scenario.Config
+	stored.Mutations = map[string]config.Switch{}
+	for _, id := range mutate.Names() {
+		stored.Mutations[id] = config.Off
+	}
+	options.Config = &stored
+	r, err := check.Run(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Routes {
+		if route := &r.Routes[i]; string(route.Kind) == key.Kind && route.Namespace == key.Namespace && route.Name == key.Name {
+			text, err := json.Marshal(route.Status.Parents)
+			if err != nil {
+				return nil, err
+			}
+			var entries []runner.Entry
+			return entries, json.Unmarshal(text, &entries)
+		}
+	}
+	return nil, fmt.Errorf("no %s in the report", key)
+}

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/check/explain"
+)
+
+func newExplain(streams genericiooptions.IOStreams, name string) *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "explain [ID]",
+		Short: "Say what a rule or a mutation is about, and how to mend what it finds",
+		Long:  "Say when a rule fires, why that is worth a finding, and how to mend it; without an ID, list all rules and mutations.",
+		Example: examples(name, `  # All rules and mutations
+  %[1]s explain
+
+  # One rule
+  %[1]s explain parent-headless
+
+  # The whole catalogue for a program
+  %[1]s explain -o json
+`),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeIDs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output != "" && output != "json" {
+				return fmt.Errorf("--output %q: want json, or nothing", output)
+			}
+			topics := explain.Topics()
+			if len(args) == 0 {
+				if output == "json" {
+					return writeJSON(streams.Out, topics)
+				}
+				return catalogue(streams.Out, topics)
+			}
+			topic, found := explain.Find(args[0])
+			if !found {
+				return unknownID(args[0], topics)
+			}
+			if output == "json" {
+				return writeJSON(streams.Out, topic)
+			}
+			return explainTopic(streams.Out, &topic)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for text")
+	completeWords(cmd, "output", "json")
+	return cmd
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// catalogue writes all topics as a table.
+func catalogue(w io.Writer, topics []explain.Topic) error {
+	out := printers.GetNewTabWriter(w)
+	class := explain.Class("")
+	for _, topic := range topics {
+		if topic.Class != class {
+			if class != "" {
+				fmt.Fprintln(out)
+			}
+			class = topic.Class
+			fmt.Fprintf(out, "%s\tDEFAULT\tWHAT\n", strings.ToUpper(string(class)))
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\n", topic.ID, topic.Default, topic.Title)
+	}
+	return out.Flush()
+}
+
+// explainTopic writes everything about one topic.
+func explainTopic(w io.Writer, topic *explain.Topic) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s, by default: %s)\n\n", topic.ID, topic.Class, topic.Default)
+	section := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n%s\n", title, wrap(text, 80, "  "))
+		}
+	}
+	section("WHAT", topic.Title+". It concerns "+topic.KindNames()+".")
+	section("WHY", topic.Rationale)
+	section("TO MEND IT", topic.Remedy)
+	section("NOTES", strings.Join(topic.Notes, " "))
+	section("DEMANDED BY", topic.Citation)
+	section("TO CHANGE IT", topic.Configuration())
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+// wrap breaks the text into lines of at most width columns, each with the indent.
+func wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		if column > 0 && column+1+len(word) > width {
+			b.WriteByte('\n')
+			column = 0
+		}
+		if column == 0 {
+			b.WriteString(indent)
+			column = len(indent)
+		} else {
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String() + "\n"
+}
+
+// unknownID says which IDs may be meant.
+func unknownID(id string, topics []explain.Topic) error {
+	known := &cobra.Command{SuggestionsMinimumDistance: 4}
+	for _, topic := range topics {
+		known.AddCommand(&cobra.Command{Use: topic.ID, Run: func(*cobra.Command, []string) {}})
+	}
+	hint := ""
+	if near := known.SuggestionsFor(id); len(near) > 0 {
+		hint = "is " + strings.Join(near, " or ") + " meant? "
+	}
+	return fmt.Errorf("unknown ID %q: %s'explain' without an ID lists all", id, hint)
+}
+
+func completeIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	for _, topic := range explain.Topics() {
+		ids = append(ids, topic.ID+"\t"+topic.Title)
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWords completes the values of a flag.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag is not there
+	}
+}

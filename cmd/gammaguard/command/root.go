@@ -1,0 +1,88 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// The exit codes.
+const (
+	ExitClean    = 0
+	ExitFindings = 1
+	// ExitUsage: wrong use, or input that cannot be read.
+	ExitUsage = 2
+)
+
+// errFindings makes the command exit with ExitFindings and say nothing more.
+var errFindings = errors.New("findings")
+
+// Main runs the command line and returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := New(filepath.Base(args[0]), genericiooptions.IOStreams{In: stdin, Out: stdout, ErrOut: stderr})
+	root.SetArgs(args[1:])
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return ExitClean
+	case errors.Is(err, errFindings):
+		return ExitFindings
+	default:
+		fmt.Fprintf(stderr, "error: %v\n", err)
+		return ExitUsage
+	}
+}
+
+// New returns the root command for a program of that name.
+func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	name := displayName(program)
+	root := &cobra.Command{
+		Use:   "gammaguard",
+		Short: "Judge Gateway API mesh routes before they are applied",
+		Long: "gammaguard judges Gateway API routes whose parent is a Service (GAMMA) by the same rules as its admission webhook:\n" +
+			"over files, without a cluster, or against a live one.",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Args:              cobra.NoArgs,
+		// Without it cobra would take no arguments as a call for help that succeeds.
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(cmd.Help(), errors.New("which command?"))
+		},
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath())
+	})
+	root.AddCommand(newCheck(streams, name), newConflicts(streams, name), newExplain(streams, name), newVersion(streams, name))
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// displayName is how one calls the program: kubectl runs its plugins by a name of
+// their own.
+func displayName(program string) string {
+	program = strings.TrimSuffix(program, ".exe")
+	if plugin, ok := strings.CutPrefix(program, "kubectl-"); ok {
+		return "kubectl " + strings.ReplaceAll(plugin, "_", "-")
+	}
+	return "gammaguard"
+}
+
+// examples writes examples of a command, whose name stands as %[1]s.
+func examples(name, text string) string {
+	return strings.TrimRight(strings.ReplaceAll(text, "%[1]s", name), "\n")
+}

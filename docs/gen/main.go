@@ -1,0 +1,60 @@
+// Command gen writes the pages of docs/ that come from the program itself: one for
+// each rule and mutation, with scenarios as examples, and the reference of the
+// command line. Its argument is the root of the repository.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
+		os.Exit(2)
+	}
+	if err := run(context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, root string) error {
+	examples, err := loadExamples(ctx, filepath.Join(root, "test", "scenarios"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		write(filepath.Join(root, "docs", "rules"), "", rulePages(examples)),
+		writeCLI(filepath.Join(root, "docs", "cli")),
+	)
+}
+
+// write makes the folder's pages with the prefix be exactly those given.
+func write(folder, prefix string, pages map[string]string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	present, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range present {
+		name := entry.Name()
+		if _, wanted := pages[name]; !wanted && strings.HasPrefix(name, prefix) && filepath.Ext(name) == ".md" {
+			if err := os.Remove(filepath.Join(folder, name)); err != nil {
+				return err
+			}
+		}
+	}
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
