@@ -1,4 +1,7 @@
-// Package certs provides the webhook's serving certificate: it makes one in
-// process for tests and the demo, and says whether the files that the server
-// reads hold a certificate that it can serve.
+// Package certs provides the webhook's serving certificate: a folder of files,
+// who fills it (Source), and whether what it holds can be served.
+//
+// Two packages below it are Sources: certmanager, where cert-manager fills the
+// folder by way of a Secret, and selfmanaged, where gammaguard does it itself.
+// For tests and the demo, a certificate can be made in process.
 package certs

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -103,4 +105,19 @@ func CheckValidity(leaf *x509.Certificate, now time.Time) error {
 		return fmt.Errorf("expired at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return nil
+}
+
+// CheckHost says that the certificate is not for the host, and for which it is.
+func CheckHost(leaf *x509.Certificate, host string) error {
+	if leaf.VerifyHostname(host) == nil {
+		return nil
+	}
+	names := slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		names = append(names, "no host at all")
+	}
+	return fmt.Errorf("is not for %s, but for %s", host, strings.Join(names, ", "))
 }
