@@ -150,6 +150,11 @@ func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	return unknown
 }
 
+// UnknownIgnore is the warning about a name among the UnknownIgnores.
+func UnknownIgnore(name string) string {
+	return fmt.Sprintf("metadata.annotations[%s]: %q is no rule that can be ignored", mesh.IgnoreAnnotation, name)
+}
+
 // ignored returns the rule IDs in the route's ignore annotation.
 func ignored(route *mesh.Route) map[string]bool {
 	ids := map[string]bool{}

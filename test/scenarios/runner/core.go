@@ -118,6 +118,9 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 			lines = append(lines, "Warning: "+finding.Warning())
 		}
 	}
+	for _, name := range verdict.UnknownIgnores {
+		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
+	}
 	outcome.Rules = sortedOnce(outcome.Rules)
 	outcome.Warnings = sortedOnce(outcome.Warnings)
 	outcome.Text = strings.Join(lines, "\n")
