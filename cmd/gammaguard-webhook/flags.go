@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +27,7 @@ type flags struct {
 	config     string
 	kubeconfig string
 	server     server.Options
+	certs      certificateFlags
 	zap        zap.Options
 }
 
@@ -64,6 +64,7 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.StringVar(&s.WebhookHost, "webhook-bind-address", "", "address to serve the webhooks at; without it, all")
 	set.IntVar(&s.WebhookPort, "webhook-port", server.DefaultWebhookPort, "port to serve the webhooks at")
 	set.StringVar(&s.CertDir, "cert-dir", defaultCertDir, "folder with tls.crt and tls.key; they may change at any time")
+	f.certs.declare(set)
 	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 to clients of the webhooks")
 	set.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "host:port to serve metrics at; 0 for none")
 	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port to serve /healthz and /readyz at; 0 for none")
@@ -91,6 +92,9 @@ func (f *flags) check() error {
 	}
 	if s.CertDir == "" {
 		return errors.New("--cert-dir: must not be empty")
+	}
+	if err := f.certs.check(); err != nil {
+		return err
 	}
 	if s.ShutdownDelay < 0 {
 		return fmt.Errorf("--shutdown-delay: %s is negative", s.ShutdownDelay)
@@ -126,6 +130,7 @@ func checkAddress(address string) error {
 // options returns what to run.
 func (f *flags) options() (server.Options, error) {
 	options := f.server
+	options.CertSource, options.CertHost = f.certs.from(options.CertDir), f.certs.host()
 	options.Guard = config.Default()
 	var err error
 	if f.config != "" {
@@ -162,13 +167,4 @@ func (f *flags) clientConfig() (*rest.Config, error) {
 // logger returns the log that the zap flags describe.
 func (f *flags) logger(w io.Writer) logr.Logger {
 	return zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(w))
-}
-
-// buildVersion returns the version that the binary was built from.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version + " " + info.GoVersion
 }

@@ -20,6 +20,8 @@ import (
 // there, and whenever they change.
 type certificate struct {
 	dir     string
+	host    string       // empty for any
+	source  certs.Source // nil for none that can be asked
 	log     logr.Logger
 	watcher atomic.Pointer[certwatcher.CertWatcher]
 }
@@ -68,26 +70,49 @@ func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return nil, errors.New("no serving certificate yet")
 }
 
-// check says why the certificate that is served is not valid now.
+// check says why the certificate that is served is not valid now, and what its
+// source knows of that.
 func (c *certificate) check() error {
-	if c.watcher.Load() == nil {
+	err := c.valid()
+	if err == nil || c.source == nil {
+		return err
+	}
+	if why := c.source.Waiting(); why != "" {
+		return fmt.Errorf("%w; %s", err, why)
+	}
+	return err
+}
+
+func (c *certificate) valid() error {
+	leaf := c.leaf()
+	if leaf == nil {
 		if err := certs.Check(c.dir, time.Now()); err != nil {
 			return err
 		}
 		return fmt.Errorf("certificate folder %s: not read yet", c.dir)
 	}
-	served, err := c.get(nil)
+	err := certs.CheckValidity(leaf, time.Now())
+	if err == nil && c.host != "" {
+		err = certs.CheckHost(leaf, c.host)
+	}
 	if err != nil {
-		return err
-	}
-	leaf := served.Leaf
-	if leaf == nil {
-		if leaf, err = x509.ParseCertificate(served.Certificate[0]); err != nil {
-			return fmt.Errorf("certificate %s: %w", filepath.Join(c.dir, certs.CertFile), err)
-		}
-	}
-	if err := certs.CheckValidity(leaf, time.Now()); err != nil {
 		return fmt.Errorf("certificate %s %w", filepath.Join(c.dir, certs.CertFile), err)
 	}
 	return nil
+}
+
+// leaf returns the certificate that is served, nil while there is none.
+func (c *certificate) leaf() *x509.Certificate {
+	served, err := c.get(nil)
+	if err != nil {
+		return nil
+	}
+	if served.Leaf != nil {
+		return served.Leaf
+	}
+	leaf, err := x509.ParseCertificate(served.Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return leaf
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/config"
 )
 
@@ -27,6 +28,11 @@ type Options struct {
 	// CertDir is the folder of tls.crt and tls.key. The files may come later, and
 	// change: the server is not ready without.
 	CertDir string
+	// CertSource is who fills CertDir; nil is somebody else, who is not asked why
+	// there is no certificate.
+	CertSource certs.Source
+	// CertHost is the DNS name that the certificate must be for; empty for any.
+	CertHost string
 	// WebhookHost is the address that the webhooks are served at; empty for all.
 	WebhookHost string
 	// WebhookPort is their port; zero is 9443.

@@ -15,6 +15,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -55,7 +56,9 @@ func New(options Options) (*Server, error) {
 	if err := options.LeaderElection.Check(); err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	s := &Server{options: options, certificate: &certificate{dir: options.CertDir, log: options.Log}}
+	s := &Server{options: options, certificate: &certificate{
+		dir: options.CertDir, host: options.CertHost, source: options.CertSource, log: options.Log,
+	}}
 	hooks := ctrlwebhook.NewServer(ctrlwebhook.Options{
 		Host: options.WebhookHost, Port: options.WebhookPort, TLSOpts: []func(*tls.Config){s.tls},
 	})
@@ -119,6 +122,14 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 		Policy: engine.Policy(), Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
 	}); err != nil {
 		return fmt.Errorf("status: %w", err)
+	}
+	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
+		return fmt.Errorf("metric of the certificate: %w", err)
+	}
+	if s.options.CertSource != nil {
+		if err := s.options.CertSource.SetUp(s.manager); err != nil {
+			return err
+		}
 	}
 	runnables := []manager.Runnable{s.cache, s.certificate}
 	if s.options.ProbeAddress != "0" {
