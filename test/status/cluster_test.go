@@ -99,6 +99,14 @@ func (c *cluster) route(kind mesh.RouteKind, name string, parents ...string) *un
 	}}
 }
 
+// withHostname gives a TLSRoute what the schema asks for beside parentRefs.
+func withHostname(route *unstructured.Unstructured) *unstructured.Unstructured {
+	spec := route.Object["spec"].(map[string]any)
+	spec["hostnames"] = []any{"cart.example.org"}
+	spec["rules"] = []any{map[string]any{"backendRefs": []any{map[string]any{"name": "cart", "port": int64(80)}}}}
+	return route
+}
+
 // storedStatus is what the tests read of a route's status.
 type storedStatus struct {
 	Metadata struct {

@@ -3,6 +3,11 @@ package status
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,23 +179,64 @@ func TestQuietHour(t *testing.T) {
 	}
 }
 
-// TestRouteWithItsService creates Services and, at once, routes on them, in
-// namespaces that were granted a moment ago: no route is ever marked.
-func TestRouteWithItsService(t *testing.T) {
-	r := start(t, &validate.Policy{})
-	const pairs = 200
-	for n := range pairs {
-		c := newCluster(t, fmt.Sprintf("pair-%d", n), mesh.GrantProducer)
+// TestRouteBeforeItsService has the watches of Services and Namespaces lag behind
+// that of routes, as they may in any cluster: routes that were applied right after
+// their Service, in a namespace that was granted a moment ago, are never marked.
+func TestRouteBeforeItsService(t *testing.T) {
+	late := &gate{open: make(chan struct{})}
+	release := sync.OnceFunc(func() { close(late.open) })
+	r := start(t, &validate.Policy{}, late.wrap)
+	t.Cleanup(release) // before the replica stops
+	late.closed.Store(true)
+	var clusters []*cluster
+	for n := range 20 {
+		c := newCluster(t, fmt.Sprintf("late-%d", n), mesh.GrantProducer)
+		clusters = append(clusters, c)
 		c.create(c.service("cart", 80))
 		route := c.route(mesh.HTTPRoute, "cart", "cart:80")
 		c.create(route)
-		if n == pairs-1 {
-			c.settleOn(r, route)
+		c.settleOn(r, route)
+		if _, err := r.cache.Namespace(c.namespace); err == nil {
+			t.Fatal("the watch of Namespaces does not lag")
 		}
 	}
-	for n := range pairs {
-		if _, patches := r.requests.of(fmt.Sprintf("pair-%d", n)); patches != 0 {
-			t.Errorf("pair %d: %d patches of the route's status", n, patches)
+	release()
+	for _, c := range clusters {
+		loser := c.route(mesh.TLSRoute, "none", "missing")
+		c.create(withHostname(loser))
+		c.expect(loser, "missing NoMatchingParent")
+		if _, patches := r.requests.of(c.namespace); patches != 1 {
+			t.Errorf("%s: %d patches of routes' status, want one, for the route without a Service", c.namespace, patches)
 		}
 	}
+}
+
+// gate holds back what the watches of Services and Namespaces tell, from the time
+// that it is closed until it is opened for good.
+type gate struct {
+	closed atomic.Bool
+	open   chan struct{}
+}
+
+func (g *gate) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		res, err := next.RoundTrip(req)
+		if err == nil && req.URL.Query().Get("watch") != "" && strings.HasPrefix(req.URL.Path, "/api/v1/") {
+			res.Body = &gatedBody{res.Body, g}
+		}
+		return res, err
+	})
+}
+
+type gatedBody struct {
+	io.ReadCloser
+	gate *gate
+}
+
+func (b *gatedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.gate.closed.Load() {
+		<-b.gate.open
+	}
+	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -40,12 +41,14 @@ type replica struct {
 }
 
 // start starts a replica, waits until it leads and has nothing to do, and stops it
-// with the test.
-func start(t *testing.T, policy *validate.Policy) *replica {
+// with the test. The wrappers see its requests.
+func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc) *replica {
 	t.Helper()
 	r := &replica{registry: prometheus.NewRegistry(), requests: &requestLog{}, looks: &lookLog{}}
 	config := rest.CopyConfig(plane.Config)
-	config.Wrap(r.requests.wrap)
+	for _, wrap := range append(wraps, r.requests.wrap) {
+		config.Wrap(wrap)
+	}
 	mgr, err := newManager(config, false)
 	if err != nil {
 		t.Fatal(err)

@@ -55,10 +55,8 @@ func TestWorkInProportion(t *testing.T) {
 	}
 
 	loser := c.route(mesh.TLSRoute, "loser", "service-1", "service-2")
-	loser.Object["spec"].(map[string]any)["rules"] = []any{map[string]any{"backendRefs": []any{map[string]any{"name": "service-1", "port": int64(80)}}}}
-	loser.Object["spec"].(map[string]any)["hostnames"] = []any{"cart.example.org"}
 	began = time.Now()
-	c.create(loser)
+	c.create(withHostname(loser))
 	c.expect(loser, "service-1 Conflicted", "service-2 Conflicted")
 	t.Logf("marked after %s", time.Since(began).Round(time.Millisecond))
 	c.settleOn(r, loser)
