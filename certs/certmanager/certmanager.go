@@ -44,6 +44,9 @@ func New(certificate types.NamespacedName) *Source {
 	return &Source{certificate: certificate, now: time.Now}
 }
 
+// String returns what the source is.
+func (s *Source) String() string { return "Certificate " + s.certificate.String() }
+
 // SetUp implements certs.Source. Nothing has to run: cert-manager does the work.
 func (s *Source) SetUp(mgr manager.Manager) error {
 	scheme := runtime.NewScheme()
@@ -63,7 +66,7 @@ func (s *Source) Waiting() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.answer == "" || s.now().Sub(s.at) >= remember {
-		s.answer = oneLine("Certificate " + s.certificate.String() + " " + s.look())
+		s.answer = oneLine(s.String() + " " + s.look())
 		s.at = s.now()
 	}
 	return s.answer

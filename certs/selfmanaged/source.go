@@ -50,6 +50,12 @@ type Source struct {
 // New returns the source for what the options name.
 func New(options Options) *Source { return &Source{options: options} }
 
+// String returns what the source is.
+func (s *Source) String() string {
+	o := &s.options
+	return fmt.Sprintf("Secret %s for %s, copied to %s, trusted by webhook configurations %s", o.Secret, o.Host, o.Dir, o.Webhooks)
+}
+
 // Waiting implements certs.Source.
 func (s *Source) Waiting() string {
 	reason, _ := s.waiting.Load().(string)
