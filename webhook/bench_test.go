@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// typicalReview is an AdmissionReview of a route of three rules as kubectl applies
+// it, about 3 KB.
+func typicalReview(t testing.TB, parent string) []byte {
+	t.Helper()
+	var rules []string
+	for i := range 3 {
+		rules = append(rules, fmt.Sprintf(`{matches: [{path: {type: PathPrefix, value: /v%d}, headers: [{type: Exact, name: x-env, value: canary}]}],
+			filters: [{type: RequestHeaderModifier, requestHeaderModifier: {add: [{name: x-a, value: b}]}}],
+			backendRefs: [{group: "", kind: Service, name: cart, port: 80, weight: 1}]}`, i))
+	}
+	rules = append(rules, `{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{group: "", kind: Service, name: cart, port: 80, weight: 1}]}`)
+	spec := "{parentRefs: [" + parent + "], rules: [" + strings.Join(rules, ", ") + "]}"
+	a := admission{object: `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop, uid: 9f1c2d3e-1111-2222-3333-444455556666,
+		generation: 1, creationTimestamp: "2026-01-02T03:04:05Z", annotations: {kubectl.kubernetes.io/last-applied-configuration: '` + strings.Join(strings.Fields(spec), " ") + `'},
+		managedFields: [{manager: kubectl-client-side-apply, operation: Update, apiVersion: gateway.networking.k8s.io/v1, time: "2026-01-02T03:04:05Z",
+		fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {".": {}, "f:kubectl.kubernetes.io/last-applied-configuration": {}}},
+		"f:spec": {".": {}, "f:parentRefs": {}, "f:rules": {}}}}]}, spec: ` + spec + `}`}
+	return a.body(t)
+}
+
+// discard is a ResponseWriter that keeps nothing but the status.
+type discard struct {
+	header http.Header
+	code   int
+	size   int
+}
+
+func (d *discard) Header() http.Header { return d.header }
+func (d *discard) WriteHeader(code int) {
+	d.code = code
+}
+
+func (d *discard) Write(p []byte) (int, error) {
+	d.size += len(p)
+	return len(p), nil
+}
+
+// caller posts the body to the handler again and again.
+func caller(t testing.TB, handler http.Handler, body []byte) func() {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, ValidatePath+"?timeout=5s", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.ContentLength = int64(len(body))
+	reader := bytes.NewReader(body)
+	req.Body = io.NopCloser(reader)
+	w := &discard{header: http.Header{}}
+	return func() {
+		reader.Reset(body)
+		w.code = http.StatusOK
+		handler.ServeHTTP(w, req)
+		if w.code != http.StatusOK {
+			t.Fatalf("HTTP %d", w.code)
+		}
+	}
+}
+
+// floor is the least that a webhook in Go does: it decodes the review into the
+// published types, and allows it.
+func floor(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	var review admissionv1.AdmissionReview
+	if err == nil {
+		err = json.Unmarshal(body, &review)
+	}
+	if err != nil || review.Request == nil {
+		http.Error(w, "not an AdmissionReview", http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(review) //nolint:errcheck,errchkjson // as the simplest webhook would
+}
+
+type benchmark struct {
+	name    string
+	handler http.Handler
+	body    []byte
+	// allocs is the most that one request may allocate.
+	allocs float64
+}
+
+func benchmarks(t testing.TB) []benchmark {
+	o := options(t, world(t, cluster))
+	validating, mutating := Validating(o, newEngine(t, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
+	good := typicalReview(t, onCart)
+	return []benchmark{
+		{"floor", http.HandlerFunc(floor), good, 45},
+		{"validating", validating, good, 155},
+		{"mutating", mutating, good, 110},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 210},
+		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 180},
+	}
+}
+
+// BenchmarkHandler compares the handlers with the floor.
+func BenchmarkHandler(b *testing.B) {
+	for _, bench := range benchmarks(b) {
+		b.Run(bench.name, func(b *testing.B) {
+			call := caller(b, bench.handler, bench.body)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(bench.body)))
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+}
+
+// TestAllocations holds the handlers to ceilings.
+func TestAllocations(t *testing.T) {
+	for _, bench := range benchmarks(t) {
+		call := caller(t, bench.handler, bench.body)
+		call()
+		if got := testing.AllocsPerRun(100, call); got > bench.allocs {
+			t.Errorf("%s: %.0f allocations a request, want at most %.0f", bench.name, got, bench.allocs)
+		} else {
+			t.Logf("%s: %.0f allocations a request", bench.name, got)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// seeds are reviews of all sorts, sound ones and others.
+func seeds(f *testing.F) {
+	for _, a := range []admission{
+		{object: routeOn(onCart)},
+		{object: routeOn(`{kind: Service, name: cart}, {group: "", kind: Service, name: headless, port: 80, sectionName: http}`)},
+		{operation: "UPDATE", object: routeOn(`{group: "", kind: Service, name: headless}`), old: routeOn(onCart)},
+		{operation: "UPDATE", object: routeOn(onCart), old: `{kind: Pod}`},
+		{operation: "DELETE", old: routeOn(onCart)},
+		{dryRun: true, object: routeOn(`{group: "", kind: Service, name: "../x", namespace: nobody}`)},
+		{object: `{kind: TCPRoute, metadata: {name: raw, namespace: shop}, spec: {parentRefs: [` + onCart + `], rules: [{backendRefs: [{name: cart}]}]}}`},
+		{object: `{kind: GRPCRoute, metadata: {generateName: g-, namespace: shop, deletionTimestamp: "2026-01-01T00:00:00Z"}}`},
+		{object: `{kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: 5}`},
+		{object: `{kind: Pod}`},
+	} {
+		f.Add(a.body(f))
+	}
+	for _, text := range []string{
+		"", " ", "{", "null", "[]", `"text"`, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`,
+		`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"\u0000\"","operation":"CREATE","object":{"kind":"HTTPRoute","spec":{"rules":[{"matches":[{"method":{}}]}]}}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+}
+
+// FuzzDecodeReview: a body is decoded to a review with a uid, or refused.
+func FuzzDecodeReview(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := decodeReview(body)
+		if r == nil && err == nil {
+			t.Fatal("neither a review nor an error")
+		}
+		if r == nil {
+			return
+		}
+		if r.UID == "" {
+			t.Error("a review without a uid")
+		}
+		if err == nil && r.judged() && !mesh.IsRouteKind(string(r.Object.Kind)) {
+			t.Errorf("kind %q is taken for a route", r.Object.Kind)
+		}
+		if _, err := r.oldRoute(); err != nil && r.old.route != nil {
+			t.Error("an old route with an error")
+		}
+		r.specUnchanged()
+	})
+}
+
+// FuzzHandlers: whatever is posted, the answer is a 4xx, or a review with the uid
+// that was sent; only the validating webhook refuses.
+func FuzzHandlers(f *testing.F) {
+	seeds(f)
+	o := options(f, world(f, cluster))
+	validating, mutating := Validating(o, newEngine(f, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for path, handler := range map[string]http.Handler{ValidatePath: validating, MutatePath: mutating} {
+			req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+			req.Header.Set("Content-Type", "application/json")
+			recorder := httptest.NewRecorder()
+			handler.ServeHTTP(recorder, req)
+			if recorder.Code >= 400 && recorder.Code < 500 {
+				continue
+			}
+			var answered admissionv1.AdmissionReview
+			if err := json.Unmarshal(recorder.Body.Bytes(), &answered); err != nil || recorder.Code != http.StatusOK || answered.Response == nil {
+				t.Fatalf("%s: %d %s (%v)", path, recorder.Code, recorder.Body, err)
+			}
+			sent, err := decodeReview(body)
+			if sent == nil {
+				t.Fatalf("%s: answered %s to what is no review: %v", path, recorder.Body, err)
+			}
+			response := answered.Response
+			if got := string(response.UID); got != sent.UID {
+				t.Errorf("%s: uid %q, want %q", path, got, sent.UID)
+			}
+			if response.Allowed != (response.Result == nil) || path == MutatePath && !response.Allowed || path == ValidatePath && response.Patch != nil {
+				t.Errorf("%s: %s", path, recorder.Body)
+			}
+		}
+	})
+}
