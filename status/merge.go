@@ -83,7 +83,7 @@ func sameRef(a, b *mesh.ParentRef) bool {
 	return x == y
 }
 
-// says says whether the entry has the condition and no other, whatever its time.
+// says reports whether the entry has the condition and no other, whatever its time.
 func says(entry *live.Entry, want *desired.Condition) bool {
 	if len(entry.Conditions) != 1 {
 		return false

@@ -84,14 +84,14 @@ func TestMerge(t *testing.T) {
 			entries: []desired.Entry{lost80}, want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"},
 		},
 		"room for one": {
-			stored: repeat(foreign, 31), entries: []desired.Entry{lost80, lost90}, full: true,
-			want: append(repeat(foreign, 31), ours(cart80, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{" -> Conflicted"},
+			stored: foreigners(31), entries: []desired.Entry{lost80, lost90}, full: true,
+			want: append(foreigners(31), ours(cart80, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{" -> Conflicted"},
 		},
-		"no room":                  {stored: repeat(foreign, 32), entries: []desired.Entry{lost80}, full: true},
-		"no room, and none needed": {stored: append(repeat(foreign, 31), stored80), entries: []desired.Entry{lost80}},
+		"no room":                  {stored: foreigners(32), entries: []desired.Entry{lost80}, full: true},
+		"no room, and none needed": {stored: append(foreigners(31), stored80), entries: []desired.Entry{lost80}},
 		"room that we take ourselves": {
-			stored: append(repeat(foreign, 31), stored80), entries: []desired.Entry{lost90},
-			want: append(repeat(foreign, 31), ours(cart90, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{"Conflicted -> ", " -> Conflicted"},
+			stored: append(foreigners(31), stored80), entries: []desired.Entry{lost90},
+			want: append(foreigners(31), ours(cart90, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{"Conflicted -> ", " -> Conflicted"},
 		},
 	}
 	for name, test := range tests {
@@ -159,10 +159,10 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 	}
 }
 
-func repeat(text string, n int) []string {
+func foreigners(n int) []string {
 	all := make([]string, n)
 	for i := range all {
-		all[i] = text
+		all[i] = foreign
 	}
 	return all
 }

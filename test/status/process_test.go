@@ -29,7 +29,7 @@ func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) //nolint:errcheck // it ends either way
+		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
 	err := func() error {
@@ -56,7 +56,7 @@ func runProcess() int {
 // startProcess starts a replica in a process of its own.
 func startProcess(t *testing.T) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(context.Background(), os.Args[0]) // it ends with its standard input
 	cmd.Env = append(os.Environ(), processConfig+"="+plane.Kubeconfig)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
@@ -67,8 +67,8 @@ func startProcess(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stdin.Close() //nolint:errcheck // it may be gone already
-		_ = cmd.Wait()    //nolint:errcheck // killed or not
+		_ = stdin.Close() // it may be gone already
+		_ = cmd.Wait()    // killed or not
 	})
 	return cmd
 }
