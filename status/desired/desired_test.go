@@ -1,8 +1,6 @@
 package desired_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -292,87 +290,4 @@ func TestNothingDisclosed(t *testing.T) {
 	if len(messages) != 1 {
 		t.Errorf("messages differ: %v", messages)
 	}
-}
-
-// broken is a world that cannot be asked one thing.
-type broken struct {
-	mesh.World
-	service, namespace, routes error
-}
-
-func (b *broken) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if b.service != nil {
-		return nil, b.service
-	}
-	return b.World.Service(key)
-}
-
-func (b *broken) Namespace(name string) (*mesh.Namespace, error) {
-	if b.namespace != nil {
-		return nil, b.namespace
-	}
-	return b.World.Namespace(name)
-}
-
-func (b *broken) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	if b.routes != nil {
-		return nil, b.routes
-	}
-	return b.World.AttachedRoutes(key)
-}
-
-func TestWorldThatCannotBeAsked(t *testing.T) {
-	world := newWorld(t, cluster, route(mesh.HTTPRoute, "shop/own", "name: missing"))
-	failure := errors.New("no answer")
-	for name, b := range map[string]*broken{"service": {service: failure}, "namespace": {namespace: failure}, "routes": {routes: failure}} {
-		b.World = world
-		if entries, err := desired.Of(find(t, world, "shop/own"), b, &validate.Policy{}, desired.Settings{}); !errors.Is(err, failure) || len(entries) > 0 {
-			t.Errorf("%s: %v, %v, want the failure", name, entries, err)
-		}
-	}
-}
-
-// TestStable: the entries do not depend on the order in which the world tells of
-// its routes, so that nothing is written twice.
-func TestStable(t *testing.T) {
-	world := newWorld(t, cluster, route(mesh.GRPCRoute, "shop/b", "name: cart"), route(mesh.GRPCRoute, "shop/a", "name: cart, port: 80"),
-		route(mesh.GRPCRoute, "shop/c", "name: cart, port: 80"), route(mesh.HTTPRoute, "shop/own", "name: cart"))
-	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}
-	seen := map[string]bool{}
-	for i := range 8 {
-		place, err := desired.At(key, &rotated{world, i}, &validate.Policy{}, desired.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries, err := place.Entries(find(t, world, "shop/own"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(entries)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[string(text)] = true
-	}
-	if len(seen) != 1 {
-		t.Errorf("entries differ: %v", seen)
-	}
-}
-
-// rotated tells of the routes in another order.
-type rotated struct {
-	mesh.World
-	by int
-}
-
-func (r *rotated) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	routes, err := r.World.AttachedRoutes(key)
-	at := r.by % len(routes)
-	turned := append(append([]*mesh.AttachedRoute{}, routes[at:]...), routes[:at]...)
-	if r.by >= len(routes) {
-		for i, j := 0, len(turned)-1; i < j; i, j = i+1, j-1 {
-			turned[i], turned[j] = turned[j], turned[i]
-		}
-	}
-	return turned, err
 }
