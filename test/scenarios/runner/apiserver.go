@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
@@ -82,8 +87,17 @@ func (d *APIServer) install(ctx context.Context) error {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	var err error
-	if d.client, err = client.New(config, client.Options{}); err != nil {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	if d.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
+	}
+	if err := d.serveAllVersions(ctx); err != nil {
+		return fmt.Errorf("serve all versions of routes: %w", err)
 	}
 	if err := guard.Install(ctx, d.plane); err != nil {
 		return err
@@ -144,11 +158,52 @@ func (d *APIServer) restart(ctx context.Context, wanted environment) error {
 	}
 	var err error
 	d.environment = wanted
-	d.running, err = guard.Start(ctx, d.plane, guard.Options{Config: wanted.config})
+	d.running, err = guard.Start(ctx, d.plane, guard.Options{
+		Config: wanted.config, Args: []string{"--shutdown-delay=0s"},
+	})
 	if err != nil {
 		return err
 	}
 	return d.reached(ctx)
+}
+
+// serveAllVersions serves older versions of routes too, as clusters do that had
+// the experimental channel before.
+func (d *APIServer) serveAllVersions(ctx context.Context) error {
+	for _, kind := range mesh.RouteKinds() {
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := d.client.Get(ctx, client.ObjectKey{Name: kind.Resource() + "." + mesh.GatewayGroup}, definition); err != nil {
+			return err
+		}
+		before := definition.DeepCopy()
+		for i := range definition.Spec.Versions {
+			definition.Spec.Versions[i].Served = true
+		}
+		if err := d.client.Patch(ctx, definition, client.MergeFrom(before)); err != nil {
+			return err
+		}
+		for _, version := range definition.Spec.Versions {
+			list := &unstructured.UnstructuredList{}
+			list.SetAPIVersion(mesh.GatewayGroup + "/" + version.Name)
+			list.SetKind(string(kind) + "List")
+			err := poll(ctx, effectTimeout, func(ctx context.Context) (bool, error) {
+				err := d.client.List(ctx, list)
+				return err == nil, ignoreNotServed(err)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ignoreNotServed returns no error for a kind that is not served.
+func ignoreNotServed(err error) error {
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
 }
 
 // object returns the document as a client of the API server has it.
@@ -175,10 +230,4 @@ func poll(ctx context.Context, limit time.Duration, done func(context.Context) (
 		case <-ticker.C:
 		}
 	}
-}
-
-// lastLine returns the last line of a text, for messages.
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -3,8 +3,11 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"net/http"
+	"regexp"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -128,22 +130,45 @@ func misfit() *unstructured.Unstructured {
 	}}
 }
 
-// reached waits until the API server calls the webhooks where they are served now.
-// What it answers does not matter.
+// reached waits until the API server calls both webhooks of the running process.
+// What they answer does not matter.
 func (d *APIServer) reached(ctx context.Context) error {
-	route, err := yaml.Marshal(misfit().Object)
+	admin, err := client.New(d.plane.Config, client.Options{})
 	if err != nil {
 		return err
 	}
-	var last string
+	var answered error
 	err = poll(ctx, effectTimeout, func(ctx context.Context) (bool, error) {
-		_, last, _ = d.plane.Kubectl(ctx, string(route), "create", "--dry-run=server", "-f", "-")
-		return !strings.Contains(last, "failed calling webhook"), nil
+		answered = admin.Create(ctx, misfit(), client.DryRunAll)
+		metrics, err := get(ctx, d.running.MetricsURL)
+		if err != nil {
+			return false, err
+		}
+		return called(metrics, "mutate") && called(metrics, "validate"), nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until gammaguard is asked: %w: %s", err, lastLine(last))
+		return fmt.Errorf("wait until gammaguard is asked: %w: %w", err, answered)
 	}
 	return nil
+}
+
+// called says whether the metrics count a request to the webhook.
+func called(metrics, webhook string) bool {
+	series := regexp.MustCompile(`(?m)^gammaguard_webhook_duration_seconds_count\{webhook="` + webhook + `"\} [1-9]`)
+	return series.MatchString(metrics)
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(response.Body)
+	return string(body), errors.Join(err, response.Body.Close())
 }
 
 // letUsersIn gives every user who is authenticated the rights that the scenarios

@@ -48,7 +48,7 @@ func boolRank(b bool) int {
 // is an error only if it must be there.
 func (s *apiSession) remove(ctx context.Context, object *unstructured.Unstructured, mustExist bool) error {
 	if object.GetKind() == "Namespace" && object.GetAPIVersion() == "v1" {
-		if object.GetName() == metav1.NamespaceDefault {
+		if slices.Contains(s.standing, object.GetName()) {
 			return s.unlabel(ctx, object)
 		}
 		for _, inside := range s.made {
@@ -93,8 +93,8 @@ func (s *apiSession) finalize(ctx context.Context, name string) error {
 	return client.IgnoreNotFound(err)
 }
 
-// unlabel takes the labels and annotations that the document gives to the
-// namespace default, which stays, away from it.
+// unlabel takes the labels and annotations that the document gives to a namespace
+// that stays away from it.
 func (s *apiSession) unlabel(ctx context.Context, document *unstructured.Unstructured) error {
 	namespace := &corev1.Namespace{}
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(document), namespace); err != nil {
@@ -147,12 +147,6 @@ func (d *APIServer) serveImports(ctx context.Context, serve bool) error {
 		list.SetAPIVersion(mesh.MulticlusterGroup + "/v1alpha1")
 		list.SetKind(mesh.ServiceImportKind + "List")
 		err := d.client.List(ctx, list)
-		switch {
-		case err == nil:
-			return serve, nil
-		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-			return !serve, nil
-		}
-		return false, err
+		return (err == nil) == serve, ignoreNotServed(err)
 	})
 }

@@ -262,7 +262,7 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Entry) bool) ([]Entry, error) {
 	route := s.set.Get(key)
 	if route == nil {
-		return nil, fmt.Errorf("there is no %s", key)
+		return nil, nil
 	}
 	if err := s.settle(); err != nil {
 		return nil, err

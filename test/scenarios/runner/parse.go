@@ -64,13 +64,10 @@ func Parse(name, file string, data []byte) (*Scenario, error) {
 	archive := txtar.Parse(data)
 	p := &parser{scenario: &Scenario{Name: name, Path: file, Comment: strings.TrimSpace(string(archive.Comment))}}
 	line := 1 + strings.Count(string(archive.Comment), "\n")
-	for i, f := range archive.Files {
+	for _, f := range archive.Files {
 		p.at = Place{Path: file, Line: line + 1}
-		p.file(i, f)
+		p.file(f)
 		line += 1 + strings.Count(string(f.Data), "\n")
-	}
-	if p.scenario.Comment == "" {
-		p.fail(Place{file, 1}, "no title: the text above the first file says what the scenario shows, and what demands it")
 	}
 	if !p.wants {
 		p.fail(Place{file, 1}, "no want.yaml: nothing would be checked")
@@ -78,7 +75,23 @@ func Parse(name, file string, data []byte) (*Scenario, error) {
 	if p.scenario.Config == nil {
 		p.config([]byte("{}"))
 	}
+	p.checkServiceImportCRD()
 	return p.scenario, errors.Join(p.errs...)
+}
+
+// checkServiceImportCRD refuses what cannot be played: ServiceImport is served or
+// not for a whole scenario.
+func (p *parser) checkServiceImportCRD() {
+	begun := false
+	for i := range p.scenario.Steps {
+		step := &p.scenario.Steps[i]
+		for _, document := range step.Documents {
+			if document.isServiceImportCRD() && (step.Kind != Delete || begun) {
+				p.fail(document.Place, "the definition of ServiceImport can only be deleted, before anything is applied")
+			}
+		}
+		begun = begun || step.Kind == Apply || step.Kind == Want
+	}
 }
 
 type parser struct {
@@ -96,7 +109,7 @@ func (p *parser) fail(at Place, format string, args ...any) {
 }
 
 // file reads one file by how its name ends.
-func (p *parser) file(index int, f txtar.File) {
+func (p *parser) file(f txtar.File) {
 	kinds := []StepKind{ConfigFile, Cluster, Apply, Delete, Want}
 	i := slices.IndexFunc(kinds, func(kind StepKind) bool { return strings.HasSuffix(path.Base(f.Name), string(kind)) })
 	if i < 0 {
@@ -106,8 +119,8 @@ func (p *parser) file(index int, f txtar.File) {
 	step := Step{Kind: kinds[i], Place: p.at}
 	switch step.Kind {
 	case ConfigFile:
-		if index > 0 {
-			p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: the configuration must be the first file", f.Name)
+		if p.scenario.Config != nil {
+			p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: there is a configuration already", f.Name)
 		}
 		p.config(f.Data)
 		return

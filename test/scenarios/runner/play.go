@@ -28,7 +28,8 @@ type Session interface {
 	// Delete deletes the objects.
 	Delete(ctx context.Context, documents []*Document) error
 	// Status returns gammaguard's entries in the route's status once they are as
-	// wanted, or as they are once there is no hope left that they will be.
+	// wanted, or as they are once there is no hope left that they will be. A route
+	// that does not exist has none.
 	Status(ctx context.Context, route manifest.Key, wanted func([]Entry) bool) ([]Entry, error)
 	// End removes whatever the scenario has made.
 	End(ctx context.Context) error

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,12 +27,23 @@ type apiSession struct {
 	scenario *Scenario
 	// made are the objects to remove at the end, the oldest first.
 	made []*unstructured.Unstructured
+	// standing are the namespaces that were there before, and stay.
+	standing []string
+	// unseen says that gammaguard may not have seen yet what was done.
+	unseen bool
 }
 
 // createNamespaces creates the namespaces that the scenario uses and never speaks
 // of.
 func (s *apiSession) createNamespaces(ctx context.Context) error {
-	named := []string{"default"}
+	var there corev1.NamespaceList
+	if err := s.client.List(ctx, &there); err != nil {
+		return err
+	}
+	for i := range there.Items {
+		s.standing = append(s.standing, there.Items[i].Name)
+	}
+	named := slices.Clone(s.standing)
 	for _, document := range s.scenario.documents() {
 		if document.Key.Kind == "Namespace" {
 			named = append(named, document.Key.Name)
@@ -54,6 +66,18 @@ func (s *apiSession) createNamespaces(ctx context.Context) error {
 	return nil
 }
 
+// pass waits until gammaguard has seen all that was done.
+func (s *apiSession) pass(ctx context.Context) error {
+	if !s.unseen {
+		return nil
+	}
+	if err := s.barrier.pass(ctx, s.scenario); err != nil {
+		return fmt.Errorf("%w\ngammaguard's log ends with:\n%s", err, tail(s.running.Log(), 20))
+	}
+	s.unseen = false
+	return nil
+}
+
 // documents returns all documents of the scenario.
 func (s *Scenario) documents() []*Document {
 	var all []*Document
@@ -66,6 +90,7 @@ func (s *Scenario) documents() []*Document {
 // Put creates or replaces the objects as the user cluster, namespaces first, and
 // waits until gammaguard has seen them.
 func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
+	s.unseen = true
 	ordered := slices.Clone(documents)
 	slices.SortStableFunc(ordered, func(a, b *Document) int {
 		return rank(a) - rank(b)
@@ -75,7 +100,7 @@ func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
 			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
 		}
 	}
-	return s.barrier.pass(ctx, s.scenario)
+	return s.pass(ctx)
 }
 
 // rank orders kinds that others need before those.
@@ -133,6 +158,7 @@ func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, e
 	if err != nil {
 		return nil, err
 	}
+	s.unseen = true
 	if !document.DryRun {
 		s.made = append(s.made, object)
 	}
@@ -142,6 +168,7 @@ func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, e
 // Delete deletes the objects. Of a namespace, whose controller does not run here,
 // it deletes what the scenario has made in it.
 func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
+	s.unseen = true
 	for _, document := range documents {
 		if document.isServiceImportCRD() {
 			continue // it was never there: see environment
@@ -160,7 +187,7 @@ func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
 // Status waits until gammaguard has seen all that came before, and then until its
 // entries are as wanted.
 func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([]Entry) bool) ([]Entry, error) {
-	if err := s.barrier.pass(ctx, s.scenario); err != nil {
+	if err := s.pass(ctx); err != nil {
 		return nil, err
 	}
 	route := &unstructured.Unstructured{}
@@ -168,8 +195,10 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 	route.SetKind(key.Kind)
 	var entries []Entry
 	err := poll(ctx, settleTimeout, func(ctx context.Context) (bool, error) {
-		if err := s.client.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, route); err != nil {
-			return false, err
+		err := s.client.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, route)
+		if err != nil {
+			entries = nil
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		}
 		text, err := route.MarshalJSON()
 		if err != nil {

@@ -3,6 +3,9 @@ package runner
 import (
 	"context"
 	"errors"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // Suite is the three drivers, ready to play.
@@ -14,6 +17,7 @@ type Suite struct {
 // NewSuite starts what the drivers need, a control plane among it. The caller must
 // Close it.
 func NewSuite(ctx context.Context) (*Suite, error) {
+	ctrllog.SetLogger(logr.Discard()) // what the test bed's library says helps nobody here
 	schemas, err := loadSchemas(ctx)
 	if err != nil {
 		return nil, err

@@ -213,13 +213,16 @@ func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 		p.fail(at, "route: %q: want KIND/NAMESPACE/NAME, such as HTTPRoute/shop/cart", want.Route)
 		return nil
 	}
+	key := manifest.Key{Group: mesh.GatewayGroup, Kind: part[0], Namespace: part[1], Name: part[2]}
+	if !slices.ContainsFunc(p.scenario.documents(), func(d *Document) bool { return d.Key == key }) {
+		p.fail(at, "route: no document before is %s", key)
+		return nil
+	}
 	if want.Entries == nil {
 		p.fail(at, "entries: missing; [] says that there are none")
 		return nil
 	}
-	status := &RouteStatus{Place: at, Route: manifest.Key{
-		Group: mesh.GatewayGroup, Kind: part[0], Namespace: part[1], Name: part[2],
-	}}
+	status := &RouteStatus{Place: at, Route: key}
 	for i := range *want.Entries {
 		entry := &(*want.Entries)[i]
 		for _, condition := range []string{entry.Accepted, entry.Partial} {
