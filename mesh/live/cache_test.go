@@ -65,6 +65,11 @@ func TestStreamedAndListed(t *testing.T) {
 			api.add("api/v1/namespaces", `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","resourceVersion":"3","labels":{"a":"b"}}}`)
 			cache := api.start(t, Options{})
 			waitForSync(t, cache)
+			api.mu.Lock()
+			if listed := api.lists["api/v1/services"] > 0; listed != noStreams {
+				t.Errorf("a plain list was asked for: %v", listed)
+			}
+			api.mu.Unlock()
 			key := mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}
 			core := ""
 			wantRoute := &mesh.AttachedRoute{

@@ -26,8 +26,8 @@ type fakeAPI struct {
 	objects map[string][]string
 	// fail answers requests of the path with this code.
 	fail map[string]int
-	// requests counts requests by path.
-	requests map[string]int
+	// lists counts plain lists by path.
+	lists map[string]int
 	// noStreams refuses streamed lists, as older servers do.
 	noStreams bool
 	watchers  map[string][]chan string
@@ -36,7 +36,7 @@ type fakeAPI struct {
 func newFakeAPI(t testing.TB) *fakeAPI {
 	api := &fakeAPI{
 		served: map[string]map[string][]string{}, objects: map[string][]string{}, fail: map[string]int{},
-		requests: map[string]int{}, watchers: map[string][]chan string{},
+		lists: map[string]int{}, watchers: map[string][]chan string{},
 	}
 	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
 	t.Cleanup(func() {
@@ -82,7 +82,6 @@ func (a *fakeAPI) emit(collection, event, object string) {
 func (a *fakeAPI) serve(w http.ResponseWriter, req *http.Request) {
 	path := strings.Trim(req.URL.Path, "/")
 	a.mu.Lock()
-	a.requests[path]++
 	code := a.fail[path]
 	parts := strings.Split(path, "/")
 	var document any
@@ -117,6 +116,9 @@ func (a *fakeAPI) serveObjects(w http.ResponseWriter, req *http.Request, path st
 	parts := strings.Split(path, "/")
 	known := parts[0] == "api" || len(parts) > 1 && (parts[1] == "discovery.k8s.io" || a.served[parts[1]] != nil)
 	objects, streams := a.objects[path], !a.noStreams
+	if req.URL.Query().Get("watch") == "" {
+		a.lists[path]++
+	}
 	a.mu.Unlock()
 	query := req.URL.Query()
 	w.Header().Set("Content-Type", "application/json")
