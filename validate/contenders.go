@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -48,10 +49,11 @@ func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.
 
 // HoldsGrant says whether routes of the kind in the namespace act in the role:
 // because they are granted it, or because a missing grant denies nothing there,
-// by the namespace's mode or by the action of rule grant-missing.
+// by the namespace's mode or exemption or by the action of rule grant-missing.
 func (p *Policy) HoldsGrant(namespace *mesh.Namespace, role mesh.Role, kind mesh.RouteKind) bool {
 	return p.ModeIn(namespace) != mesh.Enforce ||
 		cmp.Or(p.Actions["grant-missing"], Deny) != Deny ||
+		namespace != nil && slices.Contains(p.Exemptions.Namespaces, namespace.Name) ||
 		p.Grants.Allows(namespace, role, kind)
 }
 
