@@ -33,15 +33,11 @@ func checkBackendPortNotFound(p *Pass) {
 		}) {
 			continue
 		}
-		remedy := "give the Service a port"
-		if len(service.Ports) > 0 {
-			remedy = "use one of its ports: " + portList(service.Ports)
-		}
 		p.Report(Finding{
 			Field:     backend.Path() + ".port",
 			Value:     backend.Ref.Port,
 			Problem:   fmt.Sprintf("%s has no %s port %d", service.Key, transport, backend.Ref.Port),
-			Remedy:    remedy,
+			Remedy:    useOneOf(service.Ports, transport),
 			Reference: Reference{Service: service.Key, Detail: fmt.Sprint(backend.Ref.Port)},
 		})
 	}

@@ -33,7 +33,7 @@ func checkConsumerRefused(p *Pass) {
 		f := Finding{
 			Field: parent.Path(""),
 			Type:  Forbidden,
-			Remedy: fmt.Sprintf("its owner can allow them: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
+			Remedy: fmt.Sprintf("the Service's owner can: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
 				parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
 			Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 		}

@@ -49,7 +49,7 @@ func TestWarningsFit(t *testing.T) {
 		"backend-port-not-found": 60,
 		"consumer-refused":       20,
 		"grant-missing":          30,
-		"parent-app-protocol":    51,
+		"parent-app-protocol":    48,
 		"parent-port-not-found":  57,
 		"route-conflict":         14,
 		"route-overlap":          25,

@@ -54,7 +54,7 @@ func checkParentAppProtocol(p *Pass) {
 			Field:     parent.Path("name"),
 			Value:     parent.Ref.Name,
 			Problem:   fmt.Sprintf("%ss cannot serve the appProtocol of %s (%s)", p.Route.Kind, parent.Key, shortList(said)),
-			Remedy:    "use another kind, or correct it",
+			Remedy:    "use another route kind, or correct it",
 			Reference: parent.Reference(),
 		})
 	}

@@ -30,7 +30,7 @@ func checkParentPortNotFound(p *Pass) {
 			continue
 		}
 		f := Finding{
-			Remedy:    "use one of its ports: " + portList(parent.Service.Ports),
+			Remedy:    useOneOf(parent.Service.Ports, p.Route.Kind.Transport()),
 			Reference: parent.Reference(),
 		}
 		ref := parent.Ref
@@ -39,7 +39,7 @@ func checkParentPortNotFound(p *Pass) {
 		switch {
 		case len(parent.Service.Ports) == 0:
 			f.Field, f.Value = parent.Path("name"), ref.Name
-			f.Problem, f.Remedy = fmt.Sprintf("%s has no ports", parent.Key), "give the Service a port"
+			f.Problem = fmt.Sprintf("%s has no ports", parent.Key)
 		case ref.Port != 0 && !numberFits:
 			f.Field, f.Value = parent.Path("port"), ref.Port
 			f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
@@ -56,6 +56,20 @@ func checkParentPortNotFound(p *Pass) {
 
 // maxListed bounds how many names a message lists.
 const maxListed = 6
+
+// useOneOf says which ports can be used instead: those that speak the protocol.
+func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
+	var usable []mesh.Port
+	for _, port := range ports {
+		if port.Protocol == protocol {
+			usable = append(usable, port)
+		}
+	}
+	if len(usable) == 0 {
+		return fmt.Sprintf("give it a %s port", protocol)
+	}
+	return "use one of its ports: " + portList(usable)
+}
 
 // portList lists ports for a message.
 func portList(ports []mesh.Port) string {

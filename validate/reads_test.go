@@ -167,10 +167,14 @@ func TestUnknownWorld(t *testing.T) {
 // unknowing is a world that knows nothing.
 type unknowing struct{}
 
-func (unknowing) Namespace(string) (*mesh.Namespace, error)             { return nil, mesh.ErrUnknown }
-func (unknowing) Service(mesh.ServiceKey) (*mesh.Service, error)        { return nil, mesh.ErrUnknown }
-func (unknowing) HasEndpoints(mesh.ServiceKey) (bool, error)            { return false, mesh.ErrUnknown }
+func (unknowing) Namespace(string) (*mesh.Namespace, error) { return nil, mesh.ErrUnknown }
+
+func (unknowing) Service(mesh.ServiceKey) (*mesh.Service, error) { return nil, mesh.ErrUnknown }
+
+func (unknowing) HasEndpoints(mesh.ServiceKey) (bool, error) { return false, mesh.ErrUnknown }
+
 func (unknowing) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) { return nil, mesh.ErrUnknown }
+
 func (unknowing) AttachedRoutes(mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
 	return nil, mesh.ErrUnknown
 }

@@ -24,7 +24,7 @@ func routeConflict() *Rule {
 }
 
 func checkRouteConflict(p *Pass) {
-	const remedy = "only the more specific kind is applied: use another port, or one kind"
+	const remedy = "only the more specific kind applies: use another port, or one route kind"
 	own := p.Attached()
 	for _, parent := range p.Parents() {
 		var lost, taken rivalry

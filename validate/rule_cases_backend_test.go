@@ -51,10 +51,10 @@ func backendCases() []ruleCase {
 		{"backend-port-not-found", "not judged", mesh.HTTPRoute, "shop", cart + to(`{name: alias, port: 81}, {name: gone, port: 1}, {name: cart}`), "", nil, nil},
 		{"backend-port-not-found", "no such port", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 81}, {name: portless, port: 80}`), "", nil, []string{
 			`Invalid spec.rules[0].backendRefs[0].port 81: Service shop/cart has no TCP port 81; use one of its ports: 80 (http), 8080 (admin)`,
-			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/portless has no TCP port 80; give the Service a port`,
+			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/portless has no TCP port 80; give it a TCP port`,
 		}},
 		{"backend-port-not-found", "of the other transport", mesh.UDPRoute, "shop", on(service("dns")) + to(`{name: syslog, port: 514}, {name: cart, port: 80}`), "", nil, []string{
-			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/cart has no UDP port 80; use one of its ports: 80 (http), 8080 (admin)`,
+			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/cart has no UDP port 80; give it a UDP port`,
 		}},
 
 		{"backend-no-endpoints", "has some", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}`), "", nil, nil},

@@ -14,7 +14,7 @@ func routeCases() []ruleCase {
 	const matchHost = `match the Host header in the rules instead`
 	const bare = `Invalid spec.rules "": unmatched requests to `
 	const add = ` are rejected; if unwanted, add a rule without matches`
-	const specific = `; only the more specific kind is applied: use another port, or one kind`
+	const specific = `; only the more specific kind applies: use another port, or one route kind`
 	const overlaps = `; change the match, or merge the rules`
 	return []ruleCase{
 		{"hostnames-ignored", "none", mesh.HTTPRoute, "shop", cart80, "", nil, nil},
@@ -44,10 +44,13 @@ func routeCases() []ruleCase {
 		{"no-catch-all", "this change takes the rule away", mesh.HTTPRoute, "shop", cart80 + getOnly, routeText(mesh.HTTPRoute, "shop", "own", cart80+catchAll), nil, []string{
 			bare + `port 80 of Service shop/cart` + add,
 		}},
-		{"no-catch-all", "a sibling that is being deleted", mesh.HTTPRoute, "shop", cart80 + getOnly,
-			`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: old, deletionTimestamp: "2024-05-06T07:08:09Z"}, spec: {` + cart80 + catchAll + `}}`, nil, []string{
+		{
+			"no-catch-all", "a sibling that is being deleted", mesh.HTTPRoute, "shop", cart80 + getOnly,
+			`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: old, deletionTimestamp: "2024-05-06T07:08:09Z"}, spec: {` + cart80 + catchAll + `}}`, nil,
+			[]string{
 				bare + `port 80 of Service shop/cart` + add,
-			}},
+			},
+		},
 
 		{"route-conflict", "alone", mesh.HTTPRoute, "shop", cart80, "", nil, nil},
 		{"route-conflict", "one kind", mesh.HTTPRoute, "shop", cart80, routeText(mesh.HTTPRoute, "shop", "old", cart80), nil, nil},
@@ -60,21 +63,26 @@ func routeCases() []ruleCase {
 		{"route-conflict", "takes", mesh.HTTPRoute, "shop", on(service("cart")), routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80), nil, []string{
 			`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old and 1 more` + specific,
 		}},
-		{"route-conflict", "loses one port and takes another", mesh.HTTPRoute, "faces", on(service("cart, namespace: shop")),
-			routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))), nil, []string{
+		{
+			"route-conflict", "loses one port and takes another", mesh.HTTPRoute, "faces", on(service("cart, namespace: shop")),
+			routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))), nil,
+			[]string{
 				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own loses port 80 of Service shop/cart to GRPCRoute faces/g` + specific,
 				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
-			}},
+			},
+		},
 		{"route-conflict", "both lose to a third", mesh.TCPRoute, "shop", cart80, routeText(mesh.TLSRoute, "shop", "t", cart80) + routeText(mesh.HTTPRoute, "shop", "h", cart80), nil, []string{
 			`Invalid spec.parentRefs[0] "cart": TCPRoute shop/own loses port 80 of Service shop/cart to HTTPRoute shop/h` + specific,
 		}},
 		{"route-conflict", "a rival of a kind that the mesh does not implement", mesh.HTTPRoute, "shop", cart80, routeText(mesh.GRPCRoute, "shop", "old", cart80), &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}}, nil},
 		{"route-conflict", "a kind that the mesh does not implement", mesh.TCPRoute, "shop", cart80, routeText(mesh.HTTPRoute, "shop", "old", cart80), &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}}, nil},
-		{"route-conflict", "a rival without a grant", mesh.HTTPRoute, "some", on(service("cart, namespace: shop")),
+		{
+			"route-conflict", "a rival without a grant", mesh.HTTPRoute, "some", on(service("cart, namespace: shop")),
 			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {tier: platform}}}` + "\n---\n" + routeText(mesh.GRPCRoute, "some", "old", fromShop),
 			&Policy{Grants: mesh.GrantPolicy{Selectors: []mesh.GrantSelector{{
 				Namespaces: labels.SelectorFromSet(labels.Set{"tier": "platform"}), Roles: []mesh.Role{mesh.Consumer}, RouteKinds: []mesh.RouteKind{mesh.HTTPRoute},
-			}}}}, nil},
+			}}}}, nil,
+		},
 		{"route-conflict", "a rival that points elsewhere by now", mesh.HTTPRoute, "shop", cart80, routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 1"))), nil, nil},
 
 		{"route-overlap", "other matches", mesh.HTTPRoute, "shop", cart80 + getOnly, routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{method: POST}`)), nil, nil},
@@ -82,10 +90,13 @@ func routeCases() []ruleCase {
 		{"route-overlap", "another scope", mesh.HTTPRoute, "faces", fromShop + getOnly, routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly), nil, nil},
 		{"route-overlap", "its own former self", mesh.HTTPRoute, "shop", cart80 + getOnly, routeText(mesh.HTTPRoute, "shop", "own", cart80+getOnly), nil, nil},
 		{"route-overlap", "a port that neither has", mesh.HTTPRoute, "shop", cart80 + getOnly, routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly) + routeText(mesh.GRPCRoute, "shop", "g", cart80), nil, nil},
-		{"route-overlap", "equal matches", mesh.HTTPRoute, "shop", cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
-			routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)), nil, []string{
+		{
+			"route-overlap", "equal matches", mesh.HTTPRoute, "shop", cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
+			routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)), nil,
+			[]string{
 				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
-			}},
+			},
+		},
 		{"route-overlap", "told once", mesh.HTTPRoute, "shop", on(service("cart")) + getOnly, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "shop", "mid", on(service("cart"))+getOnly), nil, []string{
 			`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 		}},

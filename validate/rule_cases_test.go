@@ -23,7 +23,7 @@ func ruleCases() []ruleCase {
 
 func grantCases() []ruleCase {
 	const can = "a mesh admin can: kubectl label namespace "
-	const allow = " refuses consumer routes; its owner can allow them: kubectl label "
+	const allow = " refuses consumer routes; the Service's owner can: kubectl label "
 	return []ruleCase{
 		{"grant-missing", "granted", mesh.HTTPRoute, "shop", on(service("cart"), service("probe, namespace: lab")), "", nil, nil},
 		{"grant-missing", "producer", mesh.HTTPRoute, "lab", on(service("probe")), "", nil, []string{
@@ -44,19 +44,28 @@ func grantCases() []ruleCase {
 		{"grant-missing", "no such namespace", mesh.HTTPRoute, "gone", on(service("cart")), "", nil, []string{
 			`Forbidden spec.parentRefs[0] "": namespace gone is not granted producer HTTPRoutes; ` + can + `gone gammaguard.dev/grant=producer`,
 		}},
-		{"grant-missing", "label of the other role", mesh.HTTPRoute, "some", on(service("cart, namespace: shop")),
-			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}}}`, nil, []string{
+		{
+			"grant-missing", "label of the other role", mesh.HTTPRoute, "some", on(service("cart, namespace: shop")),
+			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}}}`, nil,
+			[]string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted consumer HTTPRoutes; ` + can + `some gammaguard.dev/grant=all --overwrite`,
-			}},
-		{"grant-missing", "label none", mesh.HTTPRoute, "some", on(service("cart")),
-			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`, &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}}, []string{
+			},
+		},
+		{
+			"grant-missing", "label none", mesh.HTTPRoute, "some", on(service("cart")),
+			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`, &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}},
+			[]string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer --overwrite`,
-			}},
-		{"grant-missing", "misspelt label", mesh.HTTPRoute, "some", on(service("cart")),
-			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`, nil, []string{
+			},
+		},
+		{
+			"grant-missing", "misspelt label", mesh.HTTPRoute, "some", on(service("cart")),
+			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`, nil,
+			[]string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes (its label says "Producer"); ` +
 					can + `some gammaguard.dev/grant=producer --overwrite`,
-			}},
+			},
+		},
 
 		{"consumer-refused", "welcome", mesh.HTTPRoute, "faces", on(service("cart, namespace: shop"), service("lobby, namespace: closed")), "", nil, nil},
 		{"consumer-refused", "a producer is no consumer", mesh.HTTPRoute, "shop", on(service("shy")), "", nil, nil},
@@ -66,12 +75,15 @@ func grantCases() []ruleCase {
 		{"consumer-refused", "by an unknown word", mesh.HTTPRoute, "faces", on(service("unsure, namespace: shop")), "", nil, []string{
 			`Forbidden spec.parentRefs[0] "": Service shop/unsure` + allow + `service -n shop unsure gammaguard.dev/consumer-routes=allow --overwrite`,
 		}},
-		{"consumer-refused", "by the namespace, whether it exists or not", mesh.HTTPRoute, "faces",
-			on(service("vault, namespace: closed"), service("nothing, namespace: closed"), serviceImport("cards, namespace: closed")), "", nil, []string{
+		{
+			"consumer-refused", "by the namespace, whether it exists or not", mesh.HTTPRoute, "faces",
+			on(service("vault, namespace: closed"), service("nothing, namespace: closed"), serviceImport("cards, namespace: closed")), "", nil,
+			[]string{
 				`Forbidden spec.parentRefs[0] "": namespace closed` + allow + `service -n closed vault gammaguard.dev/consumer-routes=allow --overwrite`,
 				`Forbidden spec.parentRefs[1] "": namespace closed` + allow + `service -n closed nothing gammaguard.dev/consumer-routes=allow --overwrite`,
 				`Forbidden spec.parentRefs[2] "": namespace closed` + allow + `serviceimport -n closed cards gammaguard.dev/consumer-routes=allow --overwrite`,
-			}},
+			},
+		},
 	}
 }
 
@@ -89,13 +101,18 @@ func parentCases() []ruleCase {
 		}},
 
 		{"parent-kind-not-allowed", "nothing is listed", mesh.HTTPRoute, "shop", on(`{group: kuma.io, kind: MeshService, name: cart}`), "", nil, nil},
-		{"parent-kind-not-allowed", "listed", mesh.HTTPRoute, "shop", on(`{group: kuma.io, kind: MeshService, name: cart}`, service("cart"), `{name: edge}`), "",
-			&Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, nil},
-		{"parent-kind-not-allowed", "not listed", mesh.HTTPRoute, "shop", on(service("cart"), `{group: networking.istio.io, kind: ServiceEntry, name: cart}`), "",
-			&Policy{AllowedParentKinds: []string{"MeshService.kuma.io", "Waypoint.acme.example"}}, []string{
+		{
+			"parent-kind-not-allowed", "listed", mesh.HTTPRoute, "shop", on(`{group: kuma.io, kind: MeshService, name: cart}`, service("cart"), `{name: edge}`), "",
+			&Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, nil,
+		},
+		{
+			"parent-kind-not-allowed", "not listed", mesh.HTTPRoute, "shop", on(service("cart"), `{group: networking.istio.io, kind: ServiceEntry, name: cart}`), "",
+			&Policy{AllowedParentKinds: []string{"MeshService.kuma.io", "Waypoint.acme.example"}},
+			[]string{
 				`Invalid spec.parentRefs[1].kind "ServiceEntry": parents of kind ServiceEntry.networking.istio.io are not allowed here; ` +
 					`beside Gateway, ListenerSet, Service and ServiceImport, use one of: MeshService.kuma.io, Waypoint.acme.example`,
-			}},
+			},
+		},
 
 		{"parent-not-found", "found", mesh.HTTPRoute, "shop", on(service("cart"), serviceImport("cards")), "", nil, nil},
 		{"parent-not-found", "not found", mesh.HTTPRoute, "faces", on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")), "", nil, []string{
@@ -162,7 +179,11 @@ func portCases() []ruleCase {
 			`Invalid spec.parentRefs[1].sectionName "grpc": Service shop/cart has no port named grpc; ` + cartPorts,
 		}},
 		{"parent-port-not-found", "no ports at all", mesh.HTTPRoute, "shop", on(service("portless")), "", nil, []string{
-			`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; give the Service a port`,
+			`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; give it a TCP port`,
+		}},
+		{"parent-port-not-found", "ports of the other protocol are no help", mesh.UDPRoute, "shop", on(service("dns, port: 54"), service("cart, sectionName: dns")), "", nil, []string{
+			`Invalid spec.parentRefs[0].port 54: Service shop/dns has no port 54; use one of its ports: 53 (dns), 5353 (alt)`,
+			`Invalid spec.parentRefs[1].sectionName "dns": Service shop/cart has no port named dns; give it a UDP port`,
 		}},
 		{"parent-port-not-found", "a long list", mesh.HTTPRoute, "shop", on(service("many, port: 9")), many, nil, []string{
 			`Invalid spec.parentRefs[0].port 9: Service shop/many has no port 9; use one of its ports: 1, 2, 3, 4, 5, 6 and 2 more`,
@@ -188,14 +209,14 @@ func portCases() []ruleCase {
 		{"parent-app-protocol", "TCPRoute on anything", mesh.TCPRoute, "shop", on(service("secure"), service("plain")), "", nil, nil},
 		{"parent-app-protocol", "not attached", mesh.HTTPRoute, "shop", on(service("secure, port: 1"), service("gone")), "", nil, nil},
 		{"parent-app-protocol", "HTTPRoute on TLS and TCP", mesh.HTTPRoute, "shop", on(service("secure"), service("secure, port: 9000")), "", nil, []string{
-			`Invalid spec.parentRefs[0].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (443: TLS, 9000: tcp); use another kind, or correct it`,
-			`Invalid spec.parentRefs[1].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (9000: tcp); use another kind, or correct it`,
+			`Invalid spec.parentRefs[0].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (443: TLS, 9000: tcp); use another route kind, or correct it`,
+			`Invalid spec.parentRefs[1].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (9000: tcp); use another route kind, or correct it`,
 		}},
 		{"parent-app-protocol", "GRPCRoute on plain HTTP", mesh.GRPCRoute, "shop", on(service("plain, port: 80")), "", nil, []string{
-			`Invalid spec.parentRefs[0].name "plain": GRPCRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another kind, or correct it`,
+			`Invalid spec.parentRefs[0].name "plain": GRPCRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
 		}},
 		{"parent-app-protocol", "TLSRoute on plain HTTP", mesh.TLSRoute, "shop", on(service("plain, sectionName: http")), "", nil, []string{
-			`Invalid spec.parentRefs[0].name "plain": TLSRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another kind, or correct it`,
+			`Invalid spec.parentRefs[0].name "plain": TLSRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
 		}},
 	}
 }
