@@ -108,7 +108,7 @@ func newChecker(options *Options) (*checker, error) {
 	}
 	return &checker{
 		options: options, config: configuration, engine: engine, mutationsOff: off,
-		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
+		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, keep: options.Fix},
 		world: &world{
 			files: manifest.NewSet(manifest.Options{}),
 			base: manifest.NewSet(manifest.Options{
@@ -128,7 +128,8 @@ func (c *checker) report() (*report.CheckReport, error) {
 		APIVersion: report.APIVersion, Kind: report.Kind,
 		Routes: make([]report.Route, 0, len(c.routes)), Broken: make([]report.Broken, 0, len(c.broken)),
 	}
-	for _, route := range c.routes {
+	for i, route := range c.routes {
+		c.routes[i] = nil // what it was read from takes more memory than what is said of it
 		judged, err := c.judge(route)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", route.file.name, route.Key, err)

@@ -27,7 +27,8 @@ func (e *InputError) Unwrap() []error { return e.Errs }
 // file is one file of the input, read.
 type file struct {
 	name string
-	// data is the content of a file on disk; nil for what cannot be written back.
+	// data is the content of a file on disk, if it is kept; nil for what cannot be
+	// written back.
 	data      []byte
 	documents []document
 	broken    []*manifest.Error
@@ -57,7 +58,9 @@ var manifestEndings = []string{".yaml", ".yml", ".json"}
 type input struct {
 	namespace string
 	stdin     io.Reader
-	errs      []error
+	// keep says whether the files' content is kept.
+	keep bool
+	errs []error
 }
 
 // read returns the files that the names stand for, each once, in the order of the
@@ -136,7 +139,9 @@ func (in *input) load(files []*file) []*file {
 					continue
 				}
 				loaded[i] = in.parse(files[i].name, data)
-				loaded[i].data = data
+				if in.keep {
+					loaded[i].data = data
+				}
 			}
 		})
 	}

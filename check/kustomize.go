@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -45,7 +46,7 @@ func (in *input) kustomize(folder string) []*file {
 			sources[origin] = source
 		}
 		for i := range f.documents {
-			f.documents[i].written = counterpart(f.documents[i].Object, res.OrgId().Name, source)
+			f.documents[i].written = counterpart(f.documents[i].Object, source)
 		}
 		files = append(files, f)
 	}
@@ -62,15 +63,17 @@ func (in *input) source(origin string) *file {
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or
-// nil.
-func counterpart(object *manifest.Object, originalName string, source *file) *manifest.Object {
-	i := slices.IndexFunc(source.documents, func(d document) bool {
-		return d.Key.Kind == object.Key.Kind && d.Key.Group == object.Key.Group && d.Key.Name == originalName
-	})
-	if i < 0 {
-		return nil
+// nil. Its name may have got a prefix and a suffix.
+func counterpart(object *manifest.Object, source *file) *manifest.Object {
+	var of *manifest.Object
+	for _, d := range source.documents {
+		switch {
+		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !strings.Contains(object.Key.Name, d.Key.Name):
+		case of == nil, len(d.Key.Name) > len(of.Key.Name):
+			of = d.Object
+		}
 	}
-	return source.documents[i].Object
+	return of
 }
 
 const originAnnotation = "config.kubernetes.io/origin"

@@ -29,6 +29,7 @@ func (c *checker) load(ctx context.Context) error {
 				c.broken = append(c.broken, brokenAt(f.name, err))
 			}
 		}
+		f.documents = nil // each route is let go once it is judged
 	}
 	for _, object := range before {
 		if err := c.putBase(object); err != nil {
@@ -93,9 +94,8 @@ func (c *checker) putRoute(r *route) error {
 		c.arrived++
 		*created = arrival.Add(time.Duration(c.arrived) * time.Second)
 	}
-	object := *r.Object
-	object.Route = r.mutated
-	if err := c.world.files.Put(&object); err != nil {
+	object := &manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, JSON: r.JSON, Route: r.mutated} // without its text
+	if err := c.world.files.Put(object); err != nil {
 		return err
 	}
 	r.mutated = c.world.files.Get(r.Key).Route // with its age

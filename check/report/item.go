@@ -19,16 +19,10 @@ type item struct {
 	text string
 }
 
-// items returns what was found, in the order of the input's files and by line.
+// items returns what was found, by file and line.
 func (r *CheckReport) items() []item {
 	var items []item
-	order := map[string]int{}
-	add := func(i item) {
-		if _, known := order[i.File]; !known {
-			order[i.File] = len(order)
-		}
-		items = append(items, i)
-	}
+	add := func(i item) { items = append(items, i) }
 	for i := range r.Routes {
 		route := &r.Routes[i]
 		for _, change := range route.Changes {
@@ -49,7 +43,7 @@ func (r *CheckReport) items() []item {
 		add(item{Place: broken.Place, id: BrokenDocument, effect: EffectDeny, text: broken.Message + " (" + BrokenDocument + ")"})
 	}
 	slices.SortStableFunc(items, func(a, b item) int {
-		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return items
 }

@@ -52,7 +52,10 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 func page(topic *explain.Topic, examples []*example) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n**%s.**\n\n", topic.ID, generated, topic.Title)
-	fmt.Fprintf(&b, "| | |\n|---|---|\n| %s, by default | `%s` |\n| concerns | %s |\n", topic.Class, topic.Default, topic.KindNames())
+	fmt.Fprintf(&b, "| | |\n|---|---|\n| %s, by default | `%s` |\n", topic.Class, topic.Default)
+	if topic.Class != explain.Input {
+		fmt.Fprintf(&b, "| concerns | %s |\n", topic.KindNames())
+	}
 	if topic.Citation != "" {
 		fmt.Fprintf(&b, "| demanded by | %s |\n", cell(topic.Citation))
 	}

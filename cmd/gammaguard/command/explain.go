@@ -89,7 +89,11 @@ func explainTopic(w io.Writer, topic *explain.Topic) error {
 			fmt.Fprintf(&b, "%s\n%s\n", title, wrap(text, 80, "  "))
 		}
 	}
-	section("WHAT", topic.Title+". It concerns "+topic.KindNames()+".")
+	what := topic.Title + "."
+	if topic.Class != explain.Input {
+		what += " It concerns " + topic.KindNames() + "."
+	}
+	section("WHAT", what)
 	section("WHY", topic.Rationale)
 	section("TO MEND IT", topic.Remedy)
 	section("NOTES", strings.Join(topic.Notes, " "))

@@ -55,7 +55,6 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args:              cobra.NoArgs,
 		// Without it cobra would take no arguments as a call for help that succeeds.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cmd.Help(), errors.New("which command?"))
