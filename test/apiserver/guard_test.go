@@ -27,12 +27,18 @@ const guardedBy = "test/guarded-by"
 type guard struct {
 	// labels are those of the namespaces that it guards, which are granted all.
 	labels map[string]string
+	// url is where the webhooks are served, and ca who signed their certificate.
+	url    string
+	ca     []byte
+	server *server.Server
+	// cancel asks the server to stop; stop waits until it has.
+	cancel func()
 	stop   func() error
 }
 
 // startGuard runs a server and registers it as the project's manifests do, for the
 // test's own namespaces alone. It is ready.
-func startGuard(t *testing.T, c client.Client) *guard {
+func startGuard(t *testing.T, c client.Client, change ...func(*server.Options)) *guard {
 	t.Helper()
 	port := freePort(t)
 	bundle, err := certs.NewSelfSigned("127.0.0.1")
@@ -43,17 +49,24 @@ func startGuard(t *testing.T, c client.Client) *guard {
 	if err := bundle.WriteDir(dir); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Options{
+	options := server.Options{
 		Config: plane.Config, CertDir: dir, WebhookHost: "127.0.0.1", WebhookPort: port,
 		Registerer: prometheus.NewRegistry(), Log: testr.New(t),
-	})
+	}
+	for _, f := range change {
+		f(&options)
+	}
+	s, err := server.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	g := &guard{labels: map[string]string{guardedBy: fmt.Sprint(port), mesh.GrantLabel: "all"}}
+	g := &guard{
+		labels: map[string]string{guardedBy: fmt.Sprint(port), mesh.GrantLabel: "all"},
+		url:    fmt.Sprintf("https://127.0.0.1:%d", port), ca: bundle.CA, server: s, cancel: cancel,
+	}
 	g.stop = func() error {
 		cancel()
 		err, running := <-done
