@@ -13,6 +13,13 @@ TEST_TIMEOUT ?= 20m
 # The package pattern for make test, such as PKG=./mesh/...
 PKG ?= ./...
 
+# What the image is called, and what is stamped into it.
+IMAGE ?= gammaguard-webhook:dev
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+VERSION := $(VERSION)
+COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+COMMIT := $(COMMIT)
+
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
 # The folder of every Go module in the repository.
@@ -33,11 +40,32 @@ demo: ## Start a real API server with gammaguard and play a tour; ONCE=1 ends af
 build: ## Build gammaguard-webhook and gammaguard into bin/.
 	go build -trimpath -o bin/ ./cmd/...
 
+.PHONY: image
+image: ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
+	@mkdir -p dist
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" \
+		-o dist/gammaguard-webhook ./cmd/gammaguard-webhook
+	cd tools/image && GOWORK=off go run . -binary ../../dist/gammaguard-webhook -name "$(IMAGE)" \
+		-version "$(VERSION)" -revision "$(COMMIT)" -o ../../dist/gammaguard-webhook.tar
+
+.PHONY: cluster-up
+cluster-up: ## Start a real single-node cluster; needs root and Linux.
+	go run ./test/node/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop it.
+	go run ./test/node/cluster down
+
 ##@ Check
 .PHONY: test
 test: controlplane ## Run go vet and every test, those with a real API server included.
 	go vet ./...
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
+	cd tools/image && GOWORK=off go vet ./... && GOWORK=off go test ./...
+
+.PHONY: e2e
+e2e: ## Install each overlay on a real cluster and test it there; needs root and Linux.
+	go test -tags e2e -count=1 -timeout 40m -v ./test/e2e
 
 .PHONY: scenarios
 scenarios: controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
@@ -81,4 +109,4 @@ $(GOLANGCI_LINT): tools/go.mod tools/go.sum
 
 .PHONY: clean
 clean: ## Remove what was built, the control plane included.
-	rm -rf bin .cache
+	rm -rf bin dist .cache

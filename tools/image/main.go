@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -59,15 +60,18 @@ func write(o options) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	// Runtimes take the image's name from these annotations of the index.
-	_, tag, _ := strings.Cut(o.name[strings.LastIndex(o.name, "/")+1:], ":")
+	tag, err := name.NewTag(o.name)
+	if err != nil {
+		return err
+	}
+	// Runtimes take the image's name from the annotations of the index.
 	oci, err := layout.Write(filepath.Join(dir, "layout"), empty.Index)
 	if err != nil {
 		return err
 	}
 	if err := oci.AppendImage(image, layout.WithAnnotations(map[string]string{
-		"io.containerd.image.name":          o.name,
-		"org.opencontainers.image.ref.name": tag,
+		"io.containerd.image.name":          fullName(tag),
+		"org.opencontainers.image.ref.name": tag.TagStr(),
 	})); err != nil {
 		return err
 	}
@@ -76,6 +80,12 @@ func write(o options) (err error) {
 		return err
 	}
 	return os.Rename(archive, o.out)
+}
+
+// fullName returns the name by which runtimes know the image: a name without a
+// registry is one of docker.io's, however that is reached.
+func fullName(tag name.Tag) string {
+	return strings.Replace(tag.Name(), name.DefaultRegistry+"/", "docker.io/", 1)
 }
 
 // build makes the image: one layer with the binary.
