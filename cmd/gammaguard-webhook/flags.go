@@ -68,6 +68,7 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 to clients of the webhooks")
 	set.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "host:port to serve metrics at; 0 for none")
 	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port to serve /healthz and /readyz at; 0 for none")
+	set.StringVar(&s.PprofAddress, "pprof-bind-address", "0", "host:port of loopback to serve profiles at; 0 for none")
 	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to go on serving, but not ready, when asked to stop")
 	l := &s.LeaderElection
 	set.BoolVar(&l.Enabled, "leader-elect", false, "have one of several replicas write status")
@@ -106,6 +107,9 @@ func (f *flags) check() error {
 			return fmt.Errorf("%s: %w", address.flag, err)
 		}
 	}
+	if err := checkLoopback(s.PprofAddress); err != nil {
+		return fmt.Errorf("--pprof-bind-address: %w", err)
+	}
 	if err := s.LeaderElection.Check(); err != nil {
 		return fmt.Errorf("--leader-elect-*: %w", err)
 	}
@@ -123,6 +127,21 @@ func checkAddress(address string) error {
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%q is no port", port)
+	}
+	return nil
+}
+
+// checkLoopback takes "host:port" on loopback and "0".
+func checkLoopback(address string) error {
+	if err := checkAddress(address); err != nil || address == "0" {
+		return err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+		return fmt.Errorf("%q is not on loopback", address)
 	}
 	return nil
 }

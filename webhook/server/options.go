@@ -40,6 +40,9 @@ type Options struct {
 	// MetricsAddress and ProbeAddress are where metrics, health and readiness are
 	// served, as "host:port"; empty or "0" is nowhere.
 	MetricsAddress, ProbeAddress string
+	// PprofAddress is where net/http/pprof is served, as "host:port"; empty or "0"
+	// is nowhere. It must be on loopback: profiles tell what is in memory.
+	PprofAddress string
 	// EnableHTTP2 offers HTTP/2 to clients of the webhooks.
 	EnableHTTP2 bool
 	// LeaderElection says how replicas agree on who writes status.

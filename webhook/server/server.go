@@ -83,6 +83,7 @@ func (s *Server) newManager(hooks ctrlwebhook.Server) (manager.Manager, error) {
 		WebhookServer:                 hooks,
 		Metrics:                       metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
 		HealthProbeBindAddress:        "0", // see probes
+		PprofBindAddress:              s.options.PprofAddress,
 		LeaderElection:                election.Enabled,
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       election.Namespace,
