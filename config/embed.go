@@ -5,5 +5,5 @@ import "embed"
 // Manifests is the kustomize tree beside this file: what `kubectl apply -k`
 // installs is what tests and the demo read.
 //
-//go:embed base default policy rbac webhook
+//go:embed base components default overlays policy rbac webhook
 var Manifests embed.FS

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	yamlv2 "go.yaml.in/yaml/v2"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -182,56 +180,5 @@ func TestKindsAndVersions(t *testing.T) {
 				t.Errorf("rule %s is about %s, which is no route kind of the Gateway API", rule.ID, kind)
 			}
 		}
-	}
-}
-
-func TestWebhookRole(t *testing.T) {
-	read := []string{"get", "list", "watch"}
-	want := []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "services"}, Verbs: read},
-		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
-		{APIGroups: []string{mesh.GatewayGroup}, Resources: append(resources(mesh.RouteKinds(), ""), "referencegrants"), Verbs: read},
-		{APIGroups: []string{mesh.MulticlusterGroup}, Resources: []string{"serviceimports"}, Verbs: read},
-		{APIGroups: []string{mesh.GatewayGroup}, Resources: resources(mesh.RouteKinds(), "/status"), Verbs: []string{"patch", "update"}},
-		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
-	}
-	if diff := cmp.Diff(want, manifest[rbacv1.ClusterRole](t, "rbac/webhook.yaml", 0).Rules); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestEveryManifestIsInstalled: a file that no kustomization names would be
-// installed by nobody.
-func TestEveryManifestIsInstalled(t *testing.T) {
-	var unnamed []string
-	named := map[string]bool{}
-	var visit func(folder string)
-	visit = func(folder string) {
-		var kustomization struct{ Resources []string }
-		if err := yaml.Unmarshal(documents(t, folder+"/kustomization.yaml")[0], &kustomization); err != nil {
-			t.Fatal(err)
-		}
-		named[folder+"/kustomization.yaml"] = true
-		for _, resource := range kustomization.Resources {
-			path := filepath.ToSlash(filepath.Join(folder, resource))
-			if strings.HasSuffix(path, ".yaml") {
-				named[path] = true
-			} else {
-				visit(path)
-			}
-		}
-	}
-	visit("default")
-	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && !named[path] {
-			unnamed = append(unnamed, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(unnamed) > 0 {
-		t.Errorf("not installed by config/default: %v", unnamed)
 	}
 }

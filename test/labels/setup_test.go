@@ -74,8 +74,8 @@ func install(ctx context.Context) error {
 	return nil
 }
 
-// applyDefault applies config/default as it is embedded, so that a change of the
-// files is a change of this test.
+// applyDefault applies config/base, which config/default is made of, as it is
+// embedded, so that a change of the files is a change of this test.
 func applyDefault(ctx context.Context) (stdout, stderr string, err error) {
 	dir, err := plane.TempDir("config")
 	if err != nil {
@@ -84,7 +84,7 @@ func applyDefault(ctx context.Context) (stdout, stderr string, err error) {
 	if err := os.CopyFS(dir, config.Manifests); err != nil {
 		return "", "", err
 	}
-	return plane.Kubectl(ctx, "", "apply", "-k", filepath.Join(dir, "default"))
+	return plane.Kubectl(ctx, "", "apply", "-k", filepath.Join(dir, "base"))
 }
 
 // roles bind the users of these tests:

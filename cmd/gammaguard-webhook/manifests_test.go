@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// TestManifests parses the arguments that the Pods of each overlay start with, and
+// compares what depends on them.
+func TestManifests(t *testing.T) {
+	sources := map[string]string{
+		"default":               "Certificate gammaguard-system/gammaguard-serving-cert",
+		"overlays/self-managed": "Secret gammaguard-system/gammaguard-webhook-cert for gammaguard-webhook.gammaguard-system.svc, copied to /var/run/gammaguard/certs, trusted by webhook configurations gammaguard",
+		"overlays/audit-only":   "Certificate gammaguard-system/gammaguard-serving-cert",
+		"overlays/gitops":       "Certificate gammaguard-system/gammaguard-serving-cert",
+	}
+	for folder, source := range sources {
+		t.Run(folder, func(t *testing.T) {
+			pod := deployment(t, "../../config/"+folder).Spec.Template.Spec
+			container := pod.Containers[0]
+			f, err := parse(container.Args, io.Discard)
+			if err != nil {
+				t.Fatalf("%v: %v", container.Args, err)
+			}
+			type facts struct {
+				Source, Host, Config, CertDir        string
+				WebhookPort                          int
+				MetricsAddress, ProbeAddress         string
+				LeaderElection, HTTP2, GraceIsEnough bool
+			}
+			ports := map[string]string{}
+			for _, port := range container.Ports {
+				ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
+			}
+			mounts := map[string]string{}
+			for _, mount := range container.VolumeMounts {
+				mounts[mount.Name] = mount.MountPath
+			}
+			got := facts{
+				describe(f.certs.from(f.server.CertDir)), f.certs.host(), f.config, f.server.CertDir,
+				f.server.WebhookPort, f.server.MetricsAddress, f.server.ProbeAddress,
+				f.server.LeaderElection.Enabled, f.server.EnableHTTP2,
+				// controller-runtime gives what runs 30 seconds to stop.
+				float64(*pod.TerminationGracePeriodSeconds) >= f.server.ShutdownDelay.Seconds()+30,
+			}
+			want := facts{
+				source, "gammaguard-webhook.gammaguard-system.svc", mounts["config"] + "/guard.yaml", mounts["certs"],
+				9443, ports["metrics"], ports["probes"], true, false, true,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if ports["webhook"] != ":9443" {
+				t.Errorf("port of the webhooks: %s", ports["webhook"])
+			}
+		})
+	}
+}
+
+// deployment returns the Deployment of a kustomize folder.
+func deployment(t *testing.T, folder string) *appsv1.Deployment {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resource := range built.Resources() {
+		if !strings.EqualFold(resource.GetKind(), "Deployment") {
+			continue
+		}
+		data, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d appsv1.Deployment
+		if err := yaml.UnmarshalStrict(data, &d); err != nil {
+			t.Fatal(err)
+		}
+		return &d
+	}
+	t.Fatalf("%s has no Deployment", folder)
+	return nil
+}

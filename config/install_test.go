@@ -1,0 +1,326 @@
+package config
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// overlays are what users install.
+var overlays = []string{"default", "overlays/self-managed", "overlays/audit-only", "overlays/gitops"}
+
+// render builds a folder and decodes what comes out; an unknown field fails.
+func render(t *testing.T, folder string) []client.Object {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []client.Object
+	for _, resource := range built.Resources() {
+		data, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, _, err := decoder.Decode(data, nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", folder, err, data)
+		}
+		object, ok := decoded.(client.Object)
+		if !ok {
+			t.Fatalf("%s: %T is no object", folder, decoded)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// only returns the one object of the type, or of those the one of the name.
+func only[T client.Object](t *testing.T, objects []client.Object, name string) T {
+	t.Helper()
+	var found []T
+	for _, object := range objects {
+		if typed, ok := object.(T); ok && (name == "" || typed.GetName() == name) {
+			found = append(found, typed)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d objects of type %T named %q", len(found), *new(T), name)
+	}
+	return found[0]
+}
+
+// TestRestricted holds the Pods to what Pod Security calls restricted, and more.
+// That the API server agrees is tested in test/install.
+func TestRestricted(t *testing.T) {
+	for _, folder := range overlays {
+		t.Run(folder, func(t *testing.T) {
+			objects := render(t, folder)
+			level := only[*corev1.Namespace](t, objects, "").Labels["pod-security.kubernetes.io/enforce"]
+			pod := only[*appsv1.Deployment](t, objects, "").Spec.Template.Spec
+			if level != "restricted" || len(pod.Containers) != 1 || len(pod.InitContainers) != 0 {
+				t.Fatalf("level %q, %d containers", level, len(pod.Containers))
+			}
+			container := pod.Containers[0]
+			want := &corev1.SecurityContext{
+				AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}
+			if diff := cmp.Diff(want, container.SecurityContext); diff != "" {
+				t.Errorf("container (-want +got):\n%s", diff)
+			}
+			wantPod := &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr(true), RunAsUser: ptr[int64](65532), RunAsGroup: ptr[int64](65532), FSGroup: ptr[int64](65532),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			}
+			if diff := cmp.Diff(wantPod, pod.SecurityContext); diff != "" {
+				t.Errorf("Pod (-want +got):\n%s", diff)
+			}
+			for _, resources := range []corev1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
+				if resources.Cpu().IsZero() || resources.Memory().IsZero() {
+					t.Errorf("resources: %v", container.Resources)
+				}
+			}
+		})
+	}
+}
+
+// TestConfigurations loads the configuration of each overlay as the webhook does,
+// from the ConfigMap that its Pods mount.
+func TestConfigurations(t *testing.T) {
+	type settings struct {
+		Mode  mesh.Mode
+		Rules map[string]RuleAction
+	}
+	want := map[string]settings{
+		"default":               {Mode: mesh.Enforce},
+		"overlays/self-managed": {Mode: mesh.Enforce},
+		"overlays/audit-only":   {Mode: mesh.Audit},
+		"overlays/gitops":       {Mode: mesh.Enforce, Rules: map[string]RuleAction{"parent-not-found": "warn"}},
+	}
+	for _, folder := range overlays {
+		objects := render(t, folder)
+		configMap := only[*corev1.ConfigMap](t, objects, "")
+		pod := only[*appsv1.Deployment](t, objects, "").Spec.Template.Spec
+		mounted := slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+			return v.ConfigMap != nil && v.ConfigMap.Name == configMap.Name
+		})
+		if !mounted || !strings.HasPrefix(configMap.Name, "gammaguard-config-") {
+			t.Errorf("%s: ConfigMap %s is not mounted, or has no hash", folder, configMap.Name)
+		}
+		loaded, err := Load([]byte(configMap.Data["guard.yaml"]))
+		if err != nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		if diff := cmp.Diff(want[folder], settings{loaded.Mode, loaded.Rules}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
+	}
+}
+
+// TestNamesAgree: the same names stand in several places.
+func TestNamesAgree(t *testing.T) {
+	for _, folder := range overlays {
+		t.Run(folder, func(t *testing.T) {
+			objects := render(t, folder)
+			deployment := only[*appsv1.Deployment](t, objects, "")
+			service := only[*corev1.Service](t, objects, "")
+			labels := deployment.Spec.Template.Labels
+			if diff := cmp.Diff(labels, service.Spec.Selector); diff != "" {
+				t.Errorf("labels of the Pods and selector of the Service:\n%s", diff)
+			}
+			for _, object := range objects {
+				if kind := object.GetObjectKind().GroupVersionKind().Kind; object.GetLabels()["app.kubernetes.io/name"] != "gammaguard" {
+					t.Errorf("%s %s has no label app.kubernetes.io/name=gammaguard", kind, object.GetName())
+				}
+			}
+			args := deployment.Spec.Template.Spec.Containers[0].Args
+			wantArgs := []string{"--webhook-service=gammaguard-system/" + service.Name, "--leader-elect"}
+			volume := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: "gammaguard-webhook-cert", Optional: ptr(true), DefaultMode: ptr[int32](0o440),
+			}}
+			if folder == "overlays/self-managed" {
+				wantArgs = append(wantArgs, "--cert-source=self-managed",
+					"--cert-secret=gammaguard-system/"+only[*corev1.Secret](t, objects, "").Name)
+				volume = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: ptr(resource.MustParse("1Mi"))}}
+			} else {
+				serving := only[*certmanagerv1.Certificate](t, objects, "gammaguard-serving-cert")
+				wantArgs = append(wantArgs, "--cert-manager-certificate="+client.ObjectKeyFromObject(serving).String())
+				spec := serving.Spec
+				if spec.SecretName != volume.Secret.SecretName || !slices.Equal(spec.DNSNames, []string{service.Name + "." + service.Namespace + ".svc"}) {
+					t.Errorf("Certificate of %v in Secret %s", spec.DNSNames, spec.SecretName)
+				}
+				for _, registration := range registrations(objects) {
+					if from := registration.GetAnnotations()["cert-manager.io/inject-ca-from"]; from != client.ObjectKeyFromObject(serving).String() {
+						t.Errorf("%s takes its CA from %q", registration.GetName(), from)
+					}
+				}
+			}
+			for _, arg := range wantArgs {
+				if !slices.Contains(args, arg) {
+					t.Errorf("no %s among %v", arg, args)
+				}
+			}
+			index := slices.IndexFunc(deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "certs" })
+			if diff := cmp.Diff(volume, deployment.Spec.Template.Spec.Volumes[index].VolumeSource); diff != "" {
+				t.Errorf("volume (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRights holds what gammaguard's ServiceAccount may do to a list.
+func TestRights(t *testing.T) {
+	kinds := func(subresource string) string { return strings.Join(resources(mesh.RouteKinds(), subresource), ",") }
+	everywhere := []string{
+		"get,list,watch namespaces,services",
+		"get,list,watch serviceimports.multicluster.x-k8s.io",
+		"list,watch endpointslices.discovery.k8s.io",
+		"list,watch referencegrants.gateway.networking.k8s.io",
+		"get,list,watch " + kinds("") + ".gateway.networking.k8s.io",
+		"patch " + kinds("/status") + ".gateway.networking.k8s.io",
+		"create,patch events.events.k8s.io",
+	}
+	atHome := []string{
+		"create leases.coordination.k8s.io in gammaguard-system",
+		"get,update leases.coordination.k8s.io gammaguard-webhook in gammaguard-system",
+		"create events in gammaguard-system",
+	}
+	certManager := []string{"get certificates.cert-manager.io gammaguard-serving-cert in gammaguard-system"}
+	selfManaged := []string{
+		"list,watch,update secrets gammaguard-webhook-cert in gammaguard-system",
+		"get,list,watch,update mutatingwebhookconfigurations,validatingwebhookconfigurations.admissionregistration.k8s.io gammaguard",
+	}
+	for _, folder := range overlays {
+		want := slices.Concat(everywhere, atHome, certManager)
+		if folder == "overlays/self-managed" {
+			want = slices.Concat(everywhere, atHome, selfManaged)
+		}
+		got := rights(t, render(t, folder))
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
+	}
+}
+
+// rights returns the rules that are bound to the ServiceAccount.
+func rights(t *testing.T, objects []client.Object) []string {
+	t.Helper()
+	rules := map[rbacv1.RoleRef][]rbacv1.PolicyRule{}
+	for _, object := range objects {
+		switch role := object.(type) {
+		case *rbacv1.ClusterRole:
+			rules[rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}] = role.Rules
+		case *rbacv1.Role:
+			rules[rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}] = role.Rules
+		}
+	}
+	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "gammaguard-webhook", Namespace: "gammaguard-system"}}
+	var all []string
+	add := func(ref rbacv1.RoleRef, subjects []rbacv1.Subject, where string) {
+		if diff := cmp.Diff(account, subjects); diff != "" {
+			t.Errorf("subjects of the binding of %s (-want +got):\n%s", ref.Name, diff)
+		}
+		for _, rule := range rules[ref] {
+			if len(rule.APIGroups) != 1 {
+				t.Errorf("%s: a rule is to speak of one group: %v", ref.Name, rule.APIGroups)
+			}
+			text := strings.Join(rule.Verbs, ",") + " " + strings.Join(rule.Resources, ",")
+			text = strings.TrimSuffix(text+"."+strings.Join(rule.APIGroups, ","), ".")
+			all = append(all, strings.TrimSpace(text+" "+strings.Join(rule.ResourceNames, ","))+where)
+		}
+	}
+	for _, object := range objects {
+		switch binding := object.(type) {
+		case *rbacv1.ClusterRoleBinding:
+			add(binding.RoleRef, binding.Subjects, "")
+		case *rbacv1.RoleBinding:
+			add(binding.RoleRef, binding.Subjects, " in "+binding.Namespace)
+		}
+	}
+	return all
+}
+
+// TestEveryManifestIsInstalled: a file that no kustomization names would be
+// installed by nobody.
+func TestEveryManifestIsInstalled(t *testing.T) {
+	named := map[string]bool{}
+	var visit func(folder string)
+	visit = func(folder string) {
+		var kustomization struct {
+			Resources, Components []string
+			Patches               []struct{ Path string }
+			ConfigMapGenerator    []struct{ Files []string }
+		}
+		if err := yaml.Unmarshal(documents(t, folder+"/kustomization.yaml")[0], &kustomization); err != nil {
+			t.Fatal(err)
+		}
+		named[folder+"/kustomization.yaml"] = true
+		for _, patch := range kustomization.Patches {
+			named[path.Join(folder, patch.Path)] = true
+		}
+		for _, generator := range kustomization.ConfigMapGenerator {
+			for _, file := range generator.Files {
+				named[path.Join(folder, file)] = true
+			}
+		}
+		for _, resource := range slices.Concat(kustomization.Resources, kustomization.Components) {
+			if strings.HasSuffix(resource, ".yaml") {
+				named[path.Join(folder, resource)] = true
+			} else {
+				visit(path.Join(folder, resource))
+			}
+		}
+	}
+	// Two components are for users to add, see docs/install.md.
+	for _, folder := range append(slices.Clone(overlays), "components/metrics", "components/network-policy") {
+		visit(folder)
+	}
+	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !named[path] {
+			t.Errorf("%s is installed by nobody", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func registrations(objects []client.Object) []client.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(object client.Object) bool {
+		switch object.(type) {
+		case *admissionv1.ValidatingWebhookConfiguration, *admissionv1.MutatingWebhookConfiguration:
+			return false
+		}
+		return true
+	})
+}
