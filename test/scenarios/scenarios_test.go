@@ -65,3 +65,12 @@ func TestEveryRule(t *testing.T) {
 		t.Error(lack)
 	}
 }
+
+// TestTitles demands of each scenario to say what it shows.
+func TestTitles(t *testing.T) {
+	for _, scenario := range load(t) {
+		if scenario.Title() == "" {
+			t.Errorf("%s has no title above its first file", scenario.Path)
+		}
+	}
+}

@@ -34,20 +34,21 @@ func Lacks(scenarios []*Scenario) []string {
 			lacks = append(lacks, id+": no scenario has it in its rules or warnings")
 		}
 		if !spared[id] {
-			lacks = append(lacks, id+": no scenario whose path names it has a route that is admitted without it")
+			lacks = append(lacks, id+": no scenario whose path names it has a route that it has nothing to say to")
 		}
 	}
 	return lacks
 }
 
-// spares says whether the document is a route that is admitted, and is seen to be
-// so without a word of the rule or mutation.
+// spares says whether the document is a route to which the rule or the mutation is
+// seen to have nothing to say. A rule must see it admitted; what a mutation does
+// not guess others may deny.
 func (d *Document) spares(id string) bool {
-	if !d.IsRoute() || d.Want.Deny {
+	rule := validate.Find(id)
+	switch {
+	case !d.IsRoute(), rule != nil && d.Want.Deny:
 		return false
-	}
-	if d.Want.Warnings == nil {
-		rule := validate.Find(id)
+	case d.Want.Warnings == nil:
 		return rule != nil && rule.Default == validate.Deny
 	}
 	return !slices.Contains(d.Want.Warnings, id)

@@ -191,7 +191,7 @@ func (p *parser) documents(step *Step, data []byte) {
 		}
 		step.Documents = append(step.Documents, document)
 	}
-	if len(step.Documents) == 0 && len(errs) == 0 {
+	if len(objects) == 0 && len(errs) == 0 {
 		p.fail(p.at, "%s has no documents", step.Kind)
 	}
 }

@@ -193,27 +193,36 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 	route := &unstructured.Unstructured{}
 	route.SetAPIVersion(mesh.GatewayGroup + "/v1")
 	route.SetKind(key.Kind)
-	var entries []Entry
+	var (
+		entries []Entry
+		settled bool
+	)
 	err := poll(ctx, settleTimeout, func(ctx context.Context) (bool, error) {
 		err := s.client.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, route)
+		if apierrors.IsNotFound(err) {
+			entries, settled = nil, true
+			return true, nil
+		}
 		if err != nil {
-			entries = nil
-			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			return false, err
 		}
 		text, err := route.MarshalJSON()
 		if err != nil {
 			return false, err
 		}
-		entries, err = entriesOf(text, s.scenario.Config.Status.ControllerName)
-		return wanted(entries) && current(entries, route.GetGeneration()), err
+		if entries, err = entriesOf(text, s.scenario.Config.Status.ControllerName); err != nil {
+			return false, err
+		}
+		settled = current(entries, route.GetGeneration())
+		return settled && wanted(entries), nil
 	})
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && !wanted(entries):
-		err = nil // the caller tells the difference
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		err = fmt.Errorf("the entries are as wanted, but not of generation %d", route.GetGeneration())
+	if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		return entries, err
 	}
-	return entries, err
+	if !settled && wanted(entries) {
+		return entries, fmt.Errorf("the entries are as wanted, but not about generation %d", route.GetGeneration())
+	}
+	return entries, nil // the caller tells the difference
 }
 
 // current says whether the entries are about that generation of their route.
