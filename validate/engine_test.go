@@ -136,7 +136,7 @@ func TestComparePaths(t *testing.T) {
 	sorted := []string{
 		"", "metadata.name", "spec", "spec.hostnames", "spec.parentRefs[0]", "spec.parentRefs[0].group", "spec.parentRefs[0].name",
 		"spec.parentRefs[2]", "spec.parentRefs[10]", "spec.rules", "spec.rules[0].backendRefs[9].name", "spec.rules[0].backendRefs[10].name",
-		"spec.rules[0].filters[0].requestMirror.backendRef.name", "spec.rules[10]",
+		"spec.rules[0].filters[0].requestMirror.backendRef.name", "spec.rules[10]", "spec.x[0]", "spec.x[y]",
 	}
 	for i, a := range sorted {
 		for j, b := range sorted {

@@ -35,6 +35,26 @@ func TestFindingMessage(t *testing.T) {
 	}
 }
 
+func TestFieldError(t *testing.T) {
+	for _, test := range []struct {
+		fault FaultType
+		value any
+		want  string
+	}{
+		{Invalid, "cart", `spec.a: Invalid value: "cart": wrong; mend it (some-rule)`},
+		{Invalid, int32(81), `spec.a: Invalid value: 81: wrong; mend it (some-rule)`},
+		{Invalid, nil, `spec.a: Invalid value: wrong; mend it (some-rule)`},
+		{NotFound, "cart", `spec.a: Not found: "cart": wrong; mend it (some-rule)`},
+		{Duplicate, "cart", `spec.a: Duplicate value: "cart": wrong; mend it (some-rule)`},
+		{Forbidden, nil, `spec.a: Forbidden: wrong; mend it (some-rule)`},
+	} {
+		finding := Finding{Rule: "some-rule", Field: "spec.a", Type: test.fault, Value: test.value, Problem: "wrong", Remedy: "mend it", Action: Deny, Effect: Deny}
+		if got := finding.FieldError().Error(); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
 // longest is how many characters kubectl and the API server leave of a warning.
 const longest = 256
 

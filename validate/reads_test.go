@@ -164,6 +164,57 @@ func TestUnknownWorld(t *testing.T) {
 	}
 }
 
+// The handshake cannot be known only if neither side of it is: each alone can
+// refuse, or welcome.
+func TestUnknownHandshake(t *testing.T) {
+	policy := only(map[string]Action{"consumer-refused": Deny})
+	for _, test := range []struct {
+		name, ref            string
+		namespaces, services bool // what the world knows
+		want, unknown        []string
+	}{
+		{"neither", "cart, namespace: shop", false, false, nil, []string{"whether Service shop/cart accepts consumer routes"}},
+		{"the namespace, which welcomes", "cart, namespace: shop", true, false, nil, nil},
+		{"the namespace, which refuses", "lobby, namespace: closed", true, false, []string{"namespace closed refuses consumer routes"}, nil},
+		{"both", "lobby, namespace: closed", true, true, nil, nil},
+		{"the Service, which says nothing", "cart, namespace: shop", false, true, nil, nil},
+		{"the Service, which refuses", "shy, namespace: shop", false, true, []string{"Service shop/shy refuses consumer routes"}, nil},
+	} {
+		world := &partial{World: newWorld(t, cluster), namespaces: test.namespaces, services: test.services}
+		verdict := judge(t, policy, world, &Request{Route: newRoute(t, mesh.HTTPRoute, "faces", on(service(test.ref)))})
+		var got, unknown []string
+		for _, f := range verdict.Findings {
+			got = append(got, f.Problem)
+		}
+		for _, f := range verdict.Unknown {
+			unknown = append(unknown, f.Problem)
+		}
+		if diff := cmp.Diff([][]string{test.want, test.unknown}, [][]string{got, unknown}); diff != "" {
+			t.Errorf("%s is known: findings and unknowns (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// partial is a world that may not know of namespaces or Services.
+type partial struct {
+	mesh.World
+	namespaces, services bool
+}
+
+func (w *partial) Namespace(name string) (*mesh.Namespace, error) {
+	if !w.namespaces {
+		return nil, mesh.ErrUnknown
+	}
+	return w.World.Namespace(name)
+}
+
+func (w *partial) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if !w.services {
+		return nil, mesh.ErrUnknown
+	}
+	return w.World.Service(key)
+}
+
 // unknowing is a world that knows nothing.
 type unknowing struct{}
 

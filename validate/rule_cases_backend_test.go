@@ -69,6 +69,9 @@ func backendCases() []ruleCase {
 			`Forbidden spec.rules[0].backendRefs[0].namespace "faces": no ReferenceGrant permits HTTPRoutes of shop to use Service faces/smiley; have one created in its namespace`,
 			`Forbidden spec.rules[0].backendRefs[1].namespace "lab": no ReferenceGrant permits HTTPRoutes of shop to use ServiceImport lab/far; have one created in its namespace`,
 		}},
+		{"backend-not-permitted", "after ones that need none, are another's, or are permitted", mesh.HTTPRoute, "shop", cart + to(`{group: acme.example, kind: Bucket, name: a}, {name: cart, port: 80}, {name: probe, namespace: lab, port: 80}, {name: smiley, namespace: faces, port: 80}`), "", nil, []string{
+			`Forbidden spec.rules[0].backendRefs[3].namespace "faces": no ReferenceGrant permits HTTPRoutes of shop to use Service faces/smiley; have one created in its namespace`,
+		}},
 		{"backend-not-permitted", "another kind of route", mesh.GRPCRoute, "shop", cart + to(`{name: probe, namespace: lab, port: 80}`), "", nil, []string{
 			`Forbidden spec.rules[0].backendRefs[0].namespace "lab": no ReferenceGrant permits GRPCRoutes of shop to use Service lab/probe; have one created in its namespace`,
 		}},

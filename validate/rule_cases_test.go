@@ -67,6 +67,13 @@ func grantCases() []ruleCase {
 			},
 		},
 
+		{
+			"grant-missing", "another label is misspelt", mesh.HTTPRoute, "some", on(service("cart")),
+			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`, nil, []string{
+				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer`,
+			},
+		},
+
 		{"consumer-refused", "welcome", mesh.HTTPRoute, "faces", on(service("cart, namespace: shop"), service("lobby, namespace: closed")), "", nil, nil},
 		{"consumer-refused", "a producer is no consumer", mesh.HTTPRoute, "shop", on(service("shy")), "", nil, nil},
 		{"consumer-refused", "by the Service", mesh.HTTPRoute, "faces", on(service("shy, namespace: shop")), "", nil, []string{

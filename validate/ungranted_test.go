@@ -128,6 +128,19 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 	}
 }
 
+// Where a missing grant, or a refusal, does not deny, the rest is judged.
+func TestGrantThatDoesNotDeny(t *testing.T) {
+	policy := &Policy{Actions: map[string]Action{"grant-missing": Warn, "consumer-refused": Audit}}
+	spec := on(service("headless, namespace: shop"), service("shy, namespace: shop, port: 81"))
+	verdict := judge(t, policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec)})
+	want := []string{
+		"grant-missing warn", "parent-headless deny", "consumer-refused audit", "grant-missing warn", "parent-port-not-found deny",
+	}
+	if diff := cmp.Diff(want, effects(verdict)); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 // Whether the spec changed costs a comparison: who is granted need not pay for it.
 func TestGrantedIsNotAskedForChanges(t *testing.T) {
 	judge(t, nil, newWorld(t, cluster), &Request{
