@@ -1,0 +1,164 @@
+// Package install tests what config/ installs against a real API server: that it
+// is taken, restricted, and goes without a trace, and that certificates are kept
+// with the rights that it gives. Nothing runs in Pods here: test/e2e has that.
+package install
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+const (
+	system  = "gammaguard-system"
+	account = "system:serviceaccount:gammaguard-system:gammaguard-webhook"
+)
+
+var plane *bed.ControlPlane
+
+func TestMain(m *testing.M) {
+	os.Exit(bed.Run(setUp{m}, bed.Options{AuditPolicy: auditPolicy}, &plane))
+}
+
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{level: Metadata}]
+`
+
+// setUp installs what the overlays need of a cluster before the tests run.
+type setUp struct{ m *testing.M }
+
+// Run implements what bed.Run runs.
+func (s setUp) Run() int {
+	if err := installDefinitions(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	return s.m.Run()
+}
+
+// serviceMonitors stands for the definition that the Prometheus operator brings.
+const serviceMonitors = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: ServiceMonitor, plural: servicemonitors, singular: servicemonitor, listKind: ServiceMonitorList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+func installDefinitions(ctx context.Context) error {
+	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	if err != nil {
+		return fmt.Errorf("find cert-manager's module: %w", err)
+	}
+	crds := filepath.Join(strings.TrimSpace(string(dir)), "deploy", "crds")
+	for _, args := range [][]string{
+		{"apply", "--server-side", "-f", crds + "/cert-manager.io_certificates.yaml", "-f", crds + "/cert-manager.io_issuers.yaml"},
+		{"apply", "--server-side", "-f", "-"},
+		{"wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"},
+	} {
+		if _, stderr, err := plane.Kubectl(ctx, serviceMonitors, args...); err != nil {
+			return fmt.Errorf("%w: %s", err, stderr)
+		}
+	}
+	return nil
+}
+
+// admin returns a client that may do all.
+func admin(t *testing.T) client.WithWatch {
+	t.Helper()
+	config := rest.CopyConfig(plane.Config)
+	config.QPS = -1
+	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, gatewayv1.Install, certmanagerv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+// kubectl runs kubectl, and fails the test where it fails.
+func kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	stdout, stderr, err := plane.Kubectl(t.Context(), stdin, args...)
+	if err != nil {
+		t.Fatalf("%v:\n%s%s", err, stdout, stderr)
+	}
+	return stdout
+}
+
+// install applies a folder, and uninstalls it at the end of the test.
+func install(t *testing.T, folder string) {
+	t.Helper()
+	t.Cleanup(func() { uninstall(t, folder) })
+	kubectl(t, "", "apply", "-k", folder)
+}
+
+// uninstall deletes a folder. No controller ends the namespace here: the test does
+// it in its place, after all that is in it is deleted by name.
+func uninstall(t *testing.T, folder string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	if _, stderr, err := plane.Kubectl(ctx, "", "delete", "-k", folder, "--wait=false", "--ignore-not-found"); err != nil {
+		t.Errorf("%v: %s", err, stderr)
+	}
+	c := admin(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(namespace), namespace); client.IgnoreNotFound(err) != nil {
+		t.Error(err)
+	} else if err == nil {
+		namespace.Spec.Finalizers = nil
+		if err := c.SubResource("finalize").Update(ctx, namespace); err != nil {
+			t.Errorf("end namespace %s: %v", system, err)
+		}
+	}
+}
+
+// eventually waits until the condition holds, and fails the test with what it last
+// said was missing.
+func eventually(t *testing.T, condition func() (missing string)) {
+	t.Helper()
+	missing := ""
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		missing = condition()
+		return missing == "", nil
+	})
+	if err != nil {
+		t.Fatalf("%v: %s", err, missing)
+	}
+}
