@@ -318,7 +318,8 @@ func (s *filesSession) Status(ctx context.Context, key manifest.Key, _ func([]ru
 				return nil, err
 			}
 			var entries []runner.Entry
-			return entries, json.Unmarshal(text, &entries)
+			err = json.Unmarshal(text, &entries)
+			return entries, err
 		}
 	}
 	return nil, fmt.Errorf("no %s in the report", key)

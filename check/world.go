@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"errors"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -45,10 +46,11 @@ func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		func(c Cluster) (*mesh.Service, error) { return c.Service(key) })
 }
 
-// HasEndpoints says whether the Service has an endpoint. That of a Service which is
-// in the input and not yet in the cluster is not known.
+// HasEndpoints says whether the Service has an endpoint. That is not known of a
+// Service which is in the input and not yet in the cluster, nor of one in a manifest
+// that selects Pods: its EndpointSlices are made by a controller.
 func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	return ask(w,
+	has, err := ask(w,
 		func(s *manifest.Set) (bool, error) { return s.HasEndpoints(key) },
 		func(c Cluster) (bool, error) {
 			if _, err := c.Service(key); errors.Is(err, mesh.ErrNotFound) {
@@ -56,6 +58,30 @@ func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 			}
 			return c.HasEndpoints(key)
 		})
+	if err == nil && !has && w.cluster == nil && w.selects(key) {
+		return false, mesh.ErrUnknown
+	}
+	return has, err
+}
+
+// selects says whether the Service is in a manifest, not in what was read from a
+// cluster, and selects Pods.
+func (w *world) selects(key mesh.ServiceKey) bool {
+	name := manifest.Key{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
+	object := w.files.Get(name)
+	if object == nil {
+		object = w.base.Get(name)
+	}
+	var service struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+		Spec struct {
+			Selector map[string]string `json:"selector"`
+		} `json:"spec"`
+	}
+	return object != nil && json.Unmarshal(object.JSON, &service) == nil &&
+		service.Metadata.UID == "" && len(service.Spec.Selector) > 0
 }
 
 // ReferenceGrants returns the ReferenceGrants in a namespace: those of the cluster

@@ -39,8 +39,10 @@ type edit struct {
 // plan returns the edits by offset. Objects that share an anchor share an edit.
 func plan(text string, jobs []Job) ([]edit, error) {
 	var edits []edit
+	planned := map[edit]bool{}
+	starts := lineStarts(text)
 	for _, job := range jobs {
-		d, err := locate(text, job.Object)
+		d, err := locate(text, starts, job.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +51,8 @@ func plan(text string, jobs []Job) ([]edit, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", job.Object.Key, job.Changes[i].Path, err)
 			}
-			if !slices.Contains(edits, e) {
+			if !planned[e] {
+				planned[e] = true
 				edits = append(edits, e)
 			}
 		}

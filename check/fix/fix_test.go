@@ -51,10 +51,10 @@ metadata: {name: cart}
 spec:
 `
 
-func TestApply(t *testing.T) {
-	for _, test := range []struct{ name, text, want string }{{
-		name: "a field is added behind its sibling, comments stay",
-		text: `# the cart
+// cases are texts and what they become.
+var cases = []struct{ name, text, want string }{{
+	name: "a field is added behind its sibling, comments stay",
+	text: `# the cart
 ` + head + `  parentRefs:   # who
   - kind: Service # the mesh
     name: "cart"
@@ -66,7 +66,7 @@ func TestApply(t *testing.T) {
       # weights come later
       - {name: cart, weight: 1}
 `,
-		want: `# the cart
+	want: `# the cart
 ` + head + `  parentRefs:   # who
   - kind: Service # the mesh
     group: ""
@@ -80,9 +80,9 @@ func TestApply(t *testing.T) {
       # weights come later
       - {name: cart, port: 80, weight: 1}
 `,
-	}, {
-		name: "values are replaced in their own quotes",
-		text: head + `  parentRefs:
+}, {
+	name: "values are replaced in their own quotes",
+	text: head + `  parentRefs:
   - {group: core, kind: Service, name: one}
   - {"group": "core", "kind": "Service", "name": "cart", "port": 80}
   - group: 'core' # old
@@ -93,7 +93,7 @@ func TestApply(t *testing.T) {
     kind: ServiceImport
     name: far
 `,
-		want: head + `  parentRefs:
+	want: head + `  parentRefs:
   - {group: "", kind: Service, name: one}
   - {"group": "", "kind": "Service", "name": "cart", "sectionName": "http", "port": 80}
   - group: '' # old
@@ -105,9 +105,9 @@ func TestApply(t *testing.T) {
     kind: ServiceImport
     name: far
 `,
-	}, {
-		name: "null values",
-		text: head + `  parentRefs:
+}, {
+	name: "null values",
+	text: head + `  parentRefs:
   - group: # to be said
     kind: Service
     name: one
@@ -115,7 +115,7 @@ func TestApply(t *testing.T) {
     name: cart
     group: ~
 `,
-		want: head + `  parentRefs:
+	want: head + `  parentRefs:
   - group: "" # to be said
     kind: Service
     name: one
@@ -123,23 +123,23 @@ func TestApply(t *testing.T) {
     name: cart
     group: ""
 `,
-	}, {
-		name: "a string that would be read as a boolean is quoted",
-		text: head + `  parentRefs:
+}, {
+	name: "a string that would be read as a boolean is quoted",
+	text: head + `  parentRefs:
   - {group: "", kind: Service, name: one, port: 80}
   - {group: "", kind: Service, name: one, sectionName: other}
 `,
-		want: head + `  parentRefs:
+	want: head + `  parentRefs:
   - {group: "", kind: Service, name: one, sectionName: "true", port: 80}
   - {group: "", kind: Service, name: one, sectionName: other}
 `,
-	}, {
-		name: "CRLF, several documents, no newline at the end",
-		text: strings.ReplaceAll("---\n"+head+"  parentRefs:\n  - kind: Service\n    name: cart\n--- # next\n"+head+"  parentRefs:\n  - name: cart\n    kind: Service", "\n", "\r\n"),
-		want: strings.ReplaceAll("---\n"+head+"  parentRefs:\n  - kind: Service\n    group: \"\"\n    name: cart\n--- # next\n"+head+"  parentRefs:\n  - name: cart\n    kind: Service\n    group: \"\"", "\n", "\r\n"),
-	}, {
-		name: "only the routes of a List, anchors and merge keys",
-		text: `apiVersion: v1
+}, {
+	name: "CRLF, several documents, no newline at the end",
+	text: strings.ReplaceAll("---\n"+head+"  parentRefs:\n  - kind: Service\n    name: cart\n--- # next\n"+head+"  parentRefs:\n  - name: cart\n    kind: Service", "\n", "\r\n"),
+	want: strings.ReplaceAll("---\n"+head+"  parentRefs:\n  - kind: Service\n    group: \"\"\n    name: cart\n--- # next\n"+head+"  parentRefs:\n  - name: cart\n    kind: Service\n    group: \"\"", "\n", "\r\n"),
+}, {
+	name: "only the routes of a List, anchors and merge keys",
+	text: `apiVersion: v1
 kind: List
 items:
 - apiVersion: v1
@@ -168,7 +168,7 @@ items:
     - <<: *cart
       port: 80
 `,
-		want: `apiVersion: v1
+	want: `apiVersion: v1
 kind: List
 items:
 - apiVersion: v1
@@ -199,9 +199,9 @@ items:
       port: 80
       group: ""
 `,
-	}, {
-		name: "an alias as a value, quoted keys in a block, words beyond ASCII",
-		text: `apiVersion: gateway.networking.k8s.io/v1
+}, {
+	name: "an alias as a value, quoted keys in a block, words beyond ASCII",
+	text: `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: cart, annotations: {"größe": &g core, "日本": "×"}}
 spec:
@@ -210,7 +210,7 @@ spec:
   - "kind": "Service"
     "name": "one"
 `,
-		want: `apiVersion: gateway.networking.k8s.io/v1
+	want: `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: cart, annotations: {"größe": &g core, "日本": "×"}}
 spec:
@@ -220,9 +220,9 @@ spec:
     "group": ""
     "name": "one"
 `,
-	}, {
-		name: "JSON, indented by tabs and compact",
-		text: `{
+}, {
+	name: "JSON, indented by tabs and compact",
+	text: `{
 	"apiVersion": "gateway.networking.k8s.io/v1",
 	"kind": "HTTPRoute",
 	"metadata": {"name": "a"},
@@ -237,7 +237,7 @@ spec:
 }
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"b"},"spec":{"parentRefs":[{"kind":"Service","name":"cart"}]}}
 `,
-		want: `{
+	want: `{
 	"apiVersion": "gateway.networking.k8s.io/v1",
 	"kind": "HTTPRoute",
 	"metadata": {"name": "a"},
@@ -253,9 +253,9 @@ spec:
 }
 {"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"b"},"spec":{"parentRefs":[{"kind":"Service","group":"","name":"cart"}]}}
 `,
-	}, {
-		name: "mirrors, and a flow mapping over several lines",
-		text: head + `  parentRefs:
+}, {
+	name: "mirrors, and a flow mapping over several lines",
+	text: head + `  parentRefs:
   - { # the parent
       kind: Service,   # kind
       name: cart, port: 80 }
@@ -265,7 +265,7 @@ spec:
       requestMirror: {backendRef: {group: core, name: one}}
     - {type: RequestMirror, requestMirror: {backendRef: {name: "one"}}}
 `,
-		want: head + `  parentRefs:
+	want: head + `  parentRefs:
   - { # the parent
       kind: Service,
       group: "",   # kind
@@ -276,7 +276,10 @@ spec:
       requestMirror: {backendRef: {group: "", name: one, port: 80}}
     - {type: RequestMirror, requestMirror: {backendRef: {name: "one", port: 80}}}
 `,
-	}} {
+}}
+
+func TestApply(t *testing.T) {
+	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := fix.Apply(test.text, jobs(t, test.text))
 			if err != nil {
@@ -331,4 +334,40 @@ items:
 			}
 		})
 	}
+}
+
+// FuzzApply: whatever the text, Apply ends, and what it returns has been verified:
+// no mutation is left to be made.
+func FuzzApply(f *testing.F) {
+	for _, test := range cases {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		todo := mutations(text)
+		fixed, err := fix.Apply(text, todo)
+		if err != nil {
+			return
+		}
+		if left := mutations(fixed); len(left) > 0 {
+			t.Errorf("changes are left in %q: %+v", fixed, left[0].Changes)
+		}
+		if len(todo) == 0 && fixed != text {
+			t.Errorf("changed for no reason: %q", fixed)
+		}
+	})
+}
+
+// mutations returns the mutations that need no Services.
+func mutations(text string) []fix.Job {
+	objects, _ := manifest.Read("routes.yaml", []byte(text), "default")
+	var jobs []fix.Job
+	for _, object := range objects {
+		if object.Route == nil {
+			continue
+		}
+		if changes := mutate.Changes(object.Route, manifest.NewSet(manifest.Options{}), mutate.Options{}); len(changes) > 0 {
+			jobs = append(jobs, fix.Job{Object: object, Changes: changes})
+		}
+	}
+	return jobs
 }

@@ -15,42 +15,44 @@ import (
 // place is an object in the text of its file.
 type place struct {
 	text string
-	// lines are the offsets of the lines of the document, as its nodes count them.
+	// first is where the document begins, and lines are the offsets of its lines. In
+	// the first of them something else may come before it.
+	first int
 	lines []int
 	root  *yaml.Node
 }
 
 var errPlace = errors.New("its place in the file is not found")
 
-// locate finds the object in the text that it was read from.
-func locate(text string, object *manifest.Object) (*place, error) {
-	source, line, item := object.Source()
-	start := 0
-	for range line - 1 {
-		next := strings.IndexByte(text[start:], '\n')
-		if next < 0 {
-			return nil, fmt.Errorf("%s: %w", object.Key, errPlace)
+// lineStarts returns the offset of every line.
+func lineStarts(text string) []int {
+	starts := []int{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
 		}
-		start += next + 1
 	}
+	return starts
+}
+
+// locate finds the object in the text that it was read from. Starts are those of
+// the text's lines.
+func locate(text string, starts []int, object *manifest.Object) (*place, error) {
+	source, line, item := object.Source()
+	if source == "" || line < 1 || line > len(starts) {
+		return nil, fmt.Errorf("%s: %w", object.Key, errPlace)
+	}
+	start := starts[line-1]
 	inLine := strings.Index(text[start:], source)
-	if source == "" || inLine < 0 {
+	if inLine < 0 {
 		return nil, fmt.Errorf("%s: %w", object.Key, errPlace)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(source), &document); err != nil || len(document.Content) != 1 {
 		return nil, fmt.Errorf("%s: the document cannot be edited as YAML: %w", object.Key, err)
 	}
-	p := &place{text: text, root: document.Content[0]}
-	p.lines = append(p.lines, start+inLine)
-	for offset := start + inLine; ; {
-		next := strings.IndexByte(text[offset:], '\n')
-		if next < 0 {
-			break
-		}
-		offset += next + 1
-		p.lines = append(p.lines, offset)
-	}
+	first := start + inLine
+	p := &place{text: text, first: first, lines: starts[line-1:], root: document.Content[0]}
 	if item >= 0 {
 		var err error
 		if p.root, err = p.walk("items[" + strconv.Itoa(item) + "]"); err != nil {
@@ -126,6 +128,9 @@ func (p *place) offset(node *yaml.Node) (int, error) {
 		return 0, errPlace
 	}
 	offset := p.lines[node.Line-1]
+	if node.Line == 1 {
+		offset = p.first
+	}
 	for range node.Column - 1 {
 		_, size := utf8.DecodeRuneInString(p.text[offset:])
 		offset += size

@@ -89,6 +89,9 @@ func newCheck(streams genericiooptions.IOStreams, name string) *cobra.Command {
 	set.StringVarP(&flags.output, "output", "o", "text", "text, json, sarif or github")
 	set.BoolVar(&flags.options.Fix, "fix", false, "write the mutations back into the files, and change nothing else in them")
 	flags.access.addTo(set)
+	set.Lookup("namespace").Usage = "namespace of objects that name none; \"default\", or that of the context with --cluster, if empty"
+	set.Lookup("as").Usage += " Exemptions of the configuration are judged for it."
+	set.Lookup("as-group").Usage += " Exemptions of the configuration are judged for it."
 	completeWords(cmd, "output", outputs...)
 	completeWords(cmd, "fail-on", failOns()...)
 	return cmd

@@ -312,7 +312,7 @@ func TestCheckFix(t *testing.T) {
 	if err := os.CopyFS(folder, os.DirFS(shop)); err != nil {
 		t.Fatal(err)
 	}
-	mended, other := filepath.Join(folder, "routes/cart.yaml"), filepath.Join(folder, "services.yaml")
+	mended, other := filepath.Join(folder, "routes", "cart.yaml"), filepath.Join(folder, "services.yaml")
 	if err := os.Chmod(mended, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -374,6 +374,30 @@ func TestCheckFixRefused(t *testing.T) {
 	for name, want := range texts {
 		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(text) != want {
 			t.Errorf("%s was touched: %v", name, err)
+		}
+	}
+}
+
+// TestCheckEndpoints: a manifest does not say which endpoints a controller makes; a
+// dump of a cluster does.
+func TestCheckEndpoints(t *testing.T) {
+	const files = `
+{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, UID}, spec: {selector: {app: cart}, ports: [{port: 80}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart}
+spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}
+`
+	for uid, want := range map[string][]seen{
+		"labels: {}": nil,
+		"uid: a-b-c": {{"HTTPRoute default/cart", "<stdin>", 9, "backend-no-endpoints", report.EffectWarn}},
+	} {
+		r, _ := checkJSON(t, strings.Replace(files, "UID", uid, 1), "-f", "-", "--complete")
+		if diff := cmp.Diff(want, seenIn(r)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", uid, diff)
 		}
 	}
 }
