@@ -209,7 +209,8 @@ func ignoreNotServed(err error) error {
 // object returns the document as a client of the API server has it.
 func (d *Document) object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
-	return object, object.UnmarshalJSON(d.JSON)
+	err := object.UnmarshalJSON(d.JSON)
+	return object, err
 }
 
 // poll waits until done, as long as it takes but no longer than the API server's

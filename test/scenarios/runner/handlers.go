@@ -65,8 +65,8 @@ type handlersAdmission struct {
 	mutating, validating http.Handler
 }
 
-func (a *handlersAdmission) admit(_ context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
-	response, err := review(a.mutating, c, user, dryRun)
+func (a *handlersAdmission) admit(ctx context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
+	response, err := review(ctx, a.mutating, c, user, dryRun)
 	if err != nil {
 		return nil, fmt.Errorf("mutating: %w", err)
 	}
@@ -80,7 +80,7 @@ func (a *handlersAdmission) admit(_ context.Context, c *change, user validate.Us
 		return nil, fmt.Errorf("mutating: %w", err)
 	}
 	a.schemas.setDefaults(c.key, c.version, c.object)
-	if response, err = review(a.validating, c, user, dryRun); err != nil {
+	if response, err = review(ctx, a.validating, c, user, dryRun); err != nil {
 		return nil, fmt.Errorf("validating: %w", err)
 	}
 	outcome := read(text + said(c, response))
@@ -89,12 +89,12 @@ func (a *handlersAdmission) admit(_ context.Context, c *change, user validate.Us
 }
 
 // review posts the change to the handler, as the API server would.
-func review(handler http.Handler, c *change, user validate.User, dryRun bool) (*admissionv1.AdmissionResponse, error) {
+func review(ctx context.Context, handler http.Handler, c *change, user validate.User, dryRun bool) (*admissionv1.AdmissionResponse, error) {
 	body, err := reviewOf(c, user, dryRun)
 	if err != nil {
 		return nil, err
 	}
-	request := httptest.NewRequest(http.MethodPost, "/?timeout=5s", bytes.NewReader(body))
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/?timeout=5s", bytes.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, request)

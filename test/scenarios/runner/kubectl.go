@@ -60,17 +60,18 @@ var (
 // others' words.
 func read(text string) *Outcome {
 	outcome := &Outcome{Rules: []string{}, Warnings: []string{}, Text: text}
-	known := rules()
+	denying := rules()
+	warning := append(rules(), mutate.Names()...)
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if warning, ok := strings.CutPrefix(line, "Warning: "); ok {
-			if m := warningID.FindStringSubmatch(warning); m != nil && (slices.Contains(known, m[1]) || slices.Contains(mutate.Names(), m[1])) {
+		if text, ok := strings.CutPrefix(line, "Warning: "); ok {
+			if m := warningID.FindStringSubmatch(text); len(m) > 0 && slices.Contains(warning, m[1]) {
 				outcome.Warnings = append(outcome.Warnings, m[1])
 			}
 			continue
 		}
 		for _, m := range ruleID.FindAllStringSubmatch(line, -1) {
-			if slices.Contains(known, m[1]) {
+			if slices.Contains(denying, m[1]) {
 				outcome.Rules = append(outcome.Rules, m[1])
 			}
 		}

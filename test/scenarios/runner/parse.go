@@ -44,12 +44,11 @@ func Load(dir string) ([]*Scenario, []Broken, error) {
 		if err != nil {
 			return err
 		}
-		scenario, err := Parse(name, file, data)
-		if err != nil {
-			broken = append(broken, Broken{name, err})
-			return nil
+		if scenario, mistakes := Parse(name, file, data); mistakes != nil {
+			broken = append(broken, Broken{name, mistakes})
+		} else {
+			scenarios = append(scenarios, scenario)
 		}
-		scenarios = append(scenarios, scenario)
 		return nil
 	})
 	if err == nil && len(scenarios)+len(broken) == 0 {

@@ -1,0 +1,143 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+const stream = `# what the shop needs
+
+apiVersion: v1
+kind: Service
+metadata: {name: cart}
+--- # the routes
+apiVersion: v1
+kind: List
+items:
+- apiVersion: gateway.networking.k8s.io/v1
+  kind: HTTPRoute
+  metadata:
+    name: cart
+    namespace: shop
+  spec:
+    parentRefs:
+    - kind: Service
+      name: cart
+- apiVersion: serving.knative.dev/v1
+  kind: Service
+  metadata: {name: other}
+---
+---
+# nothing
+---
+{"apiVersion": "gateway.networking.k8s.io/v1alpha2", "kind": "TCPRouteList", "items": [
+  {"metadata": {"generateName": "db-"}},
+  {}
+]}
+{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "namespace": "x"}}
+---
+replicas: 3
+---
+- a list
+`
+
+func TestRead(t *testing.T) {
+	type place struct {
+		manifest.Key
+		Version        string
+		Document, Line int
+	}
+	var got []place
+	for _, o := range read(t, stream) {
+		got = append(got, place{o.Key, o.Version, o.Origin.Document, o.Origin.Line})
+	}
+	const gateway = mesh.GatewayGroup
+	want := []place{
+		{manifest.Key{Kind: "Service", Namespace: "default", Name: "cart"}, "v1", 0, 3},
+		{manifest.Key{Group: gateway, Kind: "HTTPRoute", Namespace: "shop", Name: "cart"}, "v1", 1, 7},
+		{manifest.Key{Group: "serving.knative.dev", Kind: "Service", Namespace: "default", Name: "other"}, "v1", 1, 7},
+		{manifest.Key{Group: gateway, Kind: "TCPRoute", Namespace: "default", Name: "db-*"}, "v1alpha2", 2, 26},
+		{manifest.Key{Group: gateway, Kind: "TCPRoute", Namespace: "default", Name: "*"}, "v1alpha2", 2, 26},
+		{manifest.Key{Kind: "Namespace", Name: "shop"}, "v1", 3, 30},
+		{manifest.Key{Namespace: "default", Name: "*"}, "", 4, 32},
+		{manifest.Key{}, "", 5, 34},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLine(t *testing.T) {
+	objects := read(t, stream)
+	for path, want := range map[string]int{
+		"spec.parentRefs[0].name":           18,
+		"spec.parentRefs[0].port":           17, // not there: the parentRef's line
+		"spec.parentRefs":                   16,
+		"metadata.labels[example.com/tier]": 12,
+		"":                                  10,
+	} {
+		if got := objects[1].Line(path); got != want {
+			t.Errorf("%q: line %d, want %d", path, got, want)
+		}
+	}
+	if got := objects[0].Line("metadata.name"); got != 5 {
+		t.Errorf("Service: line %d, want 5", got)
+	}
+	if got := objects[5].Line("metadata.name"); got != 30 {
+		t.Errorf("JSON: line %d, want 30", got)
+	}
+}
+
+func TestReadBroken(t *testing.T) {
+	objects, errs := manifest.Read("shop.yaml", []byte(`apiVersion: v1
+kind: Service
+metadata: {name: a}
+---
+kind: Service
+  metadata: indented
+---
+kind: HTTPRoute
+apiVersion: gateway.networking.k8s.io/v1
+metadata: {name: a}
+spec: {parentRefs: none}
+---
+kind: [Service]
+---
+kind: List
+apiVersion: v1
+items:
+- kind: Namespace
+  apiVersion: v1
+  metadata: {name: shop}
+- kind: TCPRoute
+  apiVersion: gateway.networking.k8s.io/v1alpha2
+  spec: 3
+---
+apiVersion: v1
+kind: Service
+metadata: {name: b}
+`), "default")
+	var names []string
+	for _, o := range objects {
+		names = append(names, o.Key.String())
+	}
+	if diff := cmp.Diff([]string{"Service default/a", "Namespace shop", "Service default/b"}, names); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{
+		"shop.yaml:6: broken YAML: ", "shop.yaml:8: not a route: ", "shop.yaml:13: not a Kubernetes object: ", "shop.yaml:21: not a route: ",
+	}
+	if len(errs) != len(want) {
+		t.Fatalf("got %q, want %d errors", errs, len(want))
+	}
+	for i := range want {
+		if !strings.HasPrefix(errs[i].Error(), want[i]) {
+			t.Errorf("got %q, want %q", errs[i], want[i])
+		}
+	}
+}
