@@ -87,6 +87,10 @@ func TestRatchetLooksAtOneWorld(t *testing.T) {
 	if diff := cmp.Diff(want, told(verdict)); diff != "" || verdict.Denied() {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
+	verdict = judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }})
+	if diff := cmp.Diff(want, told(verdict)); diff != "" {
+		t.Errorf("in mode warn, which changes nothing (-want +got):\n%s", diff)
+	}
 }
 
 // Grants and the handshake have no ratchet: who may is asked at every change.

@@ -69,7 +69,8 @@ func grantCases() []ruleCase {
 
 		{
 			"grant-missing", "another label is misspelt", mesh.HTTPRoute, "some", on(service("cart")),
-			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`, nil, []string{
+			`{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`, nil,
+			[]string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer`,
 			},
 		},
