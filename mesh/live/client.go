@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -49,8 +51,13 @@ func versions(group string) []string {
 	return []string{"v1"}
 }
 
-// client reads narrow objects from the API server.
-type client struct{ rest *rest.RESTClient }
+// client reads narrow objects from the API server: whole lists and watches by
+// client-go's REST client, single objects by plain HTTP (see get).
+type client struct {
+	rest *rest.RESTClient
+	http *http.Client
+	base *url.URL
+}
 
 // userAgent names gammaguard in the API server's logs and metrics.
 const userAgent = "gammaguard"
@@ -69,7 +76,18 @@ func newClient(config *rest.Config) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
-	return &client{restClient}, nil
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	// Reads of single objects are short and few at a time: HTTP/2 would cost more
+	// for each than it saves in connections.
+	config.NextProtos = []string{"http/1.1"}
+	single, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
+	return &client{restClient, single, base}, nil
 }
 
 // narrowScheme maps the kinds to the narrow types.
@@ -104,17 +122,12 @@ func (c *client) request(r resource, version, namespace string) *rest.Request {
 	return req.NamespaceIfScoped(namespace, namespace != "").Resource(r.name)
 }
 
-// accept asks for no more of a Namespace than its metadata.
-func accept(req *rest.Request, r resource, as string) *rest.Request {
+// accept returns what to ask for: of a Namespace no more than its metadata.
+func (r resource) accept(as string) string {
 	if r != namespaceResource {
-		return req
+		return runtime.ContentTypeJSON
 	}
-	return req.SetHeader("Accept", "application/json;as="+as+";g="+metav1.GroupName+";v=v1,application/json")
-}
-
-func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into runtime.Object) error {
-	req := accept(c.request(r, version, namespace).Name(name), r, "PartialObjectMetadata")
-	return req.Do(ctx).Into(into)
+	return runtime.ContentTypeJSON + ";as=" + as + ";g=" + metav1.GroupName + ";v=v1," + runtime.ContentTypeJSON
 }
 
 // serviceNameLabel names, on an EndpointSlice, the Service that it is of.
@@ -124,7 +137,7 @@ func (c *client) list(ctx context.Context, r resource, version, namespace string
 	if r == endpointSlices && options.LabelSelector == "" {
 		options.LabelSelector = serviceNameLabel
 	}
-	req := accept(c.request(r, version, namespace), r, "PartialObjectMetadataList")
+	req := c.request(r, version, namespace).SetHeader("Accept", r.accept("PartialObjectMetadataList"))
 	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Do(ctx).Get()
 }
 
@@ -133,6 +146,6 @@ func (c *client) watch(ctx context.Context, r resource, version string, options 
 	if r == endpointSlices {
 		options.LabelSelector = serviceNameLabel
 	}
-	req := accept(c.request(r, version, ""), r, "PartialObjectMetadata")
+	req := c.request(r, version, "").SetHeader("Accept", r.accept("PartialObjectMetadata"))
 	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Watch(ctx)
 }

@@ -81,7 +81,9 @@ func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
 	}
 	wg.Wait()
 	for _, f := range keep {
-		err = errors.Join(err, f())
+		if failure := f(); failure != nil {
+			err = errors.Join(err, failure)
+		}
 	}
 	return len(keep), err
 }
