@@ -37,5 +37,24 @@ func prepareSystem(dir string) error {
 	if err := os.Mkdir(temporary, 0o700); err != nil {
 		return err
 	}
+	if err := hideResolver(filepath.Join(temporary, "resolv.conf")); err != nil {
+		return err
+	}
 	return os.Setenv("TMPDIR", temporary)
+}
+
+// hideResolver puts an empty file in place of the system's resolv.conf. Nothing can
+// be reached by name, and who tries, for want of an image, is to learn so at once.
+func hideResolver(empty string) error {
+	const system = "/etc/resolv.conf"
+	if _, err := os.Stat(system); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		return err
+	}
+	if err := syscall.Mount(empty, system, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("hide %s: %w", system, err)
+	}
+	return nil
 }

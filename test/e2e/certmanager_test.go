@@ -1,0 +1,93 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+// installCertManager installs cert-manager: its CustomResourceDefinitions, from its
+// module, and its controllers and CA injector.
+func installCertManager(t *testing.T) {
+	t.Helper()
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", certManager().VersionOf)
+	list.Dir = filepath.Join(root, filepath.FromSlash(certManager().Module))
+	list.Env = append(os.Environ(), "GOWORK=off")
+	dir, err := list.Output()
+	if err != nil {
+		t.Fatalf("find cert-manager's module: %v", err)
+	}
+	mustKubectl(t, "", "apply", "--server-side", "-f", filepath.Join(strings.TrimSpace(string(dir)), "deploy", "crds"))
+	mustKubectl(t, "", "wait", "--for=condition=Established", "crd", "certificates.cert-manager.io", "issuers.cert-manager.io", "--timeout=60s")
+	mustKubectl(t, "", "apply", "-k", "test/certmanager/manifests")
+	for _, name := range certManager().Programs {
+		mustKubectl(t, "", "rollout", "status", "-n", "cert-manager", "deployment/"+name, "--timeout=120s")
+	}
+}
+
+// certificate is a Certificate of gammaguard's.
+type certificate struct {
+	Metadata struct{ Name string }
+	Spec     struct {
+		IsCA       bool
+		SecretName string
+	}
+	Status struct{ Revision int }
+}
+
+// certificates returns gammaguard's Certificates: those of CAs, or the others.
+func certificates(t *testing.T, ca bool) []certificate {
+	t.Helper()
+	var list struct{ Items []certificate }
+	if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "certificates", "-n", system, "-o", "json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	var found []certificate
+	for _, c := range list.Items {
+		if c.Spec.IsCA == ca {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no Certificate with isCA %t", ca)
+	}
+	return found
+}
+
+// renew has cert-manager issue the Certificate anew, as its own command line tool
+// does, and waits until it has.
+func renew(t *testing.T, name string) {
+	t.Helper()
+	before := revision(t, name)
+	now := time.Now().UTC().Format(time.RFC3339)
+	mustKubectl(t, "", "patch", "certificate", "-n", system, name, "--subresource=status", "--type=merge", "-p",
+		`{"status":{"conditions":[{"type":"Issuing","status":"True","reason":"ManuallyTriggered","message":"for the test","lastTransitionTime":"`+now+`"}]}}`)
+	waitFor(t, "renewal of Certificate "+name, 30*time.Second, func() error {
+		if got := revision(t, name); got <= before {
+			return errAgain
+		}
+		return nil
+	})
+}
+
+// revision returns how often the Certificate was issued.
+func revision(t *testing.T, name string) int {
+	t.Helper()
+	var c certificate
+	if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "certificate", "-n", system, name, "-o", "json")), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Status.Revision
+}

@@ -1,0 +1,68 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/node"
+)
+
+// certManager is cert-manager's controllers and CA injector.
+func certManager() bed.Binaries {
+	return bed.Binaries{
+		Name:      "certmanager",
+		Module:    "test/certmanager",
+		Packages:  []string{"./..."},
+		Programs:  []string{"controller", "cainjector"},
+		VersionOf: "github.com/cert-manager/cert-manager",
+		Static:    true,
+	}
+}
+
+// importImages builds the images and imports them into the cluster.
+func importImages(ctx context.Context, progress io.Writer) error {
+	dir, err := node.Dir()
+	if err != nil {
+		return err
+	}
+	bin, err := certManager().Build(ctx, progress)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(progress, "building the images")
+	for _, program := range certManager().Programs {
+		archive := filepath.Join(dir, program+".tar")
+		if err := node.BuildImage(ctx, filepath.Join(bin, program), "gammaguard.test/"+program+":1", archive); err != nil {
+			return err
+		}
+		if err := node.Import(ctx, archive); err != nil {
+			return err
+		}
+	}
+	archive, err := makeImage(ctx)
+	if err != nil {
+		return err
+	}
+	return node.Import(ctx, archive)
+}
+
+// makeImage makes gammaguard's image as users do, and returns its archive.
+func makeImage(ctx context.Context) (archive string, err error) {
+	root, err := bed.Root()
+	if err != nil {
+		return "", err
+	}
+	archive = filepath.Join(root, "dist", "gammaguard-webhook.tar")
+	cmd := exec.CommandContext(ctx, "make", "image")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make image: %w\n%s", err, out)
+	}
+	return archive, nil
+}

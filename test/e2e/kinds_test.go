@@ -1,0 +1,68 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testKinds has a Service go away under routes of every kind, twice: each route
+// says so in its status, and the Event that tells of it is counted up. A parent
+// of the multi-cluster API is looked for too.
+func testKinds(t *testing.T) {
+	kinds := []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"}
+	const service = `
+apiVersion: v1
+kind: Service
+metadata: {name: brief, namespace: shop}
+spec:
+  ports:
+  - {name: tcp, port: 80}
+  - {name: udp, port: 53, protocol: UDP}
+`
+	mustKubectl(t, service, "apply", "-f", "-")
+	for _, kind := range kinds {
+		admitted(t, kindRoute(kind))
+	}
+	for range 2 {
+		mustKubectl(t, service, "apply", "-f", "-")
+		for _, kind := range kinds {
+			wantReasons(t, kind, "")
+		}
+		mustKubectl(t, "", "delete", "service", "-n", "shop", "brief")
+		for _, kind := range kinds {
+			wantReasons(t, kind, "NoMatchingParent")
+		}
+	}
+	refused(t, route("HTTPRoute", "elsewhere", `{group: multicluster.x-k8s.io, kind: ServiceImport, name: missing, port: 80}`), "parent-not-found")
+}
+
+// kindRoute returns a route of any kind on Service brief.
+func kindRoute(kind string) string {
+	hostnames, port := "", 80
+	if kind == "TLSRoute" {
+		hostnames = "\n  hostnames: [shop.example]"
+	}
+	if kind == "UDPRoute" {
+		port = 53
+	}
+	document := route(kind, "kind-"+strings.ToLower(kind), fmt.Sprintf(`{group: "", kind: Service, name: brief, port: %d}`, port))
+	return strings.Replace(document, "\n  rules:", hostnames+"\n  rules:", 1)
+}
+
+// wantReasons waits until the reasons of gammaguard's entries in the status of the
+// route of a kind are as wanted.
+func wantReasons(t *testing.T, kind, want string) {
+	t.Helper()
+	waitFor(t, "status of "+kind, 20*time.Second, func() error {
+		got := mustKubectl(t, "", "get", strings.ToLower(kind), "-n", "shop", "kind-"+strings.ToLower(kind), "-o",
+			`jsonpath={.status.parents[?(@.controllerName=="gammaguard.dev/guard")].conditions[?(@.type=="Accepted")].reason}`)
+		if got != want {
+			return fmt.Errorf("reason %q, want %q", got, want)
+		}
+		return nil
+	})
+}
