@@ -150,8 +150,11 @@ func (c *checker) report() (*report.CheckReport, error) {
 	return r, nil
 }
 
-// explain says of a field of the wrong type which one it is, without a word of Go.
+// explain says what is wrong with a document, without a word of Go.
 func explain(err error) string {
+	if strings.Contains(err.Error(), "invalid map key: ") {
+		return "broken YAML: a mapping is used as a key; if this is a template, render it first"
+	}
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
 		return err.Error()

@@ -311,16 +311,17 @@ func (s *filesSession) Status(ctx context.Context, key manifest.Key, _ func([]ru
 	if err != nil {
 		return nil, err
 	}
-	for i := range r.Routes {
-		if route := &r.Routes[i]; string(route.Kind) == key.Kind && route.Namespace == key.Namespace && route.Name == key.Name {
-			text, err := json.Marshal(route.Status.Parents)
-			if err != nil {
-				return nil, err
-			}
-			var entries []runner.Entry
-			err = json.Unmarshal(text, &entries)
-			return entries, err
-		}
+	at := slices.IndexFunc(r.Routes, func(route report.Route) bool {
+		return string(route.Kind) == key.Kind && route.Namespace == key.Namespace && route.Name == key.Name
+	})
+	if at < 0 {
+		return nil, fmt.Errorf("no %s in the report", key)
 	}
-	return nil, fmt.Errorf("no %s in the report", key)
+	text, err := json.Marshal(r.Routes[at].Status.Parents)
+	if err != nil {
+		return nil, err
+	}
+	var entries []runner.Entry
+	err = json.Unmarshal(text, &entries)
+	return entries, err
 }

@@ -24,8 +24,10 @@ func TestSameSpec(t *testing.T) {
   - backendRefs: [{group: "", kind: Service, name: cart, port: 80, weight: 1}]
     matches: [{path: {type: PathPrefix, value: /}, headers: [{name: x, value: "1", type: Exact}]}]
 `, true},
-		{"a rule that is left out", `spec: {parentRefs: [{name: gateway}]}`,
-			`spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gateway}], rules: [{matches: [{path: {type: PathPrefix, value: /}}]}]}`, true},
+		{
+			"a rule that is left out", `spec: {parentRefs: [{name: gateway}]}`,
+			`spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gateway}], rules: [{matches: [{path: {type: PathPrefix, value: /}}]}]}`, true,
+		},
 		{"another port", written, `spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 81}]}]}`, false},
 		{"another type of path", `spec: {rules: [{matches: [{path: {type: Exact, value: /a}}]}]}`, `spec: {rules: [{matches: [{path: {value: /a}}]}]}`, false},
 		{"another weight", `spec: {rules: [{backendRefs: [{name: a, weight: 0}]}]}`, `spec: {rules: [{backendRefs: [{name: a}]}]}`, false},
