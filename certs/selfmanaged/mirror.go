@@ -82,7 +82,7 @@ func (m *mirror) follow(ctx context.Context, changed <-chan struct{}) {
 			reason = err.Error()
 		}
 		if before := m.source.waiting.Swap(reason); before != reason && reason != "" {
-			m.log.Info("Keeping to the certificate before", "reason", reason)
+			m.log.Info("Waiting for a certificate to take over", "reason", reason)
 		}
 		var again <-chan time.Time
 		if wait > 0 {

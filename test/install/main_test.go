@@ -14,6 +14,7 @@ import (
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +22,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/test/bed"
@@ -48,6 +50,7 @@ type setUp struct{ m *testing.M }
 
 // Run implements what bed.Run runs.
 func (s setUp) Run() int {
+	ctrllog.SetLogger(logr.Discard())
 	if err := installDefinitions(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1

@@ -1,0 +1,45 @@
+package install
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// wantNothingForbidden fails where the API server has forbidden gammaguard's
+// ServiceAccount anything.
+func wantNothingForbidden(t *testing.T) {
+	t.Helper()
+	log, err := os.Open(plane.AuditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // it was only read
+	own := 0
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event auditv1.Event
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.User.Username != account {
+			continue
+		}
+		own++
+		if event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("%s %s: %s", event.Verb, event.RequestURI, strings.TrimSpace(event.ResponseStatus.Message))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if own == 0 {
+		t.Error("the audit log knows of no request of gammaguard's")
+	}
+}
