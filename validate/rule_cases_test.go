@@ -80,6 +80,11 @@ func grantCases() []ruleCase {
 		{"consumer-refused", "by the Service", mesh.HTTPRoute, "faces", on(service("shy, namespace: shop")), "", nil, []string{
 			`Forbidden spec.parentRefs[0] "": Service shop/shy` + allow + `service -n shop shy gammaguard.dev/consumer-routes=allow --overwrite`,
 		}},
+		{
+			"consumer-refused", "beside a Service of its own", mesh.HTTPRoute, "faces", on(service("own"), service("shy, namespace: shop")), "", nil, []string{
+				`Forbidden spec.parentRefs[1] "": Service shop/shy` + allow + `service -n shop shy gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
 		{"consumer-refused", "by an unknown word", mesh.HTTPRoute, "faces", on(service("unsure, namespace: shop")), "", nil, []string{
 			`Forbidden spec.parentRefs[0] "": Service shop/unsure` + allow + `service -n shop unsure gammaguard.dev/consumer-routes=allow --overwrite`,
 		}},
