@@ -106,7 +106,10 @@ func (w *WantEntry) matches(got *Entry) bool {
 
 // String shows what is wanted of an entry.
 func (w *WantEntry) String() string {
-	text := "parent " + compact(w.Parent)
+	text := "any parent"
+	if w.Parent != nil {
+		text = "parent " + compact(w.Parent)
+	}
 	for _, part := range []struct{ name, value string }{
 		{"accepted", w.Accepted}, {"partial", w.Partial}, {"reason", w.Reason}, {"message", w.Message},
 	} {
