@@ -134,6 +134,9 @@ func comparePaths(a, b string) int {
 		var x, y string
 		x, a = nextSegment(a)
 		y, b = nextSegment(b)
+		if x == y {
+			continue // also for speed: Atoi of a name allocates an error
+		}
 		m, errM := strconv.Atoi(x)
 		n, errN := strconv.Atoi(y)
 		if errM == nil && errN == nil {

@@ -164,6 +164,9 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
 	f.Rule = p.rule.ID
+	if p.findings == nil {
+		p.findings = make([]Finding, 0, 4)
+	}
 	p.findings = append(p.findings, f)
 }
 
