@@ -8,7 +8,8 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// maxAnnotation bounds an audit annotation, in bytes.
+// maxAnnotation is the size, in bytes, from which on an audit annotation takes no
+// further entry.
 const maxAnnotation = 4 << 10
 
 // findingsAnnotation returns the audit annotation that lists all findings, those
@@ -18,38 +19,55 @@ func findingsAnnotation(verdict *validate.Verdict) map[string]string {
 	if len(verdict.Findings) == 0 {
 		return nil
 	}
-	entries := make([]string, len(verdict.Findings))
+	var list auditList
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
-		entries[i] = f.Rule + " " + f.Field + " " + string(f.Effect)
+		list.add(len(verdict.Findings)-i, f.Rule, " ", f.Field, " ", string(f.Effect))
 		if f.Lowered != validate.NotLowered {
-			entries[i] += " (" + string(f.Lowered) + ")"
+			list.more(" (", string(f.Lowered), ")")
 		}
 	}
-	return map[string]string{"findings": joined(entries)}
+	return map[string]string{"findings": list.text.String()}
 }
 
 // changesAnnotation returns the audit annotation that lists all changes.
 func changesAnnotation(changes []mutate.Change) map[string]string {
-	entries := make([]string, len(changes))
+	var list auditList
 	for i := range changes {
-		entries[i] = changes[i].ID + " " + changes[i].Path
+		list.add(len(changes)-i, changes[i].ID, " ", changes[i].Path)
 	}
-	return map[string]string{"changes": joined(entries)}
+	return map[string]string{"changes": list.text.String()}
 }
 
-// joined lists as many entries as fit, and counts the others.
-func joined(entries []string) string {
-	var text strings.Builder
-	for i, entry := range entries {
-		if text.Len()+len(entry) > maxAnnotation {
-			fmt.Fprintf(&text, ", and %d more", len(entries)-i)
-			break
-		}
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		text.WriteString(entry)
+// auditList writes a list that ends with a count where there is no room for all.
+type auditList struct {
+	text strings.Builder
+	full bool
+}
+
+// add adds an entry; left is how many there are from it on.
+func (l *auditList) add(left int, parts ...string) {
+	switch {
+	case l.full:
+		return
+	case l.text.Len() > maxAnnotation:
+		l.full = true
+		fmt.Fprintf(&l.text, ", and %d more", left)
+		return
+	case l.text.Len() > 0:
+		l.text.WriteString(", ")
+	default:
+		l.text.Grow(min(64*left, maxAnnotation))
 	}
-	return text.String()
+	l.more(parts...)
+}
+
+// more goes on with the last entry.
+func (l *auditList) more(parts ...string) {
+	if l.full {
+		return
+	}
+	for _, part := range parts {
+		l.text.WriteString(part)
+	}
 }

@@ -106,10 +106,10 @@ func benchmarks(t testing.TB) []benchmark {
 	good := typicalReview(t, onCart)
 	return []benchmark{
 		{"floor", http.HandlerFunc(floor), good, 45},
-		{"validating", validating, good, 155},
-		{"mutating", mutating, good, 110},
-		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 210},
-		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 180},
+		{"validating", validating, good, 105},
+		{"mutating", mutating, good, 60},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 160},
+		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 130},
 	}
 }
 

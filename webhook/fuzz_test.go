@@ -7,7 +7,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
+	sigsjson "sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -57,6 +61,24 @@ func FuzzDecodeReview(f *testing.F) {
 			t.Error("an old route with an error")
 		}
 		r.specUnchanged()
+	})
+}
+
+// FuzzSameDecoding: what the fast decoder reads is what the API server's reads.
+func FuzzSameDecoding(f *testing.F) {
+	seeds(f)
+	f.Add(typicalReview(f, onCart))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var fast, usual envelope
+		if jsonv2.Unmarshal(body, &fast) != nil {
+			return
+		}
+		if err := sigsjson.UnmarshalCaseSensitivePreserveInts(body, &usual); err != nil {
+			t.Fatalf("only the fast decoder takes it: %v", err)
+		}
+		if diff := cmp.Diff(usual, fast, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("(-usual +fast):\n%s", diff)
+		}
 	})
 }
 

@@ -19,7 +19,7 @@ const (
 
 // warnings returns what the author is told beside the verdict.
 func warnings(verdict *validate.Verdict) []string {
-	var all []string
+	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores))
 	for i := range verdict.Findings {
 		if f := &verdict.Findings[i]; f.Effect == validate.Warn {
 			all = append(all, warning(f.Warning(), " ("+f.Rule+")"))
@@ -34,6 +34,9 @@ func warnings(verdict *validate.Verdict) []string {
 // warning makes a text fit to be one warning: without characters that a header
 // cannot hold, and cut where it is too long, but for its ending.
 func warning(text, ending string) string {
+	if len(text) <= maxWarning && printableASCII(text) {
+		return text
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -49,6 +52,16 @@ func warning(text, ending string) string {
 	}
 	kept := []rune(strings.TrimSuffix(text, ending))
 	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
+}
+
+// printableASCII says whether the text has nothing that must be looked at.
+func printableASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // bounded keeps the warnings under 4 KiB, and counts those that do not fit.
