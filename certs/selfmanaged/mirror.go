@@ -81,8 +81,9 @@ func (m *mirror) follow(ctx context.Context, changed <-chan struct{}) {
 		if err != nil {
 			reason = err.Error()
 		}
-		if before := m.source.waiting.Swap(reason); before != reason && reason != "" {
-			m.log.Info("Waiting for a certificate to take over", "reason", reason)
+		// Without a certificate readiness tells the reason.
+		if before := m.source.waiting.Swap(reason); before != reason && reason != "" && certs.Check(m.source.options.Dir, time.Now()) == nil {
+			m.log.Info("Keeping the certificate that is served", "reason", reason)
 		}
 		var again <-chan time.Time
 		if wait > 0 {
@@ -152,7 +153,8 @@ func (m *mirror) trustedByAll(ctx context.Context, bundle *certs.Bundle, now tim
 		return fmt.Errorf("certificate in Secret %s: %w", options.Secret, err)
 	}
 	for _, object := range []client.Object{&admissionv1.ValidatingWebhookConfiguration{}, &admissionv1.MutatingWebhookConfiguration{}} {
-		if err := m.cache.Get(ctx, client.ObjectKey{Name: options.Webhooks}, object); client.IgnoreNotFound(err) != nil {
+		err := m.cache.Get(ctx, client.ObjectKey{Name: options.Webhooks}, object)
+		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		for _, webhook := range webhooksOf(object) {

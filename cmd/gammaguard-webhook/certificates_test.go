@@ -75,11 +75,13 @@ func TestCertificateFlagErrors(t *testing.T) {
 		{"no Secret", []string{managed, "--webhook-service=a/b"}, "--cert-secret: --cert-source=self-managed needs it"},
 		{"no Service", []string{managed, "--cert-secret=a/b"}, "--webhook-service: --cert-source=self-managed needs it"},
 		{
-			"no webhooks", []string{managed, "--cert-secret=a/b", "--webhook-service=a/b", "--webhook-configurations="},
+			"no webhooks",
+			[]string{managed, "--cert-secret=a/b", "--webhook-service=a/b", "--webhook-configurations="},
 			"--webhook-configurations: must not be empty",
 		},
 		{
-			"a Certificate for oneself", []string{managed, "--cert-manager-certificate=a/b"},
+			"a Certificate for oneself",
+			[]string{managed, "--cert-manager-certificate=a/b"},
 			"--cert-manager-certificate: needs --cert-source=files",
 		},
 	} {

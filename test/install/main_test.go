@@ -116,9 +116,9 @@ func newScheme(t *testing.T) *runtime.Scheme {
 }
 
 // kubectl runs kubectl, and fails the test where it fails.
-func kubectl(t *testing.T, stdin string, args ...string) string {
+func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	stdout, stderr, err := plane.Kubectl(t.Context(), stdin, args...)
+	stdout, stderr, err := plane.Kubectl(t.Context(), "", args...)
 	if err != nil {
 		t.Fatalf("%v:\n%s%s", err, stdout, stderr)
 	}
@@ -129,7 +129,7 @@ func kubectl(t *testing.T, stdin string, args ...string) string {
 func install(t *testing.T, folder string) {
 	t.Helper()
 	t.Cleanup(func() { uninstall(t, folder) })
-	kubectl(t, "", "apply", "-k", folder)
+	kubectl(t, "apply", "-k", folder)
 }
 
 // uninstall deletes a folder. No controller ends the namespace here: the test does

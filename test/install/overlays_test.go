@@ -68,7 +68,7 @@ func TestOverlays(t *testing.T) {
 			if len(before) < 18 {
 				t.Errorf("only %d objects are installed", len(before))
 			}
-			for line := range strings.Lines(kubectl(t, "", "apply", "-k", test.folder)) {
+			for line := range strings.Lines(kubectl(t, "apply", "-k", test.folder)) {
 				// kubectl sends a budget's selector whether it differs or not.
 				if !strings.HasSuffix(strings.TrimSpace(line), " unchanged") && !strings.HasPrefix(line, "poddisruptionbudget") {
 					t.Errorf("applied twice: %s", line)
@@ -144,8 +144,8 @@ func wantRoutes(t *testing.T, blocked bool) {
 // kind.
 func versions(t *testing.T) map[string]string {
 	t.Helper()
-	kinds := strings.Fields(kubectl(t, "", "api-resources", "--verbs=list,delete", "-o", "name"))
-	table := kubectl(t, "", "get", strings.Join(kinds, ","), "-A", "-l", "app.kubernetes.io/name=gammaguard", "--ignore-not-found",
+	kinds := strings.Fields(kubectl(t, "api-resources", "--verbs=list,delete", "-o", "name"))
+	table := kubectl(t, "get", strings.Join(kinds, ","), "-A", "-l", "app.kubernetes.io/name=gammaguard", "--ignore-not-found",
 		"-o", `go-template={{range .items}}{{.kind}}/{{.metadata.name}} {{.metadata.resourceVersion}}{{"\n"}}{{end}}`)
 	all := map[string]string{}
 	for line := range strings.Lines(table) {

@@ -214,13 +214,13 @@ func wantExpiry(t *testing.T, g *guard, dir string) {
 func TestNoSecret(t *testing.T) {
 	overlay := folder(t, "overlays/self-managed")
 	install(t, overlay)
-	remove := func() { kubectl(t, "", "delete", "secret", "-n", system, secretKey.Name) }
+	remove := func() { kubectl(t, "delete", "secret", "-n", system, secretKey.Name) }
 	remove()
 	dir := t.TempDir()
 	source := selfmanaged.New(selfmanaged.Options{Dir: dir, Secret: secretKey, Host: host, Webhooks: "gammaguard"})
 	g := startGuard(t, dir, source)
 	g.await(t, "503 certificate folder DIR has no tls.crt; no Secret gammaguard-system/gammaguard-webhook-cert")
-	kubectl(t, "", "apply", "-k", overlay)
+	kubectl(t, "apply", "-k", overlay)
 	g.await(t, "200 ok")
 	remove()
 	eventually(t, func() string {

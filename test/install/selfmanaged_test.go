@@ -192,7 +192,7 @@ func caBundles(ctx context.Context, c client.Client) (map[string][]byte, error) 
 // docs/install.md says.
 func remove(t *testing.T, key string) {
 	t.Helper()
-	kubectl(t, "", "patch", "secret", "-n", system, secretKey.Name, "--type=json", "-p", `[{"op": "remove", "path": "/data/`+key+`"}]`)
+	kubectl(t, "patch", "secret", "-n", system, secretKey.Name, "--type=json", "-p", `[{"op": "remove", "path": "/data/`+key+`"}]`)
 }
 
 // files returns what all replicas have in a file of their folders, or nothing

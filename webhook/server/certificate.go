@@ -40,7 +40,7 @@ func (c *certificate) Start(ctx context.Context) error {
 		}
 		if err != nil && err.Error() != told {
 			told = err.Error()
-			c.log.Info("Waiting for a serving certificate", "reason", told)
+			c.log.V(1).Info("Waiting for a serving certificate", "reason", told) // readiness tells it
 		}
 		select {
 		case <-ctx.Done():
