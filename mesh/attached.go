@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -58,12 +59,16 @@ func (a *AttachedRoute) Same(b *AttachedRoute) bool {
 // CompareAge orders the older route first; of two equally old ones the first by
 // namespace and name, as the Gateway API breaks ties.
 func (a *AttachedRoute) CompareAge(b *AttachedRoute) int {
-	return cmp.Or(
-		cmp.Compare(a.age(), b.age()),
-		cmp.Compare(a.Namespace, b.Namespace),
-		cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.Kind, b.Kind),
-	)
+	if c := cmp.Compare(a.age(), b.age()); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Kind, b.Kind)
 }
 
 func (a *AttachedRoute) age() uint64 { return uint64(a.Created) - 1 } // zero becomes the youngest

@@ -60,7 +60,7 @@ func (k RouteKind) Transport() Protocol {
 // Beats says whether routes of kind k take a port from routes of kind other
 // (GEP-1294, Route types). Kinds of different transports never meet.
 func (k RouteKind) Beats(other RouteKind) bool {
-	return k.Transport() == other.Transport() && k.rank() < other.rank()
+	return k != other && k.Transport() == other.Transport() && k.rank() < other.rank()
 }
 
 func (k RouteKind) rank() int { return slices.Index(RouteKinds(), k) }

@@ -29,12 +29,20 @@ type Standing map[PortScope]*Holder
 // hold nothing.
 func Precedence(service *Service, routes []*AttachedRoute) Standing {
 	standing := Standing{}
+	// Most routes are about the same port as the one before.
+	var (
+		last   PortScope
+		holder *Holder
+	)
 	for _, route := range routes {
 		route.eachPort(service, func(_ int, at PortScope) {
-			holder := standing[at]
+			if holder == nil || at != last {
+				last, holder = at, standing[at]
+			}
 			switch {
 			case holder == nil:
-				standing[at] = &Holder{Kind: route.Kind, Routes: []*AttachedRoute{route}}
+				holder = &Holder{Kind: route.Kind, Routes: []*AttachedRoute{route}}
+				standing[at] = holder
 			case route.Kind == holder.Kind:
 				if holder.Routes[len(holder.Routes)-1] != route { // two parentRefs to one port
 					holder.Routes = append(holder.Routes, route)
@@ -57,20 +65,28 @@ func (a *AttachedRoute) eachPort(service *Service, f func(ref int, at PortScope)
 		return
 	}
 	for i := range a.Parents {
-		for _, at := range a.PortScopes(i, service) {
-			f(i, at)
+		ports := a.portsBy(i, service)
+		for j := range ports {
+			f(i, PortScope{Port: ports[j].Number, Protocol: ports[j].Protocol, Scope: ScopeOf(a.Namespace, service.Key)})
 		}
 	}
 }
 
-// PortScopes returns what the parentRef with that index competes for on the
-// Service: nothing if it refers to another one or does not attach.
-func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
+// portsBy returns the ports of the Service that the parentRef with that index
+// attaches to.
+func (a *AttachedRoute) portsBy(ref int, service *Service) []Port {
 	parent := &a.Parents[ref]
 	if parent.Name != service.Key.Name || parent.Class() != MeshParent || parent.Service(a.Namespace) != service.Key {
 		return nil
 	}
 	ports, _ := service.Attach(a.Kind, parent)
+	return ports
+}
+
+// PortScopes returns what the parentRef with that index competes for on the
+// Service: nothing if it refers to another one or does not attach.
+func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
+	ports := a.portsBy(ref, service)
 	if len(ports) == 0 {
 		return nil
 	}

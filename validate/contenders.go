@@ -30,8 +30,8 @@ func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.
 		}
 		return a.namespace, a.known
 	}
-	return func(route *mesh.AttachedRoute) bool {
-		if route.Deleting || !p.Implements(route.Kind) {
+	admitted := func(route *mesh.AttachedRoute) bool {
+		if !p.Implements(route.Kind) {
 			return false
 		}
 		own, known := namespace(route.Namespace)
@@ -44,6 +44,21 @@ func (p *Policy) Contenders(world mesh.World, service *mesh.Service) func(*mesh.
 		}
 		theirs, _ := namespace(service.Key.Namespace)
 		return p.RefusesConsumers(theirs, service) == mesh.NotRefused
+	}
+	// Nothing but kind and namespace bears on the answer, and most routes on a
+	// Service have them alike.
+	var (
+		last *mesh.AttachedRoute
+		held bool
+	)
+	return func(route *mesh.AttachedRoute) bool {
+		if route.Deleting {
+			return false
+		}
+		if last == nil || last.Kind != route.Kind || last.Namespace != route.Namespace {
+			last, held = route, admitted(route)
+		}
+		return held
 	}
 }
 

@@ -30,8 +30,9 @@ type routeName struct {
 // parentName names a Service or ServiceImport inside its namespace.
 type parentName struct{ kind, name string }
 
-// parentRoutes are the routes on a Service. Readers get the slice itself: it may
-// grow, but what it holds is never overwritten.
+// parentRoutes are the routes on a Service, the oldest first, which saves those
+// who sort them the work. Readers get the slice itself: it may grow, but what it
+// holds is never overwritten.
 type parentRoutes struct {
 	key      mesh.ServiceKey // its strings are shared by the routes' parentRefs
 	attached []*mesh.AttachedRoute
@@ -178,7 +179,7 @@ func (s *routes) link(old, route *Route) {
 		if slices.Contains(oldKeys, key) {
 			parent.replace(&route.AttachedRoute)
 		} else {
-			parent.attached = append(parent.attached, &route.AttachedRoute)
+			parent.add(&route.AttachedRoute)
 		}
 		route.share(parent.key)
 	}
@@ -237,6 +238,15 @@ func (s *routes) detach(key mesh.ServiceKey, route *Route) {
 	if len(in) == 0 {
 		delete(s.byParent, key.Namespace)
 	}
+}
+
+// add puts the route in its place by age: as a rule it is the youngest.
+func (p *parentRoutes) add(route *mesh.AttachedRoute) {
+	at, _ := slices.BinarySearchFunc(p.attached, route, (*mesh.AttachedRoute).CompareAge)
+	if at < len(p.attached) {
+		p.attached = slices.Clone(p.attached)
+	}
+	p.attached = slices.Insert(p.attached, at, route)
 }
 
 // replace puts the route in the place of its older state.
