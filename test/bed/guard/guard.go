@@ -46,6 +46,9 @@ type Options struct {
 	Config string
 	// Args are further flags.
 	Args []string
+	// Unregistered leaves it to the caller to call the webhooks: the API server is
+	// not told of them.
+	Unregistered bool
 }
 
 // Guard is a running gammaguard-webhook.
@@ -58,6 +61,8 @@ type Guard struct {
 	MetricsURL string
 	// CertDir is the folder of the serving certificate.
 	CertDir string
+	// ReadyAfter is how long after its start the binary said that it was ready.
+	ReadyAfter time.Duration
 
 	healthURL string
 	cmd       *exec.Cmd
@@ -78,6 +83,7 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 	if err := g.prepare(ctx, cp, binary, o); err != nil {
 		return nil, fmt.Errorf("start gammaguard-webhook: %w", err)
 	}
+	started := time.Now()
 	if err := g.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start gammaguard-webhook: %w", err)
 	}
@@ -86,7 +92,8 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 		close(g.done)
 	}()
 	err = g.awaitReady(ctx)
-	if err == nil {
+	g.ReadyAfter = time.Since(started)
+	if err == nil && !o.Unregistered {
 		err = Register(ctx, cp, g.URL, g.CA)
 	}
 	if err != nil {
@@ -186,7 +193,7 @@ func freePorts(ctx context.Context, n int) (ports []int, err error) {
 }
 
 func (g *Guard) awaitReady(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		select {
 		case <-g.done:
 			return false, fmt.Errorf("it ended: %w", g.exit)
@@ -212,6 +219,9 @@ func (g *Guard) Ready(ctx context.Context) bool {
 	}
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
+
+// PID is the binary's process ID.
+func (g *Guard) PID() int { return g.cmd.Process.Pid }
 
 // Log returns what the binary has printed so far.
 func (g *Guard) Log() string { return g.log.String() }

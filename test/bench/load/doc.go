@@ -1,0 +1,7 @@
+// Command load measures what gammaguard costs: the built webhook process under
+// AdmissionReviews over TLS, beside a webhook that only decodes and admits, and
+// the status reconciler in it, over a real API server with up to 100,000 routes.
+//
+// It writes what it found as JSON and as curves. docs/performance.md says how to
+// read them. Linux only: it reads /proc.
+package main

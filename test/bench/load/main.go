@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+// contested is the number of Services whose port a GRPCRoute holds.
+const contested = 50
+
+// options are the command line.
+type options struct {
+	routes    []int
+	plan      plan
+	sharing   int
+	conflicts int
+	mass      bool
+	out       string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) == 3 && os.Args[1] == "-floor" {
+		exit(serveFloor(ctx, os.Args[2]))
+	}
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Exit(2)
+	}
+	exit(run(ctx, o))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{}
+	set := flag.NewFlagSet("load", flag.ContinueOnError)
+	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
+	set.IntVar(&o.plan.clients, "clients", 8, "clients that send requests side by side")
+	set.IntVar(&o.plan.requests, "requests", 10000, "requests in a round")
+	set.IntVar(&o.plan.rounds, "rounds", 7, "rounds on each webhook, in turns")
+	set.IntVar(&o.sharing, "sharing", 1000, "routes that share one Service")
+	set.IntVar(&o.conflicts, "conflicts", 300, "conflicting routes applied while nothing else happens")
+	set.StringVar(&o.out, "out", "", "folder to write result.json and the curves to; without it, result.json goes to standard output")
+	quick := set.Bool("quick", false, "a run of about a minute: 100 and 1,000 routes, short rounds")
+	if err := set.Parse(args); err != nil {
+		return nil, err
+	}
+	if *quick {
+		*sizes, o.plan.requests, o.plan.rounds, o.conflicts = "100,1000", 3000, 3, 50
+	}
+	for size := range strings.SplitSeq(*sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 100 {
+			err = fmt.Errorf("-routes: %q is no number from 100 on", size)
+			fmt.Fprintln(os.Stderr, "error:", err)
+			return nil, err
+		}
+		o.routes = append(o.routes, n)
+	}
+	return o, nil
+}
+
+// layoutOf returns the layout with so many routes: twenty namespaces, or fewer
+// where there are few Services, and five routes a Service, but a thousand Services
+// from a thousand routes on.
+func layoutOf(routes int) layout {
+	services := max(routes/5, 20)
+	if routes >= 1000 {
+		services = max(services, 1000)
+	}
+	return layout{namespaces: 20, services: services, routes: routes}
+}
+
+func run(ctx context.Context, o *options) (err error) {
+	began := time.Now()
+	tell := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "%6s  %s\n", time.Since(began).Round(time.Second), fmt.Sprintf(format, args...))
+	}
+	result := Result{
+		Machine: machine(), Go: runtime.Version(), Date: began.UTC().Format(time.DateOnly),
+		Flags: strings.Join(os.Args[1:], " "), Load: loadAverage(),
+	}
+	tell("starting a control plane")
+	plane, err := bed.Start(ctx, bed.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := plane.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	b := &bench{options: o, plane: plane}
+	if b.cluster, err = newCluster(plane.Config, tell); err != nil {
+		return err
+	}
+	ticks := machineTicks()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	for _, routes := range o.routes {
+		stage, err := b.stage(ctx, layoutOf(routes))
+		if err != nil {
+			return fmt.Errorf("%d routes: %w", routes, err)
+		}
+		result.Stages = append(result.Stages, *stage)
+		result.Stolen = stolen(ticks, machineTicks())
+		// What is known so far is kept, whatever becomes of the rest.
+		if err := write(&result, o.out); err != nil {
+			return err
+		}
+	}
+	tell("done")
+	return nil
+}
+
+// write writes the result, and its curves where there is a folder for them.
+func write(result *Result, out string) error {
+	data, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		_, err := fmt.Println(string(data))
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "result.json"), append(data, '\n'), 0o644); err != nil { //nolint:gosec // for all to read
+		return err
+	}
+	for name, c := range charts(result) {
+		if err := os.WriteFile(filepath.Join(out, name+".svg"), c.svg(), 0o644); err != nil { //nolint:gosec // for all to read
+			return err
+		}
+	}
+	return nil
+}
+
+// machine reads "2 x Some CPU, 23 GiB, linux/amd64".
+func machine() string {
+	model := "CPU"
+	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(data)) {
+			if key, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(key) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	size := "?"
+	if data, err := os.ReadFile("/proc/meminfo"); err == nil {
+		if fields := strings.Fields(string(data)); len(fields) > 1 {
+			if kib, err := strconv.Atoi(fields[1]); err == nil {
+				size = strconv.Itoa(kib >> 20)
+			}
+		}
+	}
+	return fmt.Sprintf("%d x %s, %s GiB, %s/%s", runtime.NumCPU(), model, size, runtime.GOOS, runtime.GOARCH)
+}
+
+func loadAverage() float64 {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	load, _ := strconv.ParseFloat(strings.Fields(string(data))[0], 64)
+	return load
+}

@@ -1,0 +1,83 @@
+package main
+
+// Result is what a run found. Times are in the unit that a field's name ends in.
+type Result struct {
+	// Machine and Go are what it ran on. Load is the machine's load average as the
+	// run began, Stolen the share of CPU that other guests of the host took.
+	Machine string  `json:"machine"`
+	Go      string  `json:"go"`
+	Date    string  `json:"date"`
+	Flags   string  `json:"flags"`
+	Load    float64 `json:"loadAverageAtStart"`
+	Stolen  float64 `json:"stolenShare"`
+
+	Stages []Stage `json:"stages"`
+}
+
+// Stage is what was found with so many routes in the cluster.
+type Stage struct {
+	Routes   int `json:"routes"`
+	Services int `json:"services"`
+	// Webhook has the comparisons with the floor, by traffic.
+	Webhook []Comparison `json:"webhook,omitempty"`
+	// ReadySeconds is from the process's start until /readyz says so.
+	ReadySeconds float64 `json:"readySeconds"`
+	// RSSMiB and HeapMiB are after a forced garbage collection of a process that
+	// has just settled, PeakMiB the most so far, and LoadedMiB the memory at the end
+	// of the requests, without a forced collection.
+	RSSMiB    float64 `json:"rssMiB"`
+	HeapMiB   float64 `json:"heapMiB"`
+	PeakMiB   float64 `json:"peakMiB"`
+	LoadedMiB float64 `json:"loadedMiB"`
+	Status    *Status `json:"status,omitempty"`
+}
+
+// Comparison compares the webhook with the floor, in microseconds a request.
+type Comparison struct {
+	Traffic string  `json:"traffic"`
+	CPU     Measure `json:"cpu"`
+	P50     Measure `json:"p50"`
+	P99     Measure `json:"p99"`
+}
+
+// Measure has medians over the rounds, and the ratios within a round.
+type Measure struct {
+	Guard float64 `json:"guard"`
+	Floor float64 `json:"floor"`
+	Ratio float64 `json:"ratio"`
+	Least float64 `json:"leastRatio"`
+	Most  float64 `json:"mostRatio"`
+}
+
+// Status is what the reconciler took.
+type Status struct {
+	// ColdSeconds is from the process's start over a settled cluster until every
+	// Service was looked at, ColdWrites what it wrote then, and ColdCPUSeconds its CPU.
+	ColdSeconds    float64 `json:"coldSeconds"`
+	ColdWrites     int     `json:"coldWrites"`
+	ColdCPUSeconds float64 `json:"coldCPUSeconds"`
+	// Idle and Busy are from the apply of a route that conflicts until a watch
+	// shows its mark, while nothing else happens and during the mass event.
+	Idle Latency `json:"markIdle"`
+	Busy Latency `json:"markDuringMassEvent"`
+	// Withdrawn and Returned are a namespace's grant.
+	Withdrawn Mass `json:"grantWithdrawn"`
+	Returned  Mass `json:"grantReturned"`
+}
+
+// Latency has quantiles in milliseconds.
+type Latency struct {
+	Samples int     `json:"samples"`
+	P50     float64 `json:"p50ms"`
+	P99     float64 `json:"p99ms"`
+	Most    float64 `json:"mostms"`
+}
+
+// Mass is an event that bears on many routes at once.
+type Mass struct {
+	Routes  int     `json:"routes"`
+	Seconds float64 `json:"seconds"`
+	// Writes are all patches in the meantime, those of fresh conflicts included.
+	Writes     int     `json:"writes"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+}
