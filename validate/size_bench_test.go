@@ -1,0 +1,100 @@
+package validate
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// crowd is a World with one Service on which many routes are.
+type crowd struct {
+	service   *mesh.Service
+	namespace *mesh.Namespace
+	routes    []*mesh.AttachedRoute
+}
+
+func (c *crowd) Namespace(string) (*mesh.Namespace, error)                     { return c.namespace, nil }
+func (c *crowd) Service(mesh.ServiceKey) (*mesh.Service, error)                { return c.service, nil }
+func (c *crowd) HasEndpoints(mesh.ServiceKey) (bool, error)                    { return true, nil }
+func (c *crowd) ReferenceGrants(string) ([]mesh.ReferenceGrant, error)         { return nil, nil }
+func (c *crowd) AttachedRoutes(mesh.ServiceKey) ([]*mesh.AttachedRoute, error) { return c.routes, nil }
+
+// crowdOf returns a World with so many routes on the Service shop/cart, the oldest
+// first as the cache has them, and a route that is about to join them.
+func crowdOf(t testing.TB, routes int) (*crowd, *mesh.Route) {
+	t.Helper()
+	core := ""
+	c := &crowd{
+		service: &mesh.Service{
+			Key:   mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"},
+			Type:  mesh.ClusterIP,
+			Ports: []mesh.Port{{Name: "http", Number: 80, Protocol: mesh.TCP}},
+		},
+		namespace: &mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: string(mesh.GrantAll)}},
+	}
+	for i := range routes {
+		c.routes = append(c.routes, &mesh.AttachedRoute{
+			Kind: mesh.HTTPRoute, Namespace: "shop", Name: fmt.Sprintf("route-%06d", i), Created: int64(i + 1),
+			Parents: []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart", Port: 80}},
+			Matches: []mesh.MatchKey{mesh.MatchKey(i * 7919)}, CatchAll: i == 0,
+		})
+	}
+	route, err := mesh.DecodeRoute(routeJSON(t, mesh.HTTPRoute, "shop", on(service("cart, port: 80"))+
+		`, rules: [{matches: [{path: {value: /mine}}], backendRefs: [{group: "", kind: Service, name: cart, port: 80}]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, route
+}
+
+var sizes = []int{10, 100, 1_000, 10_000, 100_000}
+
+// BenchmarkPrecedence decides who holds the ports of one Service.
+func BenchmarkPrecedence(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("routes=%d", size), func(b *testing.B) {
+			world, _ := crowdOf(b, size)
+			b.ReportAllocs()
+			for b.Loop() {
+				mesh.Precedence(world.service, world.routes)
+			}
+		})
+	}
+}
+
+// BenchmarkOverlap judges a route on a Service with many others: route-overlap
+// compares its matches with theirs, no-catch-all looks for a rule that takes
+// every request.
+func BenchmarkOverlap(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("routes=%d", size), func(b *testing.B) {
+			world, route := crowdOf(b, size)
+			engine := newEngine(b, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
+					b.Fatalf("findings %q, error %v", told(verdict), err)
+				}
+			}
+		})
+	}
+}
+
+// TestAllocations holds the engine to ceilings: what a judgement allocates does not
+// grow with the routes on the Service, but for the lists of them.
+func TestAllocations(t *testing.T) {
+	for routes, most := range map[int]float64{10: 45, 1_000: 60} {
+		world, route := crowdOf(t, routes)
+		engine := newEngine(t, nil)
+		got := testing.AllocsPerRun(100, func() {
+			if _, err := engine.Judge(&Request{Route: route}, world); err != nil {
+				t.Fatal(err)
+			}
+		})
+		t.Logf("%d routes on the Service: %.0f allocations a judgement", routes, got)
+		if got > most {
+			t.Errorf("%d routes on the Service: %.0f allocations a judgement, want at most %.0f", routes, got, most)
+		}
+	}
+}
