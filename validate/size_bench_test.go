@@ -84,7 +84,7 @@ func BenchmarkOverlap(b *testing.B) {
 // TestAllocations holds the engine to ceilings: what a judgement allocates does not
 // grow with the routes on the Service, but for the lists of them.
 func TestAllocations(t *testing.T) {
-	for routes, most := range map[int]float64{10: 45, 1_000: 60} {
+	for routes, most := range map[int]float64{10: 32, 1_000: 38} {
 		world, route := crowdOf(t, routes)
 		engine := newEngine(t, nil)
 		got := testing.AllocsPerRun(100, func() {

@@ -69,14 +69,23 @@ func Confirm(ctx context.Context, now Source, cache mesh.World) *Confirmed {
 // and returns how many these were. An error is a failure: it says which reads
 // failed, and why.
 func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
-	var wg sync.WaitGroup
+	var reads []func()
 	var keep []func() error
 	for _, ground := range grounds {
 		if key := ground.Service; key != (mesh.ServiceKey{}) && !has(c.services, key) {
-			keep = append(keep, inBackground(&wg, c.services, key, func() (*mesh.Service, error) { return c.now.Service(c.ctx, key) }))
+			keep = append(keep, later(&reads, c.services, key, func() (*mesh.Service, error) { return c.now.Service(c.ctx, key) }))
 		}
 		if name := ground.Namespace; name != "" && !has(c.namespaces, name) {
-			keep = append(keep, inBackground(&wg, c.namespaces, name, func() (*mesh.Namespace, error) { return c.now.Namespace(c.ctx, name) }))
+			keep = append(keep, later(&reads, c.namespaces, name, func() (*mesh.Namespace, error) { return c.now.Namespace(c.ctx, name) }))
+		}
+	}
+	// One of them is for this goroutine, which would else only wait.
+	var wg sync.WaitGroup
+	for i, read := range reads {
+		if i == len(reads)-1 {
+			read()
+		} else {
+			wg.Go(read)
 		}
 	}
 	wg.Wait()
@@ -88,12 +97,12 @@ func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
 	return len(keep), err
 }
 
-// inBackground starts the read. Once it has ended, the returned function stores
-// its answer, or returns why it failed.
-func inBackground[K comparable, V any](wg *sync.WaitGroup, answers map[K]answer[V], key K, read func() (V, error)) func() error {
+// later adds the read to those to be done. Once it has ended, the returned function
+// stores its answer, or returns why it failed.
+func later[K comparable, V any](reads *[]func(), answers map[K]answer[V], key K, read func() (V, error)) func() error {
 	var a answer[V]
 	answers[key] = a // so that it is not started twice
-	wg.Go(func() { a.value, a.err = read() })
+	*reads = append(*reads, func() { a.value, a.err = read() })
 	return func() error {
 		if a.err != nil && !errors.Is(a.err, mesh.ErrNotFound) {
 			delete(answers, key)
