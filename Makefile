@@ -93,6 +93,13 @@ verify: ## Fail where generated files are stale or not committed.
 bench: controlplane ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
+# LOAD=-quick takes about a minute; without it, with up to 100,000 routes, a quarter
+# of an hour or more, and it writes docs/performance/.
+LOAD ?= -out docs/performance
+.PHONY: bench-load
+bench-load: controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
+	go run ./test/bench/load $(LOAD)
+
 ##@ Make
 .PHONY: docs
 docs: ## Generate the pages of docs/ that come from the catalogue.

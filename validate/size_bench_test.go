@@ -98,3 +98,56 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+// town is a World of many Services with five routes each.
+type town struct {
+	crowd
+	services map[mesh.ServiceKey]*crowd
+}
+
+func (w *town) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if c := w.services[key]; c != nil {
+		return c.service, nil
+	}
+	return nil, mesh.ErrNotFound
+}
+
+func (w *town) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+	if c := w.services[key]; c != nil {
+		return c.routes, nil
+	}
+	return nil, nil
+}
+
+// BenchmarkEngine judges routes on Services all over a cluster with so many
+// routes, five a Service.
+func BenchmarkEngine(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("routes=%d", size), func(b *testing.B) {
+			world := &town{services: map[mesh.ServiceKey]*crowd{}}
+			one, route := crowdOf(b, 5)
+			world.crowd = *one
+			keys := make([]mesh.ServiceKey, size/5)
+			for i := range keys {
+				c, _ := crowdOf(b, 5)
+				c.service.Key.Name = fmt.Sprintf("cart-%d", i)
+				for _, r := range c.routes {
+					r.Parents[0].Name = c.service.Key.Name
+				}
+				keys[i] = c.service.Key
+				world.services[keys[i]] = c
+			}
+			engine := newEngine(b, nil)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				route.Spec.ParentRefs[0].Name = keys[i%len(keys)].Name
+				route.Spec.Rules[0].BackendRefs[0].Name = keys[i%len(keys)].Name
+				i++
+				if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
+					b.Fatalf("findings %q, error %v", told(verdict), err)
+				}
+			}
+		})
+	}
+}
