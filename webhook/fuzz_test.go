@@ -90,7 +90,7 @@ func FuzzHandlers(f *testing.F) {
 	validating, mutating := Validating(o, newEngine(f, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for path, handler := range map[string]http.Handler{ValidatePath: validating, MutatePath: mutating} {
-			req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 			req.Header.Set("Content-Type", "application/json")
 			recorder := httptest.NewRecorder()
 			handler.ServeHTTP(recorder, req)

@@ -17,7 +17,7 @@ import (
 )
 
 func post(handler http.Handler, contentType string, body io.Reader) *httptest.ResponseRecorder {
-	req := httptest.NewRequest(http.MethodPost, ValidatePath, body)
+	req := httptest.NewRequestWithContext(context.Background(), http.MethodPost, ValidatePath, body)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
@@ -70,7 +70,7 @@ func TestNoReview(t *testing.T) {
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodHead} {
 			recorder := httptest.NewRecorder()
-			handler.ServeHTTP(recorder, httptest.NewRequest(method, ValidatePath, nil))
+			handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, ValidatePath, nil))
 			if recorder.Code != http.StatusMethodNotAllowed || recorder.Header().Get("Allow") != http.MethodPost {
 				t.Errorf("%s: got %d with Allow %q", method, recorder.Code, recorder.Header().Get("Allow"))
 			}

@@ -102,8 +102,7 @@ func TestMutating(t *testing.T) {
 			if diff := cmp.Diff(test.patch, string(response.Patch)); diff != "" {
 				t.Errorf("patch (-want +got):\n%s", diff)
 			}
-			ends := func(got, want string) bool { return strings.HasSuffix(got, want) }
-			if !slices.EqualFunc(response.Warnings, test.warnings, ends) {
+			if !slices.EqualFunc(response.Warnings, test.warnings, strings.HasSuffix) {
 				t.Errorf("warnings %q, want %q", response.Warnings, test.warnings)
 			}
 			slices.Sort(now.reads)

@@ -113,7 +113,7 @@ func decodeWithoutObject(body []byte, cause error) (*review, error) {
 	if decoded.Request != nil {
 		decoded.envelope.Request = &decoded.Request.request
 	}
-	if err := decoded.envelope.check(); err != nil {
+	if err := decoded.check(); err != nil {
 		return nil, err
 	}
 	return &review{request: decoded.Request.request, body: body}, &objectError{fmt.Errorf("not a route: %w", cause)}

@@ -204,7 +204,7 @@ func (a *admission) body(t testing.TB) []byte {
 // ask posts the request to the handler and returns its response.
 func ask(t testing.TB, handler http.Handler, a admission) *admissionv1.AdmissionResponse {
 	t.Helper()
-	req := httptest.NewRequest(http.MethodPost, ValidatePath+"?timeout=5s", bytes.NewReader(a.body(t)))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, ValidatePath+"?timeout=5s", bytes.NewReader(a.body(t)))
 	req.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, req)

@@ -22,12 +22,12 @@ const (
 	importsV1 = "apis/multicluster.x-k8s.io/v1alpha1/serviceimports"
 )
 
-func routeJSON(kind, version, namespace, name, parent string) string {
-	return fmt.Sprintf(`{"kind":%q,"apiVersion":"gateway.networking.k8s.io/%s","metadata":{"namespace":%q,"name":%q,"uid":"7e1f9a3c-58b2-4c55-9a52-0c2f4d2e1a10",
+func routeJSON(namespace, name, parent string) string {
+	return fmt.Sprintf(`{"kind":"HTTPRoute","apiVersion":"gateway.networking.k8s.io/v1","metadata":{"namespace":%q,"name":%q,"uid":"7e1f9a3c-58b2-4c55-9a52-0c2f4d2e1a10",
 "resourceVersion":"5","generation":1,"creationTimestamp":"2026-01-02T03:04:05Z","managedFields":[{"manager":"kubectl"}]},
 "spec":{"parentRefs":[{"group":"","kind":"Service","name":%q,"port":80}],"rules":[{"matches":[{"path":{"type":"PathPrefix","value":"/a"}}],"backendRefs":[{"name":%q,"port":80,"weight":1}]}]},
 "status":{"parents":[{"controllerName":"example.com/mesh","parentRef":{"name":"x"},"conditions":[{"type":"Accepted","status":"True"}]}]}}`,
-		kind, version, namespace, name, parent, parent)
+		namespace, name, parent, parent)
 }
 
 // TestBestVersion: each kind is read in the best version that is served.
@@ -60,7 +60,7 @@ func TestStreamedAndListed(t *testing.T) {
 			api := newFakeAPI(t)
 			api.noStreams = noStreams
 			api.serves(mesh.GatewayGroup, "v1", "httproutes")
-			api.add(gatewayV1+"httproutes", routeJSON("HTTPRoute", "v1", "shop", "web", "cart"))
+			api.add(gatewayV1+"httproutes", routeJSON("shop", "web", "cart"))
 			api.add("api/v1/services", `{"kind":"Service","apiVersion":"v1","metadata":{"namespace":"shop","name":"cart","resourceVersion":"3"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`)
 			api.add("api/v1/namespaces", `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","resourceVersion":"3","labels":{"a":"b"}}}`)
 			cache := api.start(t, Options{})
@@ -162,7 +162,7 @@ func TestChanges(t *testing.T) {
 	api := newFakeAPI(t)
 	api.serves(mesh.GatewayGroup, "v1", "httproutes")
 	routes := gatewayV1 + "httproutes"
-	api.add(routes, routeJSON("HTTPRoute", "v1", "shop", "web", "cart"))
+	api.add(routes, routeJSON("shop", "web", "cart"))
 	var (
 		mu  sync.Mutex
 		got []Change
@@ -185,10 +185,10 @@ func TestChanges(t *testing.T) {
 		collection, event, object string
 		want                      *Change
 	}{
-		{routes, "MODIFIED", routeJSON("HTTPRoute", "v1", "shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("cart"), key("pay")}, Route: web}},
-		{routes, "MODIFIED", routeJSON("HTTPRoute", "v1", "shop", "web", "pay"), nil}, // nothing that is read changed
-		{routes, "DELETED", routeJSON("HTTPRoute", "v1", "shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("pay")}, Route: web}},
-		{routes, "ADDED", strings.Replace(routeJSON("HTTPRoute", "v1", "shop", "gw", "gw"), `"group":"","kind":"Service"`, `"kind":"Gateway"`, 1), nil},
+		{routes, "MODIFIED", routeJSON("shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("cart"), key("pay")}, Route: web}},
+		{routes, "MODIFIED", routeJSON("shop", "web", "pay"), nil}, // nothing that is read changed
+		{routes, "DELETED", routeJSON("shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("pay")}, Route: web}},
+		{routes, "ADDED", strings.Replace(routeJSON("shop", "gw", "gw"), `"group":"","kind":"Service"`, `"kind":"Gateway"`, 1), nil},
 		{"api/v1/services", "ADDED", fmt.Sprintf(service, ""), &Change{Services: []mesh.ServiceKey{key("cart")}}},
 		{"api/v1/services", "MODIFIED", fmt.Sprintf(service, `,"labels":{"a":"b"}`), nil},
 		{"api/v1/services", "MODIFIED", fmt.Sprintf(service, `,"labels":{"gammaguard.dev/consumer-routes":"deny"}`), &Change{Services: []mesh.ServiceKey{key("cart")}}},
@@ -209,7 +209,7 @@ func TestChanges(t *testing.T) {
 		// A marker that comes after the event says that it was dealt with.
 		marker := Change{Services: []mesh.ServiceKey{key("marker")}}
 		markers := map[string][2]string{
-			routes:              {routeJSON("HTTPRoute", "v1", "shop", "marker", "marker"), "HTTPRoute"},
+			routes:              {routeJSON("shop", "marker", "marker"), "HTTPRoute"},
 			"api/v1/services":   {strings.ReplaceAll(fmt.Sprintf(service, ""), "cart", "marker"), ""},
 			"api/v1/namespaces": {strings.Replace(namespace(""), "shop", "marker", 1), ""},
 		}
@@ -239,7 +239,7 @@ func TestChanges(t *testing.T) {
 func TestFirstIsMarked(t *testing.T) {
 	api := newFakeAPI(t)
 	api.serves(mesh.GatewayGroup, "v1", "httproutes")
-	api.add(gatewayV1+"httproutes", routeJSON("HTTPRoute", "v1", "shop", "web", "cart"))
+	api.add(gatewayV1+"httproutes", routeJSON("shop", "web", "cart"))
 	changes := make(chan Change, 10)
 	waitForSync(t, api.start(t, Options{}, func(change Change) { changes <- change }))
 	want := Change{
@@ -260,7 +260,7 @@ func TestMemoryPerRoute(t *testing.T) {
 	for s := range services {
 		namespace, service := fmt.Sprintf("namespace-%03d", s%50), fmt.Sprintf("service-%05d", s)
 		for r := range each {
-			api.add(collection, routeJSON("HTTPRoute", "v1", namespace, fmt.Sprintf("route-%05d-%d", s, r), service))
+			api.add(collection, routeJSON(namespace, fmt.Sprintf("route-%05d-%d", s, r), service))
 		}
 	}
 	empty := newFakeAPI(t)

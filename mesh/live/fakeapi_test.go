@@ -105,7 +105,9 @@ func (a *fakeAPI) serve(w http.ResponseWriter, req *http.Request) {
 	if document != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		json.NewEncoder(w).Encode(document)
+		if err := json.NewEncoder(w).Encode(document); err != nil {
+			panic(err)
+		}
 		return
 	}
 	a.serveObjects(w, req, path)

@@ -39,7 +39,7 @@ func (c *client) get(ctx context.Context, r resource, version, namespace, name s
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxObject))
 	if err != nil {
 		return err

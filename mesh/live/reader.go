@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -219,7 +219,7 @@ func unserved(err error) bool {
 // any text stand for a name, "../x" too, and it must not become part of a path.
 func nameable(names ...string) bool {
 	for _, name := range names {
-		if name == "" || len(path.IsValidPathSegmentName(name)) > 0 {
+		if name == "" || len(content.IsPathSegmentName(name)) > 0 {
 			return false
 		}
 	}

@@ -135,10 +135,12 @@ func (g *guard) register(t *testing.T, c client.Client, port int, ca []byte) {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return listener.Addr().(*net.TCPAddr).Port
 }

@@ -90,7 +90,7 @@ func admitGateway(ctx context.Context, c *http.Client, url string) (closes bool,
 	if err != nil {
 		return false, err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return false, err

@@ -17,13 +17,21 @@ import (
 	"github.com/gammaguard/gammaguard/certs"
 )
 
-func freeAddress(t *testing.T) *net.TCPAddr {
+func listen(t *testing.T) net.Listener {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	return listener
+}
+
+func freeAddress(t *testing.T) *net.TCPAddr {
+	t.Helper()
+	listener := listen(t)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return listener.Addr().(*net.TCPAddr)
 }
 
@@ -38,7 +46,7 @@ func get(t *testing.T, url string) (int, string) {
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +101,7 @@ func TestNotReady(t *testing.T) {
 		"HTTP/2":  {NextProtos: []string{"h2"}},
 	} {
 		config.InsecureSkipVerify = true //nolint:gosec // the handshake is what is tested
-		if conn, err := tls.Dial("tcp", hooks.String(), config); err == nil {
+		if conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", hooks.String()); err == nil {
 			t.Errorf("%s was accepted", name)
 			_ = conn.Close()
 		}
@@ -123,12 +131,9 @@ func TestElectionDurations(t *testing.T) {
 
 // TestPortTaken: the error says what could not be served, and where.
 func TestPortTaken(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, err = New(Options{
+	listener := listen(t)
+	defer listener.Close() //nolint:errcheck // the test is over
+	_, err := New(Options{
 		Config: &rest.Config{Host: "127.0.0.1:1"}, CertDir: t.TempDir(), ProbeAddress: listener.Addr().String(),
 		Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
 	})
