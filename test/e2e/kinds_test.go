@@ -9,31 +9,37 @@ import (
 	"time"
 )
 
+// kindPorts are the ports of Service brief that the routes of each kind are on. On
+// one port, they would conflict.
+var kindPorts = map[string]int{"HTTPRoute": 80, "GRPCRoute": 81, "TLSRoute": 82, "TCPRoute": 83, "UDPRoute": 53}
+
 // testKinds has a Service go away under routes of every kind, twice: each route
 // says so in its status, and the Event that tells of it is counted up. A parent
 // of the multi-cluster API is looked for too.
 func testKinds(t *testing.T) {
-	kinds := []string{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"}
 	const service = `
 apiVersion: v1
 kind: Service
 metadata: {name: brief, namespace: shop}
 spec:
   ports:
-  - {name: tcp, port: 80}
+  - {name: http, port: 80}
+  - {name: grpc, port: 81}
+  - {name: tls, port: 82}
+  - {name: tcp, port: 83}
   - {name: udp, port: 53, protocol: UDP}
 `
 	mustKubectl(t, service, "apply", "-f", "-")
-	for _, kind := range kinds {
+	for kind := range kindPorts {
 		admitted(t, kindRoute(kind))
 	}
 	for range 2 {
 		mustKubectl(t, service, "apply", "-f", "-")
-		for _, kind := range kinds {
+		for kind := range kindPorts {
 			wantReasons(t, kind, "")
 		}
 		mustKubectl(t, "", "delete", "service", "-n", "shop", "brief")
-		for _, kind := range kinds {
+		for kind := range kindPorts {
 			wantReasons(t, kind, "NoMatchingParent")
 		}
 	}
@@ -42,14 +48,11 @@ spec:
 
 // kindRoute returns a route of any kind on Service brief.
 func kindRoute(kind string) string {
-	hostnames, port := "", 80
+	hostnames := ""
 	if kind == "TLSRoute" {
 		hostnames = "\n  hostnames: [shop.example]"
 	}
-	if kind == "UDPRoute" {
-		port = 53
-	}
-	document := route(kind, "kind-"+strings.ToLower(kind), fmt.Sprintf(`{group: "", kind: Service, name: brief, port: %d}`, port))
+	document := route(kind, "kind-"+strings.ToLower(kind), fmt.Sprintf(`{group: "", kind: Service, name: brief, port: %d}`, kindPorts[kind]))
 	return strings.Replace(document, "\n  rules:", hostnames+"\n  rules:", 1)
 }
 

@@ -28,6 +28,9 @@ func clusterFile(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
+// kubectlTimeout bounds one run of kubectl.
+const kubectlTimeout = 5 * time.Minute
+
 // kubectl runs kubectl at the root of the repository, as a user would, and returns
 // what it prints.
 func kubectl(t *testing.T, stdin string, args ...string) (stdout, stderr string, err error) {
@@ -36,7 +39,9 @@ func kubectl(t *testing.T, stdin string, args ...string) (stdout, stderr string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), clusterFile(t, "bin/kubectl"), args...)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), kubectlTimeout) // clean-ups run kubectl too
+	defer cancel()
+	cmd := exec.CommandContext(ctx, clusterFile(t, "bin/kubectl"), args...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+clusterFile(t, "kubeconfig"))
 	cmd.Stdin = strings.NewReader(stdin)
@@ -62,7 +67,7 @@ var errAgain = errors.New("not yet")
 // waitFor calls done until it returns nil, and fails after the timeout.
 func waitFor(t *testing.T, what string, timeout time.Duration, done func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), timeout)
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()

@@ -11,19 +11,22 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/rest"
 )
 
 const (
 	// loadInterval is the time between two pairs of applies.
-	loadInterval = 50 * time.Millisecond
+	loadInterval = 100 * time.Millisecond
 	// mostPairs bounds the load, whatever happens.
-	mostPairs = 20 * 60 * 5
-	// appliesTimeout bounds one apply.
+	mostPairs = 10 * 60 * 5
+	// mostUnderWay bounds the pairs that are under way at once.
+	mostUnderWay = 20
+	// applyTimeout bounds one apply.
 	applyTimeout = 15 * time.Second
 )
 
@@ -32,28 +35,35 @@ type load struct {
 	stop  context.CancelFunc
 	done  chan struct{}
 	pairs int
+	// again has an apply that the API server lost the connection for made again, and
+	// counted.
+	again bool
 
 	mu    sync.Mutex
 	wrong []string
+	lost  int
 }
 
 var httpRoutes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
 
-// startLoad starts a load. Each pair of applies has a goroutine of its own, so that
-// the pace does not depend on how long an answer takes.
+// startLoad starts a load. The pace does not depend on how long an answer takes.
 func startLoad(t *testing.T) *load {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", clusterFile(t, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
+	return startLoadThat(t, false)
+}
+
+// startLoadThat is startLoad, of applies that are made again where the API server
+// lost the connection to the webhook.
+func startLoadThat(t *testing.T, again bool) *load {
+	t.Helper()
+	config := clientConfig(t)
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	l := &load{stop: stop, done: make(chan struct{})}
+	l := &load{stop: stop, done: make(chan struct{}), again: again}
 	go l.run(ctx, client.Resource(httpRoutes).Namespace("shop"))
 	t.Cleanup(func() { l.stop(); <-l.done })
 	return l
@@ -61,8 +71,9 @@ func startLoad(t *testing.T) *load {
 
 func (l *load) run(ctx context.Context, routes dynamic.ResourceInterface) {
 	defer close(l.done)
-	var under sync.WaitGroup
-	defer under.Wait()
+	var under errgroup.Group
+	under.SetLimit(2 * mostUnderWay)
+	defer func() { _ = under.Wait() }()
 	ticker := time.NewTicker(loadInterval)
 	defer ticker.Stop()
 	for l.pairs < mostPairs {
@@ -76,12 +87,17 @@ func (l *load) run(ctx context.Context, routes dynamic.ResourceInterface) {
 		for _, route := range []struct{ name, parent, rule string }{
 			{"good", "cart", ""}, {"bad", "headless", "(parent-headless)"},
 		} {
-			under.Go(func() {
+			under.Go(func() error {
 				// An apply that was begun is waited for: the load's end does not cut it off.
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 				defer cancel()
 				name := fmt.Sprintf("%s-%d", route.name, number%10)
-				l.note(number, route.rule, applyOnce(ctx, routes, name, route.parent, number))
+				err := applyOnce(ctx, routes, name, route.parent, number)
+				for l.again && lostConnection(err) && l.countLost() {
+					err = applyOnce(ctx, routes, name, route.parent, number)
+				}
+				l.note(number, route.rule, err)
+				return nil
 			})
 		}
 	}
@@ -94,6 +110,31 @@ func applyOnce(ctx context.Context, routes dynamic.ResourceInterface, name, pare
 	force := true
 	_, err := routes.Patch(ctx, name, types.ApplyPatchType, []byte(document), metav1.PatchOptions{FieldManager: "load", Force: &force})
 	return err
+}
+
+// mostLost bounds the applies that are made again.
+const mostLost = 20
+
+// countLost counts one apply that is made again, and says whether it may be.
+func (l *load) countLost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost++
+	return l.lost <= mostLost
+}
+
+// lostConnection says whether the API server had no connection to the webhook, or
+// lost it before the answer.
+func lostConnection(err error) bool {
+	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+		return false
+	}
+	for _, reason := range []string{"connect: connection refused", "connection reset by peer", "EOF"} {
+		if strings.Contains(err.Error(), reason) {
+			return true
+		}
+	}
+	return false
 }
 
 // note keeps an answer that is wrong: an error where no rule is to refuse, and
@@ -118,7 +159,7 @@ func (l *load) end(t *testing.T) {
 	if l.pairs < 20 {
 		t.Errorf("only %d pairs of applies: not a load", l.pairs)
 	}
-	t.Logf("%d pairs of applies, %d wrong answers", l.pairs, len(l.wrong))
+	t.Logf("%d pairs of applies, %d wrong answers, %d made again", l.pairs, len(l.wrong), l.lost)
 	for i, wrong := range l.wrong {
 		if i == 10 {
 			break

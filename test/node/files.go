@@ -120,6 +120,9 @@ func makeCgroups() error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make a cgroup: %w", err)
 		}
+		if err := preferPods(dir); err != nil {
+			return err
+		}
 		if !strings.Contains(dir, "/cpuset/") {
 			continue
 		}
@@ -132,6 +135,21 @@ func makeCgroups() error {
 			if err != nil {
 				return fmt.Errorf("fill a cpuset: %w", err)
 			}
+		}
+	}
+	return nil
+}
+
+// preferPods gives the Pods' cgroup the most weight. To the kernel all Pods are one
+// beside each other process of the machine, such as a compiler's.
+func preferPods(dir string) error {
+	for file, most := range map[string]string{"cpu.shares": "262144", "cpu.weight": "10000"} {
+		path := filepath.Join(dir, file)
+		if _, err := os.Stat(path); err != nil {
+			continue // of the other cgroup version, or of another controller
+		}
+		if err := os.WriteFile(path, []byte(most), 0o644); err != nil {
+			return fmt.Errorf("weigh the Pods' cgroup: %w", err)
 		}
 	}
 	return nil
