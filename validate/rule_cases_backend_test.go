@@ -39,9 +39,9 @@ func backendCases() []ruleCase {
 		}},
 
 		{"backend-not-found", "found", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: acme.example, kind: Bucket, name: gone}`), "", nil, nil},
-		{"backend-not-found", "not found", mesh.UDPRoute, "shop", cart + to(`{name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`), "", nil, []string{
-			`NotFound spec.rules[0].backendRefs[0].name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
-			`NotFound spec.rules[0].backendRefs[1].name "cart": Service faces/cart does not exist; create it, or correct name and namespace`,
+		{"backend-not-found", "not found", mesh.UDPRoute, "shop", cart + to(`{group: acme.example, kind: Bucket, name: a}, {name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`), "", nil, []string{
+			`NotFound spec.rules[0].backendRefs[1].name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
+			`NotFound spec.rules[0].backendRefs[2].name "cart": Service faces/cart does not exist; create it, or correct name and namespace`,
 		}},
 		{"backend-not-found", "a mirror", mesh.HTTPRoute, "shop", cart + `, rules: [{filters: [{requestMirror: {backendRef: {name: gone, port: 80}}}]}]`, "", nil, []string{
 			`NotFound spec.rules[0].filters[0].requestMirror.backendRef.name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
@@ -49,9 +49,9 @@ func backendCases() []ruleCase {
 
 		{"backend-port-not-found", "found", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 8080}, {name: dns, port: 53}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`), "", nil, nil},
 		{"backend-port-not-found", "not judged", mesh.HTTPRoute, "shop", cart + to(`{name: alias, port: 81}, {name: gone, port: 1}, {name: cart}`), "", nil, nil},
-		{"backend-port-not-found", "no such port", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 81}, {name: portless, port: 80}`), "", nil, []string{
-			`Invalid spec.rules[0].backendRefs[0].port 81: Service shop/cart has no TCP port 81; use one of its ports: 80 (http), 8080 (admin)`,
-			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/portless has no TCP port 80; give it a TCP port`,
+		{"backend-port-not-found", "no such port", mesh.HTTPRoute, "shop", cart + to(`{name: alias, port: 1}, {name: cart, port: 81}, {name: portless, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[1].port 81: Service shop/cart has no TCP port 81; use one of its ports: 80 (http), 8080 (admin)`,
+			`Invalid spec.rules[0].backendRefs[2].port 80: Service shop/portless has no TCP port 80; give it a TCP port`,
 		}},
 		{"backend-port-not-found", "of the other transport", mesh.UDPRoute, "shop", on(service("dns")) + to(`{name: syslog, port: 514}, {name: cart, port: 80}`), "", nil, []string{
 			`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/cart has no UDP port 80; give it a UDP port`,
@@ -59,9 +59,9 @@ func backendCases() []ruleCase {
 
 		{"backend-no-endpoints", "has some", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}`), "", nil, nil},
 		{"backend-no-endpoints", "not judged", mesh.HTTPRoute, "shop", cart + to(`{name: gone, port: 80}, {name: alias, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`), "", nil, nil},
-		{"backend-no-endpoints", "has none", mesh.HTTPRoute, "shop", cart + to(`{name: one, port: 80}, {name: dns, port: 80}`), "", nil, []string{
-			`Invalid spec.rules[0].backendRefs[0].name "one": Service shop/one has no endpoints; check its selector, and that its Pods exist`,
-			`Invalid spec.rules[0].backendRefs[1].name "dns": Service shop/dns has no endpoints; check its selector, and that its Pods exist`,
+		{"backend-no-endpoints", "has none", mesh.HTTPRoute, "shop", cart + to(`{name: alias, port: 80}, {name: one, port: 80}, {name: dns, port: 80}`), "", nil, []string{
+			`Invalid spec.rules[0].backendRefs[1].name "one": Service shop/one has no endpoints; check its selector, and that its Pods exist`,
+			`Invalid spec.rules[0].backendRefs[2].name "dns": Service shop/dns has no endpoints; check its selector, and that its Pods exist`,
 		}},
 
 		{"backend-not-permitted", "permitted", mesh.HTTPRoute, "shop", cart + to(`{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}, {name: cart, namespace: shop, port: 80}`), "", nil, nil},

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,6 +73,23 @@ func TestRules(t *testing.T) {
 	for _, rule := range Catalogue() {
 		if !tested[rule.ID] {
 			t.Errorf("rule %s has no case", rule.ID)
+		}
+	}
+}
+
+// A parent with which nothing is wrong hides no fault of those after it.
+func TestParentRulesLookAtEveryParent(t *testing.T) {
+	for _, c := range ruleCases() {
+		if !strings.HasPrefix(c.rule, "parent-") {
+			continue
+		}
+		good := service("plain, namespace: shop, port: 82")
+		if c.kind == mesh.UDPRoute {
+			good = service("syslog, namespace: shop, port: 514")
+		}
+		c.spec = strings.Replace(c.spec, "parentRefs: [", "parentRefs: [{name: edge}, "+good+", ", 1)
+		if got := c.look(t, newWorld(t, cluster, c.routes)).findings; len(got) != len(c.want) {
+			t.Errorf("%s, %s: %d findings behind a good parent, want %d", c.rule, c.name, len(got), len(c.want))
 		}
 	}
 }
