@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -54,6 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	options.Log = f.logger(stderr)
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
+	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over
 	// The garbage collector runs whenever the heap has doubled. To a heap of a few
 	// MiB that is after a few hundred requests; memory that is allocated and never
 	// touched, and so never takes up any, puts it off.
