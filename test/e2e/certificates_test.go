@@ -64,6 +64,20 @@ func selfManagedTests(t *testing.T, _ *overlay) {
 		l.end(t)
 	})
 	t.Run("missing Secret", testMissingSecret)
+	t.Run("a server without streamed lists", testLists)
+}
+
+// testLists has gammaguard fill its caches as it must on a server before Kubernetes
+// 1.34: by lists, not by watches that begin with all there is.
+func testLists(t *testing.T) {
+	mustKubectl(t, "", "set", "env", "-n", system, deployment, "KUBE_FEATURE_WatchListClient=false")
+	mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=120s")
+	waitForOldPods(t)
+	refused(t, route("HTTPRoute", "bad", headlessParent), "parent-headless")
+	admitted(t, route("GRPCRoute", "taker", cartParent))
+	wantStatus(t, "good", "Conflicted")
+	mustKubectl(t, "", "delete", "grpcroute", "-n", "shop", "taker")
+	wantStatus(t, "good", "")
 }
 
 // pause lets the load go on for a while: here, time is what is tested.

@@ -29,7 +29,7 @@ func clusterFile(t *testing.T, name string) string {
 }
 
 // kubectlTimeout bounds one run of kubectl.
-const kubectlTimeout = 5 * time.Minute
+const kubectlTimeout = 3 * time.Minute
 
 // kubectl runs kubectl at the root of the repository, as a user would, and returns
 // what it prints.
