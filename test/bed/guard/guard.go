@@ -46,6 +46,8 @@ type Options struct {
 	Config string
 	// Args are further flags.
 	Args []string
+	// Binary is the path of a gammaguard-webhook; empty: it is built.
+	Binary string
 	// Unregistered leaves it to the caller to call the webhooks: the API server is
 	// not told of them.
 	Unregistered bool
@@ -75,9 +77,11 @@ type Guard struct {
 // its webhooks, and waits until the API server calls them. The caller must Stop
 // it. Install comes first: the binary runs as the ServiceAccount of config/rbac.
 func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error) {
-	binary, err := bed.BuildCommand(ctx, "gammaguard-webhook")
-	if err != nil {
-		return nil, err
+	binary, err := o.Binary, error(nil)
+	if binary == "" {
+		if binary, err = bed.BuildCommand(ctx, "gammaguard-webhook"); err != nil {
+			return nil, err
+		}
 	}
 	g := &Guard{done: make(chan struct{})}
 	if err := g.prepare(ctx, cp, binary, o); err != nil {

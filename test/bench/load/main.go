@@ -26,13 +26,12 @@ type options struct {
 	plan      plan
 	sharing   int
 	conflicts int
-	mass      bool
 	out       string
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if len(os.Args) == 3 && os.Args[1] == "-floor" {
 		exit(serveFloor(ctx, os.Args[2]))
 	}

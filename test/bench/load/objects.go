@@ -65,11 +65,10 @@ func route(kind, namespace, name string, parents, rules []object) object {
 	}
 }
 
-func parent(namespace, name string, port int) object {
+// parent refers to a Service of the route's namespace; without a port where it is
+// zero.
+func parent(name string, port int) object {
 	ref := object{"group": "", "kind": "Service", "name": name}
-	if namespace != "" {
-		ref["namespace"] = namespace
-	}
 	if port != 0 {
 		ref["port"] = port
 	}
@@ -93,7 +92,7 @@ func rule(matched int, backend string) object {
 func (l layout) seeded(i int) object {
 	service := i % l.services
 	name := serviceName(service)
-	return route("HTTPRoute", l.at(service), fmt.Sprintf("route-%06d", i), []object{parent("", name, 80)}, []object{rule(i, name), rule(-1, name)})
+	return route("HTTPRoute", l.at(service), fmt.Sprintf("route-%06d", i), []object{parent(name, 80)}, []object{rule(i, name), rule(-1, name)})
 }
 
 func encode(o object) []byte {

@@ -162,7 +162,7 @@ func (c *cluster) found(ctx context.Context, count, sharing, contested int) erro
 	}
 	err = c.parallel("routes that share a Service", 0, sharing, func(i int) error {
 		return c.create(ctx, httpRoutesIn(shared), route("HTTPRoute", shared, fmt.Sprintf("route-%06d", i),
-			[]object{parent("", sharedService, 80)}, []object{rule(i, sharedService), rule(-1, sharedService)}))
+			[]object{parent(sharedService, 80)}, []object{rule(i, sharedService), rule(-1, sharedService)}))
 	})
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (c *cluster) found(ctx context.Context, count, sharing, contested int) erro
 	return c.parallel("contested Services", 0, contested, func(i int) error {
 		name := serviceName(i)
 		return errors.Join(c.serviceWithEndpoints(ctx, rivals, name),
-			c.create(ctx, grpcRoutesIn(rivals), route("GRPCRoute", rivals, "holder-"+name, []object{parent("", name, 80)}, []object{rule(-1, name)})))
+			c.create(ctx, grpcRoutesIn(rivals), route("GRPCRoute", rivals, "holder-"+name, []object{parent(name, 80)}, []object{rule(-1, name)})))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/gammaguard/gammaguard/certs"
@@ -18,11 +19,30 @@ type bench struct {
 	*options
 	plane   *bed.ControlPlane
 	cluster *cluster
+	// binary is the gammaguard-webhook that all stages run.
+	binary string
 }
 
 // prepare fills the cluster with what does not grow.
 func (b *bench) prepare(ctx context.Context) error {
 	if err := guard.Install(ctx, b.plane); err != nil {
+		return err
+	}
+	built, err := bed.BuildCommand(ctx, "gammaguard-webhook")
+	if err != nil {
+		return err
+	}
+	// A copy, lest a build meanwhile make it another one.
+	dir, err := b.plane.TempDir("load")
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(built)
+	if err != nil {
+		return err
+	}
+	b.binary = filepath.Join(dir, "gammaguard-webhook")
+	if err := os.WriteFile(b.binary, data, 0o700); err != nil { //nolint:gosec // a program
 		return err
 	}
 	return b.cluster.found(ctx, layoutOf(b.routes[0]).namespaces, b.sharing, contested)
@@ -48,8 +68,8 @@ func (b *bench) start(ctx context.Context) (*running, error) {
 	}
 	began := time.Now()
 	g, err := guard.Start(ctx, b.plane, guard.Options{
-		Unregistered: true,
-		Args:         []string{"--pprof-bind-address", address, "--shutdown-delay", "0s"},
+		Binary: b.binary, Unregistered: true,
+		Args: []string{"--pprof-bind-address", address, "--shutdown-delay", "0s"},
 	})
 	if err != nil {
 		return nil, err

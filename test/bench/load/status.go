@@ -12,10 +12,36 @@ import (
 	"time"
 )
 
-// marks notes when a watch shows that a route of the namespace rivals is marked.
+// marks notes when a watch shows that a route of a namespace is marked.
 type marks struct {
 	mu   sync.Mutex
 	seen map[string]chan struct{}
+	// now are the HTTPRoutes that are marked at present.
+	now map[string]bool
+}
+
+// count returns how many routes are marked.
+func (m *marks) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.now)
+}
+
+// note takes note of a route's state, and wakes up who waits for its first mark.
+func (m *marks) note(name string, marked bool) {
+	first := m.of(name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !marked {
+		delete(m.now, name)
+		return
+	}
+	m.now[name] = true
+	select {
+	case <-first:
+	default:
+		close(first)
+	}
 }
 
 // of returns a channel that is closed once the route is marked.
@@ -28,9 +54,9 @@ func (m *marks) of(name string) chan struct{} {
 	return m.seen[name]
 }
 
-// watch follows the HTTPRoutes of the namespace rivals until the context ends.
-func (c *cluster) watch(ctx context.Context) (*marks, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.host+httpRoutesIn(rivals)+"?watch=true", nil)
+// watch follows the HTTPRoutes of a namespace until the context ends.
+func (c *cluster) watch(ctx context.Context, namespace string) (*marks, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.host+httpRoutesIn(namespace)+"?watch=true", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +67,10 @@ func (c *cluster) watch(ctx context.Context) (*marks, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, errors.Join(fmt.Errorf("watch: %s", response.Status), response.Body.Close())
 	}
-	m := &marks{seen: map[string]chan struct{}{}}
+	m := &marks{seen: map[string]chan struct{}{}, now: map[string]bool{}}
 	go func() {
 		defer response.Body.Close() //nolint:errcheck // the context has ended
 		events := json.NewDecoder(bufio.NewReader(response.Body))
-		marked := map[string]bool{}
 		for {
 			var event struct {
 				Object struct {
@@ -62,11 +87,7 @@ func (c *cluster) watch(ctx context.Context) (*marks, error) {
 			if events.Decode(&event) != nil {
 				return
 			}
-			name := event.Object.Metadata.Name
-			if len(event.Object.Status.Parents) > 0 && !marked[name] {
-				marked[name] = true
-				close(m.of(name))
-			}
+			m.note(event.Object.Metadata.Name, len(event.Object.Status.Parents) > 0)
 		}
 	}()
 	return m, nil
@@ -84,7 +105,7 @@ func (c *cluster) conflicts(ctx context.Context, m *marks, run string, enough, c
 		}
 		name := fmt.Sprintf("loser-%s-%05d", run, i)
 		service := serviceName(i % contested)
-		o := route("HTTPRoute", rivals, name, []object{parent("", service, 80)}, []object{rule(i, service), rule(-1, service)})
+		o := route("HTTPRoute", rivals, name, []object{parent(service, 80)}, []object{rule(i, service), rule(-1, service)})
 		marked := m.of(name)
 		start := time.Now()
 		if err := c.create(ctx, httpRoutesIn(rivals), o); err != nil {
@@ -131,10 +152,9 @@ func awaitMetric(ctx context.Context, url string, condition func(map[string]floa
 	}
 }
 
-// mass changes the grant of a namespace and waits until as many routes as it has
-// are marked, or unmarked.
-func (b *bench) mass(ctx context.Context, g *running, namespace, grant string, routes int) (Mass, error) {
-	gauge := `gammaguard_status_marks{kind="HTTPRoute",reason="NamespaceNotGranted"}`
+// mass changes the grant of a namespace and waits until a watch shows that all its
+// routes are marked, or none.
+func (b *bench) mass(ctx context.Context, g *running, namespace, grant string, m *marks, routes int) (Mass, error) {
 	before, err := numbers(ctx, g.MetricsURL)
 	if err != nil {
 		return Mass{}, err
@@ -151,21 +171,25 @@ func (b *bench) mass(ctx context.Context, g *running, namespace, grant string, r
 	if err := b.cluster.grant(ctx, namespace, grant); err != nil {
 		return Mass{}, err
 	}
-	stop := b.cluster.every(5*time.Second, func() {
-		if now, err := numbers(ctx, g.MetricsURL); err == nil {
-			b.cluster.tell("  grant %s: %.0f writes after %s", grant, now[written]-before[written], time.Since(start).Round(time.Second))
-		}
+	stop := b.cluster.every(10*time.Second, func() {
+		b.cluster.tell("  grant %s: %d of %d routes are marked after %s", grant, m.count(), routes, time.Since(start).Round(time.Second))
 	})
 	defer stop()
-	var after map[string]float64
-	err = awaitMetric(ctx, g.MetricsURL, func(now map[string]float64) bool {
-		after = now
-		return now[written]-before[written] >= float64(routes) && now[gauge] == float64(want)
-	})
+	for m.count() != want {
+		if time.Since(start) > 5*time.Minute {
+			return Mass{}, fmt.Errorf("grant %s: %d of %d routes are marked after five minutes", grant, m.count(), routes)
+		}
+		select {
+		case <-ctx.Done():
+			return Mass{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	took := time.Since(start)
+	after, err := numbers(ctx, g.MetricsURL)
 	if err != nil {
 		return Mass{}, err
 	}
-	took := time.Since(start)
 	spent, err := cpuTime(g.PID())
 	return Mass{
 		Routes: routes, Seconds: took.Seconds(), Writes: int(after[written] - before[written]), CPUSeconds: (spent - cpu).Seconds(),
@@ -177,7 +201,11 @@ func (b *bench) status(ctx context.Context, g *running, l layout) (*Status, erro
 	s := &Status{ColdSeconds: g.coldSeconds, ColdWrites: g.coldWrites, ColdCPUSeconds: g.coldCPU}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m, err := b.cluster.watch(watching)
+	m, err := b.cluster.watch(watching, rivals)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.cluster.watch(watching, namespaceName(0))
 	if err != nil {
 		return nil, err
 	}
@@ -200,12 +228,12 @@ func (b *bench) status(ctx context.Context, g *running, l layout) (*Status, erro
 	wg.Go(func() {
 		s.Busy, busyErr = b.cluster.conflicts(ctx, m, run+"-busy", 100000, contested, settled)
 	})
-	s.Withdrawn, err = b.mass(ctx, g, namespaceName(0), "none", routes)
+	s.Withdrawn, err = b.mass(ctx, g, namespaceName(0), "none", all, routes)
 	close(settled)
 	wg.Wait()
 	if err := errors.Join(err, busyErr); err != nil {
 		return nil, err
 	}
-	s.Returned, err = b.mass(ctx, g, namespaceName(0), "all", routes)
+	s.Returned, err = b.mass(ctx, g, namespaceName(0), "all", all, routes)
 	return s, err
 }
