@@ -65,7 +65,7 @@ test: controlplane ## Run go vet and every test, those with a real API server in
 
 .PHONY: e2e
 e2e: ## Install each overlay on a real cluster and test it there; needs root and Linux.
-	go test -tags e2e -count=1 -timeout 40m -v ./test/e2e
+	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/node ./test/e2e
 
 .PHONY: scenarios
 scenarios: controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.

@@ -75,9 +75,9 @@ func testLists(t *testing.T) {
 	waitForOldPods(t)
 	refused(t, route("HTTPRoute", "bad", headlessParent), "parent-headless")
 	admitted(t, route("GRPCRoute", "taker", cartParent))
-	wantStatus(t, "good", "Conflicted")
+	wantStatus(t, "Conflicted")
 	mustKubectl(t, "", "delete", "grpcroute", "-n", "shop", "taker")
-	wantStatus(t, "good", "")
+	wantStatus(t, "")
 }
 
 // pause lets the load go on for a while: here, time is what is tested.

@@ -3,10 +3,10 @@
 package e2e
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,35 +37,6 @@ func installCertManager(t *testing.T) {
 	}
 }
 
-// certificate is a Certificate of gammaguard's.
-type certificate struct {
-	Metadata struct{ Name string }
-	Spec     struct {
-		IsCA       bool
-		SecretName string
-	}
-	Status struct{ Revision int }
-}
-
-// certificates returns gammaguard's Certificates: those of CAs, or the others.
-func certificates(t *testing.T, ca bool) []certificate {
-	t.Helper()
-	var list struct{ Items []certificate }
-	if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "certificates", "-n", system, "-o", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	var found []certificate
-	for _, c := range list.Items {
-		if c.Spec.IsCA == ca {
-			found = append(found, c)
-		}
-	}
-	if len(found) == 0 {
-		t.Fatalf("no Certificate with isCA %t", ca)
-	}
-	return found
-}
-
 // renew has cert-manager issue the Certificate anew, as its own command line tool
 // does, and waits until it has.
 func renew(t *testing.T, name string) {
@@ -85,9 +56,9 @@ func renew(t *testing.T, name string) {
 // revision returns how often the Certificate was issued.
 func revision(t *testing.T, name string) int {
 	t.Helper()
-	var c certificate
-	if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "certificate", "-n", system, name, "-o", "json")), &c); err != nil {
+	number, err := strconv.Atoi(mustKubectl(t, "", "get", "certificate", "-n", system, name, "-o", "jsonpath={.status.revision}"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Status.Revision
+	return number
 }

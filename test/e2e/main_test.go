@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 	"testing"
@@ -26,24 +25,24 @@ const (
 // TestMain starts a cluster, unless one runs, and runs the tests in its network,
 // by running this binary again there.
 func TestMain(m *testing.M) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch {
-	case node.IsServe():
-		err = node.Serve(ctx, os.Stderr)
-	case os.Getenv(insideVariable) != "":
+	if os.Getenv(insideVariable) != "" {
 		os.Exit(m.Run())
-	default:
-		err = outside(ctx)
 	}
-	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		os.Exit(max(failed.ExitCode(), 1)) // the tests have told why
-	}
-	if err != nil {
+	if err := outsideTests(); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// outsideTests is what this binary does but running tests: it serves the cluster,
+// or starts one and the tests.
+func outsideTests() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if node.IsServe() {
+		return node.Serve(ctx, os.Stderr)
+	}
+	return outside(ctx)
 }
 
 func outside(ctx context.Context) (err error) {
@@ -69,5 +68,8 @@ func outside(ctx context.Context) (err error) {
 	cmd.Env = append(os.Environ(), insideVariable+"=1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	return cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the tests: %w", err)
+	}
+	return nil
 }

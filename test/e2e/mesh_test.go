@@ -97,13 +97,13 @@ func refused(t *testing.T, document, rule string) {
 	}
 }
 
-// wantStatus waits until gammaguard's entry in the status of an HTTPRoute has the
+// wantStatus waits until gammaguard's entry in the status of HTTPRoute good has the
 // reason in its condition Accepted; none: until there is no entry.
-func wantStatus(t *testing.T, name, reason string) {
+func wantStatus(t *testing.T, reason string) {
 	t.Helper()
-	waitFor(t, "status of HTTPRoute "+name, 20*time.Second, func() error {
+	waitFor(t, "status of HTTPRoute good", 20*time.Second, func() error {
 		var route gatewayv1.HTTPRoute
-		if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "httproute", "-n", "shop", name, "-o", "json")), &route); err != nil {
+		if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "httproute", "-n", "shop", "good", "-o", "json")), &route); err != nil {
 			return err
 		}
 		got := ""

@@ -126,9 +126,9 @@ func (o *overlay) testRoutes(t *testing.T) {
 		admitted(t, route("HTTPRoute", "bad", headlessParent))
 	}
 	admitted(t, route("GRPCRoute", "taker", cartParent))
-	wantStatus(t, "good", reason)
+	wantStatus(t, reason)
 	mustKubectl(t, "", "delete", "grpcroute", "-n", "shop", "taker")
-	wantStatus(t, "good", "")
+	wantStatus(t, "")
 	missing := route("HTTPRoute", "missing", missingParent)
 	switch o.missing {
 	case deny:

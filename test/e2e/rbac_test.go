@@ -44,13 +44,17 @@ func testRBAC(t *testing.T, overlays []*overlay) {
 			}
 		}
 	}
+	t.Cleanup(func() {
+		mustKubectl(t, "", "delete", "clusterroles,clusterrolebindings", "-l", testLabel)
+		mustKubectl(t, "", "delete", "namespace", system)
+	})
 	for i, g := range grants {
 		for _, p := range g.permissions() {
 			if !used[g.String()+p.String()] {
 				t.Errorf("%s gives %s, which no request used", g.role, p)
 			}
 		}
-		deniedWithout(t, g, slices.Delete(slices.Clone(grants), i, i+1))
+		deniedWithout(t, fmt.Sprintf("without-rule-%d", i), g, slices.Delete(slices.Clone(grants), i, i+1))
 	}
 }
 
@@ -143,50 +147,15 @@ func render(t *testing.T, path string) []grant {
 
 // deniedWithout fails unless the API server denies each permission of a rule to a
 // user who has all the others.
-func deniedWithout(t *testing.T, without grant, others []grant) {
+func deniedWithout(t *testing.T, user string, without grant, others []grant) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(clientConfig(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const user, name = "e2e-without-a-rule", "e2e-without-a-rule"
-	ctx := t.Context()
-	byNamespace := map[string][]rbacv1.PolicyRule{}
-	for _, g := range others {
-		byNamespace[g.namespace] = append(byNamespace[g.namespace], g.rule)
-	}
-	meta := metav1.ObjectMeta{GenerateName: name + "-"}
-	for namespace, rules := range byNamespace {
-		if namespace != "" {
-			mustKubectl(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n", "apply", "-f", "-")
-		}
-		// A ClusterRole, whether it is bound everywhere or in a namespace.
-		role, err := client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
-		subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
-		defer func() { _ = client.RbacV1().ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}) }()
-		if namespace == "" {
-			var binding *rbacv1.ClusterRoleBinding
-			binding, err = client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
-			defer func() {
-				_ = client.RbacV1().ClusterRoleBindings().Delete(ctx, binding.Name, metav1.DeleteOptions{})
-			}()
-		} else {
-			var binding *rbacv1.RoleBinding
-			binding, err = client.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
-			defer func() {
-				_ = client.RbacV1().RoleBindings(namespace).Delete(ctx, binding.Name, metav1.DeleteOptions{})
-			}()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	giveAll(t, client, user, others)
 	allowed := func(p permission) bool {
-		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Namespace: p.namespace, Verb: p.verb, Group: p.group, Version: "*", Resource: p.resource, Subresource: p.subresource, Name: p.name,
 			}},
@@ -211,3 +180,38 @@ func deniedWithout(t *testing.T, without grant, others []grant) {
 		}
 	}
 }
+
+// giveAll gives a user the rules, by a role for each namespace and one for the
+// cluster.
+func giveAll(t *testing.T, client kubernetes.Interface, user string, grants []grant) {
+	t.Helper()
+	byNamespace := map[string][]rbacv1.PolicyRule{}
+	for _, g := range grants {
+		byNamespace[g.namespace] = append(byNamespace[g.namespace], g.rule)
+	}
+	meta := metav1.ObjectMeta{Name: user, Labels: map[string]string{testLabel: "rbac"}}
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}}
+	for namespace, rules := range byNamespace {
+		var err error
+		if namespace == "" {
+			_, err = client.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+			if err == nil {
+				ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user}
+				_, err = client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
+			}
+		} else {
+			mustKubectl(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n", "apply", "-f", "-")
+			_, err = client.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
+			if err == nil {
+				ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user}
+				_, err = client.RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testLabel marks what testRBAC makes.
+const testLabel = "gammaguard.test/made-by"

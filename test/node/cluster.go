@@ -37,7 +37,8 @@ func start(ctx context.Context, dir string, progress io.Writer) (*cluster, error
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
 		return nil, err
 	}
-	return c, c.startAll(ctx)
+	err := c.startAll(ctx)
+	return c, err
 }
 
 func (c *cluster) startAll(ctx context.Context) error {
@@ -125,7 +126,7 @@ func (c *cluster) startComponents() error {
 		}},
 		{"kube-proxy", []string{"--config=" + c.path("kube-proxy.yaml"), "--hostname-override=" + nodeName}},
 	} {
-		if _, err := c.start(component.name, c.bin(component.name), component.args...); err != nil {
+		if err := c.start(component.name, c.bin(component.name), component.args...); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ const pauseImage = "gammaguard.test/pause:1"
 // startContainerd starts containerd, and imports the pause image.
 func (c *cluster) startContainerd(ctx context.Context) error {
 	fmt.Fprintln(c.progress, "starting containerd")
-	if _, err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
+	if err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, containerdTimeout)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -20,7 +19,7 @@ const (
 )
 
 // namespacePath is the file that stands for the network namespace.
-func namespacePath() string { return filepath.Join("/run/netns", namespace) }
+func namespacePath() string { return "/run/netns/" + namespace }
 
 // createNetwork makes the network namespace: loopback, and a veth pair with the
 // node's address on one end. The default route leads to that pair, which leads

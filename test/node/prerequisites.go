@@ -38,7 +38,7 @@ func Prerequisites() error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("Debian packages are missing: apt-get install %s", strings.Join(missing, " ")) //nolint:revive,staticcheck // a name
+		return fmt.Errorf("packages of Debian are missing: apt-get install %s", strings.Join(missing, " "))
 	}
 	return nil
 }

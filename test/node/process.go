@@ -20,16 +20,16 @@ type process struct {
 }
 
 // start starts a server in the network namespace that this process is in.
-func (c *cluster) start(name, path string, args ...string) (*process, error) {
+func (c *cluster) start(name, path string, args ...string) error {
 	log, err := os.Create(filepath.Join(c.dir, "logs", name+".log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it ends with the PID namespace
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
 	if err := p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
+		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -38,7 +38,7 @@ func (c *cluster) start(name, path string, args ...string) (*process, error) {
 		c.end()
 	}()
 	c.processes = append(c.processes, p)
-	return p, nil
+	return nil
 }
 
 // died returns an error that names the first server that has ended by itself.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,30 +14,22 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if node.IsServe() {
-		exit(node.Serve(ctx, os.Stderr))
-	}
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: cluster up | down")
-		os.Exit(2)
-	}
-	var err error
-	switch os.Args[1] {
-	case "up":
-		err = node.Up(ctx, os.Stderr)
-	case "down":
-		err = node.Down(ctx, os.Stderr)
-	default:
-		err = fmt.Errorf("unknown command %q: up or down", os.Args[1])
-	}
-	exit(err)
-}
-
-func exit(err error) {
+	err := run(ctx, os.Args[1:])
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case node.IsServe():
+		return node.Serve(ctx, os.Stderr)
+	case len(args) == 1 && args[0] == "up":
+		return node.Up(ctx, os.Stderr)
+	case len(args) == 1 && args[0] == "down":
+		return node.Down(ctx, os.Stderr)
+	}
+	return errors.New("usage: cluster up | down")
 }
