@@ -215,19 +215,3 @@ func TestKubectlLabel(t *testing.T) {
 	}
 	wantLabels(t, n.Name, nil)
 }
-
-// TestApplyTwice: applying config/default again changes nothing.
-func TestApplyTwice(t *testing.T) {
-	stdout, stderr, err := applyDefault(t.Context())
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr)
-	}
-	for line := range strings.Lines(stdout) {
-		if !strings.HasSuffix(line, " unchanged\n") {
-			t.Errorf("changed: %s", line)
-		}
-	}
-	if !strings.Contains(stdout, "validatingadmissionpolicy") {
-		t.Errorf("no policy was applied:\n%s", stdout)
-	}
-}
