@@ -4,6 +4,11 @@
 // called by the API server through its Service.
 //
 // Everything runs inside a network namespace of its own, from which nothing leads
-// outside. It needs root, Linux and a few Debian packages, which Prerequisites
+// outside, and in a PID and a mount namespace of its supervisor: when that ends, by
+// cluster down or by kill -9, all that it started ends, and every mount goes.
+// .cache/cluster holds the cluster's files: kubectl for use by hand, its logs, the
+// API server's audit log.
+//
+// It needs root, Linux and a few Debian packages, which Prerequisites
 // names where one is missing. The command in ./cluster starts and stops it.
 package node
