@@ -57,6 +57,9 @@ type ControlPlane struct {
 	// CertDir is the folder of the API server's certificates and of the
 	// ServiceAccount keys (sa-signer.key, sa-signer.crt).
 	CertDir string
+	// EtcdURL is where etcd serves its clients, for tests that restore many objects
+	// at once.
+	EtcdURL string
 	// AuditLog is the path of the audit log, empty where there is none.
 	AuditLog string
 
@@ -140,7 +143,7 @@ func (cp *ControlPlane) start(o Options, crds envtest.CRDInstallOptions) error {
 	if err != nil {
 		return err
 	}
-	cp.Config = config
+	cp.Config, cp.EtcdURL = config, plane.Etcd.URL.String()
 	return os.WriteFile(cp.Kubeconfig, cp.env.KubeConfig, 0o600)
 }
 

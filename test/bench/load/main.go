@@ -110,7 +110,7 @@ func run(ctx context.Context, o *options) (err error) {
 		}
 	}()
 	b := &bench{options: o, plane: plane}
-	if b.cluster, err = newCluster(plane.Config, tell); err != nil {
+	if b.cluster, err = newCluster(plane.Config, plane.EtcdURL, tell); err != nil {
 		return err
 	}
 	ticks := machineTicks()

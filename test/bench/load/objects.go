@@ -98,7 +98,7 @@ func (l layout) seeded(i int) object {
 func encode(o object) []byte {
 	data, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // maps of strings and numbers
+		panic(err) // maps of strings, numbers and bytes
 	}
 	return data
 }

@@ -15,23 +15,26 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// uids number the objects that were restored.
+var uids atomic.Int64
+
 // cluster writes to an API server as its administrator, without a rate limit.
 type cluster struct {
-	config *rest.Config
 	client *http.Client
 	host   string
+	etcd   string
 	tell   func(format string, args ...any)
 	// has is what was seeded so far, and bound are the Services with routes.
 	has   layout
 	bound map[int]bool
 }
 
-func newCluster(config *rest.Config, tell func(string, ...any)) (*cluster, error) {
+func newCluster(config *rest.Config, etcd string, tell func(string, ...any)) (*cluster, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{config: config, client: client, host: strings.TrimSuffix(config.Host, "/"), tell: tell, bound: map[int]bool{}}, nil
+	return &cluster{client: client, etcd: etcd, host: strings.TrimSuffix(config.Host, "/"), tell: tell, bound: map[int]bool{}}, nil
 }
 
 // The paths of what is written.
@@ -183,16 +186,21 @@ func (c *cluster) serviceWithEndpoints(ctx context.Context, namespace, name stri
 
 // grow adds what the cluster lacks of a layout.
 func (c *cluster) grow(ctx context.Context, to layout) error {
-	err := c.parallel("Services", c.has.services, to.services, func(i int) error {
-		return c.serviceWithEndpoints(ctx, to.at(i), serviceName(i))
-	})
-	if err != nil {
+	const perService = 3
+	in := func(what string, from, to, each int, entries func(i int) []entry) error {
+		step := batch / each
+		return c.parallel(what, 0, (to-from+step-1)/step, func(n int) error {
+			var all []entry
+			for i := from + n*step; i < min(to, from+(n+1)*step); i++ {
+				all = append(all, entries(i)...)
+			}
+			return c.restore(ctx, all)
+		})
+	}
+	if err := in("batches of Services", c.has.services, to.services, perService, to.serviceEntries); err != nil {
 		return err
 	}
-	err = c.parallel("routes", c.has.routes, to.routes, func(i int) error {
-		o := to.seeded(i)
-		return c.create(ctx, httpRoutesIn(o["metadata"].(object)["namespace"].(string)), o) //nolint:forcetypeassert // see route
-	})
+	err := in("batches of routes", c.has.routes, to.routes, 1, func(i int) []entry { return []entry{to.routeEntry(i)} })
 	for i := c.has.routes; i < to.routes; i++ {
 		c.bound[i%to.services] = true
 	}
