@@ -260,7 +260,7 @@ func TestSelfManaged(t *testing.T) {
 	for wrong := range calls.wrong {
 		t.Error(wrong)
 	}
-	if calls.calls < 1000 {
+	if calls.calls < 100 {
 		t.Errorf("only %d calls", calls.calls)
 	}
 	wantNothingForbidden(t)
