@@ -31,8 +31,8 @@ func TestReadme(t *testing.T) {
 			commands[page] = append(commands[page], match[1]+" "+match[2])
 		}
 		folders := map[string]bool{}
-		for _, match := range regexp.MustCompile(`\bconfig/[a-z/-]+`).FindAllString(string(data), -1) {
-			folders[strings.TrimSuffix(match, "/")] = true
+		for _, match := range regexp.MustCompile(`\bconfig/[a-z._/-]+`).FindAllString(string(data), -1) {
+			folders[strings.TrimRight(match, "/.")] = true
 		}
 		for _, folder := range slices.Sorted(maps.Keys(folders)) {
 			if _, err := os.Stat(filepath.Join(root, folder)); err != nil {
