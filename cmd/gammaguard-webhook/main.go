@@ -28,7 +28,7 @@ const (
 )
 
 // ballastSize is how much the heap seems larger than it is.
-const ballastSize = 12 << 20
+const ballastSize = 4 << 20
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -32,7 +32,7 @@ import (
 
 const (
 	// readyTimeout bounds the time until /readyz answers.
-	readyTimeout = 60 * time.Second
+	readyTimeout = 2 * time.Minute
 	// stopTimeout bounds the time that a graceful shutdown may take.
 	stopTimeout = 30 * time.Second
 )

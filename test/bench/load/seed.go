@@ -205,5 +205,35 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 		c.bound[i%to.services] = true
 	}
 	c.has = to
-	return err
+	if err != nil {
+		return err
+	}
+	return c.caughtUp(ctx, to.routes)
+}
+
+// caughtUp waits until the API server's watches have seen what was restored. A
+// route that is written now, on a Gateway and so of no concern, comes last there.
+func (c *cluster) caughtUp(ctx context.Context, mark int) error {
+	const patience = 5 * time.Minute
+	name := fmt.Sprintf("last-%d", mark)
+	o := route("HTTPRoute", rivals, name, []object{{"name": "edge"}}, []object{rule(-1, serviceName(0))})
+	if err := c.create(ctx, httpRoutesIn(rivals), o); err != nil {
+		return err
+	}
+	start := time.Now()
+	for {
+		// A read that may be old is answered from what the watches have brought.
+		err := c.send(ctx, http.MethodGet, httpRoutesIn(rivals)+"/"+name+"?resourceVersion=0", "", nil)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+		if time.Since(start) > patience {
+			return fmt.Errorf("the API server has not seen all routes after %s: %w", patience, err)
+		}
+	}
 }
