@@ -14,7 +14,8 @@ type crowd struct {
 	routes    []*mesh.AttachedRoute
 }
 
-func (c *crowd) Namespace(string) (*mesh.Namespace, error)                     { return c.namespace, nil }
+func (c *crowd) Namespace(string) (*mesh.Namespace, error) { return c.namespace, nil }
+
 func (c *crowd) Service(mesh.ServiceKey) (*mesh.Service, error)                { return c.service, nil }
 func (c *crowd) HasEndpoints(mesh.ServiceKey) (bool, error)                    { return true, nil }
 func (c *crowd) ReferenceGrants(string) ([]mesh.ReferenceGrant, error)         { return nil, nil }
