@@ -132,11 +132,13 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 // goBuild runs go build. The version goes in by the linker: without it kubectl
 // and the API server cannot tell one another's.
 func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) error {
-	args := append([]string{"build", "-v", "-trimpath", "-buildvcs=false",
+	args := append([]string{
+		"build", "-v", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w" +
 			" -X k8s.io/component-base/version.gitVersion=" + s.version +
 			" -X k8s.io/client-go/pkg/version.gitVersion=" + s.version,
-		"-o", out + string(filepath.Separator)}, s.Packages...)
+		"-o", out + string(filepath.Separator),
+	}, s.Packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")

@@ -122,7 +122,7 @@ func liveReads(t *testing.T, g *guard.Guard) (total int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was only read
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
 		if !strings.HasPrefix(lines.Text(), "gammaguard_live_reads_total{") {

@@ -136,7 +136,7 @@ func post(t *testing.T, g *guard.Guard, review string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was only read
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %v: %s", response.Status, err, answer)
@@ -162,8 +162,10 @@ func TestWithoutMutation(t *testing.T) {
 		{"import without a group", `{kind: ServiceImport, name: foo}`, `{name: foo, port: 80}`, `set group: multicluster.x-k8s.io (parent-group-invalid)`},
 		{"backend in core", `{group: "", kind: Service, name: foo}`, `{group: core, name: foo, port: 80}`, `(backend-group-invalid)`},
 		{"backend without port", `{group: "", kind: Service, name: foo}`, `{name: foo}`, `Must have port for Service reference`},
-		{"ports of one Service", `{group: "", kind: Service, name: two, port: 1}, {group: "", kind: Service, name: two, port: 2}`, `{name: foo, port: 80}`,
-			`sectionName must be unique when parentRefs includes 2 or more references to the same parent`},
+		{
+			"ports of one Service", `{group: "", kind: Service, name: two, port: 1}, {group: "", kind: Service, name: two, port: 2}`, `{name: foo, port: 80}`,
+			`sectionName must be unique when parentRefs includes 2 or more references to the same parent`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, stderr, err := plane.Kubectl(t.Context(), fmt.Sprintf(route, namespace, test.parents, test.backends), "apply", "-f", "-")

@@ -77,11 +77,13 @@ type Guard struct {
 // its webhooks, and waits until the API server calls them. The caller must Stop
 // it. Install comes first: the binary runs as the ServiceAccount of config/rbac.
 func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error) {
-	binary, err := o.Binary, error(nil)
+	binary := o.Binary
 	if binary == "" {
-		if binary, err = bed.BuildCommand(ctx, "gammaguard-webhook"); err != nil {
+		built, err := bed.BuildCommand(ctx, "gammaguard-webhook")
+		if err != nil {
 			return nil, err
 		}
+		binary = built
 	}
 	g := &Guard{done: make(chan struct{})}
 	if err := g.prepare(ctx, cp, binary, o); err != nil {
@@ -95,7 +97,7 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 		g.exit = g.cmd.Wait()
 		close(g.done)
 	}()
-	err = g.awaitReady(ctx)
+	err := g.awaitReady(ctx)
 	g.ReadyAfter = time.Since(started)
 	if err == nil && !o.Unregistered {
 		err = Register(ctx, cp, g.URL, g.CA)
