@@ -73,9 +73,9 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	l := &s.LeaderElection
 	set.BoolVar(&l.Enabled, "leader-elect", false, "have one of several replicas write status")
 	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the lease; without it, the Pod's")
-	set.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", server.DefaultLeaseDuration, "how long others wait for a leader that is silent")
+	set.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", server.DefaultLeaseDuration, "how long after the death of a leader another replica has taken over")
 	set.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", server.DefaultRenewDeadline, "how long a leader tries to renew its lease before it gives up")
-	set.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", server.DefaultRetryPeriod, "how long to wait between tries")
+	set.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", server.DefaultRetryPeriod, "how long to wait between renewals of the lease, and tries at them")
 	set.BoolVar(&f.version, "version", false, "print the version and exit")
 	logging := flag.NewFlagSet("", flag.ContinueOnError)
 	f.zap.BindFlags(logging)

@@ -37,7 +37,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--metrics-bind-address=8080"}, `--metrics-bind-address: "8080" is neither host:port nor 0`},
 		{[]string{"--health-probe-bind-address=:http"}, `--health-probe-bind-address: "http" is no port`},
 		{[]string{"--pprof-bind-address=:6060"}, `--pprof-bind-address: ":6060" is not on loopback`},
-		{[]string{"--leader-elect-lease-duration=5s"}, "the lease duration (5s) must be longer than the renew deadline (10s)"},
+		{[]string{"--leader-elect-lease-duration=5s"}, "--leader-elect-*: the renew deadline (7s) and two retry periods (of 1s) must be over when"},
 		{[]string{"--leader-elect-retry-period=0s"}, "the retry period must be positive"},
 		{[]string{"--zap-log-level=loud"}, "zap-log-level"},
 		{[]string{"--config=" + filepath.Join(dir, "missing.yaml")}, "missing.yaml: no such file"},

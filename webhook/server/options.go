@@ -6,8 +6,6 @@ package server
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -56,24 +54,8 @@ type Options struct {
 	Log        logr.Logger
 }
 
-// LeaderElection says how replicas agree on who writes status. Every replica
-// serves the webhooks.
-type LeaderElection struct {
-	// Enabled: without it, the process takes itself for the leader.
-	Enabled bool
-	// Namespace is the lease's; empty is the namespace that the process runs in.
-	Namespace string
-	// The lease's durations; zero is 15, 10 and 2 seconds.
-	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
-}
-
-// The defaults of Kubernetes' own components.
-const (
-	DefaultWebhookPort   = 9443
-	DefaultLeaseDuration = 15 * time.Second
-	DefaultRenewDeadline = 10 * time.Second
-	DefaultRetryPeriod   = 2 * time.Second
-)
+// DefaultWebhookPort is that of controller-runtime.
+const DefaultWebhookPort = 9443
 
 func (o *Options) setDefaults() {
 	if o.Guard == nil {
@@ -89,18 +71,4 @@ func (o *Options) setDefaults() {
 	l.LeaseDuration = cmp.Or(l.LeaseDuration, DefaultLeaseDuration)
 	l.RenewDeadline = cmp.Or(l.RenewDeadline, DefaultRenewDeadline)
 	l.RetryPeriod = cmp.Or(l.RetryPeriod, DefaultRetryPeriod)
-}
-
-// Check says in one line what is wrong with the durations.
-func (l *LeaderElection) Check() error {
-	const jitter = 1.2 // client-go's, on the retry period
-	switch {
-	case l.RetryPeriod <= 0:
-		return errors.New("the retry period must be positive")
-	case l.LeaseDuration <= l.RenewDeadline:
-		return fmt.Errorf("the lease duration (%s) must be longer than the renew deadline (%s)", l.LeaseDuration, l.RenewDeadline)
-	case float64(l.RenewDeadline) <= jitter*float64(l.RetryPeriod):
-		return fmt.Errorf("the renew deadline (%s) must be longer than %g times the retry period (%s)", l.RenewDeadline, jitter, l.RetryPeriod)
-	}
-	return nil
 }

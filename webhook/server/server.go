@@ -25,9 +25,6 @@ import (
 	"github.com/gammaguard/gammaguard/webhook"
 )
 
-// leaseName is the name of the lease that replicas elect a leader by.
-const leaseName = "gammaguard-webhook"
-
 // Server is a webhook server that Run runs, once.
 type Server struct {
 	options     Options
@@ -53,9 +50,6 @@ func Run(ctx context.Context, options Options) error {
 // nothing yet.
 func New(options Options) (*Server, error) {
 	options.setDefaults()
-	if err := options.LeaderElection.Check(); err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
-	}
 	s := &Server{options: options, certificate: &certificate{
 		dir: options.CertDir, host: options.CertHost, source: options.CertSource, log: options.Log,
 	}}
@@ -74,23 +68,15 @@ func New(options Options) (*Server, error) {
 }
 
 func (s *Server) newManager(hooks ctrlwebhook.Server) (manager.Manager, error) {
-	election := s.options.LeaderElection
 	// The manager's own client is for leases and events; the caches and the status
 	// writer bring theirs.
 	own := rest.CopyConfig(s.options.Config)
-	mgr, err := manager.New(own, manager.Options{
-		Logger:                        s.options.Log,
-		WebhookServer:                 hooks,
-		Metrics:                       metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
-		HealthProbeBindAddress:        "0", // see probes
-		PprofBindAddress:              s.options.PprofAddress,
-		LeaderElection:                election.Enabled,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       election.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &election.LeaseDuration,
-		RenewDeadline:                 &election.RenewDeadline,
-		RetryPeriod:                   &election.RetryPeriod,
+	mgr, err := s.options.LeaderElection.NewManager(own, manager.Options{
+		Logger:                 s.options.Log,
+		WebhookServer:          hooks,
+		Metrics:                metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
+		HealthProbeBindAddress: "0", // see probes
+		PprofBindAddress:       s.options.PprofAddress,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)

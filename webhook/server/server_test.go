@@ -112,23 +112,6 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-func TestElectionDurations(t *testing.T) {
-	for _, test := range []struct {
-		lease, renew, retry time.Duration
-		ok                  bool
-	}{
-		{15 * time.Second, 10 * time.Second, 2 * time.Second, true},
-		{10 * time.Second, 10 * time.Second, 2 * time.Second, false},
-		{15 * time.Second, 10 * time.Second, 9 * time.Second, false},
-		{15 * time.Second, 10 * time.Second, 0, false},
-	} {
-		election := LeaderElection{LeaseDuration: test.lease, RenewDeadline: test.renew, RetryPeriod: test.retry}
-		if err := election.Check(); (err == nil) != test.ok {
-			t.Errorf("%+v: %v", election, err)
-		}
-	}
-}
-
 // TestPortTaken: the error says what could not be served, and where.
 func TestPortTaken(t *testing.T) {
 	listener := listen(t)
