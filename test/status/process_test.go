@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -17,10 +21,12 @@ import (
 
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
 // processConfig names, in the environment of a test binary that is to be a replica
-// in a process of its own, the kubeconfig to use.
+// in a process of its own, the kubeconfig to use. It prints a line "METHOD path"
+// for each request for leases that it sends, and each change of a status.
 const processConfig = "GAMMAGUARD_TEST_REPLICA"
 
 // runProcess is such a process. It ends with its standard input, so that none
@@ -37,6 +43,14 @@ func runProcess() int {
 		if err != nil {
 			return err
 		}
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				if req.Method == http.MethodPatch || strings.Contains(req.URL.Path, "/leases/") {
+					fmt.Println(req.Method, req.URL.Path)
+				}
+				return next.RoundTrip(req)
+			})
+		})
 		mgr, err := newManager(config, true)
 		if err != nil {
 			return err
@@ -53,30 +67,66 @@ func runProcess() int {
 	return 0
 }
 
-// startProcess starts a replica in a process of its own.
-func startProcess(t *testing.T) *exec.Cmd {
+// process is a replica in a process of its own.
+type process struct {
+	*exec.Cmd
+	printed output
+	ended   chan struct{} // closed when it has
+}
+
+// startProcess starts one, and waits until it looks at the lease.
+func startProcess(t *testing.T) *process {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), os.Args[0]) // it ends with its standard input
-	cmd.Env = append(os.Environ(), processConfig+"="+plane.Kubeconfig)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
+	p := &process{Cmd: exec.CommandContext(context.Background(), os.Args[0]), ended: make(chan struct{})}
+	p.Env = append(os.Environ(), processConfig+"="+plane.Kubeconfig)
+	p.Stdout, p.Stderr = &p.printed, os.Stderr
+	if _, err := p.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		_ = p.Wait() // killed or not
+		close(p.ended)
+	}()
 	t.Cleanup(func() {
-		_ = stdin.Close() // it may be gone already
-		_ = cmd.Wait()    // killed or not
+		_ = p.Process.Kill() // it may be gone already
+		<-p.ended
 	})
-	return cmd
+	wait(t, 30*time.Second, "a look at the lease", func() error {
+		if printed := p.printed.String(); !strings.Contains(printed, "/leases/") {
+			return fmt.Errorf("printed %q", printed)
+		}
+		return nil
+	})
+	return p
+}
+
+// output is what a process has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+// String implements fmt.Stringer.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // leader returns who holds the lease, or nothing.
 func (c *cluster) leader() (string, error) {
 	lease := &coordinationv1.Lease{}
-	if err := c.Get(c.ctx, client.ObjectKey{Namespace: "default", Name: "gammaguard"}, lease); err != nil {
+	if err := c.Get(c.ctx, client.ObjectKey{Namespace: election.Namespace, Name: server.LeaseName}, lease); err != nil {
 		return "", err
 	}
 	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {

@@ -21,14 +21,16 @@ import (
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
-// The leases of the tests: short, in the proportions of the defaults.
-const (
-	leaseDuration = 4 * time.Second
-	renewDeadline = 2 * time.Second
-	retryPeriod   = 500 * time.Millisecond
-)
+// election is short, in the proportions of the defaults.
+var election = server.LeaderElection{
+	Namespace:     "default",
+	LeaseDuration: 5 * time.Second,
+	RenewDeadline: 2500 * time.Millisecond,
+	RetryPeriod:   250 * time.Millisecond,
+}
 
 // replica is a process of gammaguard, as far as status goes, inside the test.
 type replica struct {
@@ -80,17 +82,9 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 }
 
 func newManager(config *rest.Config, elect bool) (ctrl.Manager, error) {
-	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
-	return ctrl.NewManager(config, ctrl.Options{
-		Logger:                  logr.Discard(),
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		LeaderElection:          elect,
-		LeaderElectionID:        "gammaguard",
-		LeaderElectionNamespace: "default",
-		LeaseDuration:           &lease,
-		RenewDeadline:           &renew,
-		RetryPeriod:             &retry,
-	})
+	election := election
+	election.Enabled = elect
+	return election.NewManager(config, ctrl.Options{Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
 }
 
 func assemble(mgr ctrl.Manager, options status.Options) (*live.Cache, *status.Reconciler, error) {
