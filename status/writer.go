@@ -22,10 +22,9 @@ import (
 )
 
 const (
-	// requestTimeout bounds each request. It is less than the time between a leader
-	// giving up and another taking over (controller-runtime: lease duration minus
-	// renew deadline, 5 seconds), so nothing is under way by then; and what should
-	// still arrive late fails on its resourceVersion.
+	// requestTimeout bounds each request. What is under way when a leader gives up
+	// ends with its context, before another one leads; and what should still arrive
+	// late fails on its resourceVersion.
 	requestTimeout = 3 * time.Second
 	// attempts is how often a write is tried while others change the route at the
 	// same time, before it goes back to the queue.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status"
@@ -104,6 +107,35 @@ func TestLeaderSuspended(t *testing.T) {
 	}
 	c.flip(winner, 0)
 	c.expect(loser, "cart:80 Conflicted")
+}
+
+// TestLeaderEnds ends the process that leads in order: another one need not wait
+// until the lease has run out. An Event tells who leads.
+func TestLeaderEnds(t *testing.T) {
+	c := newCluster(t, "released", mesh.GrantAll)
+	first, leader := c.startLeader()
+	startProcess(t) // the standby
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	next := leader
+	wait(t, election.LeaseDuration/2, "another leader", func() (err error) {
+		if next, err = c.leader(); err == nil && next == leader {
+			err = fmt.Errorf("still %s", leader)
+		}
+		return err
+	})
+	wait(t, settleTime, "an Event", func() error {
+		events := &corev1.EventList{}
+		if err := c.List(c.ctx, events, client.InNamespace(election.Namespace)); err != nil {
+			return err
+		}
+		want := next + " became leader"
+		if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Message == want }) {
+			return fmt.Errorf("none of %d says %q", len(events.Items), want)
+		}
+		return nil
+	})
 }
 
 // startLeader starts a process, and waits until it leads.

@@ -133,16 +133,19 @@ type lock struct {
 }
 
 // Get implements resourcelock.Interface. Of another's lease, it returns how long to
-// wait for a renewal.
+// wait for a renewal. The text, by which the elector tells one renewal from
+// another, gets the time in full: else it has the seconds only, and the wait would
+// begin with the first renewal of a second rather than the last.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	found, raw, err := l.LeaseLock.Get(ctx)
+	found, text, err := l.LeaseLock.Get(ctx)
 	if err == nil {
 		l.holder = found.HolderIdentity
 		if l.holder != l.Identity() {
 			found.LeaseDurationSeconds = silence(found.LeaseDurationSeconds)
 		}
+		text = fmt.Appendf(text, " %d", found.RenewTime.UnixMicro())
 	}
-	return found, raw, err
+	return found, text, err
 }
 
 // Create implements resourcelock.Interface.

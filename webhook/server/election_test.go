@@ -116,7 +116,7 @@ func TestTakeover(t *testing.T) {
 			for range 100 {
 				synctest.Test(t, func(t *testing.T) {
 					first, second := candidates(t, election)
-					<-time.After(election.LeaseDuration + rand.N(election.RetryPeriod))
+					<-time.After(election.LeaseDuration + rand.N(election.LeaseDuration))
 					end := time.Now()
 					if cutOff {
 						first.cutOff.Store(true)
