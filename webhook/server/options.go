@@ -35,6 +35,9 @@ type Options struct {
 	WebhookHost string
 	// WebhookPort is their port; zero is 9443.
 	WebhookPort int
+	// ListenerSocket is where a holder of the webhooks' port is asked for its socket,
+	// see handover.Listen; empty is without one.
+	ListenerSocket string
 	// MetricsAddress and ProbeAddress are where metrics, health and readiness are
 	// served, as "host:port"; empty or "0" is nowhere.
 	MetricsAddress, ProbeAddress string

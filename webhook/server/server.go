@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -53,9 +52,7 @@ func New(options Options) (*Server, error) {
 	s := &Server{options: options, certificate: &certificate{
 		dir: options.CertDir, host: options.CertHost, source: options.CertSource, log: options.Log,
 	}}
-	hooks := ctrlwebhook.NewServer(ctrlwebhook.Options{
-		Host: options.WebhookHost, Port: options.WebhookPort, TLSOpts: []func(*tls.Config){s.tls},
-	})
+	hooks := newHooks(s)
 	s.listening = hooks.StartedChecker()
 	var err error
 	if s.manager, err = s.newManager(hooks); err != nil {
@@ -102,7 +99,7 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 	if err != nil {
 		return err
 	}
-	webhook.Register(&closing{hooks, &s.draining}, webhook.Options{
+	webhook.Register(hooks, webhook.Options{
 		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
 	}, engine, switchedOff(guard))
 	if _, err := status.Add(s.manager, s.cache, status.Options{
@@ -182,21 +179,4 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// closing has clients close their connections while the server drains, so that
-// none is idle, or about to be used, when the server stops.
-type closing struct {
-	ctrlwebhook.Server
-	draining *atomic.Bool
-}
-
-// Register implements ctrlwebhook.Server.
-func (c *closing) Register(path string, hook http.Handler) {
-	c.Server.Register(path, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if c.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
-		hook.ServeHTTP(w, req)
-	}))
 }
