@@ -53,23 +53,35 @@ func TestBestVersion(t *testing.T) {
 	}
 }
 
-// TestStreamedAndListed: the same comes of a streamed list and of a plain one.
-func TestStreamedAndListed(t *testing.T) {
-	for _, noStreams := range []bool{false, true} {
-		t.Run(fmt.Sprintf("noStreams=%v", noStreams), func(t *testing.T) {
+// TestListedAndWatched: the same comes of a list and of the events of a watch.
+func TestListedAndWatched(t *testing.T) {
+	for _, listed := range []bool{true, false} {
+		t.Run(fmt.Sprintf("listed=%v", listed), func(t *testing.T) {
 			api := newFakeAPI(t)
-			api.noStreams = noStreams
 			api.serves(mesh.GatewayGroup, "v1", "httproutes")
-			api.add(gatewayV1+"httproutes", routeJSON("shop", "web", "cart"))
-			api.add("api/v1/services", `{"kind":"Service","apiVersion":"v1","metadata":{"namespace":"shop","name":"cart","resourceVersion":"3"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`)
-			api.add("api/v1/namespaces", `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","resourceVersion":"3","labels":{"a":"b"}}}`)
+			objects := map[string]string{
+				gatewayV1 + "httproutes": routeJSON("shop", "web", "cart"),
+				"api/v1/services":        `{"kind":"Service","apiVersion":"v1","metadata":{"namespace":"shop","name":"cart","resourceVersion":"13"},"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`,
+				"api/v1/namespaces":      `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","resourceVersion":"13","labels":{"a":"b"}}}`,
+			}
+			if listed {
+				for path, object := range objects {
+					api.add(path, object)
+				}
+			}
 			cache := api.start(t, Options{})
 			waitForSync(t, cache)
-			api.mu.Lock()
-			if listed := api.lists["api/v1/services"] > 0; listed != noStreams {
-				t.Errorf("a plain list was asked for: %v", listed)
+			if !listed {
+				for path, object := range objects {
+					eventually(t, "a watch of "+path, func() bool { return api.watched(path) })
+					api.emit(path, "ADDED", object)
+				}
+				eventually(t, "all objects have come", func() bool {
+					_, serviceErr := cache.Service(cartKey)
+					_, namespaceErr := cache.Namespace("shop")
+					return serviceErr == nil && namespaceErr == nil && cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"}) != nil
+				})
 			}
-			api.mu.Unlock()
 			key := mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}
 			core := ""
 			wantRoute := &mesh.AttachedRoute{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,12 +52,14 @@ func versions(group string) []string {
 	return []string{"v1"}
 }
 
-// client reads narrow objects from the API server: whole lists and watches by
+// client reads narrow objects from the API server: lists and watches by
 // client-go's REST client, single objects by plain HTTP (see get).
 type client struct {
 	rest *rest.RESTClient
 	http *http.Client
 	base *url.URL
+	// agent is the User-Agent of plain requests.
+	agent string
 }
 
 // userAgent names gammaguard in the API server's logs and metrics.
@@ -66,9 +69,15 @@ const userAgent = "gammaguard"
 // the number of watches, and of concurrent live reads.
 func newClient(config *rest.Config) (*client, error) {
 	config = rest.CopyConfig(config)
-	config.NegotiatedSerializer = serializer.NewCodecFactory(narrowScheme()).WithoutConversion()
+	// Of what is read, client-go itself decodes only the API server's refusals.
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.QPS, config.RateLimiter = -1, nil
+	// A list is read once, from nearby: to compress it takes the API server longer
+	// than to send it.
+	config.DisableCompression = true
 	if config.UserAgent == "" {
 		config.UserAgent = userAgent
 	}
@@ -87,30 +96,22 @@ func newClient(config *rest.Config) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
-	return &client{restClient, single, base}, nil
+	return &client{restClient, single, base, config.UserAgent}, nil
 }
 
-// narrowScheme maps the kinds to the narrow types.
-func narrowScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	add := func(r resource, object, list runtime.Object) {
-		for _, version := range versions(r.group) {
-			gv := schema.GroupVersion{Group: r.group, Version: version}
-			scheme.AddKnownTypeWithName(gv.WithKind(r.kind), object)
-			scheme.AddKnownTypeWithName(gv.WithKind(r.kind+"List"), list)
-		}
+// object returns an empty object of the resource.
+func (r resource) object() object {
+	switch r {
+	case serviceResource, serviceImports:
+		return &serviceObject{}
+	case namespaceResource:
+		return &namespaceObject{}
+	case endpointSlices:
+		return &endpointSliceObject{}
+	case referenceGrants:
+		return &grantObject{}
 	}
-	for _, kind := range mesh.RouteKinds() {
-		add(routeResource(kind), &routeObject{}, &routeList{})
-	}
-	add(serviceResource, &serviceObject{}, &serviceList{})
-	add(serviceImports, &serviceObject{}, &serviceList{})
-	add(namespaceResource, &namespaceObject{}, &namespaceList{})
-	add(resource{metav1.GroupName, "", "PartialObjectMetadata"}, &namespaceObject{}, &namespaceList{})
-	add(endpointSlices, &endpointSliceObject{}, &endpointSliceList{})
-	add(referenceGrants, &grantObject{}, &grantList{})
-	return scheme
+	return &routeObject{}
 }
 
 // request starts a GET of the resource in a version, of one namespace or all.
@@ -133,12 +134,20 @@ func (r resource) accept(as string) string {
 // serviceNameLabel names, on an EndpointSlice, the Service that it is of.
 const serviceNameLabel = "kubernetes.io/service-name"
 
-func (c *client) list(ctx context.Context, r resource, version, namespace string, options *metav1.ListOptions) (runtime.Object, error) {
+// list calls each with every object of a list as it comes, so that the list is
+// never held whole, and returns the list's metadata. Where it fails, each may have
+// been called.
+func (c *client) list(ctx context.Context, r resource, version, namespace string, options *metav1.ListOptions, each func(object) error) (metav1.ListMeta, error) {
 	if r == endpointSlices && options.LabelSelector == "" {
 		options.LabelSelector = serviceNameLabel
 	}
 	req := c.request(r, version, namespace).SetHeader("Accept", r.accept("PartialObjectMetadataList"))
-	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Do(ctx).Get()
+	body, err := req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Stream(ctx)
+	if err != nil {
+		return metav1.ListMeta{}, err
+	}
+	defer body.Close() //nolint:errcheck // it was read
+	return decodeList(body, r, each)
 }
 
 func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions) (watch.Interface, error) {
@@ -147,5 +156,9 @@ func (c *client) watch(ctx context.Context, r resource, version string, options 
 		options.LabelSelector = serviceNameLabel
 	}
 	req := c.request(r, version, "").SetHeader("Accept", r.accept("PartialObjectMetadata"))
-	return req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Watch(ctx)
+	body, err := req.SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.Unversioned).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return watch.NewStreamWatcher(newEvents(body, r), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }

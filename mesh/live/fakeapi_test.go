@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fakeAPI is an API server that serves discovery, lists and streamed lists. It
+// fakeAPI is an API server that serves discovery, lists and watches. It
 // keeps objects by the path of their collection, "apis/GROUP/VERSION/RESOURCE".
 type fakeAPI struct {
 	*httptest.Server
@@ -26,11 +26,9 @@ type fakeAPI struct {
 	objects map[string][]string
 	// fail answers requests of the path with this code.
 	fail map[string]int
-	// lists counts plain lists by path.
-	lists map[string]int
-	// noStreams refuses streamed lists, as older servers do.
-	noStreams bool
-	watchers  map[string][]chan string
+	// lists counts lists by path.
+	lists    map[string]int
+	watchers map[string][]chan string
 }
 
 func newFakeAPI(t testing.TB) *fakeAPI {
@@ -79,6 +77,13 @@ func (a *fakeAPI) emit(collection, event, object string) {
 	}
 }
 
+// watched says whether anyone watches the collection.
+func (a *fakeAPI) watched(collection string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.watchers[collection]) > 0
+}
+
 func (a *fakeAPI) serve(w http.ResponseWriter, req *http.Request) {
 	path := strings.Trim(req.URL.Path, "/")
 	a.mu.Lock()
@@ -117,7 +122,7 @@ func (a *fakeAPI) serveObjects(w http.ResponseWriter, req *http.Request, path st
 	a.mu.Lock()
 	parts := strings.Split(path, "/")
 	known := parts[0] == "api" || len(parts) > 1 && (parts[1] == "discovery.k8s.io" || a.served[parts[1]] != nil)
-	objects, streams := a.objects[path], !a.noStreams
+	objects := a.objects[path]
 	if req.URL.Query().Get("watch") == "" {
 		a.lists[path]++
 	}
@@ -129,26 +134,17 @@ func (a *fakeAPI) serveObjects(w http.ResponseWriter, req *http.Request, path st
 		http.NotFound(w, req)
 	case query.Get("watch") == "":
 		fmt.Fprintf(w, `{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"10"},"items":[%s]}`, kindOf(path)+"List", versionOf(path), strings.Join(objects, ","))
-	case query.Get("sendInitialEvents") == "true" && !streams:
-		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`, http.StatusUnprocessableEntity)
 	default:
-		a.stream(w, req, path, objects, query.Get("sendInitialEvents") == "true")
+		a.stream(w, req, path)
 	}
 }
 
-func (a *fakeAPI) stream(w http.ResponseWriter, req *http.Request, path string, objects []string, initial bool) {
+func (a *fakeAPI) stream(w http.ResponseWriter, req *http.Request, path string) {
 	events := make(chan string, 100)
 	a.mu.Lock()
 	a.watchers[path] = append(a.watchers[path], events)
 	a.mu.Unlock()
 	flusher := w.(http.Flusher)
-	if initial {
-		for _, object := range objects {
-			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
-		}
-		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"kind":%q,"apiVersion":%q,"metadata":{"resourceVersion":"10","annotations":{%q:"true"}}}}`+"\n",
-			kindOf(path), versionOf(path), metav1.InitialEventsAnnotationKey)
-	}
 	flusher.Flush()
 	for {
 		select {

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -126,22 +127,55 @@ func (c *Cache) serves(r resource) bool {
 	return c.feeds[r] != nil
 }
 
+// lister lists and watches for a reflector.
+type lister struct{ *toolscache.ListWatch }
+
+// IsWatchListSemanticsUnSupported has the reflector list instead of watching for a
+// list: an API server takes twice as long to send the same objects as events.
+func (lister) IsWatchListSemanticsUnSupported() bool { return true }
+
+// keptList is a list of what is kept of the objects.
+type keptList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object
+}
+
+// DeepCopyObject implements runtime.Object. Copies are shallow: what is kept is
+// never changed.
+func (l *keptList) DeepCopyObject() runtime.Object { c := *l; return &c }
+
+// kept is what is kept of an object of a list.
+type kept struct{ value any }
+
+// GetObjectKind implements runtime.Object.
+func (kept) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object.
+func (k kept) DeepCopyObject() runtime.Object { return k }
+
 func (c *Cache) startFeed(ctx context.Context, r resource, version string) *feed {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &feed{resource: r, version: version, cancel: cancel, done: make(chan struct{})}
 	f.sink = c.sinkOf(f)
-	lister := &toolscache.ListWatch{
+	lister := lister{&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list, err := c.client.list(ctx, r, version, "", &options)
+			var list keptList
+			var err error
+			list.ListMeta, err = c.client.list(ctx, r, version, "", &options, func(o object) error {
+				value, err := f.sink.keep(o)
+				list.Items = append(list.Items, kept{value})
+				return err
+			})
 			f.answered(err)
-			return list, err
+			return &list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			w, err := c.client.watch(ctx, r, version, &options)
 			f.answered(err)
 			return w, err
 		},
-	}
+	}}
 	reflector := toolscache.NewReflectorWithOptions(lister, nil, f.sink, toolscache.ReflectorOptions{
 		Name: r.String(), TypeDescription: r.kind,
 	})

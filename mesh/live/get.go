@@ -1,16 +1,15 @@
 package live
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
+	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/json"
 )
 
 // maxObject bounds an object that is read: no object that etcd takes is as large.
@@ -21,48 +20,60 @@ const maxObject = 8 << 20
 // over client-go's transport, with its credentials. Names must be nameable. It
 // never tries again: whoever asked for a verdict is told to. Errors are those of
 // package apierrors, or of the connection.
-func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into runtime.Object) error {
-	segments := []string{"api", version}
-	if r.group != "" {
-		segments = []string{"apis", r.group, version}
-	}
-	if namespace != "" {
-		segments = append(segments, "namespaces", namespace)
-	}
-	target := c.base.JoinPath(append(segments, r.name, name)...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Accept", r.accept("PartialObjectMetadata"))
-	response, err := c.http.Do(req)
+func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into object) error {
+	response, err := c.http.Do(c.single(ctx, r, version, namespace, name))
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxObject))
-	if err != nil {
+	body, ok := bodies.Get().(*bytes.Buffer)
+	if !ok {
+		body = new(bytes.Buffer)
+	}
+	defer func() {
+		body.Reset()
+		bodies.Put(body)
+	}()
+	if _, err := body.ReadFrom(io.LimitReader(response.Body, maxObject)); err != nil {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return refusal(response, body, r, name)
+		return refusal(response, body.Bytes(), r, name)
 	}
-	if err := json.UnmarshalCaseSensitivePreserveInts(body, into); err != nil {
-		return err
+	return decodeOne(body.Bytes(), r, into)
+}
+
+// bodies holds the buffers that answers are read into. Nothing that is decoded
+// shares their memory.
+var bodies sync.Pool
+
+// single returns the request for one object. It is put together by hand, as
+// parsing what was just formatted would cost more than all of this.
+func (c *client) single(ctx context.Context, r resource, version, namespace, name string) *http.Request {
+	target := *c.base
+	target.RawPath = ""
+	path := strings.TrimSuffix(c.base.Path, "/")
+	if r.group == "" {
+		path += "/api/" + version
+	} else {
+		path += "/apis/" + r.group + "/" + version
 	}
-	if kind := into.GetObjectKind().GroupVersionKind().Kind; kind != r.kind && (r != namespaceResource || kind != "PartialObjectMetadata") {
-		return fmt.Errorf("got an object of kind %q", kind)
+	if namespace != "" {
+		path += "/namespaces/" + namespace
 	}
-	return nil
+	target.Path = path + "/" + r.name + "/" + name
+	request := &http.Request{
+		Method: http.MethodGet, URL: &target, Host: target.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Accept": {r.accept("PartialObjectMetadata")}, "User-Agent": {c.agent}},
+	}
+	return request.WithContext(ctx)
 }
 
 // refusal returns the error that an answer means: the Status in it, or, where
 // there is none, one that unserved tells from an object that is not there.
 func refusal(response *http.Response, body []byte, r resource, name string) error {
-	status := &metav1.Status{}
-	err := json.UnmarshalCaseSensitivePreserveInts(body, status)
-	if err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
-		return apierrors.FromObject(status)
+	if err := refused(body); err != nil {
+		return err
 	}
 	return apierrors.NewGenericServerResponse(response.StatusCode, http.MethodGet,
 		schema.GroupResource{Group: r.group, Resource: r.name}, name, string(body[:min(len(body), 256)]), 0, true)

@@ -17,21 +17,13 @@ type objectMeta struct {
 	Name            string `json:"name"`
 	UID             string `json:"uid"`
 	ResourceVersion string `json:"resourceVersion"`
-	Annotations     struct {
-		// InitialEventsEnd marks the bookmark that ends a streamed list.
-		InitialEventsEnd string `json:"k8s.io/initial-events-end"`
-	} `json:"annotations"`
 }
 
 // meta returns the metadata in the form that reflectors ask for.
 func (m *objectMeta) meta() *metav1.ObjectMeta {
-	full := &metav1.ObjectMeta{
+	return &metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: types.UID(m.UID), ResourceVersion: m.ResourceVersion,
 	}
-	if end := m.Annotations.InitialEventsEnd; end != "" {
-		full.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: end}
-	}
-	return full
 }
 
 // serviceObject is a Service or ServiceImport of any version.
@@ -53,12 +45,6 @@ type serviceObject struct {
 			AppProtocol string `json:"appProtocol"`
 		} `json:"ports"`
 	} `json:"spec"`
-}
-
-type serviceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []serviceObject `json:"items"`
 }
 
 // reduce returns what the core reads of the Service or ServiceImport.
@@ -117,12 +103,6 @@ type namespaceObject struct {
 	} `json:"metadata"`
 }
 
-type namespaceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []namespaceObject `json:"items"`
-}
-
 func (o *namespaceObject) reduce() *mesh.Namespace {
 	return &mesh.Namespace{Name: o.Metadata.Name, Labels: o.Metadata.Labels}
 }
@@ -137,12 +117,6 @@ type endpointSliceObject struct {
 		} `json:"labels"`
 	} `json:"metadata"`
 	Endpoints []struct{} `json:"endpoints"`
-}
-
-type endpointSliceList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []endpointSliceObject `json:"items"`
 }
 
 // endpointSlice is what is kept of an EndpointSlice: the Service for which it has
@@ -173,12 +147,6 @@ type referenceGrant struct {
 	grant mesh.ReferenceGrant
 }
 
-type grantList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []grantObject `json:"items"`
-}
-
 func (o *serviceObject) GetObjectMeta() metav1.Object       { return o.Metadata.meta() }
 func (o *namespaceObject) GetObjectMeta() metav1.Object     { return o.Metadata.meta() }
 func (o *endpointSliceObject) GetObjectMeta() metav1.Object { return o.Metadata.meta() }
@@ -187,10 +155,6 @@ func (o *grantObject) GetObjectMeta() metav1.Object         { return o.Metadata.
 // Copies are shallow: what is decoded is never changed.
 
 func (o *serviceObject) DeepCopyObject() runtime.Object       { c := *o; return &c }
-func (l *serviceList) DeepCopyObject() runtime.Object         { c := *l; return &c }
 func (o *namespaceObject) DeepCopyObject() runtime.Object     { c := *o; return &c }
-func (l *namespaceList) DeepCopyObject() runtime.Object       { c := *l; return &c }
 func (o *endpointSliceObject) DeepCopyObject() runtime.Object { c := *o; return &c }
-func (l *endpointSliceList) DeepCopyObject() runtime.Object   { c := *l; return &c }
 func (o *grantObject) DeepCopyObject() runtime.Object         { c := *o; return &c }
-func (l *grantList) DeepCopyObject() runtime.Object           { c := *l; return &c }

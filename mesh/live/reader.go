@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
@@ -80,20 +79,16 @@ func (r *Reader) HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, e
 	}
 	options := &metav1.ListOptions{LabelSelector: serviceNameLabel + "=" + key.Name, Limit: 100}
 	for {
-		list, err := r.list(ctx, endpointSlices, key.Namespace, options)
-		if err != nil {
-			return false, err
+		var found bool
+		list, err := r.list(ctx, endpointSlices, key.Namespace, options, func(o object) error {
+			slice, err := decoded[*endpointSliceObject](o)
+			found = found || err == nil && len(slice.Endpoints) > 0
+			return err
+		})
+		if err != nil || found {
+			return found, err
 		}
-		found, ok := list.(*endpointSliceList)
-		if !ok {
-			return false, fmt.Errorf("list EndpointSlices: unexpected answer of type %T", list)
-		}
-		for i := range found.Items {
-			if len(found.Items[i].Endpoints) > 0 {
-				return true, nil
-			}
-		}
-		if options.Continue = found.Continue; options.Continue == "" {
+		if options.Continue = list.Continue; options.Continue == "" {
 			return false, nil
 		}
 	}
@@ -104,25 +99,21 @@ func (r *Reader) ReferenceGrants(ctx context.Context, namespace string) ([]mesh.
 	if !nameable(namespace) {
 		return nil, nil
 	}
-	list, err := r.list(ctx, referenceGrants, namespace, &metav1.ListOptions{})
+	var grants []mesh.ReferenceGrant
+	_, err := r.list(ctx, referenceGrants, namespace, &metav1.ListOptions{}, func(o object) error {
+		grant, err := decoded[*grantObject](o)
+		if err == nil {
+			grants = append(grants, grant.Spec)
+		}
+		return err
+	})
 	if errors.Is(err, mesh.ErrNotServed) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	found, ok := list.(*grantList)
-	if !ok {
-		return nil, fmt.Errorf("list ReferenceGrants: unexpected answer of type %T", list)
-	}
-	grants := make([]mesh.ReferenceGrant, len(found.Items))
-	for i := range found.Items {
-		grants[i] = found.Items[i].Spec
-	}
-	return grants, nil
+	return grants, err
 }
 
-func (r *Reader) get(ctx context.Context, res resource, namespace, name string, into runtime.Object) error {
+func (r *Reader) get(ctx context.Context, res resource, namespace, name string, into object) error {
 	names := []string{name}
 	if namespace != "" {
 		names = append(names, namespace)
@@ -139,9 +130,9 @@ func (r *Reader) get(ctx context.Context, res resource, namespace, name string, 
 	return err
 }
 
-func (r *Reader) list(ctx context.Context, res resource, namespace string, options *metav1.ListOptions) (list runtime.Object, err error) {
+func (r *Reader) list(ctx context.Context, res resource, namespace string, options *metav1.ListOptions, each func(object) error) (list metav1.ListMeta, err error) {
 	err = r.read(ctx, res, func(version string) (err error) {
-		list, err = r.client.list(ctx, res, version, namespace, options)
+		list, err = r.client.list(ctx, res, version, namespace, options, each)
 		return err
 	})
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {

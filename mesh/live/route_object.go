@@ -3,9 +3,9 @@ package live
 import (
 	"slices"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -41,15 +41,8 @@ func (r *rawJSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-type routeList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []routeObject `json:"items"`
-}
-
 func (o *routeObject) GetObjectMeta() metav1.Object   { return o.Metadata.meta() }
 func (o *routeObject) DeepCopyObject() runtime.Object { c := *o; return &c }
-func (l *routeList) DeepCopyObject() runtime.Object   { c := *l; return &c }
 
 // reduce returns what the cache keeps of the route, as the controller of that
 // name sees it.
@@ -78,7 +71,7 @@ func (o *routeObject) reduce(kind mesh.RouteKind, controller string) (*Route, er
 		}
 		entry := Entry{ParentRef: status.ParentRef}
 		if len(status.Conditions) > 0 {
-			if err := json.UnmarshalCaseSensitivePreserveInts(status.Conditions, &entry.Conditions); err != nil {
+			if err := jsonv2.Unmarshal(status.Conditions, &entry.Conditions); err != nil {
 				return nil, err
 			}
 		}

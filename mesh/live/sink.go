@@ -23,29 +23,31 @@ type store[R any, K comparable] struct {
 
 // sink is the end of a reflector.
 type sink interface {
-	toolscache.TransformingStore
+	toolscache.ReflectorStore
+	// keep returns what is kept of an object.
+	keep(object) (any, error)
 	// empty removes all objects of the resource.
 	empty()
 }
 
-// reflected implements sink. It reduces each object as it comes, a streamed list
-// too, so that no list is ever held whole.
+// reflected implements sink. It takes objects of watches, and of lists what was
+// kept of them as they came.
 type reflected[R any, K comparable] struct {
 	store[R, K]
 	feed *feed
 }
 
 func (s *reflected[R, K]) reduced(object any) (R, error) {
+	if of, ok := object.(kept); ok {
+		object = of.value
+	}
 	if reduced, ok := object.(R); ok {
 		return reduced, nil
 	}
 	return s.reduce(object)
 }
 
-// Transformer implements toolscache.TransformingStore.
-func (s *reflected[R, K]) Transformer() toolscache.TransformFunc {
-	return func(object any) (any, error) { return s.reduced(object) }
-}
+func (s *reflected[R, K]) keep(o object) (any, error) { return s.reduce(o) }
 
 // Add implements toolscache.ReflectorStore.
 func (s *reflected[R, K]) Add(object any) error { return s.Update(object) }
