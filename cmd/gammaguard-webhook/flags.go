@@ -28,7 +28,7 @@ type flags struct {
 	kubeconfig string
 	server     server.Options
 	certs      certificateFlags
-	zap        zap.Options
+	log        logFlags
 }
 
 const defaultCertDir = "/var/run/gammaguard/certs"
@@ -36,20 +36,13 @@ const defaultCertDir = "/var/run/gammaguard/certs"
 // parse reads the command line. Asked for help, it prints it and returns
 // pflag.ErrHelp; any other error is one line.
 func parse(args []string, stdout io.Writer) (*flags, error) {
-	f := &flags{zap: zap.Options{TimeEncoder: zapcore.RFC3339TimeEncoder}}
-	set := pflag.NewFlagSet("gammaguard-webhook", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.SortFlags = false
+	f := new(flags)
+	set := newFlagSet()
 	f.declare(set)
-	err := set.Parse(args)
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "Serves gammaguard's admission webhooks and keeps the status of mesh routes.\n\nFlags:\n%s", set.FlagUsages())
+	about := "Serves gammaguard's admission webhooks and keeps the status of mesh routes.\n\nUsage: gammaguard-webhook [flags]\n       gammaguard-webhook " +
+		holdPort + " [flags]   holds their port while the server is restarted, see " + holdPort + " --help"
+	if err := parseFlags(set, args, about, stdout); err != nil {
 		return nil, err
-	case err != nil:
-		return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
-	case set.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -57,12 +50,50 @@ func parse(args []string, stdout io.Writer) (*flags, error) {
 	return f, nil
 }
 
+func newFlagSet() *pflag.FlagSet {
+	set := pflag.NewFlagSet("gammaguard-webhook", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.SortFlags = false
+	return set
+}
+
+// parseFlags is parse, without the checks.
+func parseFlags(set *pflag.FlagSet, args []string, about string, stdout io.Writer) error {
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", about, set.FlagUsages())
+		return err
+	case err != nil:
+		return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	case set.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", set.Arg(0))
+	}
+	return nil
+}
+
+// declareAddress declares the flags that say where the webhooks are served.
+func declareAddress(set *pflag.FlagSet, host *string, port *int) {
+	set.StringVar(host, "webhook-bind-address", "", "address to serve the webhooks at; without it, all")
+	set.IntVar(port, "webhook-port", server.DefaultWebhookPort, "port to serve the webhooks at")
+}
+
+func checkWebhookAddress(host string, port int) error {
+	if port < 1 || port > 65535 {
+		return fmt.Errorf("--webhook-port: %d is no port", port)
+	}
+	if host != "" && net.ParseIP(host) == nil {
+		return fmt.Errorf("--webhook-bind-address: %q is no IP address", host)
+	}
+	return nil
+}
+
 func (f *flags) declare(set *pflag.FlagSet) {
 	set.StringVar(&f.config, "config", "", "file with the GuardConfiguration; without it, the defaults")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server; without it, the Pod's service account, or kubectl's own configuration")
 	s := &f.server
-	set.StringVar(&s.WebhookHost, "webhook-bind-address", "", "address to serve the webhooks at; without it, all")
-	set.IntVar(&s.WebhookPort, "webhook-port", server.DefaultWebhookPort, "port to serve the webhooks at")
+	declareAddress(set, &s.WebhookHost, &s.WebhookPort)
+	set.StringVar(&s.ListenerSocket, "listener-socket", "", "unix socket of a gammaguard-webhook "+holdPort+", which keeps the port open while this process is restarted; without it, this process listens alone")
 	set.StringVar(&s.CertDir, "cert-dir", defaultCertDir, "folder with tls.crt and tls.key; they may change at any time")
 	f.certs.declare(set)
 	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 to clients of the webhooks")
@@ -77,19 +108,14 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", server.DefaultRenewDeadline, "how long a leader tries to renew its lease before it gives up")
 	set.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", server.DefaultRetryPeriod, "how long to wait between renewals of the lease, and tries at them")
 	set.BoolVar(&f.version, "version", false, "print the version and exit")
-	logging := flag.NewFlagSet("", flag.ContinueOnError)
-	f.zap.BindFlags(logging)
-	set.AddGoFlagSet(logging)
+	f.log.declare(set)
 }
 
 // check refuses what would only fail later.
 func (f *flags) check() error {
 	s := &f.server
-	if s.WebhookPort < 1 || s.WebhookPort > 65535 {
-		return fmt.Errorf("--webhook-port: %d is no port", s.WebhookPort)
-	}
-	if s.WebhookHost != "" && net.ParseIP(s.WebhookHost) == nil {
-		return fmt.Errorf("--webhook-bind-address: %q is no IP address", s.WebhookHost)
+	if err := checkWebhookAddress(s.WebhookHost, s.WebhookPort); err != nil {
+		return err
 	}
 	if s.CertDir == "" {
 		return errors.New("--cert-dir: must not be empty")
@@ -183,7 +209,17 @@ func (f *flags) clientConfig() (*rest.Config, error) {
 	return loaded, nil
 }
 
-// logger returns the log that the zap flags describe.
-func (f *flags) logger(w io.Writer) logr.Logger {
+// logFlags are controller-runtime's for zap.
+type logFlags struct{ zap zap.Options }
+
+func (f *logFlags) declare(set *pflag.FlagSet) {
+	f.zap.TimeEncoder = zapcore.RFC3339TimeEncoder
+	logging := flag.NewFlagSet("", flag.ContinueOnError)
+	f.zap.BindFlags(logging)
+	set.AddGoFlagSet(logging)
+}
+
+// logger returns the log that the flags describe.
+func (f *logFlags) logger(w io.Writer) logr.Logger {
 	return zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(w))
 }

@@ -46,6 +46,12 @@ func TestUsage(t *testing.T) {
 		{[]string{"--config=" + noYAML}, "broken.yaml"},
 		{[]string{"--kubeconfig=" + filepath.Join(dir, "missing")}, "--kubeconfig " + filepath.Join(dir, "missing")},
 		{[]string{"--kubeconfig=" + noYAML}, "--kubeconfig " + noYAML},
+		{[]string{"--listener-socket=x", "hold-port"}, `unexpected argument "hold-port"`},
+		{[]string{"hold-port"}, "--listener-socket: must not be empty"},
+		{[]string{"hold-port", "extra"}, `unexpected argument "extra"`},
+		{[]string{"hold-port", "--cert-dir=x"}, "unknown flag: --cert-dir"},
+		{[]string{"hold-port", "--webhook-port=0"}, "--webhook-port: 0 is no port"},
+		{[]string{"hold-port", "--webhook-bind-address=localhost"}, `--webhook-bind-address: "localhost" is no IP address`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -63,11 +69,25 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestHoldFails: what keeps a holder from its work is one line of its log.
+func TestHoldFails(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	args := []string{holdPort, "--listener-socket=" + filepath.Join(t.TempDir(), "missing", "socket"), "--zap-log-level=error"}
+	if code := run(t.Context(), args, &stdout, &stderr); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if line := stderr.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "missing/socket: bind: no such file or directory") || stdout.Len() > 0 {
+		t.Errorf("stderr %q, stdout %q", line, stdout.String())
+	}
+}
+
 func TestHelpAndVersion(t *testing.T) {
-	for arg, says := range map[string]string{"--help": "--cert-dir string", "--version": "gammaguard-webhook "} {
+	for args, says := range map[string]string{
+		"--help": "--cert-dir string", "-h": "gammaguard-webhook hold-port [flags]", "--version": "gammaguard-webhook ", "hold-port --help": "unix socket to make",
+	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(context.Background(), []string{arg}, &stdout, &stderr); code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), says) {
-			t.Errorf("%s: exit code %d, %q, %q", arg, code, stdout.String(), stderr.String())
+		if code := run(context.Background(), strings.Fields(args), &stdout, &stderr); code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), says) {
+			t.Errorf("%s: exit code %d, %q, %q", args, code, stdout.String(), stderr.String())
 		}
 	}
 }

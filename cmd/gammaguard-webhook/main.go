@@ -37,6 +37,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == holdPort {
+		return hold(ctx, args[1:], stdout, stderr)
+	}
 	f, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -53,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
 		return exitUsage
 	}
-	options.Log = f.logger(stderr)
+	options.Log = f.log.logger(stderr)
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
 	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over

@@ -97,8 +97,10 @@ func wantRestricted(t *testing.T, c client.Client, image string) {
 		t.Fatal(err)
 	}
 	template := deployment.Spec.Template
-	if got := template.Spec.Containers[0].Image; got != image {
-		t.Errorf("image %s, want %s", got, image)
+	for _, container := range template.Spec.Containers {
+		if container.Image != image {
+			t.Errorf("container %s: image %s, want %s", container.Name, container.Image, image)
+		}
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "probe", Labels: template.Labels}, Spec: template.Spec}
 	if err := c.Create(t.Context(), pod.DeepCopy(), client.DryRunAll); err != nil {
