@@ -29,33 +29,63 @@ type Standing map[PortScope]*Holder
 // hold nothing.
 func Precedence(service *Service, routes []*AttachedRoute) Standing {
 	standing := Standing{}
-	// Most routes are about the same port as the one before.
+	// Most routes are bound to the same ports as the one before.
 	var (
-		last   PortScope
-		holder *Holder
+		last    *AttachedRoute
+		holders []*Holder
+		aged    = true // whether all come the oldest first, as caches have them
 	)
 	for _, route := range routes {
-		route.eachPort(service, func(_ int, at PortScope) {
-			if holder == nil || at != last {
-				last, holder = at, standing[at]
-			}
-			switch {
-			case holder == nil:
-				holder = &Holder{Kind: route.Kind, Routes: []*AttachedRoute{route}}
-				standing[at] = holder
-			case route.Kind == holder.Kind:
-				if holder.Routes[len(holder.Routes)-1] != route { // two parentRefs to one port
-					holder.Routes = append(holder.Routes, route)
+		if last == nil || !route.bindsLike(last) {
+			last, holders = route, holders[:0]
+			route.eachPort(service, func(_ int, at PortScope) {
+				holder := standing[at]
+				if holder == nil {
+					holder = &Holder{Kind: route.Kind}
+					standing[at] = holder
 				}
-			case route.Kind.Beats(holder.Kind):
-				holder.Kind, holder.Routes = route.Kind, []*AttachedRoute{route}
-			}
-		})
+				holders = append(holders, holder)
+			})
+		}
+		for _, holder := range holders {
+			aged = holder.take(route) && aged
+		}
 	}
-	for _, holder := range standing {
-		slices.SortFunc(holder.Routes, (*AttachedRoute).CompareAge)
+	if !aged {
+		for _, holder := range standing {
+			slices.SortFunc(holder.Routes, (*AttachedRoute).CompareAge)
+		}
 	}
 	return standing
+}
+
+// take has the route compete for what the holder has. It says whether the route is
+// younger than all those whom it joins.
+func (h *Holder) take(route *AttachedRoute) bool {
+	switch {
+	case route.Kind != h.Kind:
+		if route.Kind.Beats(h.Kind) {
+			h.Kind, h.Routes = route.Kind, []*AttachedRoute{route}
+		}
+		return true
+	case len(h.Routes) == 0:
+		h.Routes = []*AttachedRoute{route}
+		return true
+	}
+	youngest := h.Routes[len(h.Routes)-1]
+	if youngest == route { // two parentRefs to one port
+		return true
+	}
+	h.Routes = append(h.Routes, route)
+	return youngest.CompareAge(route) < 0
+}
+
+// bindsLike says whether the route is bound to the same ports as the other, of
+// whatever Service. It sees that at a glance or not at all: where both share their
+// parentRefs, as routes in a cache do.
+func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
+	return len(a.Parents) > 0 && len(a.Parents) == len(b.Parents) && &a.Parents[0] == &b.Parents[0] &&
+		a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting
 }
 
 // eachPort calls f with every PortScope that a parentRef of the route selects on

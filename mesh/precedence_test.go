@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -109,6 +110,34 @@ func TestPrecedence(t *testing.T) {
 func rotated(routes []*AttachedRoute) []*AttachedRoute {
 	first := min(1, len(routes))
 	return slices.Concat(routes[first:], routes[:first])
+}
+
+// TestPrecedenceShared: that routes share their parentRefs, as in a cache, saves
+// time and changes nothing, in whatever order they come.
+func TestPrecedenceShared(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{
+		{Name: "http", Number: 80, Protocol: TCP}, {Name: "admin", Number: 90, Protocol: TCP}, {Name: "dns", Number: 53, Protocol: UDP},
+	}}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var alone, sharing []*AttachedRoute
+		shared := map[string][]ParentRef{}
+		for i := range 12 {
+			ports := [][]int32{{80}, {0}, {80, 90}, {80, 80}, {53}, {7}, nil}[random.IntN(7)]
+			route := onService(RouteKinds()[random.IntN(5)], []string{"shop", "web"}[random.IntN(2)], fmt.Sprint(i), int64(random.IntN(5)), ports...)
+			route.Deleting = random.IntN(8) == 0
+			alone = append(alone, route)
+			like := *route
+			if known, ok := shared[fmt.Sprint(ports)]; ok {
+				like.Parents = known
+			}
+			shared[fmt.Sprint(ports)] = like.Parents
+			sharing = append(sharing, &like)
+		}
+		if diff := cmp.Diff(Precedence(service, alone), Precedence(service, sharing)); diff != "" {
+			t.Fatalf("(-alone +sharing):\n%s", diff)
+		}
+	}
 }
 
 func TestPrecedenceNowhere(t *testing.T) {

@@ -22,7 +22,8 @@ func (c *crowd) ReferenceGrants(string) ([]mesh.ReferenceGrant, error)         {
 func (c *crowd) AttachedRoutes(mesh.ServiceKey) ([]*mesh.AttachedRoute, error) { return c.routes, nil }
 
 // crowdOf returns a World with so many routes on the Service shop/cart, the oldest
-// first as the cache has them, and a route that is about to join them.
+// first and with one list of parentRefs as the cache has them, and a route that is
+// about to join them.
 func crowdOf(t testing.TB, routes int) (*crowd, *mesh.Route) {
 	t.Helper()
 	core := ""
@@ -34,10 +35,11 @@ func crowdOf(t testing.TB, routes int) (*crowd, *mesh.Route) {
 		},
 		namespace: &mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: string(mesh.GrantAll)}},
 	}
+	parents := []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart", Port: 80}}
 	for i := range routes {
 		c.routes = append(c.routes, &mesh.AttachedRoute{
 			Kind: mesh.HTTPRoute, Namespace: "shop", Name: fmt.Sprintf("route-%06d", i), Created: int64(i + 1),
-			Parents: []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart", Port: 80}},
+			Parents: parents,
 			Matches: []mesh.MatchKey{mesh.MatchKey(i * 7919)}, CatchAll: i == 0,
 		})
 	}

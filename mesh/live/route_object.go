@@ -85,8 +85,8 @@ func (r *Route) matters() bool {
 	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(p mesh.ParentRef) bool { return p.Class() == mesh.MeshParent })
 }
 
-// share has the parentRefs to the Service use the strings of its key.
-func (r *Route) share(key mesh.ServiceKey) {
+// shareKey has the parentRefs to the Service use the strings of its key.
+func (r *Route) shareKey(key mesh.ServiceKey) {
 	for i := range r.Parents {
 		ref := &r.Parents[i]
 		if ref.Class() != mesh.MeshParent || ref.Service(r.Namespace) != key {

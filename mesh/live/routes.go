@@ -174,6 +174,7 @@ func (s *routes) link(old, route *Route) {
 	route.Namespace = ns.name
 	ns.routes[routeName{route.Kind, route.Name}] = route
 	keys, oldKeys := route.Services(), old.Services()
+	s.share(route, keys)
 	for _, key := range keys {
 		parent := s.parent(key)
 		if slices.Contains(oldKeys, key) {
@@ -181,12 +182,25 @@ func (s *routes) link(old, route *Route) {
 		} else {
 			parent.add(&route.AttachedRoute)
 		}
-		route.share(parent.key)
 	}
 	for _, key := range oldKeys {
 		if !slices.Contains(keys, key) {
 			s.detach(key, old)
 		}
+	}
+}
+
+// share has the route use the parentRefs of another one that has the same, or else
+// the strings of its Services' keys.
+func (s *routes) share(route *Route, keys []mesh.ServiceKey) {
+	for _, key := range keys {
+		if like := s.parent(key).like(route); like != nil {
+			route.Parents = like.Parents
+			return
+		}
+	}
+	for _, key := range keys {
+		route.shareKey(s.parent(key).key)
 	}
 }
 
@@ -238,6 +252,25 @@ func (s *routes) detach(key mesh.ServiceKey, route *Route) {
 	if len(in) == 0 {
 		delete(s.byParent, key.Namespace)
 	}
+}
+
+// like returns a route of the same namespace and with the same parentRefs, if one
+// is among the youngest.
+func (p *parentRoutes) like(route *Route) *mesh.AttachedRoute {
+	const looks = 8
+	for _, other := range slices.Backward(p.attached[max(0, len(p.attached)-looks):]) {
+		if other.Namespace == route.Namespace && slices.EqualFunc(other.Parents, route.Parents, sameRef) {
+			return other
+		}
+	}
+	return nil
+}
+
+// sameRef says whether both parentRefs have the same fields.
+func sameRef(a, b mesh.ParentRef) bool {
+	sameGroup := a.Group == b.Group || a.Group != nil && b.Group != nil && *a.Group == *b.Group
+	a.Group, b.Group = nil, nil
+	return sameGroup && a == b
 }
 
 // add puts the route in its place by age: as a rule it is the youngest.

@@ -146,3 +146,38 @@ func TestGrants(t *testing.T) {
 		t.Errorf("still holds %v", g.names())
 	}
 }
+
+// TestSharedParents: routes of a namespace with the same parentRefs share them, and
+// what one of them becomes leaves the others as they are.
+func TestSharedParents(t *testing.T) {
+	core, port := "", int32(80)
+	route := func(namespace, name string, ports ...int32) *Route {
+		r := &Route{AttachedRoute: mesh.AttachedRoute{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}}
+		for _, port := range ports {
+			r.Parents = append(r.Parents, mesh.ParentRef{Group: &core, Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart", Port: port})
+		}
+		return r
+	}
+	var held routes
+	for _, r := range []*Route{
+		route("shop", "a", port), route("shop", "b", port), route("shop", "c", port, 90), route("web", "d", port),
+		route("shop", "b", 70),
+	} {
+		held.put(r)
+	}
+	get := func(namespace, name string) *Route { return held.get(RouteKey{mesh.HTTPRoute, namespace, name}) }
+	held.put(route("shop", "e", port))
+	if &get("shop", "a").Parents[0] != &get("shop", "e").Parents[0] {
+		t.Error("two routes with the same parentRefs do not share them")
+	}
+	for name, want := range map[string]*Route{
+		"a": route("shop", "a", port), "b": route("shop", "b", 70), "c": route("shop", "c", port, 90), "e": route("shop", "e", port),
+	} {
+		if diff := cmp.Diff(want, get("shop", name)); diff != "" {
+			t.Errorf("route %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff(route("web", "d", port), get("web", "d")); diff != "" {
+		t.Errorf("route d (-want +got):\n%s", diff)
+	}
+}
