@@ -18,19 +18,28 @@ import (
 	"github.com/gammaguard/gammaguard/webhook/handover"
 )
 
-// hooks is controller-runtime's webhook server, with its metrics, but for the
-// listener: that may be a holder's, which controller-runtime's does not take. The
-// manager starts webhook servers before its caches, so what comes early waits for
-// an answer.
+// hooks is a webhook server for controller-runtime's manager, whose own takes no
+// listener: this one may be a holder's. The manager starts webhook servers before
+// its caches, so what comes early waits for an answer.
 type hooks struct {
-	ctrlwebhook.Server // registers
-	of                 *Server
-	listens            atomic.Bool
+	of      *Server
+	mux     *http.ServeMux
+	listens atomic.Bool
 }
 
-func newHooks(of *Server) *hooks {
-	return &hooks{Server: ctrlwebhook.NewServer(ctrlwebhook.Options{WebhookMux: http.NewServeMux()}), of: of}
-}
+var _ ctrlwebhook.Server = (*hooks)(nil)
+
+func newHooks(of *Server) *hooks { return &hooks{of: of, mux: http.NewServeMux()} }
+
+// NeedLeaderElection implements ctrlwebhook.Server: every replica answers.
+func (h *hooks) NeedLeaderElection() bool { return false }
+
+// WebhookMux implements ctrlwebhook.Server.
+func (h *hooks) WebhookMux() *http.ServeMux { return h.mux }
+
+// Register implements ctrlwebhook.Server. The handlers count and time their requests
+// themselves.
+func (h *hooks) Register(path string, hook http.Handler) { h.mux.Handle(path, hook) }
 
 func (h *hooks) address() string {
 	return net.JoinHostPort(h.of.options.WebhookHost, strconv.Itoa(h.of.options.WebhookPort))
@@ -67,7 +76,7 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if h.of.draining.Load() {
 		w.Header().Set("Connection", "close")
 	}
-	h.WebhookMux().ServeHTTP(w, req)
+	h.mux.ServeHTTP(w, req)
 }
 
 // StartedChecker implements ctrlwebhook.Server: it connects to the webhooks' port.
