@@ -63,6 +63,7 @@ func selfManagedTests(t *testing.T, _ *overlay) {
 		waitForOldPods(t)
 		l.end(t)
 	})
+	t.Run("containers killed", testKilled)
 	t.Run("missing Secret", testMissingSecret)
 	t.Run("a server without streamed lists", testLists)
 }

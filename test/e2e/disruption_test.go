@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gammaguard/gammaguard/test/node"
 )
@@ -29,25 +32,40 @@ func testDisruptions(t *testing.T) {
 		mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=120s")
 		l.end(t)
 	})
-	// The port of a container that is killed is closed at once, a second or so before
-	// the Service's rules leave its Pod out, and the API server calls a webhook once.
-	// Applies that fall into that second fail, whatever the webhook does; made again,
-	// they must not.
-	t.Run("a container killed", func(t *testing.T) {
-		l := startLoadThat(t, true)
-		pod := pods(t)[0]
-		restarts := restartsOf(t, pod)
-		kill(t, pod)
-		waitFor(t, "restart of the container", time.Minute, func() error {
-			if restartsOf(t, pod) == restarts {
-				return errAgain
-			}
-			return nil
-		})
-		mustKubectl(t, "", "wait", "-n", system, "pod/"+pod, "--for=condition=Ready", "--timeout=120s")
-		l.end(t)
-	})
+	t.Run("containers killed", testKilled)
 	t.Run("all replicas gone", testAllGone)
+}
+
+// testKilled kills each container of each Pod, one after the other. Of a server that
+// is killed the requests under way are lost; of a holder nothing is.
+//
+// In one Pod the holder is first, so that the server's successor gets a socket that
+// was handed back. No container is killed twice: the kubelet would wait before it
+// starts it again.
+func testKilled(t *testing.T) {
+	both := pods(t)
+	for _, victim := range []struct{ pod, container string }{
+		{both[0], holderContainer}, {both[0], serverContainer}, {both[1], serverContainer}, {both[1], holderContainer},
+	} {
+		t.Run(victim.container, func(t *testing.T) {
+			l, d := startLoad(t), startDials(t, victim.pod)
+			restarts := statusOf(t, victim.pod, victim.container).RestartCount
+			at := kill(t, victim.pod, victim.container)
+			if victim.container == serverContainer {
+				l.killed(at)
+			}
+			waitFor(t, "restart of the container", time.Minute, func() error {
+				if status := statusOf(t, victim.pod, victim.container); status.RestartCount == restarts || !status.Ready {
+					return errAgain
+				}
+				return nil
+			})
+			d.end(t, l.kills)
+			t.Logf("ready again after %s", time.Since(at.begin).Round(time.Millisecond))
+			mustKubectl(t, "", "wait", "-n", system, "pod/"+victim.pod, "--for=condition=Ready", "--timeout=120s")
+			l.end(t)
+		})
+	}
 }
 
 // testAllGone: without gammaguard, mesh routes are refused, and routes on Gateways
@@ -92,16 +110,38 @@ func waitForOldPods(t *testing.T) {
 	})
 }
 
-func restartsOf(t *testing.T, pod string) string {
-	t.Helper()
-	return mustKubectl(t, "", "get", "pod", "-n", system, pod, "-o", "jsonpath={.status.containerStatuses[0].restartCount}")
-}
+// The containers of a Pod.
+const (
+	serverContainer = "webhook"
+	holderContainer = "hold-port"
+)
 
-// kill kills the Pod's container by SIGKILL.
-func kill(t *testing.T, pod string) {
+// statusOf returns the status of a Pod's container.
+func statusOf(t *testing.T, pod, container string) corev1.ContainerStatus {
 	t.Helper()
-	id := mustKubectl(t, "", "get", "pod", "-n", system, pod, "-o", "jsonpath={.status.containerStatuses[0].containerID}")
-	if err := node.Ctr(t.Context(), "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://")); err != nil {
+	var p corev1.Pod
+	if err := json.Unmarshal([]byte(mustKubectl(t, "", "get", "pod", "-n", system, pod, "-o", "json")), &p); err != nil {
 		t.Fatal(err)
 	}
+	for _, status := range p.Status.ContainerStatuses {
+		if status.Name == container {
+			return status
+		}
+	}
+	t.Fatalf("Pod %s has no container %s", pod, container)
+	return corev1.ContainerStatus{}
+}
+
+// teardown is how long after its death the last connection of a process is closed.
+const teardown = 200 * time.Millisecond
+
+// kill kills a Pod's container by SIGKILL, and returns when it died.
+func kill(t *testing.T, pod, container string) span {
+	t.Helper()
+	id := strings.TrimPrefix(statusOf(t, pod, container).ContainerID, "containerd://")
+	begin := time.Now()
+	if err := node.Ctr(t.Context(), "tasks", "kill", "--signal", "SIGKILL", id); err != nil {
+		t.Fatal(err)
+	}
+	return span{begin, time.Now().Add(teardown)}
 }

@@ -165,7 +165,7 @@ func (o *overlay) testApplyAgain(t *testing.T) {
 // wantNoForbiddenLogged fails where gammaguard's log tells of a forbidden request.
 func wantNoForbiddenLogged(t *testing.T) {
 	t.Helper()
-	for _, line := range lines(mustKubectl(t, "", "logs", "-n", system, deployment, "--all-pods", "--tail=-1")) {
+	for _, line := range lines(mustKubectl(t, "", "logs", "-n", system, deployment, "--all-pods", "--all-containers", "--tail=-1")) {
 		if strings.Contains(strings.ToLower(line), "forbidden") {
 			t.Errorf("in the log: %s", line)
 		}
@@ -178,7 +178,7 @@ func explain(t *testing.T) {
 	for _, args := range [][]string{
 		{"get", "pods", "-A", "-o", "wide"},
 		{"describe", "pods", "-n", system},
-		{"logs", "-n", system, deployment, "--all-pods", "--tail=40"},
+		{"logs", "-n", system, deployment, "--all-pods", "--all-containers", "--tail=40"},
 	} {
 		out, errs, _ := kubectl(t, "", args...)
 		t.Logf("kubectl %s\n%s%s", strings.Join(args, " "), out, errs)
