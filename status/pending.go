@@ -46,7 +46,11 @@ func (p *pending) done(key mesh.ServiceKey, ticket uint64) {
 	if p.asked[key] == ticket {
 		delete(p.asked, key)
 	}
-	if len(p.asked) == 0 && p.idle != nil {
+	if len(p.asked) > 0 {
+		return
+	}
+	p.asked = nil // it never shrinks, and a start asks for every Service
+	if p.idle != nil {
 		close(p.idle)
 		p.idle = nil
 	}

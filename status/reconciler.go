@@ -116,7 +116,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, place *desired.Place) ([]l
 	}
 	for _, key := range r.metrics.settle(service, &now) {
 		if route := r.cache.Route(key); route != nil {
-			r.herald.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID, service)
+			r.herald.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
 		}
 	}
 	return due, nil

@@ -106,7 +106,7 @@ func TestListedAndWatched(t *testing.T) {
 				t.Errorf("Namespace (-want +got), %v:\n%s", err, diff)
 			}
 			held := cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"})
-			if held == nil || held.UID != "7e1f9a3c-58b2-4c55-9a52-0c2f4d2e1a10" || held.ForeignEntries != 1 || held.Entries != nil {
+			if held == nil || held.UID.String() != "7e1f9a3c-58b2-4c55-9a52-0c2f4d2e1a10" || held.ForeignEntries != 1 || held.Entries != nil {
 				t.Errorf("route as status needs it: %+v", held)
 			}
 		})

@@ -3,6 +3,7 @@ package live
 import (
 	"iter"
 
+	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -13,7 +14,8 @@ import (
 // ours are not held.
 type Route struct {
 	mesh.AttachedRoute
-	UID string
+	// UID is the object's, in a third of the size of its text.
+	UID uuid.UUID
 	// Entries are the entries in status.parents whose controllerName is ours.
 	Entries []Entry
 	// ForeignEntries is the number of the other entries.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -58,7 +59,8 @@ func (o *routeObject) reduce(kind mesh.RouteKind, controller string) (*Route, er
 	if o.Metadata.DeletionTimestamp != nil {
 		full.Metadata.DeletionTimestamp = &o.Metadata.DeletionTimestamp.Time
 	}
-	route := &Route{AttachedRoute: *full.Attached(), UID: o.Metadata.UID}
+	route := &Route{AttachedRoute: *full.Attached()}
+	route.UID, _ = uuid.Parse(o.Metadata.UID) // API servers give no others
 	route.Parents = slices.Clone(route.Parents)
 	for i := range route.Parents {
 		route.Parents[i].Group = sharedGroup(route.Parents[i].Group)
