@@ -77,15 +77,14 @@ func (h *holder) hold(ctx context.Context) error {
 	var reasons reporter
 	for {
 		err := h.open(ctx)
-		switch {
-		case err == nil:
+		if err == nil {
 			<-ctx.Done()
 			return nil
-		case ctx.Err() != nil:
-			return nil
-		case !errors.Is(err, syscall.EADDRINUSE):
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
 			return err
-		case reasons.news(err):
+		}
+		if reasons.news(err) {
 			h.log.Info("Waiting for the server to give its socket", "reason", err.Error())
 		}
 		if !pause(ctx) {

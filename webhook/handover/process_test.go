@@ -35,23 +35,26 @@ const (
 const testTimeout = 30 * time.Second
 
 func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	if err := play(role); err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+}
+
+// play is a holder or a server until it is asked to end.
+func play(role string) error {
 	address, path := os.Getenv(addressVariable), os.Getenv(pathVariable)
 	log := funcr.New(func(_, args string) { fmt.Println(args) }, funcr.Options{})
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	var err error
-	switch os.Getenv(roleVariable) {
-	case "holder":
-		err = Hold(ctx, address, path, log)
-	case "server":
-		err = serve(ctx, address, path, log)
-	default:
-		os.Exit(m.Run())
+	if role == "holder" {
+		return Hold(ctx, address, path, log)
 	}
-	if err != nil {
-		fmt.Println("error:", err)
-		os.Exit(1)
-	}
+	return serve(ctx, address, path, log)
 }
 
 // serve answers every request.
