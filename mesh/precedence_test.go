@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -118,14 +117,18 @@ func TestPrecedenceShared(t *testing.T) {
 	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{
 		{Name: "http", Number: 80, Protocol: TCP}, {Name: "admin", Number: 90, Protocol: TCP}, {Name: "dns", Number: 53, Protocol: UDP},
 	}}
-	random := rand.New(rand.NewPCG(1, 2))
+	seed := uint32(1)
+	pick := func(n uint32) int { // the same numbers every time
+		seed = seed*1664525 + 1013904223
+		return int(seed >> 16 % n)
+	}
 	for range 200 {
 		var alone, sharing []*AttachedRoute
 		shared := map[string][]ParentRef{}
 		for i := range 12 {
-			ports := [][]int32{{80}, {0}, {80, 90}, {80, 80}, {53}, {7}, nil}[random.IntN(7)]
-			route := onService(RouteKinds()[random.IntN(5)], []string{"shop", "web"}[random.IntN(2)], fmt.Sprint(i), int64(random.IntN(5)), ports...)
-			route.Deleting = random.IntN(8) == 0
+			ports := [][]int32{{80}, {0}, {80, 90}, {80, 80}, {53}, {7}, nil}[pick(7)]
+			route := onService(RouteKinds()[pick(5)], []string{"shop", "web"}[pick(2)], fmt.Sprint(i), int64(pick(5)), ports...)
+			route.Deleting = pick(8) == 0
 			alone = append(alone, route)
 			like := *route
 			if known, ok := shared[fmt.Sprint(ports)]; ok {

@@ -149,7 +149,7 @@ func decodeOne(body []byte, r resource, into object) error {
 // there is none.
 func refused(body []byte) error {
 	status := &metav1.Status{}
-	if err := jsonv2.Unmarshal(body, status, lenient); err != nil || status.Kind != "Status" || status.Status != metav1.StatusFailure {
+	if jsonv2.Unmarshal(body, status, lenient) != nil || status.Kind != "Status" || status.Status != metav1.StatusFailure {
 		return nil
 	}
 	return apierrors.FromObject(status)
