@@ -150,7 +150,7 @@ func decodeOne(body []byte, r resource, into object) error {
 func refused(body []byte) error {
 	status := &metav1.Status{}
 	if jsonv2.Unmarshal(body, status, lenient) != nil || status.Kind != "Status" || status.Status != metav1.StatusFailure {
-		return nil
+		return nil //nolint:nilerr // what cannot be read is no Status
 	}
 	return apierrors.FromObject(status)
 }
