@@ -14,9 +14,9 @@ import (
 const (
 	// dialInterval is the time between two connections.
 	dialInterval = 20 * time.Millisecond
-	// handshakeTimeout is how long a connection may wait for its server: as long as
-	// the API server's wait, by the webhooks' timeout.
-	handshakeTimeout = 10 * time.Second
+	// handshakeTimeout is how long a connection may wait for its server, which the
+	// kubelet starts again after 10 seconds at most.
+	handshakeTimeout = 30 * time.Second
 )
 
 // dials connects to one Pod's webhooks again and again, whether the Service sends

@@ -40,12 +40,16 @@ func testDisruptions(t *testing.T) {
 // is killed the requests under way are lost; of a holder nothing is.
 //
 // In one Pod the holder is first, so that the server's successor gets a socket that
-// was handed back. No container is killed twice: the kubelet would wait before it
-// starts it again.
+// was handed back. Its server is killed twice: the second time the kubelet waits 10
+// seconds before it starts it again.
 func testKilled(t *testing.T) {
 	both := pods(t)
 	for _, victim := range []struct{ pod, container string }{
-		{both[0], holderContainer}, {both[0], serverContainer}, {both[1], serverContainer}, {both[1], holderContainer},
+		{both[0], holderContainer},
+		{both[0], serverContainer},
+		{both[0], serverContainer},
+		{both[1], serverContainer},
+		{both[1], holderContainer},
 	} {
 		t.Run(victim.container, func(t *testing.T) {
 			l, d := startLoad(t), startDials(t, victim.pod)
