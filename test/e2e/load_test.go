@@ -200,6 +200,7 @@ func (l *load) end(t *testing.T) {
 	for _, lost := range l.lost {
 		if lost.within(l.kills) {
 			excused++
+			t.Logf("lost: %s", lost.what)
 		} else {
 			l.wrong = append(l.wrong, lost.what)
 		}
