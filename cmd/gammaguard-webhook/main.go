@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -28,14 +27,11 @@ const (
 	exitUsage  = 2 // a flag, or the configuration, is wrong
 )
 
-// How much garbage may gather before it is collected: a share of the heap, as
-// GOGC, and as much again of a ballast, by which the heap seems larger than it is.
-// To a heap of a few MiB a share alone is a few hundred requests' garbage; the
-// ballast is never touched, and so never takes up memory. See docs/performance.md.
-const (
-	gcPercent   = 75
-	ballastSize = 8 << 20
-)
+// ballastSize is how much the heap seems larger than it is. The garbage collector
+// runs whenever the heap has doubled: to a heap of a few MiB that is after a few
+// hundred requests, and this, which is never touched and so never takes up memory,
+// puts it off. See docs/performance.md.
+const ballastSize = 5 << 20
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -67,9 +63,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
 	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ballast := make([]byte, ballastSize)
 	defer runtime.KeepAlive(ballast)
 	options.Log.Info("Starting", "version", buildVersion())

@@ -102,9 +102,10 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 	webhook.Register(hooks, webhook.Options{
 		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
 	}, engine, switchedOff(guard))
-	if _, err := status.Add(s.manager, s.cache, status.Options{
+	reconciler, err := status.Add(s.manager, s.cache, status.Options{
 		Policy: engine.Policy(), Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
-	}); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
@@ -115,7 +116,7 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 			return err
 		}
 	}
-	runnables := []manager.Runnable{s.cache, s.certificate}
+	runnables := append([]manager.Runnable{s.cache, s.certificate}, s.giveBack(reconciler)...)
 	if s.options.ProbeAddress != "0" {
 		probes, err := s.probes(s.options.ProbeAddress)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
@@ -57,6 +58,22 @@ func memory(pid int) (now, peak float64, err error) {
 		*into = float64(kib) / 1024
 	}
 	return now, peak, nil
+}
+
+// settledMemory is memory once no more is given back.
+func settledMemory(ctx context.Context, pid int) (now, peak float64, err error) {
+	before := math.Inf(1)
+	for {
+		if now, peak, err = memory(pid); err != nil || now >= before {
+			return now, peak, err
+		}
+		before = now
+		select {
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
 }
 
 // stolen is the share of the machine's CPU that other guests of its host took

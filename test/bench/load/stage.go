@@ -105,7 +105,7 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 		return nil, err
 	}
 	stage.HeapMiB = bytes / (1 << 20)
-	if stage.RSSMiB, stage.PeakMiB, err = memory(g.PID()); err != nil {
+	if stage.RSSMiB, stage.PeakMiB, err = settledMemory(ctx, g.PID()); err != nil {
 		return nil, err
 	}
 	b.cluster.tell("  ready after %.2f s, settled after %.2f s with %d writes; %.0f MiB, heap %.0f MiB", stage.ReadySeconds, g.coldSeconds, g.coldWrites, stage.RSSMiB, stage.HeapMiB)
