@@ -94,13 +94,17 @@ func TestUserHasNoRights(t *testing.T) {
 	}
 }
 
-func TestUserKubeconfig(t *testing.T) {
-	path, err := plane.UserKubeconfig("dev", "developers")
+func TestServiceAccountKubeconfig(t *testing.T) {
+	const account = `{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: default, name: dev}}`
+	if _, stderr, err := plane.Kubectl(t.Context(), account, "create", "-f", "-"); err != nil {
+		t.Fatal(err, stderr)
+	}
+	path, err := plane.ServiceAccountKubeconfig(t.Context(), "default", "dev")
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, stderr, err := plane.Kubectl(t.Context(), "", "--kubeconfig", path, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}")
-	if want := `dev ["developers","system:authenticated"]`; err != nil || out != want {
+	if want := `system:serviceaccount:default:dev ["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"]`; err != nil || out != want {
 		t.Errorf("got %s, want %s (%s %v)", out, want, stderr, err)
 	}
 }

@@ -3,7 +3,6 @@ package bed
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,54 +11,61 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
 // User returns the configuration of a client that the API server knows by this
 // name and these groups, with the rights that RBAC gives to them: none at first.
 func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
-	user, err := cp.addUser(name, groups)
+	base := &rest.Config{QPS: cp.Config.QPS, Burst: cp.Config.Burst}
+	user, err := cp.env.AddUser(envtest.User{Name: name, Groups: groups}, base)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("add the user %s: %w", name, err)
 	}
 	return user.Config(), nil
 }
 
-// UserKubeconfig is User for another process: it returns the path of a kubeconfig
-// that only its owner can read, and that goes when the control plane stops.
-func (cp *ControlPlane) UserKubeconfig(name string, groups ...string) (string, error) {
-	user, err := cp.addUser(name, groups)
+// ServiceAccountKubeconfig has another process be a ServiceAccount, which must be
+// there, in the way that it would be in a Pod: by a token in a file. It returns the
+// path of a kubeconfig that only its owner can read, and that goes when the control
+// plane stops.
+func (cp *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	path, err := cp.serviceAccountKubeconfig(ctx, namespace, name)
+	if err != nil {
+		return "", fmt.Errorf("write the kubeconfig of ServiceAccount %s/%s: %w", namespace, name, err)
+	}
+	return path, nil
+}
+
+func (cp *ControlPlane) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	token, stderr, err := cp.Kubectl(ctx, "", "create", "token", name, "--namespace", namespace, "--duration", "24h")
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, stderr)
+	}
+	dir, err := cp.TempDir("account")
 	if err != nil {
 		return "", err
 	}
-	content, err := user.KubeConfig()
-	if err != nil {
-		return "", fmt.Errorf("write the kubeconfig of %s: %w", name, err)
+	tokenFile := filepath.Join(dir, "token")
+	if err := os.WriteFile(tokenFile, []byte(strings.TrimSpace(token)), 0o600); err != nil {
+		return "", err
 	}
-	file, err := os.CreateTemp(cp.dir.path, "kubeconfig-")
-	if err != nil {
-		return "", fmt.Errorf("write the kubeconfig of %s: %w", name, err)
-	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("write the kubeconfig of %s: %w", name, err)
-	}
-	return file.Name(), nil
+	const only = "test"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[only] = &clientcmdapi.Cluster{Server: cp.Config.Host, CertificateAuthorityData: cp.Config.CAData}
+	config.AuthInfos[only] = &clientcmdapi.AuthInfo{TokenFile: tokenFile}
+	config.Contexts[only] = &clientcmdapi.Context{Cluster: only, AuthInfo: only}
+	config.CurrentContext = only
+	path := filepath.Join(dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
 }
 
 // TempDir makes a folder that only its owner can read, and that goes when the
 // control plane stops.
 func (cp *ControlPlane) TempDir(prefix string) (string, error) {
 	return os.MkdirTemp(cp.dir.path, prefix+"-")
-}
-
-func (cp *ControlPlane) addUser(name string, groups []string) (*envtest.AuthenticatedUser, error) {
-	base := &rest.Config{QPS: cp.Config.QPS, Burst: cp.Config.Burst}
-	user, err := cp.env.AddUser(envtest.User{Name: name, Groups: groups}, base)
-	if err != nil {
-		return nil, fmt.Errorf("add the user %s: %w", name, err)
-	}
-	return user, nil
 }
 
 // Kubectl runs the real kubectl as the administrator (--as makes it another user)

@@ -110,7 +110,7 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 
 // prepare writes the files that the binary reads, and its command line.
 func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, binary string, o Options) error {
-	kubeconfig, err := identity(cp)
+	kubeconfig, err := identity(ctx, cp)
 	if err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, binary string
 }
 
 // identity returns the kubeconfig of the ServiceAccount in config/rbac, so that
-// the binary has the rights that it would have where it is installed, no more.
-func identity(cp *bed.ControlPlane) (string, error) {
+// the binary has the rights that it would have where it is installed, no more, and
+// the API server tells who it is by the same means.
+func identity(ctx context.Context, cp *bed.ControlPlane) (string, error) {
 	objects, err := Manifests("rbac")
 	if err != nil {
 		return "", err
 	}
 	for _, object := range objects {
 		if object.GetKind() == "ServiceAccount" {
-			return cp.UserKubeconfig("system:serviceaccount:"+object.GetNamespace()+":"+object.GetName(),
-				"system:serviceaccounts", "system:serviceaccounts:"+object.GetNamespace())
+			return cp.ServiceAccountKubeconfig(ctx, object.GetNamespace(), object.GetName())
 		}
 	}
 	return "", errors.New("config/rbac holds no ServiceAccount")
