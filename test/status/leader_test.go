@@ -28,11 +28,7 @@ import (
 // conflict. Within one lease period the status is right, and somebody else leads.
 func TestLeaderKilled(t *testing.T) {
 	c := newCluster(t, "lease", mesh.GrantAll)
-	c.create(c.service("cart", 80, 90))
-	loser := c.route(mesh.HTTPRoute, "loser", "cart:80")
-	winner := c.route(mesh.GRPCRoute, "winner", "cart:80")
-	c.create(loser)
-	c.create(winner)
+	loser, winner := c.contest()
 	first, leader := c.startLeader()
 	c.expect(loser, "cart:80 Conflicted")
 	startProcess(t) // the standby
@@ -66,11 +62,7 @@ func TestLeaderKilled(t *testing.T) {
 // one leads: it changes nothing any more, and ends.
 func TestLeaderSuspended(t *testing.T) {
 	c := newCluster(t, "suspended", mesh.GrantAll)
-	c.create(c.service("cart", 80, 90))
-	loser := c.route(mesh.HTTPRoute, "loser", "cart:80")
-	winner := c.route(mesh.GRPCRoute, "winner", "cart:80")
-	c.create(loser)
-	c.create(winner)
+	loser, winner := c.contest()
 	first, leader := c.startLeader()
 	c.expect(loser, "cart:80 Conflicted")
 	startProcess(t) // the standby
@@ -138,6 +130,17 @@ func TestLeaderEnds(t *testing.T) {
 	})
 }
 
+// contest creates a route that loses a port of a Service to another.
+func (c *cluster) contest() (loser, winner *unstructured.Unstructured) {
+	c.t.Helper()
+	c.create(c.service("cart", 80, 90))
+	loser = c.route(mesh.HTTPRoute, "loser", "cart:80")
+	winner = c.route(mesh.GRPCRoute, "winner", "cart:80")
+	c.create(loser)
+	c.create(winner)
+	return loser, winner
+}
+
 // startLeader starts a process, and waits until it leads.
 func (c *cluster) startLeader() (p *process, identity string) {
 	c.t.Helper()
@@ -162,11 +165,7 @@ func (c *cluster) flip(route *unstructured.Unstructured, n int) {
 // it stops writing before another one leads, and its manager ends.
 func TestLeaseLost(t *testing.T) {
 	c := newCluster(t, "lost", mesh.GrantAll)
-	c.create(c.service("cart", 80, 90))
-	loser := c.route(mesh.HTTPRoute, "loser", "cart:80")
-	winner := c.route(mesh.GRPCRoute, "winner", "cart:80")
-	c.create(loser)
-	c.create(winner)
+	loser, winner := c.contest()
 
 	var cut atomic.Bool
 	var lastWrite atomic.Int64
