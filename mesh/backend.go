@@ -1,8 +1,8 @@
 package mesh
 
 import (
-	"fmt"
 	"iter"
+	"strconv"
 )
 
 // BackendRef is what gammaguard reads of a backendRef. An empty field was left
@@ -69,14 +69,15 @@ func (b *Backend) Mirror() bool { return b.filter >= 0 }
 
 // Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".
 func (b *Backend) Path() string {
-	path := fmt.Sprintf("spec.rules[%d]", b.Rule)
-	if b.backend >= 0 {
-		path += fmt.Sprintf(".backendRefs[%d]", b.backend)
+	rule, backend := strconv.Itoa(b.Rule), strconv.Itoa(b.backend)
+	if b.filter < 0 {
+		return "spec.rules[" + rule + "].backendRefs[" + backend + "]"
 	}
-	if b.filter >= 0 {
-		path += fmt.Sprintf(".filters[%d].requestMirror.backendRef", b.filter)
+	mirror := "].filters[" + strconv.Itoa(b.filter) + "].requestMirror.backendRef"
+	if b.backend < 0 {
+		return "spec.rules[" + rule + mirror
 	}
-	return path
+	return "spec.rules[" + rule + "].backendRefs[" + backend + mirror
 }
 
 // Backends yields every backendRef of the route, also those of RequestMirror

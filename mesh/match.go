@@ -127,7 +127,7 @@ func (r *Route) MatchKeys() []PlacedMatch {
 }
 
 func (r *Route) matchKey(m *RouteMatch) MatchKey {
-	var parts []string
+	parts := make([]string, 0, 16) // enough for most, and so not on the heap
 	if r.Kind == GRPCRoute {
 		if m.Method != nil && (m.Method.Service != "" || m.Method.Method != "") {
 			parts = append(parts, "method", cmp.Or(m.Method.Type, "Exact"), m.Method.Service, m.Method.Method)
@@ -147,6 +147,9 @@ func (r *Route) matchKey(m *RouteMatch) MatchKey {
 // appendValues adds the named matches in an order of their own. Of matches with
 // equal names only the first counts, as the API demands of implementations.
 func appendValues(parts []string, what string, values []ValueMatch, fold func(string) string) []string {
+	if len(values) == 0 {
+		return parts
+	}
 	seen := make([]ValueMatch, 0, len(values))
 	for _, v := range values {
 		v.Name, v.Type = fold(v.Name), cmp.Or(v.Type, "Exact")

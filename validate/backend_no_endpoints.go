@@ -1,10 +1,6 @@
 package validate
 
-import (
-	"fmt"
-
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 func backendNoEndpoints() *Rule {
 	return &Rule{
@@ -32,7 +28,7 @@ func checkBackendNoEndpoints(p *Pass) {
 		p.Report(Finding{
 			Field:     backend.Path() + ".name",
 			Value:     backend.Ref.Name,
-			Problem:   fmt.Sprintf("%s has no endpoints", service.Key),
+			Problem:   service.Key.String() + " has no endpoints",
 			Remedy:    "check its selector, and that its Pods exist",
 			Reference: Reference{Service: service.Key},
 		})

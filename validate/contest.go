@@ -8,21 +8,21 @@ import (
 
 // contest is who takes part on a Service, and who holds its ports.
 type contest struct {
+	service  mesh.ServiceKey
 	routes   []*mesh.AttachedRoute
 	standing mesh.Standing
 }
 
 // contestOn works out the contest on the Service, once a pass.
 func (p *Pass) contestOn(service *mesh.Service) *contest {
-	c := p.contests[service.Key]
-	if c == nil {
-		c = &contest{routes: p.contenders(service)}
-		c.standing = mesh.Precedence(service, c.routes)
-		if p.contests == nil {
-			p.contests = map[mesh.ServiceKey]*contest{}
+	for _, c := range p.contests {
+		if c.service == service.Key {
+			return c
 		}
-		p.contests[service.Key] = c
 	}
+	c := &contest{service: service.Key, routes: p.contenders(service)}
+	c.standing = mesh.Precedence(service, c.routes)
+	p.contests = append(p.contests, c)
 	return c
 }
 

@@ -113,7 +113,9 @@ func (f *Finding) FieldError() *field.Error {
 }
 
 // Warning reads "field: what is wrong; how to mend it (rule-id)".
-func (f *Finding) Warning() string { return f.Field + ": " + f.Message() }
+func (f *Finding) Warning() string {
+	return f.Field + ": " + f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
+}
 
 // sameFault says whether two findings are the same fault of a route at different
 // times.
@@ -151,9 +153,14 @@ func comparePaths(a, b string) int {
 }
 
 func nextSegment(path string) (segment, rest string) {
-	path = strings.TrimLeft(path, ".[]")
-	if i := strings.IndexAny(path, ".[]"); i >= 0 {
-		return path[:i], path[i:]
+	separator := func(c byte) bool { return c == '.' || c == '[' || c == ']' }
+	for path != "" && separator(path[0]) {
+		path = path[1:]
+	}
+	for i := range len(path) {
+		if separator(path[i]) {
+			return path[:i], path[i:]
+		}
 	}
 	return path, ""
 }

@@ -1,8 +1,8 @@
 package validate
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -31,7 +31,7 @@ func checkNoCatchAll(p *Pass) {
 		var bare []string
 		for at, holder := range p.held(&parent) {
 			if holder.Kind == p.Route.Kind && !slices.ContainsFunc(holder.Routes, catchesAll) {
-				bare = append(bare, fmt.Sprint(at.Port))
+				bare = append(bare, strconv.Itoa(int(at.Port)))
 			}
 		}
 		if len(bare) == 0 {
@@ -39,7 +39,7 @@ func checkNoCatchAll(p *Pass) {
 		}
 		p.Report(Finding{
 			Field:     "spec.rules",
-			Problem:   fmt.Sprintf("unmatched requests to %s of %s are rejected", portsNamed(bare), parent.Key),
+			Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected",
 			Remedy:    "if unwanted, add a rule without matches",
 			Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
 		})

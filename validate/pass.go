@@ -18,7 +18,7 @@ type Pass struct {
 	refs     []Parent
 	resolved bool
 	attached *mesh.AttachedRoute
-	contests map[mesh.ServiceKey]*contest
+	contests []*contest
 	findings []Finding
 	unknown  []Finding
 	err      error

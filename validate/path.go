@@ -1,10 +1,13 @@
 package validate
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // parentPath returns the path of a parentRef, or of a field in it.
 func parentPath(index int, field string) string {
-	path := fmt.Sprintf("spec.parentRefs[%d]", index)
+	path := "spec.parentRefs[" + strconv.Itoa(index) + "]"
 	if field != "" {
 		path += "." + field
 	}

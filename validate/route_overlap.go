@@ -25,16 +25,12 @@ func routeOverlap() *Rule {
 
 func checkRouteOverlap(p *Pass) {
 	own := p.Attached()
-	places := map[mesh.MatchKey]mesh.PlacedMatch{}
 	// Nearly all keys of others are told apart from all of these by one bit.
 	var bits uint64
-	for _, match := range p.Route.MatchKeys() {
-		bits |= 1 << (match.Key % 64)
-		if _, twice := places[match.Key]; !twice {
-			places[match.Key] = match
-		}
+	for _, key := range own.Matches {
+		bits |= 1 << (key % 64)
 	}
-	reported := map[mesh.MatchKey]bool{}
+	var places map[mesh.MatchKey]mesh.PlacedMatch // those not yet reported; nil until needed
 	for _, parent := range p.Parents() {
 		for at, holder := range p.held(&parent) {
 			if holder.Kind != own.Kind {
@@ -48,14 +44,28 @@ func checkRouteOverlap(p *Pass) {
 					if bits&(1<<(key%64)) == 0 {
 						continue
 					}
-					if match, equal := places[key]; equal && !reported[key] {
-						reported[key] = true
+					if places == nil {
+						places = firstPlaces(p.Route)
+					}
+					if match, equal := places[key]; equal {
+						delete(places, key)
 						p.Report(overlap(&parent, at, older, match))
 					}
 				}
 			}
 		}
 	}
+}
+
+// firstPlaces returns where in the route each of its matches is first.
+func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
+	places := map[mesh.MatchKey]mesh.PlacedMatch{}
+	for _, match := range route.MatchKeys() {
+		if _, twice := places[match.Key]; !twice {
+			places[match.Key] = match
+		}
+	}
+	return places
 }
 
 func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) Finding {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"encoding/json"
 
+	"github.com/go-json-experiment/json/jsontext"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,8 +38,8 @@ var admit = answer{outcome: admitted}
 
 // encode writes the answer as an AdmissionReview.
 func (a *answer) encode(uid string) ([]byte, error) {
-	if a.plain() && unescaped(uid) {
-		return []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"` + uid + `","allowed":true}}`), nil
+	if a.status == nil && a.patch == nil {
+		return a.admission(uid), nil
 	}
 	response := &admissionv1.AdmissionResponse{
 		UID:              types.UID(uid),
@@ -57,18 +58,36 @@ func (a *answer) encode(uid string) ([]byte, error) {
 	})
 }
 
-// plain says whether the answer only admits.
-func (a *answer) plain() bool {
-	return a.status == nil && len(a.warnings) == 0 && len(a.audit) == 0 && a.patch == nil
+// admission writes what nearly all requests are answered: that they are admitted,
+// maybe with warnings.
+func (a *answer) admission(uid string) []byte {
+	text := make([]byte, 0, 256+192*len(a.warnings))
+	text = append(text, `{"kind":"`+reviewKind+`","apiVersion":"`+reviewVersion+`","response":{"uid":`...)
+	text = quoted(text, uid)
+	text = append(text, `,"allowed":true`...)
+	before := `,"auditAnnotations":{`
+	for key, value := range a.audit {
+		text = append(quoted(append(text, before...), key), ':')
+		text = quoted(text, value)
+		before = ","
+	}
+	if len(a.audit) > 0 {
+		text = append(text, '}')
+	}
+	before = `,"warnings":[`
+	for _, warning := range a.warnings {
+		text = quoted(append(text, before...), warning)
+		before = ","
+	}
+	if len(a.warnings) > 0 {
+		text = append(text, ']')
+	}
+	return append(text, "}}"...)
 }
 
-// unescaped says whether the text stands for itself in JSON, as a UUID does.
-func unescaped(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' {
-			return false
-		}
-	}
-	return true
+// quoted appends a string in JSON. What is no UTF-8 in it is replaced, of which the
+// error tells.
+func quoted(text []byte, s string) []byte {
+	text, _ = jsontext.AppendQuote(text, s)
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,22 @@ func typicalReview(t testing.TB, parent string) []byte {
 		managedFields: [{manager: kubectl-client-side-apply, operation: Update, apiVersion: gateway.networking.k8s.io/v1, time: "2026-01-02T03:04:05Z",
 		fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {".": {}, "f:kubectl.kubernetes.io/last-applied-configuration": {}}},
 		"f:spec": {".": {}, "f:parentRefs": {}, "f:rules": {}}}}]}, spec: ` + spec + `}`}
+	return a.body(t)
+}
+
+// warnedReview is an AdmissionReview of a route of two rules, about which there is
+// much to say: no backend has endpoints, and no rule matches all requests.
+func warnedReview(t testing.TB) []byte {
+	t.Helper()
+	a := admission{object: `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop, generation: 1,
+		uid: 9f1c2d3e-1111-2222-3333-444455556666, creationTimestamp: "2026-01-02T03:04:05Z", labels: {app: web},
+		managedFields: [{manager: kubectl-create, operation: Update, apiVersion: gateway.networking.k8s.io/v1, time: "2026-01-02T03:04:05Z",
+		fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}, "f:spec": {".": {}, "f:parentRefs": {}, "f:rules": {}}}}]},
+		spec: {parentRefs: [` + onCart + `], rules: [` + strings.Join(slices.Repeat([]string{
+		`{matches: [{path: {type: PathPrefix, value: /v1/items}, headers: [{type: Exact, name: x-tenant, value: t1}]}],
+		filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-route, value: web}]}}],
+		backendRefs: [{group: "", kind: Service, name: idle, port: 80, weight: 1}, {group: "", kind: Service, name: spare, port: 80, weight: 2}]}`,
+	}, 2), ", ") + `]}}`}
 	return a.body(t)
 }
 
@@ -108,6 +125,7 @@ func benchmarks(t testing.TB) []benchmark {
 		{"floor", http.HandlerFunc(floor), good, 45},
 		{"validating", validating, good, 105},
 		{"mutating", mutating, good, 60},
+		{"validating-warned", validating, warnedReview(t), 145},
 		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 160},
 		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 130},
 	}

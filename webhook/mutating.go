@@ -45,7 +45,7 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 	}
 	texts := make([]string, len(changes))
 	for i := range changes {
-		texts[i] = warning(changes[i].Warning(), " ("+changes[i].ID+")")
+		texts[i] = warning(changes[i].Warning(), changes[i].ID)
 	}
 	return answer{patch: patch, warnings: bounded(texts), audit: changesAnnotation(changes), outcome: mutated}
 }

@@ -285,14 +285,14 @@ func TestBoundedWarnings(t *testing.T) {
 }
 
 func TestWarning(t *testing.T) {
-	for _, test := range []struct{ name, text, ending, want string }{
-		{"short", "field: wrong (rule)", " (rule)", "field: wrong (rule)"},
-		{"long", strings.Repeat("x", 300) + " (rule)", " (rule)", strings.Repeat("x", 246) + "... (rule)"},
+	for _, test := range []struct{ name, text, rule, want string }{
+		{"short", "field: wrong (rule)", "rule", "field: wrong (rule)"},
+		{"long", strings.Repeat("x", 300) + " (rule)", "rule", strings.Repeat("x", 246) + "... (rule)"},
 		{"long without a rule", strings.Repeat("é", 257), "", strings.Repeat("é", 253) + "..."},
-		{"just fits", strings.Repeat("é", 249) + " (rule)", " (rule)", strings.Repeat("é", 249) + " (rule)"},
+		{"just fits", strings.Repeat("é", 249) + " (rule)", "rule", strings.Repeat("é", 249) + " (rule)"},
 		{"lines", "a\nb\r\tc", "", "a b  c"},
 	} {
-		if got := warning(test.text, test.ending); got != test.want {
+		if got := warning(test.text, test.rule); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}

@@ -22,7 +22,7 @@ func warnings(verdict *validate.Verdict) []string {
 	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores))
 	for i := range verdict.Findings {
 		if f := &verdict.Findings[i]; f.Effect == validate.Warn {
-			all = append(all, warning(f.Warning(), " ("+f.Rule+")"))
+			all = append(all, warning(f.Warning(), f.Rule))
 		}
 	}
 	for _, name := range verdict.UnknownIgnores {
@@ -32,8 +32,8 @@ func warnings(verdict *validate.Verdict) []string {
 }
 
 // warning makes a text fit to be one warning: without characters that a header
-// cannot hold, and cut where it is too long, but for its ending.
-func warning(text, ending string) string {
+// cannot hold, and cut where it is too long, but for the rule that ends it, if any.
+func warning(text, rule string) string {
 	if len(text) <= maxWarning && printableASCII(text) {
 		return text
 	}
@@ -47,7 +47,8 @@ func warning(text, ending string) string {
 		return text
 	}
 	const gap = "..."
-	if !strings.HasSuffix(text, ending) {
+	ending := " (" + rule + ")"
+	if rule == "" || !strings.HasSuffix(text, ending) {
 		ending = ""
 	}
 	kept := []rune(strings.TrimSuffix(text, ending))
