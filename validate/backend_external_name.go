@@ -23,16 +23,16 @@ func backendExternalName() *Rule {
 }
 
 func checkBackendExternalName(p *Pass) {
-	for backend, service := range p.BackendServices() {
-		if service.Type != mesh.ExternalName {
+	for _, backend := range p.BackendServices() {
+		if backend.Service == nil || backend.Service.Type != mesh.ExternalName {
 			continue
 		}
 		p.Report(Finding{
 			Field:     backend.Path() + ".name",
 			Value:     backend.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type ExternalName", service.Key),
+			Problem:   fmt.Sprintf("%s is of type ExternalName", backend.Key),
 			Remedy:    "use a Service with endpoints",
-			Reference: Reference{Service: service.Key},
+			Reference: Reference{Service: backend.Key},
 		})
 	}
 }

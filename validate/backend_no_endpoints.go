@@ -18,19 +18,19 @@ func backendNoEndpoints() *Rule {
 }
 
 func checkBackendNoEndpoints(p *Pass) {
-	for backend, service := range p.BackendServices() {
-		if service.Type == mesh.ExternalName || service.Key.Kind != mesh.ServiceKind {
+	for _, backend := range p.BackendServices() {
+		if backend.Service == nil || backend.Service.Type == mesh.ExternalName || backend.Key.Kind != mesh.ServiceKind {
 			continue
 		}
-		if has, known := p.HasEndpoints(service.Key); has || !known {
+		if has, known := p.HasEndpoints(backend.Key); has || !known {
 			continue
 		}
 		p.Report(Finding{
 			Field:     backend.Path() + ".name",
 			Value:     backend.Ref.Name,
-			Problem:   service.Key.String() + " has no endpoints",
+			Problem:   backend.Key.String() + " has no endpoints",
 			Remedy:    "check its selector, and that its Pods exist",
-			Reference: Reference{Service: service.Key},
+			Reference: Reference{Service: backend.Key},
 		})
 	}
 }

@@ -22,25 +22,21 @@ func backendNotFound() *Rule {
 }
 
 func checkBackendNotFound(p *Pass) {
-	for backend := range p.Route.Backends() {
-		if !backend.Ref.IsService() || len(p.MeshRefs()) == 0 {
-			continue
-		}
-		key := backend.Ref.Service(p.Route.Metadata.Namespace)
-		if p.Service(key) != nil {
+	for _, backend := range p.BackendServices() {
+		if backend.Service != nil {
 			continue
 		}
 		f := Finding{
 			Field:     backend.Path() + ".name",
 			Value:     backend.Ref.Name,
 			Type:      NotFound,
-			Problem:   fmt.Sprintf("%s does not exist", key),
+			Problem:   fmt.Sprintf("%s does not exist", backend.Key),
 			Remedy:    "create it, or correct name and namespace",
-			Reference: Reference{Service: key},
+			Reference: Reference{Service: backend.Key},
 		}
-		err := p.Missing(key, f)
+		err := p.Missing(backend.Key, f)
 		if errors.Is(err, mesh.ErrNotServed) {
-			f.Problem = fmt.Sprintf("%s cannot exist: the CRD of ServiceImport (%s) is not installed", key, mesh.MulticlusterGroup)
+			f.Problem = fmt.Sprintf("%s cannot exist: the CRD of ServiceImport (%s) is not installed", backend.Key, mesh.MulticlusterGroup)
 			f.Remedy = "install the Multi-Cluster Services API, or refer to a Service"
 		}
 		if err != nil {

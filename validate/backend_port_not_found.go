@@ -23,9 +23,10 @@ func backendPortNotFound() *Rule {
 
 func checkBackendPortNotFound(p *Pass) {
 	transport := p.Route.Kind.Transport()
-	for backend, service := range p.BackendServices() {
+	for _, backend := range p.BackendServices() {
+		service := backend.Service
 		// A missing port is the schema's to refuse; an ExternalName has no ports to lack.
-		if backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
+		if service == nil || backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
 			continue
 		}
 		if slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
@@ -36,9 +37,9 @@ func checkBackendPortNotFound(p *Pass) {
 		p.Report(Finding{
 			Field:     backend.Path() + ".port",
 			Value:     backend.Ref.Port,
-			Problem:   fmt.Sprintf("%s has no %s port %d", service.Key, transport, backend.Ref.Port),
+			Problem:   fmt.Sprintf("%s has no %s port %d", backend.Key, transport, backend.Ref.Port),
 			Remedy:    useOneOf(service.Ports, transport),
-			Reference: Reference{Service: service.Key, Detail: fmt.Sprint(backend.Ref.Port)},
+			Reference: Reference{Service: backend.Key, Detail: fmt.Sprint(backend.Ref.Port)},
 		})
 	}
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"errors"
-	"iter"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -17,6 +16,7 @@ type Pass struct {
 	rule     *Rule
 	refs     []Parent
 	resolved bool
+	backends []BackendService
 	attached *mesh.AttachedRoute
 	contests []*contest
 	findings []Finding
@@ -134,23 +134,27 @@ func (p *Pass) ReferenceGrants(namespace string) (grants []mesh.ReferenceGrant, 
 	return grants, err == nil
 }
 
-// BackendServices yields every backendRef to a Service or ServiceImport that
-// exists, with it.
-func (p *Pass) BackendServices() iter.Seq2[mesh.Backend, *mesh.Service] {
-	return func(yield func(mesh.Backend, *mesh.Service) bool) {
-		if len(p.MeshRefs()) == 0 {
-			return
-		}
+// BackendService is a backendRef of the route to a Service or ServiceImport.
+type BackendService struct {
+	mesh.Backend
+	Key mesh.ServiceKey
+	// Service is nil if it does not exist or cannot be known.
+	Service *mesh.Service
+}
+
+// BackendServices returns every backendRef to a Service or ServiceImport, if the
+// route has a mesh parent.
+func (p *Pass) BackendServices() []BackendService {
+	if p.backends == nil && len(p.MeshRefs()) > 0 {
+		p.backends = make([]BackendService, 0, 2*len(p.Route.Spec.Rules))
 		for backend := range p.Route.Backends() {
-			if !backend.Ref.IsService() {
-				continue
-			}
-			service := p.Service(backend.Ref.Service(p.Route.Metadata.Namespace))
-			if service != nil && !yield(backend, service) {
-				return
+			if backend.Ref.IsService() {
+				key := backend.Ref.Service(p.Route.Metadata.Namespace)
+				p.backends = append(p.backends, BackendService{backend, key, p.Service(key)})
 			}
 		}
 	}
+	return p.backends
 }
 
 // Attached returns the route at hand as other routes see it.
