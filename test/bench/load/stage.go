@@ -154,6 +154,7 @@ func (b *bench) requests(ctx context.Context, g *running, l layout, stage *Stage
 		admitsAll  bool
 	}{
 		{"validating, 5 % bad", "/validate", traffic{layout: l, bad: 0.05}, false},
+		{"validating, 5 % bad, the others warned twice", "/validate", traffic{layout: l, bad: 0.05, warned: true}, false},
 		{"mutating, 5 % bad", "/mutate", traffic{layout: l, bad: 0.05}, true},
 		{"validating, none bad", "/validate", traffic{layout: l}, false},
 		{"validating, all warned twice", "/validate", traffic{layout: l, warned: true}, false},
