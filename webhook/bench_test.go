@@ -125,7 +125,7 @@ func benchmarks(t testing.TB) []benchmark {
 		{"floor", http.HandlerFunc(floor), good, 45},
 		{"validating", validating, good, 105},
 		{"mutating", mutating, good, 60},
-		{"validating-warned", validating, warnedReview(t), 145},
+		{"validating-warned", validating, warnedReview(t), 105},
 		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 160},
 		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 130},
 	}
