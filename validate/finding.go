@@ -79,7 +79,12 @@ const (
 
 // Message reads "what is wrong; how to mend it (rule-id)".
 func (f *Finding) Message() string {
-	return f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
+	return f.text("", "")
+}
+
+// text is the message, after where it is about.
+func (f *Finding) text(place, colon string) string {
+	return place + colon + f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
 }
 
 func (f *Finding) prefix() string {
@@ -114,7 +119,7 @@ func (f *Finding) FieldError() *field.Error {
 
 // Warning reads "field: what is wrong; how to mend it (rule-id)".
 func (f *Finding) Warning() string {
-	return f.Field + ": " + f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
+	return f.text(f.Field, ": ")
 }
 
 // sameFault says whether two findings are the same fault of a route at different
