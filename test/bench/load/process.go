@@ -8,30 +8,36 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// cpuTime is the user and system time that a process has used. It is counted in
-// hundredths of a second.
+// cpuTime is how long a process's threads have run, to the nanosecond. Those that
+// have ended are not counted, but Go keeps its threads.
 func cpuTime(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The second field is the program's name in brackets, which may hold spaces.
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	const utime, stime = 11, 12
-	var ticks int
-	for _, i := range []int{utime, stime} {
-		n, err := strconv.Atoi(fields[i])
+	if len(threads) == 0 {
+		return 0, fmt.Errorf("process %d has ended, or this kernel does not count what threads use", pid)
+	}
+	var all time.Duration
+	for _, path := range threads {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return 0, err
 		}
-		ticks += n
+		ran, _, _ := strings.Cut(string(data), " ")
+		n, err := strconv.ParseInt(ran, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		all += time.Duration(n)
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
+	return all, nil
 }
 
 // memory is how much memory a process has resident, now and at most so far, in
@@ -76,28 +82,54 @@ func settledMemory(ctx context.Context, pid int) (now, peak float64, err error) 
 	}
 }
 
-// stolen is the share of the machine's CPU that other guests of its host took
-// between two readings of machineTicks.
-func stolen(before, after [2]float64) float64 {
-	return (after[0] - before[0]) / max(1, after[1]-before[1])
-}
+// ticks are the machine's CPU time since boot, in all, idle, and taken by other
+// guests of its host.
+type ticks struct{ all, idle, stolen float64 }
 
-// machineTicks is the CPU time stolen and in all since boot.
-func machineTicks() [2]float64 {
+// machineTicks reads the ticks; where the system does not tell, they are zero.
+func machineTicks() ticks {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return [2]float64{}
+		return ticks{}
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
-	var ticks [2]float64
+	const idle, waiting, stolen = 3, 4, 7
+	var t ticks
 	for i, field := range strings.Fields(line)[1:9] {
 		n, _ := strconv.ParseFloat(field, 64)
-		ticks[1] += n
-		if i == 7 {
-			ticks[0] = n
+		t.all += n
+		switch i {
+		case idle, waiting:
+			t.idle += n
+		case stolen:
+			t.stolen += n
 		}
 	}
-	return ticks
+	return t
+}
+
+// since returns the shares of the CPU time since an earlier reading.
+func (t ticks) since(before ticks) (idle, stolen float64) {
+	all := max(1, t.all-before.all)
+	return (t.idle - before.idle) / all, (t.stolen - before.stolen) / all
+}
+
+// quiet waits until the machine has been idle for a second, so that what ran before
+// is not measured with what comes, or until patience has run out. It returns how
+// idle the last second was.
+func quiet(ctx context.Context, patience time.Duration) (idle float64, err error) {
+	const enough = 0.95
+	for began := time.Now(); ; {
+		before := machineTicks()
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Second):
+		}
+		if idle, _ = machineTicks().since(before); idle >= enough || time.Since(began) > patience {
+			return idle, nil
+		}
+	}
 }
 
 // heap forces a garbage collection and returns the bytes on the heap that are in

@@ -18,6 +18,8 @@ type Result struct {
 type Stage struct {
 	Routes   int `json:"routes"`
 	Services int `json:"services"`
+	// IdleBefore is how idle the machine was in the second before the start.
+	IdleBefore float64 `json:"idleBefore"`
 	// Webhook has the comparisons with the floor, by traffic.
 	Webhook []Comparison `json:"webhook,omitempty"`
 	// ReadySeconds is from the process's start until /readyz says so.
@@ -32,6 +34,16 @@ type Stage struct {
 	Status    *Status `json:"status,omitempty"`
 }
 
+// The kinds of traffic. The last is followed by how many routes share the Service.
+const (
+	someBad             = "validating, 5 % bad"
+	someBadOthersWarned = "validating, 5 % bad, the others warned twice"
+	mutatingSomeBad     = "mutating, 5 % bad"
+	noneBad             = "validating, none bad"
+	allWarned           = "validating, all warned twice"
+	crowded             = "validating, a Service"
+)
+
 // Comparison compares the webhook with the floor, in microseconds a request.
 type Comparison struct {
 	Traffic string  `json:"traffic"`
@@ -40,13 +52,15 @@ type Comparison struct {
 	P99     Measure `json:"p99"`
 }
 
-// Measure has medians over the rounds, and the ratios within a round.
+// Measure has medians over the rounds, and the median and the quartiles of the
+// ratios within a round. All is the ratio over all rounds taken as one.
 type Measure struct {
 	Guard float64 `json:"guard"`
 	Floor float64 `json:"floor"`
 	Ratio float64 `json:"ratio"`
-	Least float64 `json:"leastRatio"`
-	Most  float64 `json:"mostRatio"`
+	Lower float64 `json:"lowerQuartile"`
+	Upper float64 `json:"upperQuartile"`
+	All   float64 `json:"ratioOverAll"`
 }
 
 // Status is what the reconciler took.

@@ -66,17 +66,32 @@ func (t *target) ask(ctx context.Context, r *review) (admitted bool, err error) 
 	return answer.Response.Allowed, nil
 }
 
-// sample is one round on one target.
+// sample is one round on one target, or several rounds together.
 type sample struct {
-	cpu, p50, p99 float64 // microseconds a request
+	cpu  float64   // microseconds a request
+	took []float64 // by each request, in microseconds, sorted
+}
+
+func (s sample) p50() float64 { return quantile(s.took, 0.5) }
+func (s sample) p99() float64 { return quantile(s.took, 0.99) }
+
+// together returns the rounds, which sent as many requests each, as one.
+func together(rounds []sample) sample {
+	var all sample
+	for _, s := range rounds {
+		all.cpu += s.cpu / float64(len(rounds))
+		all.took = append(all.took, s.took...)
+	}
+	slices.Sort(all.took)
+	return all
 }
 
 // plan says how much is sent.
 type plan struct{ clients, requests, rounds int }
 
 // round sends the plan's requests from all clients, each of which waits for an
-// answer before its next request.
-func (t *target) round(ctx context.Context, p plan, reviews []review) (sample, error) {
+// answer before its next request. It begins at a place among the reviews.
+func (t *target) round(ctx context.Context, p plan, reviews []review, from int) (sample, error) {
 	took := make([]float64, p.requests)
 	var (
 		next  atomic.Int64
@@ -94,7 +109,7 @@ func (t *target) round(ctx context.Context, p plan, reviews []review) (sample, e
 				if i >= p.requests {
 					return
 				}
-				r := &reviews[i%len(reviews)]
+				r := &reviews[(from+i)%len(reviews)]
 				start := time.Now()
 				admitted, err := t.ask(ctx, r)
 				took[i] = float64(time.Since(start).Nanoseconds()) / 1e3
@@ -113,21 +128,20 @@ func (t *target) round(ctx context.Context, p plan, reviews []review) (sample, e
 	}
 	after, err := cpuTime(t.pid)
 	slices.Sort(took)
-	return sample{
-		cpu: float64((after - before).Microseconds()) / float64(p.requests),
-		p50: quantile(took, 0.5), p99: quantile(took, 0.99),
-	}, err
+	return sample{cpu: float64((after - before).Nanoseconds()) / 1e3 / float64(p.requests), took: took}, err
 }
 
 // compare runs rounds on the guard and the floor in turns, so that what slows the
 // machine down slows both, and returns the medians and the medians of the ratios.
+// Many short rounds tell more than a few long ones: less happens between a round
+// and its counterpart.
 func compare(ctx context.Context, p plan, guard, floor *target, reviews []review) (Comparison, error) {
 	targets := []*target{guard, floor}
 	var samples [2][]sample
 	for i := range p.rounds + 1 {
 		for j := range targets {
 			j = (i + j) % len(targets)
-			s, err := targets[j].round(ctx, p, reviews)
+			s, err := targets[j].round(ctx, p, reviews, i*p.requests)
 			if err != nil {
 				return Comparison{}, err
 			}
@@ -136,18 +150,23 @@ func compare(ctx context.Context, p plan, guard, floor *target, reviews []review
 			}
 		}
 	}
+	all := [2]sample{together(samples[0]), together(samples[1])}
 	of := func(f func(sample) float64) Measure {
 		var a, b, ratios []float64
 		for i := range samples[0] {
 			x, y := f(samples[0][i]), f(samples[1][i])
 			a, b, ratios = append(a, x), append(b, y), append(ratios, x/y)
 		}
-		return Measure{Guard: median(a), Floor: median(b), Ratio: median(ratios), Least: slices.Min(ratios), Most: slices.Max(ratios)}
+		slices.Sort(ratios)
+		return Measure{
+			Guard: median(a), Floor: median(b), Ratio: median(ratios), Lower: quantile(ratios, 0.25), Upper: quantile(ratios, 0.75),
+			All: f(all[0]) / f(all[1]),
+		}
 	}
 	return Comparison{
 		CPU: of(func(s sample) float64 { return s.cpu }),
-		P50: of(func(s sample) float64 { return s.p50 }),
-		P99: of(func(s sample) float64 { return s.p99 }),
+		P50: of(sample.p50),
+		P99: of(sample.p99),
 	}, nil
 }
 

@@ -94,12 +94,18 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	if err := b.cluster.grow(ctx, l); err != nil {
 		return nil, err
 	}
+	// The API server is busy with what was restored for a while after its watches have seen it.
+	idle, err := quiet(ctx, 2*time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	b.cluster.tell("  the machine is %.0f %% idle", 100*idle)
 	g, err := b.start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.Stop()) }()
-	stage := &Stage{Routes: l.routes, Services: l.services, ReadySeconds: g.ReadyAfter.Seconds()}
+	stage := &Stage{Routes: l.routes, Services: l.services, IdleBefore: idle, ReadySeconds: g.ReadyAfter.Seconds()}
 	bytes, err := heap(ctx, g.pprof)
 	if err != nil {
 		return nil, err
@@ -153,12 +159,12 @@ func (b *bench) requests(ctx context.Context, g *running, l layout, stage *Stage
 		traffic    traffic
 		admitsAll  bool
 	}{
-		{"validating, 5 % bad", "/validate", traffic{layout: l, bad: 0.05}, false},
-		{"validating, 5 % bad, the others warned twice", "/validate", traffic{layout: l, bad: 0.05, warned: true}, false},
-		{"mutating, 5 % bad", "/mutate", traffic{layout: l, bad: 0.05}, true},
-		{"validating, none bad", "/validate", traffic{layout: l}, false},
-		{"validating, all warned twice", "/validate", traffic{layout: l, warned: true}, false},
-		{fmt.Sprintf("validating, a Service that %d routes share", b.sharing), "/validate", traffic{layout: l, shared: true}, false},
+		{someBad, "/validate", traffic{layout: l, bad: 0.05}, false},
+		{someBadOthersWarned, "/validate", traffic{layout: l, bad: 0.05, warned: true}, false},
+		{mutatingSomeBad, "/mutate", traffic{layout: l, bad: 0.05}, true},
+		{noneBad, "/validate", traffic{layout: l}, false},
+		{allWarned, "/validate", traffic{layout: l, warned: true}, false},
+		{fmt.Sprintf(crowded+" that %d routes share", b.sharing), "/validate", traffic{layout: l, shared: true}, false},
 	} {
 		target := newTarget(g.URL+kind.path, g.CA, g.PID(), b.plan.clients)
 		target.admitsAll = kind.admitsAll

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reached is a result that reaches every goal, each by as little as can be.
+func reached() *Result {
+	comparisons := func(cpu float64) []Comparison {
+		var all []Comparison
+		for _, traffic := range []string{someBad, someBadOthersWarned, mutatingSomeBad, noneBad, allWarned} {
+			all = append(all, Comparison{Traffic: traffic, CPU: Measure{Ratio: cpu}, P99: Measure{Ratio: 2}})
+		}
+		return append(all, Comparison{Traffic: crowded + " that 1000 routes share", CPU: Measure{Ratio: 2 * cpu}})
+	}
+	return &Result{Machine: "2 x CPU", Stages: []Stage{
+		{Routes: 100, Services: 20, Webhook: comparisons(1.1), HeapMiB: 10, RSSMiB: 40},
+		{Routes: 1000, Services: 1000, Webhook: comparisons(1.25), ReadySeconds: 1, LoadedMiB: 64},
+		{
+			Routes: 100_000, Services: 20_000, Webhook: comparisons(1.32), ReadySeconds: 15, HeapMiB: 107, RSSMiB: 137,
+			Status: &Status{
+				Idle: Latency{P99: 1000}, Busy: Latency{P99: 3000}, ColdSeconds: 60,
+				Withdrawn: Mass{Seconds: 120}, Returned: Mass{Seconds: 120},
+			},
+		},
+	}}
+}
+
+// Each figure that is over its limit is told as a miss, and no other.
+func TestGoals(t *testing.T) {
+	few, many := 1, 2
+	for _, test := range []struct {
+		name   string
+		spoil  func(stages []Stage)
+		missed []string
+	}{
+		{"all reached", func([]Stage) {}, nil},
+		{"CPU", func(s []Stage) { s[few].Webhook[0].CPU.Ratio = 1.26 }, []string{"validating, 1,000 Services"}},
+		{"p99 with warnings", func(s []Stage) { s[few].Webhook[1].P99.Ratio = 2.01 }, []string{"the same, and all others warned"}},
+		{"p99 of mutating", func(s []Stage) { s[few].Webhook[2].P99.Ratio = 2.01 }, []string{"mutating"}},
+		{"p99 at another size", func(s []Stage) { s[many].Webhook[0].P99.Ratio = 3 }, nil},
+		{"growth", func(s []Stage) { s[many].Webhook[3].CPU.Ratio = 1.33 }, []string{"100,000 routes as 100"}},
+		{"a crowded Service", func(s []Stage) { s[few].Webhook[5].CPU.Ratio = 3 }, []string{"a Service that very many"}},
+		{"memory while serving", func(s []Stage) { s[few].LoadedMiB = 64.1 }, []string{"memory at 1,000"}},
+		{"bytes a route", func(s []Stage) { s[0].RSSMiB = 39 }, []string{"a cached route"}},
+		{"memory", func(s []Stage) { s[many].RSSMiB, s[0].RSSMiB = 200, 110 }, []string{"100,000 routes in under"}},
+		{"ready", func(s []Stage) { s[few].ReadySeconds, s[many].ReadySeconds = 1.1, 16 }, []string{"ready with 1,000", "ready with 100,000"}},
+		{"marks", func(s []Stage) { s[many].Status.Idle.P99, s[many].Status.Busy.P99 = 1001, 3001 }, []string{"a conflict is marked", "and within 3 s"}},
+		{"a write at the start", func(s []Stage) { s[many].Status.ColdWrites = 1 }, []string{"a cold start"}},
+		{"mending", func(s []Stage) { s[many].Status.Returned.Seconds = 121 }, []string{"a mass event"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result := reached()
+			test.spoil(result.Stages)
+			var missed []string
+			for _, g := range (page{result}).goals() {
+				if !g.holds {
+					missed = append(missed, g.what)
+				}
+			}
+			if diff := cmp.Diff(test.missed, missed, cmp.Comparer(func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })); diff != "" {
+				t.Errorf("missed goals (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A run that was cut short, or was small from the start, still makes a page.
+func TestPageOfPartOfARun(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		result := reached()
+		result.Stages = result.Stages[:n]
+		text, err := markdown(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
+			t.Errorf("the page of %d sizes has no number somewhere:\n%s", n, text)
+		}
+	}
+}
