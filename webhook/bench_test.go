@@ -123,10 +123,10 @@ func benchmarks(t testing.TB) []benchmark {
 	good := typicalReview(t, onCart)
 	return []benchmark{
 		{"floor", http.HandlerFunc(floor), good, 45},
-		{"validating", validating, good, 85},
-		{"mutating", mutating, good, 60},
-		{"validating-warned", validating, warnedReview(t), 105},
-		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 135},
+		{"validating", validating, good, 95},
+		{"mutating", mutating, good, 72},
+		{"validating-warned", validating, warnedReview(t), 115},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 140},
 		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 130},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -70,21 +69,15 @@ type objectError struct{ cause error }
 func (e *objectError) Error() string { return e.cause.Error() }
 func (e *objectError) Unwrap() error { return e.cause }
 
-// decodeReview reads an AdmissionReview. Decoding is most of what a request costs,
-// so this is done by the library that is to become encoding/json/v2, which takes
-// less than half the time of sigs.k8s.io/json. It is as case-sensitive, and refuses
-// duplicate names, which the API server never sends. A test holds it to reading the
-// same as sigs.k8s.io/json, which reads all else.
-//
-// Where only its object cannot be read, the
+// decodeReview reads an AdmissionReview. Where only its object cannot be read, the
 // review is returned with an *objectError; any other error is without a review.
 // The body must not change while the review is used.
 func decodeReview(body []byte) (*review, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, errors.New("the body is empty, want an AdmissionReview")
 	}
-	var decoded envelope
-	if err := jsonv2.Unmarshal(body, &decoded); err != nil {
+	decoded, err := decode(body)
+	if err != nil {
 		return decodeWithoutObject(body, err)
 	}
 	if err := decoded.check(); err != nil {
