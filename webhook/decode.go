@@ -3,7 +3,6 @@ package webhook
 import (
 	"errors"
 	"io"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-faster/jx"
@@ -14,7 +13,7 @@ import (
 // decode reads an AdmissionReview: the fields of an envelope, each once, in one
 // pass over the text. It is by far most of what a request costs, which is why no
 // reflection is in it; a test holds it to reading what sigs.k8s.io/json reads by
-// the types' tags. Names are case-sensitive, null leaves a field alone, and of a
+// the types' tags. Names are case-sensitive, null counts as left out, and of a
 // name that is there twice, which the API server never sends, the last counts. An
 // error names the place.
 func decode(body []byte) (*envelope, error) {
@@ -25,7 +24,7 @@ func decode(body []byte) (*envelope, error) {
 	defer jx.PutDecoder(d)
 	d.ResetBytes(body)
 	e := new(envelope)
-	if err := e.decode(d); err != nil {
+	if err := decodeEnvelope(d, e); err != nil {
 		return nil, err
 	}
 	if d.Skip() != io.EOF { //nolint:errorlint // as is
@@ -34,7 +33,7 @@ func decode(body []byte) (*envelope, error) {
 	return e, nil
 }
 
-func (e *envelope) decode(d *jx.Decoder) error {
+func decodeEnvelope(d *jx.Decoder, e *envelope) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "apiVersion":
@@ -42,13 +41,13 @@ func (e *envelope) decode(d *jx.Decoder) error {
 		case "kind":
 			return text(d, &e.Kind)
 		case "request":
-			return pointer(d, &e.Request, (*request).decode)
+			return pointer(d, &e.Request, decodeRequest)
 		}
 		return d.Skip()
 	})
 }
 
-func (r *request) decode(d *jx.Decoder) error {
+func decodeRequest(d *jx.Decoder, r *request) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "uid":
@@ -69,32 +68,32 @@ func (r *request) decode(d *jx.Decoder) error {
 				case "username":
 					return text(d, &r.UserInfo.Username)
 				case "groups":
-					return list(d, &r.UserInfo.Groups, inverse(text[string]))
+					return list(d, &r.UserInfo.Groups, text[string])
 				}
 				return d.Skip()
 			})
 		case "object":
-			return decodeRoute(&r.Object, d)
+			return decodeRoute(d, &r.Object)
 		}
 		return d.Skip()
 	})
 }
 
-func decodeRoute(r *mesh.Route, d *jx.Decoder) error {
+func decodeRoute(d *jx.Decoder, r *mesh.Route) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "kind":
 			return text(d, &r.Kind)
 		case "metadata":
-			return decodeMetadata(&r.Metadata, d)
+			return decodeMetadata(d, &r.Metadata)
 		case "spec":
-			return decodeSpec(&r.Spec, d)
+			return decodeSpec(d, &r.Spec)
 		}
 		return d.Skip()
 	})
 }
 
-func decodeMetadata(m *mesh.Metadata, d *jx.Decoder) error {
+func decodeMetadata(d *jx.Decoder, m *mesh.Metadata) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "namespace":
@@ -108,9 +107,9 @@ func decodeMetadata(m *mesh.Metadata, d *jx.Decoder) error {
 		case "generation":
 			return value(d, jx.Number, &m.Generation, (*jx.Decoder).Int64)
 		case "creationTimestamp":
-			return value(d, jx.String, &m.CreationTimestamp, decodeTime)
+			return timestamp(d, &m.CreationTimestamp)
 		case "deletionTimestamp":
-			return pointer(d, &m.DeletionTimestamp, func(t *time.Time, d *jx.Decoder) error { return value(d, jx.String, t, decodeTime) })
+			return pointer(d, &m.DeletionTimestamp, timestamp)
 		case "annotations":
 			return object(d, func(name []byte) error {
 				if string(name) == mesh.IgnoreAnnotation {
@@ -123,21 +122,13 @@ func decodeMetadata(m *mesh.Metadata, d *jx.Decoder) error {
 	})
 }
 
-func decodeTime(d *jx.Decoder) (t time.Time, err error) {
-	digits, err := d.StrBytes()
-	if err == nil {
-		err = t.UnmarshalText(digits)
-	}
-	return t, err
-}
-
-func decodeSpec(s *mesh.RouteSpec, d *jx.Decoder) error {
+func decodeSpec(d *jx.Decoder, s *mesh.RouteSpec) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "parentRefs":
 			return list(d, &s.ParentRefs, decodeParentRef)
 		case "hostnames":
-			return list(d, &s.Hostnames, inverse(text[string]))
+			return list(d, &s.Hostnames, text[string])
 		case "rules":
 			return list(d, &s.Rules, decodeRule)
 		}
@@ -145,11 +136,11 @@ func decodeSpec(s *mesh.RouteSpec, d *jx.Decoder) error {
 	})
 }
 
-func decodeParentRef(p *mesh.ParentRef, d *jx.Decoder) error {
+func decodeParentRef(d *jx.Decoder, p *mesh.ParentRef) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "group":
-			return pointer(d, &p.Group, inverse(text[string]))
+			return pointer(d, &p.Group, text[string])
 		case "kind":
 			return text(d, &p.Kind)
 		case "namespace":
@@ -159,13 +150,13 @@ func decodeParentRef(p *mesh.ParentRef, d *jx.Decoder) error {
 		case "sectionName":
 			return text(d, &p.SectionName)
 		case "port":
-			return value(d, jx.Number, &p.Port, (*jx.Decoder).Int32)
+			return number(d, &p.Port)
 		}
 		return d.Skip()
 	})
 }
 
-func decodeRule(r *mesh.RouteRule, d *jx.Decoder) error {
+func decodeRule(d *jx.Decoder, r *mesh.RouteRule) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "matches":
@@ -179,7 +170,7 @@ func decodeRule(r *mesh.RouteRule, d *jx.Decoder) error {
 	})
 }
 
-func decodeMatch(m *mesh.RouteMatch, d *jx.Decoder) error {
+func decodeMatch(d *jx.Decoder, m *mesh.RouteMatch) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "path":
@@ -195,7 +186,7 @@ func decodeMatch(m *mesh.RouteMatch, d *jx.Decoder) error {
 	})
 }
 
-func decodeValueMatch(m *mesh.ValueMatch, d *jx.Decoder) error {
+func decodeValueMatch(d *jx.Decoder, m *mesh.ValueMatch) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "type":
@@ -209,7 +200,7 @@ func decodeValueMatch(m *mesh.ValueMatch, d *jx.Decoder) error {
 	})
 }
 
-func decodeMethodMatch(m *mesh.MethodMatch, d *jx.Decoder) error {
+func decodeMethodMatch(d *jx.Decoder, m *mesh.MethodMatch) error {
 	if d.Next() == jx.String {
 		return text(d, &m.HTTP)
 	}
@@ -226,7 +217,7 @@ func decodeMethodMatch(m *mesh.MethodMatch, d *jx.Decoder) error {
 	})
 }
 
-func decodeFilter(f *mesh.Filter, d *jx.Decoder) error {
+func decodeFilter(d *jx.Decoder, f *mesh.Filter) error {
 	return object(d, func(name []byte) error {
 		if string(name) == "requestMirror" {
 			return pointer(d, &f.RequestMirror, decodeMirror)
@@ -235,16 +226,16 @@ func decodeFilter(f *mesh.Filter, d *jx.Decoder) error {
 	})
 }
 
-func decodeMirror(m *mesh.RequestMirror, d *jx.Decoder) error {
+func decodeMirror(d *jx.Decoder, m *mesh.RequestMirror) error {
 	return object(d, func(name []byte) error {
 		if string(name) == "backendRef" {
-			return decodeBackendRef(&m.BackendRef, d)
+			return decodeBackendRef(d, &m.BackendRef)
 		}
 		return d.Skip()
 	})
 }
 
-func decodeBackendRef(b *mesh.BackendRef, d *jx.Decoder) error {
+func decodeBackendRef(d *jx.Decoder, b *mesh.BackendRef) error {
 	return object(d, func(name []byte) error {
 		switch string(name) {
 		case "group":
@@ -256,9 +247,9 @@ func decodeBackendRef(b *mesh.BackendRef, d *jx.Decoder) error {
 		case "name":
 			return text(d, &b.Name)
 		case "port":
-			return value(d, jx.Number, &b.Port, (*jx.Decoder).Int32)
+			return number(d, &b.Port)
 		case "weight":
-			return pointer(d, &b.Weight, func(weight *int32, d *jx.Decoder) error { return value(d, jx.Number, weight, (*jx.Decoder).Int32) })
+			return pointer(d, &b.Weight, number)
 		case "filters":
 			return list(d, &b.Filters, decodeFilter)
 		}

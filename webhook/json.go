@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-faster/jx"
 
@@ -61,7 +62,7 @@ func object(d *jx.Decoder, member func(name []byte) error) error {
 }
 
 // list reads an array by its items.
-func list[T any](d *jx.Decoder, into *[]T, item func(*T, *jx.Decoder) error) error {
+func list[T any](d *jx.Decoder, into *[]T, item func(*jx.Decoder, *T) error) error {
 	*into = nil
 	if ok, err := is(d, jx.Array); !ok {
 		return err
@@ -73,7 +74,7 @@ func list[T any](d *jx.Decoder, into *[]T, item func(*T, *jx.Decoder) error) err
 	}
 	for items.Next() {
 		*into = append(*into, *new(T))
-		if err := item(&(*into)[len(*into)-1], d); err != nil {
+		if err := item(d, &(*into)[len(*into)-1]); err != nil {
 			return within(fmt.Sprintf("[%d]", len(*into)-1), err)
 		}
 	}
@@ -81,7 +82,7 @@ func list[T any](d *jx.Decoder, into *[]T, item func(*T, *jx.Decoder) error) err
 }
 
 // pointer reads what may be left out.
-func pointer[T any](d *jx.Decoder, into **T, read func(*T, *jx.Decoder) error) error {
+func pointer[T any](d *jx.Decoder, into **T, read func(*jx.Decoder, *T) error) error {
 	if d.Next() == jx.Null {
 		*into = nil
 		return d.Null()
@@ -89,7 +90,7 @@ func pointer[T any](d *jx.Decoder, into **T, read func(*T, *jx.Decoder) error) e
 	if *into == nil {
 		*into = new(T)
 	}
-	return read(*into, d)
+	return read(d, *into)
 }
 
 // value reads a value of a type that is neither object nor array.
@@ -109,6 +110,22 @@ func text[T ~string](d *jx.Decoder, into *T) error {
 	return value(d, jx.String, into, func(d *jx.Decoder) (T, error) {
 		s, err := d.StrBytes()
 		return T(word(s)), err
+	})
+}
+
+// number reads a 32-bit integer.
+func number(d *jx.Decoder, into *int32) error {
+	return value(d, jx.Number, into, (*jx.Decoder).Int32)
+}
+
+// timestamp reads a time as the API has it (RFC 3339).
+func timestamp(d *jx.Decoder, into *time.Time) error {
+	return value(d, jx.String, into, func(d *jx.Decoder) (t time.Time, err error) {
+		text, err := d.StrBytes()
+		if err == nil {
+			err = t.UnmarshalText(text)
+		}
+		return t, err
 	})
 }
 
@@ -133,9 +150,4 @@ func word(s []byte) string {
 		return "Exact"
 	}
 	return string(s)
-}
-
-// inverse swaps the arguments of a reader.
-func inverse[T any](read func(*jx.Decoder, *T) error) func(*T, *jx.Decoder) error {
-	return func(into *T, d *jx.Decoder) error { return read(d, into) }
 }
