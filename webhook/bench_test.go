@@ -145,6 +145,41 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
+// BenchmarkDecode decodes so many different reviews in turn.
+func BenchmarkDecode(b *testing.B) {
+	review := warnedReview(b)
+	for _, size := range []int{10, 100, 1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("reviews=%d", size), func(b *testing.B) {
+			bodies := make([][]byte, size)
+			for i := range bodies {
+				bodies[i] = bytes.ReplaceAll(review, []byte("web"), fmt.Appendf(nil, "web-%d", i))
+			}
+			b.ReportAllocs()
+			b.SetBytes(int64(len(review)))
+			for i := 0; b.Loop(); i++ {
+				if _, err := decodeReview(bodies[i%size]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestDecodeAllocations holds the decoding of a review to a ceiling.
+func TestDecodeAllocations(t *testing.T) {
+	const most = 50
+	review := warnedReview(t)
+	got := testing.AllocsPerRun(100, func() {
+		if _, err := decodeReview(review); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%.0f allocations a review", got)
+	if got > most {
+		t.Errorf("%.0f allocations a review, want at most %d", got, most)
+	}
+}
+
 // TestAllocations holds the handlers to ceilings.
 func TestAllocations(t *testing.T) {
 	for _, bench := range benchmarks(t) {
