@@ -95,7 +95,7 @@ bench: controlplane ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 # LOAD=-quick takes about a minute; without it, with up to 100,000 routes, a quarter
-# of an hour or more, and it writes docs/performance/.
+# of an hour, and it writes docs/performance.md and its folder.
 LOAD ?= -out docs/performance
 .PHONY: bench-load
 bench-load: controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
@@ -103,7 +103,7 @@ bench-load: controlplane ## Measure the webhook process and the reconciler at si
 
 ##@ Make
 .PHONY: docs
-docs: ## Generate the pages of docs/ that come from the catalogue.
+docs: ## Generate the pages of docs/ that come from the catalogue, the commands and what was measured.
 	go generate ./...
 
 .PHONY: controlplane
