@@ -37,7 +37,7 @@ func typicalReview(t testing.TB, parent string) []byte {
 }
 
 // warnedReview is an AdmissionReview of a route of two rules, about which there is
-// much to say: no backend has endpoints, and no rule matches all requests.
+// much to say: its backend has no endpoints, and no rule matches all requests.
 func warnedReview(t testing.TB) []byte {
 	t.Helper()
 	a := admission{object: `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop, generation: 1,
@@ -47,7 +47,7 @@ func warnedReview(t testing.TB) []byte {
 		spec: {parentRefs: [` + onCart + `], rules: [` + strings.Join(slices.Repeat([]string{
 		`{matches: [{path: {type: PathPrefix, value: /v1/items}, headers: [{type: Exact, name: x-tenant, value: t1}]}],
 		filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-route, value: web}]}}],
-		backendRefs: [{group: "", kind: Service, name: idle, port: 80, weight: 1}, {group: "", kind: Service, name: spare, port: 80, weight: 2}]}`,
+		backendRefs: [{group: "", kind: Service, name: idle, port: 80, weight: 1}, {group: "", kind: Service, name: idle, port: 80, weight: 2}]}`,
 	}, 2), ", ") + `]}}`}
 	return a.body(t)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // decode reads an AdmissionReview: the fields of an envelope, each once, in one
-// pass over the text. It is by far most of what a request costs, which is why no
-// reflection is in it; a test holds it to reading what sigs.k8s.io/json reads by
+// pass over the text. It is the largest part of what a request costs, which is why
+// no reflection is in it; a test holds it to reading what sigs.k8s.io/json reads by
 // the types' tags. Names are case-sensitive, null counts as left out, and of a
 // name that is there twice, which the API server never sends, the last counts. An
 // error names the place.

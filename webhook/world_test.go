@@ -47,11 +47,6 @@ spec: {clusterIP: 10.0.0.3, ports: [{name: http, port: 80}]}
 ---
 apiVersion: v1
 kind: Service
-metadata: {name: spare, namespace: shop}
-spec: {clusterIP: 10.0.0.4, ports: [{name: http, port: 80}]}
----
-apiVersion: v1
-kind: Service
 metadata: {name: cart, namespace: other}
 spec: {clusterIP: 10.0.0.2, ports: [{name: http, port: 8080}]}
 ---

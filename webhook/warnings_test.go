@@ -1,0 +1,69 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// TestBoundedWarnings has a route with more to warn of than fits.
+func TestBoundedWarnings(t *testing.T) {
+	long := strings.Repeat("ä", 200)
+	var refs []string
+	for i := range 32 {
+		refs = append(refs, fmt.Sprintf(`{group: "", kind: Service, name: "missing-%02d-%s"}`, i, long))
+	}
+	handler := Validating(options(t, world(t, cluster)), newEngine(t, map[string]validate.Action{"parent-not-found": validate.Warn}))
+	response := ask(t, handler, admission{object: routeOn(strings.Join(refs, ", "))})
+	size := 0
+	for i, text := range response.Warnings {
+		size += len(text)
+		if n := len([]rune(text)); n > 256 {
+			t.Errorf("warning %d has %d characters", i, n)
+		}
+	}
+	if size > 4096 {
+		t.Errorf("all warnings have %d bytes", size)
+	}
+	last := len(response.Warnings) - 1
+	var more int
+	if _, err := fmt.Sscanf(response.Warnings[last], "and %d more warnings", &more); err != nil || more+last != 32 {
+		t.Errorf("%d warnings and then %q, want 32 in all", last, response.Warnings[last])
+	}
+	for _, text := range response.Warnings[:last] {
+		if !strings.HasSuffix(text, " (parent-not-found)") {
+			t.Errorf("warning without its rule: %s", text)
+		}
+	}
+}
+
+func TestWarning(t *testing.T) {
+	for _, test := range []struct{ name, text, rule, want string }{
+		{"short", "field: wrong (rule)", "rule", "field: wrong (rule)"},
+		{"long", strings.Repeat("x", 300) + " (rule)", "rule", strings.Repeat("x", 246) + "... (rule)"},
+		{"long without a rule", strings.Repeat("é", 257), "", strings.Repeat("é", 253) + "..."},
+		{"just fits", strings.Repeat("é", 249) + " (rule)", "rule", strings.Repeat("é", 249) + " (rule)"},
+		{"lines", "a\nb\r\tc", "", "a b  c"},
+	} {
+		if got := warning(test.text, test.rule); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestUnknownIgnores(t *testing.T) {
+	handler := Validating(options(t, world(t, cluster)), newEngine(t, nil))
+	object := strings.Replace(routeOn(onCart), "uid: u1", `uid: u1, annotations: {gammaguard.dev/ignore: "no-such, parent-headless, no-catch-all"}`, 1)
+	response := ask(t, handler, admission{object: object})
+	want := []string{
+		`metadata.annotations[gammaguard.dev/ignore]: "no-such" is no rule that can be ignored`,
+		`metadata.annotations[gammaguard.dev/ignore]: "parent-headless" is no rule that can be ignored`,
+	}
+	if diff := cmp.Diff(want, response.Warnings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
