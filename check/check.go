@@ -73,7 +73,8 @@ type checker struct {
 	routes []*route
 	// arrived counts the routes that are new.
 	arrived int
-	places  map[mesh.ServiceKey]*desired.Place
+	// view is what status says, once all is loaded.
+	view *desired.View
 	// mutationsOff are the mutations that the configuration turns off.
 	mutationsOff map[string]bool
 	// ungranted are the namespaces whose grants were said to be unknown.
@@ -106,7 +107,7 @@ func newChecker(options *Options) (*checker, error) {
 	for _, id := range mutate.Names() {
 		off[id] = !slices.Contains(enabled, id)
 	}
-	return &checker{
+	c := &checker{
 		options: options, config: configuration, engine: engine, mutationsOff: off,
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, keep: options.Fix},
 		world: &world{
@@ -117,9 +118,10 @@ func newChecker(options *Options) (*checker, error) {
 			}),
 			cluster: options.Cluster,
 		},
-		places:    map[mesh.ServiceKey]*desired.Place{},
 		ungranted: map[string]bool{},
-	}, nil
+	}
+	c.view = desired.NewView(engine, c.world, desired.Settings(configuration.Status))
+	return c, nil
 }
 
 // report judges every route.

@@ -100,12 +100,12 @@ func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
 
 // AttachedRoutes returns the routes with a parentRef to the Service. A route of the
 // input takes the place of the one that was there before.
-func (w *world) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	routes, err := w.files.AttachedRoutes(key)
+func (w *world) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	routes, err := w.files.AttachedRoutes(key, namespace)
 	if err != nil {
 		return nil, err
 	}
-	before, err := w.base.AttachedRoutes(key)
+	before, err := w.base.AttachedRoutes(key, namespace)
 	if err != nil || len(before) == 0 {
 		return routes, err
 	}
@@ -120,17 +120,4 @@ func (w *world) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, erro
 
 func routeKey(r *mesh.AttachedRoute) manifest.Key {
 	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}
-}
-
-// granting is a world in which a namespace that is not known has every grant: what
-// status says of a route where only the grant is unknown.
-type granting struct{ mesh.World }
-
-// Namespace returns a namespace.
-func (g granting) Namespace(name string) (*mesh.Namespace, error) {
-	namespace, err := g.World.Namespace(name)
-	if errors.Is(err, mesh.ErrUnknown) {
-		return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: string(mesh.GrantAll)}}, nil
-	}
-	return namespace, err
 }

@@ -56,6 +56,30 @@ func (a *AttachedRoute) Same(b *AttachedRoute) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
+// InNamespace returns the routes that are in the namespace; all of them if it is
+// empty.
+func InNamespace(routes []*AttachedRoute, namespace string) []*AttachedRoute {
+	if namespace == "" {
+		return routes
+	}
+	count := 0
+	for _, route := range routes {
+		if route.Namespace == namespace {
+			count++
+		}
+	}
+	if count == len(routes) {
+		return routes
+	}
+	here := make([]*AttachedRoute, 0, count)
+	for _, route := range routes {
+		if route.Namespace == namespace {
+			here = append(here, route)
+		}
+	}
+	return here
+}
+
 // CompareAge orders the older route first; of two equally old ones the first by
 // namespace and name, as the Gateway API breaks ties.
 func (a *AttachedRoute) CompareAge(b *AttachedRoute) int {

@@ -17,6 +17,9 @@ type Holder struct {
 	// Routes are the routes of that kind bound there, the oldest first. Routes of
 	// one kind merge.
 	Routes []*AttachedRoute
+	// Displaced is the oldest route of another kind that is bound there too, and so
+	// has lost the port; nil if there is none.
+	Displaced *AttachedRoute
 }
 
 // Standing says who holds each PortScope of one Service.
@@ -63,10 +66,12 @@ func Precedence(service *Service, routes []*AttachedRoute) Standing {
 // younger than all those whom it joins.
 func (h *Holder) take(route *AttachedRoute) bool {
 	switch {
+	case route.Kind != h.Kind && route.Kind.Beats(h.Kind):
+		h.displace(h.Routes...)
+		h.Kind, h.Routes = route.Kind, []*AttachedRoute{route}
+		return true
 	case route.Kind != h.Kind:
-		if route.Kind.Beats(h.Kind) {
-			h.Kind, h.Routes = route.Kind, []*AttachedRoute{route}
-		}
+		h.displace(route)
 		return true
 	case len(h.Routes) == 0:
 		h.Routes = []*AttachedRoute{route}
@@ -78,6 +83,15 @@ func (h *Holder) take(route *AttachedRoute) bool {
 	}
 	h.Routes = append(h.Routes, route)
 	return youngest.CompareAge(route) < 0
+}
+
+// displace notes who has lost the port.
+func (h *Holder) displace(routes ...*AttachedRoute) {
+	for _, route := range routes {
+		if h.Displaced == nil || route.CompareAge(h.Displaced) < 0 {
+			h.Displaced = route
+		}
+	}
 }
 
 // bindsLike says whether the route is bound to the same ports as the other, of

@@ -32,10 +32,43 @@ type World interface {
 	HasEndpoints(key ServiceKey) (bool, error)
 	// ReferenceGrants returns the ReferenceGrants in a namespace.
 	ReferenceGrants(namespace string) ([]ReferenceGrant, error)
-	// AttachedRoutes returns the routes with a parentRef to the Service, in no
-	// order.
-	AttachedRoutes(key ServiceKey) ([]*AttachedRoute, error)
+	// AttachedRoutes returns the routes of the namespace with a parentRef to the
+	// Service, in no order; those of all namespaces if it is empty. Routes of one
+	// scope are all in one namespace.
+	AttachedRoutes(key ServiceKey, namespace string) ([]*AttachedRoute, error)
 }
+
+// Known returns the object, and nil where it does not exist or cannot be known. An
+// error is a failure.
+func Known[T any](object *T, err error) (*T, error) {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnknown) {
+		return nil, nil
+	}
+	return object, err
+}
+
+// Read is one question to a World: what was asked, and of which object. It is
+// comparable.
+type Read struct {
+	Kind ReadKind
+	// Service is the Service that Services, Endpoints and Routes are about.
+	Service ServiceKey
+	// Namespace is the namespace that Namespaces, ReferenceGrants and Routes are
+	// about.
+	Namespace string
+}
+
+// ReadKind is a method of World.
+type ReadKind uint8
+
+// The kinds of reads.
+const (
+	ReadNamespace ReadKind = iota
+	ReadService
+	ReadEndpoints
+	ReadReferenceGrants
+	ReadRoutes
+)
 
 // ReferenceGrant is what gammaguard reads of a ReferenceGrant (GEP-709).
 type ReferenceGrant struct {

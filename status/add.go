@@ -18,9 +18,9 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Options says how to keep status. Only Policy must be set.
+// Options says how to keep status. Only Engine must be set.
 type Options struct {
-	Policy *validate.Policy
+	Engine *validate.Engine
 	// Settings are the configuration's. The cache must have been told the same
 	// controllerName.
 	Settings desired.Settings
@@ -69,7 +69,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, 
 	r := &Reconciler{
 		cache:    cache,
 		reader:   reader,
-		policy:   options.Policy,
+		engine:   options.Engine,
 		settings: options.Settings,
 		feeder:   feeder{cache: cache},
 		writer:   writer,

@@ -25,7 +25,7 @@ const (
 type Reconciler struct {
 	cache    *live.Cache
 	reader   *live.Reader
-	policy   *validate.Policy
+	engine   *validate.Engine
 	settings desired.Settings
 	feeder   feeder
 	writer   *writer
@@ -55,11 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (re
 	ticket := r.feeder.pending.begin(service)
 	r.metrics.reconciles.Inc()
 	r.onLook(service)
-	place, err := desired.At(service, r.cache, r.policy, r.settings)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	due, err := r.compare(service, place)
+	due, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -77,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (re
 
 // compare returns the routes whose entries about the Service are not as they must
 // be, as far as the cache knows, and counts what it sees.
-func (r *Reconciler) compare(service mesh.ServiceKey, place *desired.Place) ([]live.RouteKey, error) {
+func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]live.RouteKey, error) {
 	var (
 		due  []live.RouteKey
 		now  tally
@@ -88,7 +84,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, place *desired.Place) ([]l
 			return nil
 		}
 		seen[route.Key()] = true
-		entries, err := place.Entries(&route.AttachedRoute)
+		entries, err := view.EntriesOn(service, &route.AttachedRoute)
 		if err != nil {
 			return err
 		}
@@ -131,7 +127,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 	}
 	left = len(due) > chunk
 	due = due[:min(len(due), chunk)]
-	place, err := r.confirm(ctx, service, due)
+	view, err := r.confirm(ctx, service, due)
 	if err != nil {
 		return left, err
 	}
@@ -146,7 +142,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 		if version == "" {
 			continue // no longer served: the routes are gone, and the cache will say so
 		}
-		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, place)
+		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, view)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -159,19 +155,19 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 
 // confirm looks at the Service again by live reads, so that no route is marked
 // only because one watch is ahead of another.
-func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.Place, error) {
+func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	world := r.reader.Confirm(ctx, r.cache)
-	grounds := []live.Ground{{Namespace: service.Namespace}}
+	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: service.Namespace}}
 	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {
-		grounds = append(grounds, live.Ground{Service: service})
+		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: service})
 	}
 	for _, key := range due {
-		grounds = append(grounds, live.Ground{Namespace: key.Namespace})
+		reads = append(reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 	}
-	if _, err := world.Read(grounds); err != nil {
+	world := live.Confirm(ctx, r.reader, r.cache)
+	if _, err := world.Read(reads); err != nil {
 		return nil, err
 	}
-	return desired.At(service, world, r.policy, r.settings)
+	return desired.NewView(r.engine, world, r.settings), nil
 }

@@ -68,15 +68,15 @@ type outcome struct {
 	transitions []transition
 }
 
-// write makes the part of the route's status as place wants it, judging the route
+// write makes the part of the route's status as view wants it, judging the route
 // as it is now. It reads, merges and patches until nobody else has changed the
 // route in between. A route that is gone is no error.
-func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, place *desired.Place) (outcome, error) {
+func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
 	mine.Lock()
 	defer mine.Unlock()
 	for attempt := 1; ; attempt++ {
-		done, err := w.try(ctx, key, version, part, place)
+		done, err := w.try(ctx, key, version, part, view)
 		switch {
 		case err == nil, apierrors.IsNotFound(err):
 			return done, nil
@@ -96,7 +96,7 @@ func (w *writer) write(ctx context.Context, key live.RouteKey, version string, p
 	}
 }
 
-func (w *writer) try(ctx context.Context, key live.RouteKey, version string, part ourPart, place *desired.Place) (outcome, error) {
+func (w *writer) try(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	data, err := w.get(ctx, key, version)
 	if err != nil {
 		return outcome{}, err
@@ -105,7 +105,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	if err != nil {
 		return outcome{}, err
 	}
-	entries, err := place.Entries(doc.route(key))
+	entries, err := view.EntriesOn(part.service, doc.route(key))
 	if err != nil {
 		return outcome{}, err
 	}

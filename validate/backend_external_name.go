@@ -17,22 +17,20 @@ func backendExternalName() *Rule {
 		Citation: "GEP-1294, Allowed service types: ExternalName SHOULD NOT be allowed as parentRefs or backendRefs due to security concerns",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkBackendExternalName,
+		Backend:  checkBackendExternalName,
 	}
 }
 
-func checkBackendExternalName(p *Pass) {
-	for _, backend := range p.BackendServices() {
-		if backend.Service == nil || backend.Service.Type != mesh.ExternalName {
-			continue
-		}
-		p.Report(Finding{
-			Field:     backend.Path() + ".name",
-			Value:     backend.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type ExternalName", backend.Key),
-			Remedy:    "use a Service with endpoints",
-			Reference: Reference{Service: backend.Key},
-		})
+func checkBackendExternalName(p *Pass, backend *BackendService) {
+	service, err := p.Service(backend.Key)
+	if err != nil || service.Type != mesh.ExternalName {
+		return
 	}
+	p.Report(Finding{
+		Field:     backend.Path() + ".name",
+		Value:     backend.Ref.Name,
+		Problem:   fmt.Sprintf("%s is of type ExternalName", backend.Key),
+		Remedy:    "use a Service with endpoints",
+		Reference: Reference{Service: backend.Key},
+	})
 }

@@ -16,12 +16,12 @@ func backendGroupInvalid() *Rule {
 		Citation: `Gateway API, BackendObjectReference: when group is unspecified or the empty string, the core API group is inferred`,
 		Default:  Deny,
 		Stage:    RouteStage,
-		Check:    checkBackendGroupInvalid,
+		Route:    checkBackendGroupInvalid,
 	}
 }
 
 func checkBackendGroupInvalid(p *Pass) {
-	if len(p.MeshRefs()) == 0 {
+	if len(p.Parents()) == 0 {
 		return
 	}
 	for backend := range p.Route.Backends() {

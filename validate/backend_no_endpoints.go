@@ -12,25 +12,23 @@ func backendNoEndpoints() *Rule {
 		Citation: "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
 		Default:  Warn,
 		Stage:    RouteStage,
-		Reads:    ReadsServices | ReadsEndpoints,
-		Check:    checkBackendNoEndpoints,
+		Backend:  checkBackendNoEndpoints,
 	}
 }
 
-func checkBackendNoEndpoints(p *Pass) {
-	for _, backend := range p.BackendServices() {
-		if backend.Service == nil || backend.Service.Type == mesh.ExternalName || backend.Key.Kind != mesh.ServiceKind {
-			continue
-		}
-		if has, known := p.HasEndpoints(backend.Key); has || !known {
-			continue
-		}
-		p.Report(Finding{
-			Field:     backend.Path() + ".name",
-			Value:     backend.Ref.Name,
-			Problem:   backend.Key.String() + " has no endpoints",
-			Remedy:    "check its selector, and that its Pods exist",
-			Reference: Reference{Service: backend.Key},
-		})
+func checkBackendNoEndpoints(p *Pass, backend *BackendService) {
+	service, err := p.Service(backend.Key)
+	if err != nil || service.Type == mesh.ExternalName || backend.Key.Kind != mesh.ServiceKind {
+		return
 	}
+	if has, known := p.HasEndpoints(backend.Key); has || !known {
+		return
+	}
+	p.Report(Finding{
+		Field:     backend.Path() + ".name",
+		Value:     backend.Ref.Name,
+		Problem:   backend.Key.String() + " has no endpoints",
+		Remedy:    "check its selector, and that its Pods exist",
+		Reference: Reference{Service: backend.Key},
+	})
 }

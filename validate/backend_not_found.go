@@ -2,7 +2,6 @@ package validate
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -16,31 +15,24 @@ func backendNotFound() *Rule {
 		Citation:  "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
 		Default:   Warn,
 		Stage:     RouteStage,
-		Reads:     ReadsServices,
-		Check:     checkBackendNotFound,
+		Backend:   checkBackendNotFound,
 	}
 }
 
-func checkBackendNotFound(p *Pass) {
-	for _, backend := range p.BackendServices() {
-		if backend.Service != nil {
-			continue
-		}
-		f := Finding{
-			Field:     backend.Path() + ".name",
-			Value:     backend.Ref.Name,
-			Type:      NotFound,
-			Problem:   fmt.Sprintf("%s does not exist", backend.Key),
-			Remedy:    "create it, or correct name and namespace",
-			Reference: Reference{Service: backend.Key},
-		}
-		err := p.Missing(backend.Key, f)
-		if errors.Is(err, mesh.ErrNotServed) {
-			f.Problem = fmt.Sprintf("%s cannot exist: the CRD of ServiceImport (%s) is not installed", backend.Key, mesh.MulticlusterGroup)
-			f.Remedy = "install the Multi-Cluster Services API, or refer to a Service"
-		}
-		if err != nil {
-			p.Report(f)
-		}
+func checkBackendNotFound(p *Pass, backend *BackendService) {
+	service, err := p.Service(backend.Key)
+	if service != nil {
+		return
+	}
+	f := notFound(backend.Key, err, Finding{
+		Field:  backend.Path() + ".name",
+		Value:  backend.Ref.Name,
+		Remedy: "create it, or correct name and namespace",
+	})
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+		p.Report(f)
+	case errors.Is(err, mesh.ErrUnknown):
+		p.Unknown(f)
 	}
 }

@@ -18,37 +18,30 @@ func backendNotPermitted() *Rule {
 			"must be used for cross-namespace references",
 		Default: Off,
 		Stage:   RouteStage,
-		Reads:   ReadsReferenceGrants,
-		Check:   checkBackendNotPermitted,
+		Backend: checkBackendNotPermitted,
 	}
 }
 
-func checkBackendNotPermitted(p *Pass) {
+func checkBackendNotPermitted(p *Pass, backend *BackendService) {
 	from := p.Route.Metadata.Namespace
-	for backend := range p.Route.Backends() {
-		if !backend.Ref.IsService() || len(p.MeshRefs()) == 0 {
-			continue
-		}
-		key := backend.Ref.Service(from)
-		if key.Namespace == from {
-			continue
-		}
-		grants, known := p.ReferenceGrants(key.Namespace)
-		if slices.ContainsFunc(grants, func(g mesh.ReferenceGrant) bool { return g.Permits(p.Route.Kind, from, key) }) {
-			continue
-		}
-		f := Finding{
-			Field:     backend.Path() + ".namespace",
-			Value:     backend.Ref.Namespace,
-			Type:      Forbidden,
-			Problem:   fmt.Sprintf("no ReferenceGrant permits %ss of %s to use %s", p.Route.Kind, from, key),
-			Remedy:    "have one created in its namespace",
-			Reference: Reference{Service: key},
-		}
-		if known {
-			p.Report(f)
-		} else {
-			p.Unknown(f)
-		}
+	if backend.Key.Namespace == from {
+		return
+	}
+	grants, known := p.ReferenceGrants(backend.Key.Namespace)
+	if slices.ContainsFunc(grants, func(g mesh.ReferenceGrant) bool { return g.Permits(p.Route.Kind, from, backend.Key) }) {
+		return
+	}
+	f := Finding{
+		Field:     backend.Path() + ".namespace",
+		Value:     backend.Ref.Namespace,
+		Type:      Forbidden,
+		Problem:   fmt.Sprintf("no ReferenceGrant permits %ss of %s to use %s", p.Route.Kind, from, backend.Key),
+		Remedy:    "have one created in its namespace",
+		Reference: Reference{Service: backend.Key},
+	}
+	if known {
+		p.Report(f)
+	} else {
+		p.Unknown(f)
 	}
 }

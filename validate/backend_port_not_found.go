@@ -16,30 +16,27 @@ func backendPortNotFound() *Rule {
 		Citation:  "Gateway API, BackendObjectReference: for a Kubernetes Service, port is the Service port number, not the target port",
 		Default:   Warn,
 		Stage:     RouteStage,
-		Reads:     ReadsServices,
-		Check:     checkBackendPortNotFound,
+		Backend:   checkBackendPortNotFound,
 	}
 }
 
-func checkBackendPortNotFound(p *Pass) {
+func checkBackendPortNotFound(p *Pass, backend *BackendService) {
 	transport := p.Route.Kind.Transport()
-	for _, backend := range p.BackendServices() {
-		service := backend.Service
-		// A missing port is the schema's to refuse; an ExternalName has no ports to lack.
-		if service == nil || backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
-			continue
-		}
-		if slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
-			return port.Number == backend.Ref.Port && port.Protocol == transport
-		}) {
-			continue
-		}
-		p.Report(Finding{
-			Field:     backend.Path() + ".port",
-			Value:     backend.Ref.Port,
-			Problem:   fmt.Sprintf("%s has no %s port %d", backend.Key, transport, backend.Ref.Port),
-			Remedy:    useOneOf(service.Ports, transport),
-			Reference: Reference{Service: backend.Key, Detail: fmt.Sprint(backend.Ref.Port)},
-		})
+	service, err := p.Service(backend.Key)
+	// A missing port is the schema's to refuse; an ExternalName has no ports to lack.
+	if err != nil || backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
+		return
 	}
+	if slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
+		return port.Number == backend.Ref.Port && port.Protocol == transport
+	}) {
+		return
+	}
+	p.Report(Finding{
+		Field:     backend.Path() + ".port",
+		Value:     backend.Ref.Port,
+		Problem:   fmt.Sprintf("%s has no %s port %d", backend.Key, transport, backend.Ref.Port),
+		Remedy:    useOneOf(service.Ports, transport),
+		Reference: Reference{Service: backend.Key, Detail: fmt.Sprint(backend.Ref.Port)},
+	})
 }

@@ -16,12 +16,12 @@ func backendWeightsZero() *Rule {
 		Citation:  "Gateway API, BackendRef: if weight is 0, no traffic should be forwarded to the backend",
 		Default:   Warn,
 		Stage:     RouteStage,
-		Check:     checkBackendWeightsZero,
+		Route:     checkBackendWeightsZero,
 	}
 }
 
 func checkBackendWeightsZero(p *Pass) {
-	if len(p.MeshRefs()) == 0 {
+	if len(p.Parents()) == 0 {
 		return
 	}
 	for i := range p.Route.Spec.Rules {

@@ -83,8 +83,11 @@ func TestCatalogueTexts(t *testing.T) {
 			if !cites.MatchString(rule.Citation) {
 				t.Errorf("citation %q names neither a GEP nor the Gateway API", rule.Citation)
 			}
-			if rule.Check == nil {
+			if rule.Fault == NoFault && rule.Parent == nil && rule.Backend == nil && rule.Route == nil {
 				t.Error("no check")
+			}
+			if (rule.Fault == NoFault) != (rule.Describe == nil) {
+				t.Error("a fault without words for it, or words without a fault")
 			}
 			for _, kind := range rule.Kinds {
 				if !mesh.IsRouteKind(string(kind)) {

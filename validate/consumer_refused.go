@@ -18,39 +18,27 @@ func consumerRefused() *Rule {
 		Citation: "GEP-724: the parent's side says which namespaces it trusts; GEP-1294, Namespace boundaries",
 		Default:  Deny,
 		Stage:    HandshakeStage,
-		Reads:    ReadsNamespaces | ReadsServices,
-		Check:    checkConsumerRefused,
+		Fault:    ConsumerRefused,
+		Describe: describeConsumerRefused,
 	}
 }
 
-func checkConsumerRefused(p *Pass) {
-	for _, parent := range p.MeshRefs() {
-		if parent.Scope.Role() != mesh.Consumer {
-			continue
-		}
-		service := p.Service(parent.Key)
-		namespace, known := p.Namespace(parent.Key.Namespace)
-		f := Finding{
-			Field: parent.Path(""),
-			Type:  Forbidden,
-			Remedy: fmt.Sprintf("the Service's owner can: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
-				parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
-			Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
-		}
-		switch mesh.RefusesConsumers(namespace, service) {
-		case mesh.RefusedByNamespace:
-			f.Problem = fmt.Sprintf("namespace %s refuses consumer routes", parent.Key.Namespace)
-		case mesh.RefusedByService:
-			f.Problem = fmt.Sprintf("%s refuses consumer routes", parent.Key)
-		case mesh.NotRefused:
-			if !known && service == nil {
-				f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
-				p.Unknown(f)
-			}
-			continue
-		}
-		p.Report(f)
+func describeConsumerRefused(_ *Policy, parent *Parent) Finding {
+	f := Finding{
+		Field:   parent.Path(""),
+		Type:    Forbidden,
+		Problem: fmt.Sprintf("%s refuses consumer routes", parent.Key),
+		Remedy: fmt.Sprintf("the Service's owner can: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
+			parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
+		Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
+	switch parent.Refusal {
+	case mesh.RefusedByNamespace:
+		f.Problem = fmt.Sprintf("namespace %s refuses consumer routes", parent.Key.Namespace)
+	case mesh.NotRefused: // that is not known
+		f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
+	}
+	return f
 }
 
 // resourceOf returns the resource name that kubectl takes for the kind.

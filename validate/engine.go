@@ -15,6 +15,10 @@ type Engine struct {
 	policy *Policy
 	// rules are those that are not off, by stage and then by ID.
 	rules []activeRule
+	// byFault are the rules that report faults of parents, those that are off too.
+	byFault [faults]activeRule
+	// marking are the faults whose rules deny or warn.
+	marking Faults
 }
 
 type activeRule struct {
@@ -36,8 +40,15 @@ func New(policy *Policy) (*Engine, error) {
 		}
 	}
 	for _, rule := range catalogue {
-		if action := cmp.Or(policy.Actions[rule.ID], rule.Default); action != Off {
-			engine.rules = append(engine.rules, activeRule{rule, action})
+		active := activeRule{rule, cmp.Or(policy.Actions[rule.ID], rule.Default)}
+		if active.action != Off {
+			engine.rules = append(engine.rules, active)
+		}
+		if rule.Fault != NoFault {
+			engine.byFault[rule.Fault] = active
+			if active.action == Deny || active.action == Warn {
+				engine.marking |= Only(rule.Fault)
+			}
 		}
 	}
 	slices.SortStableFunc(engine.rules, func(a, b activeRule) int { return cmp.Compare(a.Stage, b.Stage) })
@@ -57,9 +68,6 @@ type Verdict struct {
 	// UnknownIgnores are the names in the route's ignore annotation that silence
 	// nothing: they are no rules, or rules that deny.
 	UnknownIgnores []string
-
-	// namespace is the route's, whose labels bear on every denial.
-	namespace string
 }
 
 // Denied says whether any finding denies the request.
@@ -67,36 +75,21 @@ func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
 }
 
-// With returns the findings of the given effect.
-func (v *Verdict) With(effect Action) []Finding {
-	var found []Finding
-	for _, f := range v.Findings {
-		if f.Effect == effect {
-			found = append(found, f)
+// Reads returns what the verdict's denials were read from, those included that a
+// mode, an exemption or a dry run lowers: what must be read live before the verdict
+// is answered.
+func (v *Verdict) Reads() []mesh.Read {
+	var reads []mesh.Read
+	seen := map[mesh.Read]bool{}
+	for i := range v.Findings {
+		for _, read := range v.Findings[i].reads {
+			if !seen[read] {
+				seen[read] = true
+				reads = append(reads, read)
+			}
 		}
 	}
-	return found
-}
-
-// Grounds returns what the verdict's denials rest on, those included that a mode,
-// an exemption or a dry run lowers: the objects to be read again before the
-// verdict is acted on. Each names either a Service or a namespace.
-func (v *Verdict) Grounds() []Reference {
-	var grounds []Reference
-	add := func(ground Reference) {
-		if ground != (Reference{}) && !slices.Contains(grounds, ground) {
-			grounds = append(grounds, ground)
-		}
-	}
-	for _, f := range v.Findings {
-		if f.Action != Deny || f.Lowered == LoweredByUpdate {
-			continue
-		}
-		add(Reference{Namespace: v.namespace})
-		add(Reference{Namespace: f.Reference.Namespace})
-		add(Reference{Service: f.Reference.Service})
-	}
-	return grounds
+	return reads
 }
 
 // Judge runs the rules over the request's route. Routes without a parentRef that
@@ -111,11 +104,45 @@ func (e *Engine) Judge(req *Request, world mesh.World) (Verdict, error) {
 		return Verdict{}, err
 	}
 	sortFindings(j.pass.findings)
-	verdict := Verdict{Findings: j.pass.findings, Unknown: j.pass.unknown, namespace: req.Route.Metadata.Namespace}
+	verdict := Verdict{Findings: j.pass.findings, Unknown: j.pass.unknown}
 	if req.Route.Metadata.Annotations.Ignore != "" {
 		verdict.UnknownIgnores = e.unknownIgnores(req.Route)
 	}
 	return verdict, nil
+}
+
+// Marked returns the faults of parentRefs that show in the status of routes in the
+// namespace. Status follows the actions of the rules as admission does: off and audit
+// mark nothing. A grant that is not enforced counts as held.
+func (e *Engine) Marked(namespace *mesh.Namespace) Faults {
+	mode := e.policy.ModeIn(namespace)
+	if mode == mesh.Audit {
+		return 0
+	}
+	marked := e.marking
+	grant := e.byFault[GrantMissing].action
+	if mode != mesh.Enforce || grant != Deny || namespace != nil && slices.Contains(e.policy.Exemptions.Namespaces, namespace.Name) {
+		marked &^= Only(GrantMissing)
+	}
+	return marked
+}
+
+// excluding returns the faults that keep routes of the namespace from owning ports.
+// A namespace whose mode does not enforce has its routes admitted, and so applied.
+func (e *Engine) excluding(namespace *mesh.Namespace) Faults {
+	if e.policy.ModeIn(namespace) != mesh.Enforce {
+		return 0
+	}
+	return e.Marked(namespace) & (Only(GrantMissing) | Only(ConsumerRefused))
+}
+
+// Describe returns the finding that the fault of the parentRef is, as one that
+// denies: its author reads the same words at admission and in status.
+func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
+	rule := e.byFault[fault]
+	f := rule.Describe(e.policy, parent)
+	f.Rule, f.Action, f.Effect = rule.ID, Deny, Deny
+	return f
 }
 
 // concerns says whether any parentRef is one that the rules are about.
@@ -131,10 +158,6 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 		}
 	}
 	return false
-}
-
-func (e *Engine) newPass(route *mesh.Route, world mesh.World) *Pass {
-	return &Pass{Route: route, Policy: e.policy, world: world}
 }
 
 // unknownIgnores returns the names in the ignore annotation that silence nothing.

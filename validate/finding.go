@@ -36,6 +36,9 @@ type Finding struct {
 	Effect Action
 	// Lowered says why Effect is milder than Action.
 	Lowered Lowering
+
+	// reads are what a finding that would deny was read from.
+	reads []mesh.Read
 }
 
 // FaultType classes a finding as API errors do.
@@ -168,4 +171,21 @@ func nextSegment(path string) (segment, rest string) {
 		}
 	}
 	return path, ""
+}
+
+// parentPath returns the path of a parentRef, or of a field in it.
+func parentPath(index int, field string) string {
+	path := "spec.parentRefs[" + strconv.Itoa(index) + "]"
+	if field != "" {
+		path += "." + field
+	}
+	return path
+}
+
+// refDetail tells references to one Service apart by what they select of it.
+func refDetail(port int32, sectionName string) string {
+	if port == 0 && sectionName == "" {
+		return ""
+	}
+	return strconv.Itoa(int(port)) + "/" + sectionName
 }

@@ -18,38 +18,19 @@ func grantMissing() *Rule {
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  Deny,
 		Stage:    GrantStage,
-		Reads:    ReadsNamespaces,
-		Check:    checkGrantMissing,
+		Fault:    GrantMissing,
+		Describe: describeGrantMissing,
 	}
 }
 
-func checkGrantMissing(p *Pass) {
-	refs := p.MeshRefs()
-	if len(refs) == 0 {
-		return
-	}
-	name := p.Route.Metadata.Namespace
-	namespace, known := p.Namespace(name)
-	var missing []*Parent
-	for i := range refs {
-		if !known || !p.Policy.Grants.Allows(namespace, refs[i].Scope.Role(), p.Route.Kind) {
-			missing = append(missing, &refs[i])
-		}
-	}
-	for _, parent := range missing {
-		role := parent.Scope.Role()
-		f := Finding{
-			Field:     parent.Path(""),
-			Type:      Forbidden,
-			Problem:   fmt.Sprintf("namespace %s is not granted %s %ss", name, role, p.Route.Kind) + unknownGrant(namespace),
-			Remedy:    "a mesh admin can: " + p.grantCommand(name, namespace, missing),
-			Reference: Reference{Namespace: name, Detail: string(role)},
-		}
-		if known {
-			p.Report(f)
-		} else {
-			p.Unknown(f)
-		}
+func describeGrantMissing(policy *Policy, parent *Parent) Finding {
+	name, role := parent.Route.Namespace, parent.Scope.Role()
+	return Finding{
+		Field:     parent.Path(""),
+		Type:      Forbidden,
+		Problem:   fmt.Sprintf("namespace %s is not granted %s %ss", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
+		Remedy:    "a mesh admin can: " + grantCommand(policy, parent),
+		Reference: Reference{Namespace: name, Detail: string(role)},
 	}
 }
 
@@ -65,20 +46,30 @@ func unknownGrant(namespace *mesh.Namespace) string {
 	return ""
 }
 
-// grantCommand returns the command that grants the roles of all the parents, and
-// takes nothing away that the namespace's label, or the default, grants now.
-func (p *Pass) grantCommand(name string, namespace *mesh.Namespace, parents []*Parent) string {
+// grantCommand returns the command that grants what the route lacks for all its
+// parents, and takes nothing away that the namespace's label, or the default, grants
+// now.
+func grantCommand(policy *Policy, parent *Parent) string {
+	route, namespace := parent.Route, parent.Namespace
 	labels, _ := namespace.Policy()
-	grant := cmp.Or(labels.Grant, p.Policy.Grants.Default)
-	for _, parent := range parents {
-		switch role := mesh.Grant(parent.Scope.Role()); grant {
-		case mesh.GrantNone, "", role:
-			grant = role
+	grant := cmp.Or(labels.Grant, policy.Grants.Default)
+	for i := range route.Parents {
+		ref := &route.Parents[i]
+		if ref.Class() != mesh.MeshParent {
+			continue
+		}
+		role := mesh.ScopeOf(route.Namespace, ref.Service(route.Namespace)).Role()
+		if policy.Grants.Allows(namespace, role, route.Kind) {
+			continue
+		}
+		switch grant {
+		case mesh.GrantNone, "", mesh.Grant(role):
+			grant = mesh.Grant(role)
 		default:
 			grant = mesh.GrantAll
 		}
 	}
-	command := fmt.Sprintf("kubectl label namespace %s %s=%s", name, mesh.GrantLabel, grant)
+	command := fmt.Sprintf("kubectl label namespace %s %s=%s", route.Namespace, mesh.GrantLabel, grant)
 	if labels.Grant != "" {
 		command += " --overwrite"
 	}

@@ -18,12 +18,12 @@ func hostnamesIgnored() *Rule {
 		Default:  Warn,
 		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
-		Check:    checkHostnamesIgnored,
+		Route:    checkHostnamesIgnored,
 	}
 }
 
 func checkHostnamesIgnored(p *Pass) {
-	if len(p.Route.Spec.Hostnames) == 0 || len(p.MeshRefs()) == 0 {
+	if len(p.Route.Spec.Hostnames) == 0 || len(p.Parents()) == 0 {
 		return
 	}
 	remedy := "match the Host header in the rules instead"

@@ -21,7 +21,7 @@ type judgement struct {
 
 // run runs the rules stage by stage. A finding of the first two stages, if it
 // denies, or stands only because the update leaves the spec alone, keeps all rules
-// that read anything from running.
+// that read the world from running.
 func (j *judgement) run() error {
 	blind := false
 	stage := GrantStage
@@ -30,12 +30,11 @@ func (j *judgement) run() error {
 		if rule.Stage != stage {
 			stage, blind = rule.Stage, blindNext
 		}
-		if blind && rule.Reads != 0 || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
+		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
 			continue
 		}
 		before := len(j.pass.findings)
-		j.pass.rule = rule.Rule
-		rule.Check(j.pass)
+		j.pass.run(rule)
 		if j.pass.err != nil {
 			return j.pass.err
 		}
@@ -84,13 +83,20 @@ func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
 func (j *judgement) lowerByPlace(findings []Finding) error {
 	if !j.settled {
 		namespace := j.req.Route.Metadata.Namespace
-		labels, _ := j.pass.Namespace(namespace) // none that is known: the default mode
-		if j.pass.err != nil {
-			return j.pass.err
+		labels, err := mesh.Known(j.pass.world.Namespace(namespace)) // none that is known: the default mode
+		if err != nil {
+			return err
 		}
 		j.mode = j.engine.policy.ModeIn(labels)
 		j.exempt = j.engine.policy.Exemptions.Cover(j.req.User, namespace)
 		j.settled = true
+	}
+	for i := range findings {
+		if findings[i].Lowered == LoweredByUpdate {
+			findings[i].reads = nil // the finding denies nothing
+		} else {
+			findings[i].reads = append(findings[i].reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: j.req.Route.Metadata.Namespace})
+		}
 	}
 	switch j.mode {
 	case mesh.Warn:
@@ -137,9 +143,8 @@ func (j *judgement) ratchet(rule activeRule, findings []Finding) error {
 	if err != nil || old == nil {
 		return err
 	}
-	pass := j.engine.newPass(old, j.pass.world)
-	pass.rule = rule.Rule
-	rule.Check(pass)
+	pass := j.engine.newPass(old, j.pass.world.world)
+	pass.run(rule)
 	if pass.err != nil {
 		return pass.err
 	}

@@ -172,11 +172,9 @@ func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestGrounds(t *testing.T) {
-	serviceGround := func(namespace, name string) Reference {
-		return Reference{Service: mesh.ServiceKey{Kind: "Service", Namespace: namespace, Name: name}}
-	}
-	namespaceGround := func(name string) Reference { return Reference{Namespace: name} }
+// What is confirmed is what the findings that would deny were read from, and nothing
+// that only leads to warnings.
+func TestReads(t *testing.T) {
 	old := func() (*mesh.Route, error) {
 		return newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), nil
 	}
@@ -184,38 +182,59 @@ func TestGrounds(t *testing.T) {
 		name, namespace, spec string
 		policy                *Policy
 		old                   func() (*mesh.Route, error)
-		want                  []Reference
+		want                  []string
 	}{
 		{"nothing wrong", "shop", on(service("cart")), nil, nil, nil},
 		{"warnings only", "shop", on(service("cart")) + `, hostnames: [a.example]` + to(`{name: gone, port: 80}`), nil, nil, nil},
-		{"a Service", "shop", on(service("headless")), nil, nil, []Reference{namespaceGround("shop"), serviceGround("shop", "headless")}},
+		{"a Service", "shop", on(service("headless")), nil, nil, []string{"Service shop/headless", "Namespace shop"}},
 		{
 			"two of one Service, and another", "shop", on(service("cart, port: 1"), service("cart, port: 2"), service("gone")), nil, nil,
-			[]Reference{namespaceGround("shop"), serviceGround("shop", "cart"), serviceGround("shop", "gone")},
+			[]string{"Service shop/cart", "Namespace shop", "Service shop/gone"},
 		},
-		{"a grant", "lab", on(service("cart, namespace: shop")), nil, nil, []Reference{namespaceGround("lab")}},
+		{"a grant", "lab", on(service("cart, namespace: shop")), nil, nil, []string{"Namespace lab"}},
 		{
 			"a refusal", "faces", on(service("vault, namespace: closed")), nil, nil,
-			[]Reference{namespaceGround("faces"), namespaceGround("closed"), serviceGround("closed", "vault")},
+			[]string{"Namespace closed", "Service closed/vault", "Namespace faces"},
 		},
-		{"lowered by the mode", "shop", on(service("headless")), &Policy{Mode: mesh.Audit}, nil, []Reference{namespaceGround("shop"), serviceGround("shop", "headless")}},
+		{"lowered by the mode", "shop", on(service("headless")), &Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
 		{
 			"lowered by an exemption", "shop", on(service("headless")), &Policy{Exemptions: Exemptions{Namespaces: []string{"shop"}}}, nil,
-			[]Reference{namespaceGround("shop"), serviceGround("shop", "headless")},
+			[]string{"Service shop/headless", "Namespace shop"},
 		},
 		{"it was so before", "shop", on(service("headless")), nil, old, nil},
-		{
-			"a backend", "shop", on(service("cart")) + to(`{name: alias, port: 80}`), nil, nil,
-			[]Reference{namespaceGround("shop"), serviceGround("shop", "alias")},
-		},
+		{"a backend", "shop", on(service("cart")) + to(`{name: alias, port: 80}`), nil, nil, []string{"Service shop/alias", "Namespace shop"}},
 		{
 			"a kind", "shop", on(`{group: a.example, kind: B, name: c}`), &Policy{AllowedParentKinds: []string{"Mesh.b.example"}}, nil,
-			[]Reference{namespaceGround("shop")},
+			[]string{"Namespace shop"},
+		},
+		{
+			"routes", "shop", on(service("cart, port: 80")) + getOnly, only(map[string]Action{"no-catch-all": Deny}), nil,
+			[]string{"Service shop/cart", "routes in shop on Service shop/cart", "Namespace shop"},
 		},
 	} {
 		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
-		if diff := cmp.Diff(test.want, verdict.Grounds()); diff != "" {
-			t.Errorf("%s: grounds (-want +got):\n%s", test.name, diff)
+		world := &witness{World: unknowing{}}
+		for _, read := range verdict.Reads() {
+			repeat(world, read)
 		}
+		if diff := cmp.Diff(test.want, world.asked); diff != "" {
+			t.Errorf("%s: reads (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// repeat makes the read again.
+func repeat(world mesh.World, read mesh.Read) {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		_, _ = world.Namespace(read.Namespace)
+	case mesh.ReadService:
+		_, _ = world.Service(read.Service)
+	case mesh.ReadEndpoints:
+		_, _ = world.HasEndpoints(read.Service)
+	case mesh.ReadReferenceGrants:
+		_, _ = world.ReferenceGrants(read.Namespace)
+	case mesh.ReadRoutes:
+		_, _ = world.AttachedRoutes(read.Service, read.Namespace)
 	}
 }

@@ -18,32 +18,29 @@ func noCatchAll() *Rule {
 		Default:  Warn,
 		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-		Reads:    ReadsServices | ReadsRoutes | ReadsNamespaces,
-		Check:    checkNoCatchAll,
+		Parent:   checkNoCatchAll,
 	}
 }
 
-func checkNoCatchAll(p *Pass) {
+func checkNoCatchAll(p *Pass, parent *Parent) {
 	if p.Attached().CatchAll {
 		return
 	}
-	for _, parent := range p.Parents() {
-		var bare []string
-		for at, holder := range p.held(&parent) {
-			if holder.Kind == p.Route.Kind && !slices.ContainsFunc(holder.Routes, catchesAll) {
-				bare = append(bare, strconv.Itoa(int(at.Port)))
-			}
+	var bare []string
+	for at, owner := range p.Owned(parent) {
+		if owner.Kind == p.Route.Kind && !slices.ContainsFunc(owner.Routes, catchesAll) {
+			bare = append(bare, strconv.Itoa(int(at.Port)))
 		}
-		if len(bare) == 0 {
-			continue
-		}
-		p.Report(Finding{
-			Field:     "spec.rules",
-			Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected",
-			Remedy:    "if unwanted, add a rule without matches",
-			Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
-		})
 	}
+	if len(bare) == 0 {
+		return
+	}
+	p.Report(Finding{
+		Field:     "spec.rules",
+		Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected",
+		Remedy:    "if unwanted, add a rule without matches",
+		Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
+	})
 }
 
 func catchesAll(route *mesh.AttachedRoute) bool { return route.CatchAll }

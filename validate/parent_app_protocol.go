@@ -19,8 +19,7 @@ func parentAppProtocol() *Rule {
 		Default:  Warn,
 		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
-		Reads:    ReadsServices,
-		Check:    checkParentAppProtocol,
+		Parent:   checkParentAppProtocol,
 	}
 }
 
@@ -38,24 +37,22 @@ func unservable(kind mesh.RouteKind) []string {
 	return nil
 }
 
-func checkParentAppProtocol(p *Pass) {
+func checkParentAppProtocol(p *Pass, parent *Parent) {
 	cannot := unservable(p.Route.Kind)
-	for _, parent := range p.Parents() {
-		if len(parent.Ports) == 0 || slices.ContainsFunc(parent.Ports, func(port mesh.Port) bool {
-			return !slices.Contains(cannot, strings.ToLower(port.AppProtocol))
-		}) {
-			continue
-		}
-		said := make([]string, 0, len(parent.Ports))
-		for _, port := range parent.Ports {
-			said = append(said, fmt.Sprintf("%d: %s", port.Number, port.AppProtocol))
-		}
-		p.Report(Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%ss cannot serve the appProtocol of %s (%s)", p.Route.Kind, parent.Key, shortList(said)),
-			Remedy:    "use another route kind, or correct it",
-			Reference: parent.Reference(),
-		})
+	if len(parent.Ports) == 0 || slices.ContainsFunc(parent.Ports, func(port mesh.Port) bool {
+		return !slices.Contains(cannot, strings.ToLower(port.AppProtocol))
+	}) {
+		return
 	}
+	said := make([]string, 0, len(parent.Ports))
+	for _, port := range parent.Ports {
+		said = append(said, fmt.Sprintf("%d: %s", port.Number, port.AppProtocol))
+	}
+	p.Report(Finding{
+		Field:     parent.Path("name"),
+		Value:     parent.Ref.Name,
+		Problem:   fmt.Sprintf("%ss cannot serve the appProtocol of %s (%s)", p.Route.Kind, parent.Key, shortList(said)),
+		Remedy:    "use another route kind, or correct it",
+		Reference: parent.Reference(),
+	})
 }

@@ -3,8 +3,6 @@ package validate
 import (
 	"fmt"
 	"slices"
-
-	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func parentDuplicate() *Rule {
@@ -17,46 +15,47 @@ func parentDuplicate() *Rule {
 		Citation: "Gateway API, CommonRouteSpec: parentRefs must be distinct",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentDuplicate,
+		Parent:   checkParentDuplicate,
 	}
 }
 
-func checkParentDuplicate(p *Pass) {
-	parents := p.Parents()
-	for i := range parents {
-		first := slices.IndexFunc(parents[:i], func(earlier Parent) bool { return sameBinding(&earlier, &parents[i]) })
-		if first < 0 {
+func checkParentDuplicate(p *Pass, parent *Parent) {
+	for i := range p.Parents() {
+		earlier := &p.Parents()[i]
+		if earlier == parent {
+			return
+		}
+		if !sameBinding(earlier, parent) {
 			continue
 		}
 		p.Report(Finding{
-			Field: parents[i].Path(""),
-			Value: parents[i].Ref.Name,
-			Type:  Duplicate,
-			Problem: fmt.Sprintf("selects the same ports of %s as %s", parents[i].Key,
-				parents[first].Path("")),
+			Field:     parent.Path(""),
+			Value:     parent.Ref.Name,
+			Type:      Duplicate,
+			Problem:   fmt.Sprintf("selects the same ports of %s as %s", parent.Key, earlier.Path("")),
 			Remedy:    "remove one of the two",
-			Reference: boundTo(&parents[i]),
+			Reference: boundTo(parent),
 		})
+		return
 	}
 }
 
 // boundTo identifies the finding by what the parent is bound to, so that it stays
 // the same when the two change places.
 func boundTo(parent *Parent) Reference {
-	if parent.Service == nil || parent.Attachment != mesh.Attached {
+	if len(parent.Ports) == 0 {
 		return parent.Reference()
 	}
 	return Reference{Service: parent.Key, Detail: portList(parent.Ports)}
 }
 
-// sameBinding says whether two parents are one Service with the same ports; of a
-// Service that cannot be read, whether they say the same.
+// sameBinding says whether two parents are one Service with the same ports; where
+// one of them attaches to none, whether they say the same.
 func sameBinding(a, b *Parent) bool {
 	if a.Key != b.Key {
 		return false
 	}
-	if a.Service == nil || a.Attachment != mesh.Attached || b.Attachment != mesh.Attached {
+	if len(a.Ports) == 0 || len(b.Ports) == 0 {
 		return a.Ref.Port == b.Ref.Port && a.Ref.SectionName == b.Ref.SectionName
 	}
 	return slices.Equal(a.Ports, b.Ports)

@@ -16,22 +16,19 @@ func parentExposedType() *Rule {
 		Citation: "GEP-1294, Allowed service types: NodePort and LoadBalancer MAY be allowed; north-south Gateways should be preferred",
 		Default:  Audit,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentExposedType,
+		Parent:   checkParentExposedType,
 	}
 }
 
-func checkParentExposedType(p *Pass) {
-	for _, parent := range p.Parents() {
-		if parent.Service == nil || parent.Service.Type != mesh.NodePort && parent.Service.Type != mesh.LoadBalancer {
-			continue
-		}
-		p.Report(Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type %s, so traffic may bypass routes", parent.Key, parent.Service.Type),
-			Remedy:    "prefer a Gateway",
-			Reference: Reference{Service: parent.Key},
-		})
+func checkParentExposedType(p *Pass, parent *Parent) {
+	if parent.Service == nil || parent.Service.Type != mesh.NodePort && parent.Service.Type != mesh.LoadBalancer {
+		return
 	}
+	p.Report(Finding{
+		Field:     parent.Path("name"),
+		Value:     parent.Ref.Name,
+		Problem:   fmt.Sprintf("%s is of type %s, so traffic may bypass routes", parent.Key, parent.Service.Type),
+		Remedy:    "prefer a Gateway",
+		Reference: Reference{Service: parent.Key},
+	})
 }

@@ -1,10 +1,6 @@
 package validate
 
-import (
-	"fmt"
-
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "fmt"
 
 func parentExternalName() *Rule {
 	return &Rule{
@@ -16,22 +12,17 @@ func parentExternalName() *Rule {
 		Citation: "GEP-1294, Allowed service types: ExternalName SHOULD NOT be allowed as parentRefs or backendRefs due to security concerns",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentExternalName,
+		Fault:    ParentExternalName,
+		Describe: describeParentExternalName,
 	}
 }
 
-func checkParentExternalName(p *Pass) {
-	for _, parent := range p.Parents() {
-		if parent.Service == nil || parent.Attachment != mesh.NotAttachedExternalName {
-			continue
-		}
-		p.Report(Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is of type ExternalName, a mere DNS alias", parent.Key),
-			Remedy:    "use one of type ClusterIP",
-			Reference: Reference{Service: parent.Key},
-		})
+func describeParentExternalName(_ *Policy, parent *Parent) Finding {
+	return Finding{
+		Field:     parent.Path("name"),
+		Value:     parent.Ref.Name,
+		Problem:   fmt.Sprintf("%s is of type ExternalName, a mere DNS alias", parent.Key),
+		Remedy:    "use one of type ClusterIP",
+		Reference: Reference{Service: parent.Key},
 	}
 }

@@ -16,7 +16,7 @@ func parentGroupInvalid() *Rule {
 		Citation: `Gateway API, ParentReference: to set the core API group, group must be explicitly set to ""`,
 		Default:  Deny,
 		Stage:    RouteStage,
-		Check:    checkParentGroupInvalid,
+		Route:    checkParentGroupInvalid,
 	}
 }
 

@@ -17,26 +17,21 @@ func parentHeadless() *Rule {
 		Citation: "GEP-1294, Allowed service types: headless Services SHOULD NOT be supported as a parentRef",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentHeadless,
+		Fault:    ParentHeadless,
+		Describe: describeParentHeadless,
 	}
 }
 
-func checkParentHeadless(p *Pass) {
-	for _, parent := range p.Parents() {
-		if parent.Service == nil || parent.Attachment != mesh.NotAttachedHeadless {
-			continue
-		}
-		why := "clusterIP: None"
-		if parent.Key.Kind == mesh.ServiceImportKind {
-			why = "type: Headless"
-		}
-		p.Report(Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s is headless (%s): no IP to match", parent.Key, why),
-			Remedy:    "use one with a cluster IP",
-			Reference: Reference{Service: parent.Key},
-		})
+func describeParentHeadless(_ *Policy, parent *Parent) Finding {
+	why := "clusterIP: None"
+	if parent.Key.Kind == mesh.ServiceImportKind {
+		why = "type: Headless"
+	}
+	return Finding{
+		Field:     parent.Path("name"),
+		Value:     parent.Ref.Name,
+		Problem:   fmt.Sprintf("%s is headless (%s): no IP to match", parent.Key, why),
+		Remedy:    "use one with a cluster IP",
+		Reference: Reference{Service: parent.Key},
 	}
 }

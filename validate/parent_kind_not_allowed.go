@@ -18,7 +18,7 @@ func parentKindNotAllowed() *Rule {
 		Citation: "GEP-1294, Implementation-specific parentRefs",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Check:    checkParentKindNotAllowed,
+		Route:    checkParentKindNotAllowed,
 	}
 }
 

@@ -19,31 +19,28 @@ func parentNotFound() *Rule {
 		Default:  Deny,
 		DryRun:   Warn,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentNotFound,
+		Fault:    ParentNotFound,
+		Describe: describeParentNotFound,
 	}
 }
 
-func checkParentNotFound(p *Pass) {
-	for _, parent := range p.Parents() {
-		if parent.Service != nil {
-			continue
-		}
-		f := Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Type:      NotFound,
-			Problem:   fmt.Sprintf("%s does not exist", parent.Key),
-			Remedy:    "create it first, or correct name and namespace",
-			Reference: Reference{Service: parent.Key},
-		}
-		err := p.Missing(parent.Key, f)
-		if errors.Is(err, mesh.ErrNotServed) {
-			f.Problem = fmt.Sprintf("%s cannot exist: the CRD of ServiceImport (%s) is not installed", parent.Key, mesh.MulticlusterGroup)
-			f.Remedy = "install the Multi-Cluster Services API, or refer to a Service"
-		}
-		if err != nil {
-			p.Report(f)
-		}
+func describeParentNotFound(_ *Policy, parent *Parent) Finding {
+	return notFound(parent.Key, parent.Missing, Finding{
+		Field:  parent.Path("name"),
+		Value:  parent.Ref.Name,
+		Remedy: "create it first, or correct name and namespace",
+	})
+}
+
+// notFound completes the finding that a Service or ServiceImport does not exist, or,
+// by the error, cannot.
+func notFound(key mesh.ServiceKey, err error, f Finding) Finding {
+	f.Type = NotFound
+	f.Problem = fmt.Sprintf("%s does not exist", key)
+	f.Reference = Reference{Service: key}
+	if errors.Is(err, mesh.ErrNotServed) {
+		f.Problem = fmt.Sprintf("%s cannot exist: the CRD of ServiceImport (%s) is not installed", key, mesh.MulticlusterGroup)
+		f.Remedy = "install the Multi-Cluster Services API, or refer to a Service"
 	}
+	return f
 }

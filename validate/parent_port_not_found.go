@@ -17,41 +17,36 @@ func parentPortNotFound() *Rule {
 		Remedy: "Use a port number or a port name of the Service (not a targetPort), or leave both out to attach to all ports.",
 		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
 			"Gateway API, ParentReference: sectionName of a Service is a port name",
-		Default: Deny,
-		Stage:   RouteStage,
-		Reads:   ReadsServices,
-		Check:   checkParentPortNotFound,
+		Default:  Deny,
+		Stage:    RouteStage,
+		Fault:    ParentPortNotFound,
+		Describe: describeParentPortNotFound,
 	}
 }
 
-func checkParentPortNotFound(p *Pass) {
-	for _, parent := range p.Parents() {
-		if parent.Service == nil || parent.Attachment != mesh.NotAttachedNoPort {
-			continue
-		}
-		f := Finding{
-			Remedy:    useOneOf(parent.Service.Ports, p.Route.Kind.Transport()),
-			Reference: parent.Reference(),
-		}
-		ref := parent.Ref
-		numberFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Number == ref.Port })
-		nameFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Name == ref.SectionName })
-		switch {
-		case len(parent.Service.Ports) == 0:
-			f.Field, f.Value = parent.Path("name"), ref.Name
-			f.Problem = fmt.Sprintf("%s has no ports", parent.Key)
-		case ref.Port != 0 && !numberFits:
-			f.Field, f.Value = parent.Path("port"), ref.Port
-			f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
-		case ref.Port != 0 && nameFits:
-			f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
-			f.Problem = fmt.Sprintf("port %d of %s is not named %s", ref.Port, parent.Key, ref.SectionName)
-		default:
-			f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
-			f.Problem = fmt.Sprintf("%s has no port named %s", parent.Key, ref.SectionName)
-		}
-		p.Report(f)
+func describeParentPortNotFound(_ *Policy, parent *Parent) Finding {
+	f := Finding{
+		Remedy:    useOneOf(parent.Service.Ports, parent.Route.Kind.Transport()),
+		Reference: parent.Reference(),
 	}
+	ref := parent.Ref
+	numberFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Number == ref.Port })
+	nameFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Name == ref.SectionName })
+	switch {
+	case len(parent.Service.Ports) == 0:
+		f.Field, f.Value = parent.Path("name"), ref.Name
+		f.Problem = fmt.Sprintf("%s has no ports", parent.Key)
+	case ref.Port != 0 && !numberFits:
+		f.Field, f.Value = parent.Path("port"), ref.Port
+		f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
+	case ref.Port != 0 && nameFits:
+		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Problem = fmt.Sprintf("port %d of %s is not named %s", ref.Port, parent.Key, ref.SectionName)
+	default:
+		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Problem = fmt.Sprintf("%s has no port named %s", parent.Key, ref.SectionName)
+	}
+	return f
 }
 
 // maxListed bounds how many names a message lists.

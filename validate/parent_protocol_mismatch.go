@@ -1,10 +1,6 @@
 package validate
 
-import (
-	"fmt"
-
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "fmt"
 
 func parentProtocolMismatch() *Rule {
 	return &Rule{
@@ -16,34 +12,29 @@ func parentProtocolMismatch() *Rule {
 		Citation: "GEP-1294, Route types: UDP is its own protocol, orthogonal to the other routes",
 		Default:  Deny,
 		Stage:    RouteStage,
-		Reads:    ReadsServices,
-		Check:    checkParentProtocolMismatch,
+		Fault:    ParentProtocolMismatch,
+		Describe: describeParentProtocolMismatch,
 	}
 }
 
-func checkParentProtocolMismatch(p *Pass) {
-	transport := p.Route.Kind.Transport()
-	for _, parent := range p.Parents() {
-		if parent.Service == nil || parent.Attachment != mesh.NotAttachedTransport {
-			continue
-		}
-		f := Finding{
-			Field:     parent.Path("name"),
-			Value:     parent.Ref.Name,
-			Problem:   fmt.Sprintf("%s has no %s port", parent.Key, transport),
-			Remedy:    "use a Service with one, or another route kind",
-			Reference: parent.Reference(),
-		}
-		switch {
-		case parent.Ref.Port != 0:
-			f.Field, f.Value = parent.Path("port"), parent.Ref.Port
-		case parent.Ref.SectionName != "":
-			f.Field, f.Value = parent.Path("sectionName"), parent.Ref.SectionName
-		}
-		if f.Field != parent.Path("name") {
-			f.Problem = fmt.Sprintf("that port of %s is not %s", parent.Key, transport)
-			f.Remedy = fmt.Sprintf("use a %s port or another route kind", transport)
-		}
-		p.Report(f)
+func describeParentProtocolMismatch(_ *Policy, parent *Parent) Finding {
+	transport := parent.Route.Kind.Transport()
+	f := Finding{
+		Field:     parent.Path("name"),
+		Value:     parent.Ref.Name,
+		Problem:   fmt.Sprintf("%s has no %s port", parent.Key, transport),
+		Remedy:    "use a Service with one, or another route kind",
+		Reference: parent.Reference(),
 	}
+	switch {
+	case parent.Ref.Port != 0:
+		f.Field, f.Value = parent.Path("port"), parent.Ref.Port
+	case parent.Ref.SectionName != "":
+		f.Field, f.Value = parent.Path("sectionName"), parent.Ref.SectionName
+	default:
+		return f
+	}
+	f.Problem = fmt.Sprintf("that port of %s is not %s", parent.Key, transport)
+	f.Remedy = fmt.Sprintf("use a %s port or another route kind", transport)
+	return f
 }

@@ -2,6 +2,8 @@ package validate
 
 import (
 	"errors"
+	"iter"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -12,110 +14,133 @@ type Pass struct {
 	Route  *mesh.Route
 	Policy *Policy
 
-	world    mesh.World
-	rule     *Rule
-	refs     []Parent
-	resolved bool
+	engine   *Engine
+	world    *recorder
+	rule     activeRule
+	parents  []Parent
 	backends []BackendService
 	attached *mesh.AttachedRoute
-	contests []*contest
 	findings []Finding
 	unknown  []Finding
 	err      error
 }
 
-// Parent is a mesh parent of the route: a parentRef to a Service or ServiceImport.
-type Parent struct {
-	// Index is the parentRef's index in spec.parentRefs.
-	Index int
-	Ref   *mesh.ParentRef
-	Key   mesh.ServiceKey
-	Scope mesh.Scope
-	// Service is the parent, or nil if it does not exist or cannot be known.
-	// Only what Pass.Parents returns has it, and the fields below.
-	Service *mesh.Service
-	// Attachment says whether, and Ports to which ports, the route attaches.
-	Attachment mesh.Attachment
-	Ports      []mesh.Port
+func (e *Engine) newPass(route *mesh.Route, world mesh.World) *Pass {
+	return &Pass{Route: route, Policy: e.policy, engine: e, world: &recorder{world: world}}
 }
 
-// Path returns the path of the parentRef, or of a field in it.
-func (p *Parent) Path(field string) string { return parentPath(p.Index, field) }
-
-// MeshRefs returns the mesh parents of the route as they are written, without
-// looking at the world.
-func (p *Pass) MeshRefs() []Parent {
-	if p.refs == nil {
-		p.refs = make([]Parent, 0, len(p.Route.Spec.ParentRefs))
-		for i := range p.Route.Spec.ParentRefs {
-			ref := &p.Route.Spec.ParentRefs[i]
-			if ref.Class() != mesh.MeshParent {
-				continue
-			}
-			key := ref.Service(p.Route.Metadata.Namespace)
-			p.refs = append(p.refs, Parent{Index: i, Ref: ref, Key: key, Scope: mesh.ScopeOf(p.Route.Metadata.Namespace, key)})
+// run runs one rule.
+func (p *Pass) run(rule activeRule) {
+	p.rule = rule
+	if rule.Route != nil {
+		p.world.begin()
+		rule.Route(p)
+	}
+	if rule.Fault != NoFault {
+		p.eachParent(p.evaluate)
+	}
+	if rule.Parent != nil {
+		p.eachParent(func(parent *Parent) {
+			p.attach(parent)
+			rule.Parent(p, parent)
+		})
+	}
+	if rule.Backend != nil {
+		backends := p.Backends()
+		for i := range backends {
+			p.world.begin()
+			rule.Backend(p, &backends[i])
 		}
 	}
-	return p.refs
 }
 
-// Parents returns the mesh parents of the route with their Services.
+func (p *Pass) eachParent(f func(*Parent)) {
+	parents := p.Parents()
+	for i := range parents {
+		p.world.begin()
+		f(&parents[i])
+	}
+}
+
+// evaluate reports the parent's fault, if it is the one that the rule is about.
+func (p *Pass) evaluate(parent *Parent) {
+	outcome, err := parent.Evaluate(Only(p.rule.Fault))
+	p.note(err)
+	switch {
+	case outcome.Fault != NoFault:
+		p.Report(p.rule.Describe(p.Policy, parent))
+	case outcome.Unknown != 0:
+		p.Unknown(p.rule.Describe(p.Policy, parent))
+	}
+}
+
+func (p *Pass) attach(parent *Parent) {
+	_, err := parent.attach()
+	p.note(err)
+}
+
+// Parents returns the mesh parents of the route as they are written, with what the
+// rules that ran before have found out about them.
 func (p *Pass) Parents() []Parent {
-	parents := p.MeshRefs()
-	if !p.resolved {
-		p.resolved = true
-		for i := range parents {
-			parent := &parents[i]
-			if parent.Service = p.Service(parent.Key); parent.Service != nil {
-				parent.Ports, parent.Attachment = parent.Service.Attach(p.Route.Kind, parent.Ref)
+	if p.parents == nil {
+		route := p.Attached()
+		p.parents = make([]Parent, 0, len(route.Parents))
+		for i := range route.Parents {
+			if ref := &route.Parents[i]; ref.Class() == mesh.MeshParent {
+				p.parents = append(p.parents, p.view(ref.Service(route.Namespace)).Parent(route, i))
 			}
 		}
 	}
-	return parents
+	return p.parents
 }
 
-// Service returns the Service or ServiceImport, or nil if it does not exist or
-// cannot be known. To tell these apart is for Missing.
-func (p *Pass) Service(key mesh.ServiceKey) *mesh.Service {
+// view returns the view of a parent Service: of the routes in this route's scope,
+// with this route as it is now.
+func (p *Pass) view(key mesh.ServiceKey) *ServiceView {
+	for i := range p.parents {
+		if p.parents[i].Key == key {
+			return p.parents[i].view
+		}
+	}
+	own := p.Attached()
+	return &ServiceView{engine: p.engine, world: p.world, key: key, namespace: own.Namespace, own: own, recorder: p.world}
+}
+
+// EligibleRoutes returns the routes that take part on the parent's Service in the
+// route's scope, as they will be after this change: the route at hand is among them.
+func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
+	routes, err := parent.view.EligibleRoutes()
+	p.note(err)
+	return routes
+}
+
+// Owned yields each port that the route selects by the parent, in the order of the
+// Service, with its owner. It yields nothing for a kind that the mesh does not
+// implement, or where the routes cannot be known.
+func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Holder] {
+	return func(yield func(mesh.PortScope, *mesh.Holder) bool) {
+		if len(parent.Ports) == 0 || !p.Policy.Implements(p.Route.Kind) {
+			return
+		}
+		owners, err := parent.view.Owners()
+		p.note(err)
+		for _, at := range parent.portScopes() {
+			if owner := owners[at]; owner != nil && !yield(at, owner) {
+				return
+			}
+		}
+	}
+}
+
+// Service returns the Service or ServiceImport, or nil and mesh.ErrNotFound,
+// mesh.ErrNotServed or mesh.ErrUnknown.
+func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	service, err := p.world.Service(key)
 	p.note(err)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return service
-}
-
-// Missing returns mesh.ErrNotFound or mesh.ErrNotServed if the Service does not
-// exist. If that cannot be known it returns nil, and keeps the finding among the
-// verdict's unknowns.
-func (p *Pass) Missing(key mesh.ServiceKey, f Finding) error {
-	_, err := p.world.Service(key)
-	p.note(err)
-	switch {
-	case errors.Is(err, mesh.ErrNotFound):
-		return err
-	case errors.Is(err, mesh.ErrUnknown):
-		p.Unknown(f)
-	}
-	return nil
-}
-
-// Namespace returns the namespace, or nil if it does not exist; known is false
-// where that cannot be known.
-func (p *Pass) Namespace(name string) (namespace *mesh.Namespace, known bool) {
-	namespace, err := p.world.Namespace(name)
-	p.note(err)
-	if err != nil {
-		return nil, errors.Is(err, mesh.ErrNotFound)
-	}
-	return namespace, true
-}
-
-// Unknown keeps the finding among the verdict's unknowns: what the rule would
-// need cannot be known.
-func (p *Pass) Unknown(f Finding) {
-	f.Rule = p.rule.ID
-	p.unknown = append(p.unknown, f)
+	return service, nil
 }
 
 // HasEndpoints says whether the Service has an endpoint; known is false where
@@ -138,19 +163,16 @@ func (p *Pass) ReferenceGrants(namespace string) (grants []mesh.ReferenceGrant, 
 type BackendService struct {
 	mesh.Backend
 	Key mesh.ServiceKey
-	// Service is nil if it does not exist or cannot be known.
-	Service *mesh.Service
 }
 
-// BackendServices returns every backendRef to a Service or ServiceImport, if the
-// route has a mesh parent.
-func (p *Pass) BackendServices() []BackendService {
-	if p.backends == nil && len(p.MeshRefs()) > 0 {
+// Backends returns every backendRef to a Service or ServiceImport, if the route
+// has a mesh parent.
+func (p *Pass) Backends() []BackendService {
+	if p.backends == nil && len(p.Parents()) > 0 {
 		p.backends = make([]BackendService, 0, 2*len(p.Route.Spec.Rules))
 		for backend := range p.Route.Backends() {
 			if backend.Ref.IsService() {
-				key := backend.Ref.Service(p.Route.Metadata.Namespace)
-				p.backends = append(p.backends, BackendService{backend, key, p.Service(key)})
+				p.backends = append(p.backends, BackendService{backend, backend.Ref.Service(p.Route.Metadata.Namespace)})
 			}
 		}
 	}
@@ -168,10 +190,27 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
 	f.Rule = p.rule.ID
+	if p.rule.action == Deny {
+		f.reads = slices.Clone(p.world.reads)
+	}
 	if p.findings == nil {
 		p.findings = make([]Finding, 0, 4)
 	}
 	p.findings = append(p.findings, f)
+}
+
+// ReportOnce reports the finding, unless the rule has reported one on the field.
+func (p *Pass) ReportOnce(f Finding) {
+	if !slices.ContainsFunc(p.findings, func(g Finding) bool { return g.Rule == p.rule.ID && g.Field == f.Field }) {
+		p.Report(f)
+	}
+}
+
+// Unknown keeps the finding among the verdict's unknowns: what the rule would
+// need cannot be known.
+func (p *Pass) Unknown(f Finding) {
+	f.Rule = p.rule.ID
+	p.unknown = append(p.unknown, f)
 }
 
 // note keeps the first error that says that the world could not be asked.
@@ -179,9 +218,4 @@ func (p *Pass) note(err error) {
 	if err != nil && p.err == nil && !errors.Is(err, mesh.ErrNotFound) && !errors.Is(err, mesh.ErrUnknown) {
 		p.err = err
 	}
-}
-
-// Reference identifies the parentRef in findings.
-func (p *Parent) Reference() Reference {
-	return Reference{Service: p.Key, Detail: refDetail(p.Ref.Port, p.Ref.SectionName)}
 }

@@ -105,7 +105,7 @@ func TestGrantsHaveNoRatchet(t *testing.T) {
 			Old:           func() (*mesh.Route, error) { return route, nil },
 			SpecUnchanged: func() bool { return false },
 		})
-		if denials := verdict.With(Deny); len(denials) != 1 || denials[0].Rule != test.want {
+		if denials := with(verdict, Deny); len(denials) != 1 || denials[0].Rule != test.want {
 			t.Errorf("denials %+v, want one of %s", denials, test.want)
 		}
 	}

@@ -1,7 +1,9 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -15,84 +17,84 @@ func routeConflict() *Rule {
 		Remedy: "Give the routes different ports of the Service, by port or sectionName in their parentRefs, or use routes of one kind: these merge.",
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
 			"should be applied",
-		Default: Warn,
-		Stage:   RouteStage,
-		Kinds:   []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
-		Reads:   ReadsServices | ReadsRoutes | ReadsNamespaces,
-		Check:   checkRouteConflict,
+		Default:  Warn,
+		Stage:    RouteStage,
+		Kinds:    []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
+		Fault:    PortsLost,
+		Describe: describePortsLost,
+		Parent:   checkPortsTaken,
 	}
 }
 
-func checkRouteConflict(p *Pass) {
-	const remedy = "only the more specific kind applies: use another port, or one route kind"
+// describePortsLost says which ports are lost, to whom, and which are kept. It names
+// the oldest owner only, so that the words stay as they are when others come and go.
+func describePortsLost(_ *Policy, parent *Parent) Finding {
+	f := Finding{
+		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s, so this %s is ignored there", lostPorts(parent), parent.Route.Kind),
+		Remedy:  "use another port, or one route kind",
+	}
+	if len(parent.Kept) > 0 {
+		f.Problem += ", but not on " + portsNamed(portNumbers(parent.Kept))
+		f.Remedy = "set port or sectionName, or use one route kind"
+	}
+	return f
+}
+
+// lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
+// stays far under the 32 KiB that a condition's message may have.
+func lostPorts(parent *Parent) string {
+	var (
+		owners []*mesh.AttachedRoute
+		ports  = map[*mesh.AttachedRoute][]string{}
+	)
+	for _, lost := range parent.Lost {
+		oldest := lost.Owner.Routes[0]
+		if ports[oldest] == nil {
+			owners = append(owners, oldest)
+		}
+		ports[oldest] = append(ports[oldest], strconv.Itoa(int(lost.Port)))
+	}
+	of := " of " + parent.Key.String()
+	texts := make([]string, len(owners))
+	for i, owner := range owners {
+		verb := " is held by "
+		if len(ports[owner]) > 1 {
+			verb = " are held by "
+		}
+		texts[i] = portsNamed(ports[owner]) + of + verb + owner.String()
+		of = ""
+	}
+	return shortList(texts)
+}
+
+func portNumbers(scopes []mesh.PortScope) []string {
+	numbers := make([]string, len(scopes))
+	for i, at := range scopes {
+		numbers[i] = strconv.Itoa(int(at.Port))
+	}
+	return numbers
+}
+
+// checkPortsTaken reports the ports that the route takes from other kinds.
+func checkPortsTaken(p *Pass, parent *Parent) {
 	own := p.Attached()
-	for _, parent := range p.Parents() {
-		var lost, taken rivalry
-		for at, holder := range p.held(&parent) {
-			if holder.Kind.Beats(own.Kind) {
-				lost.add(at, holder.Routes...)
-			} else if holder.Kind == own.Kind {
-				for _, rival := range p.AttachedRoutes(parent.Service) {
-					if own.Kind.Beats(rival.Kind) && binds(rival, parent.Service, at) {
-						taken.add(at, rival)
-					}
-				}
-			}
-		}
-		f := Finding{Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference()}
-		if len(lost.ports) > 0 {
-			f.Problem = fmt.Sprintf("%s loses %s of %s to %s", own, portsNamed(lost.ports), parent.Key, lost.names())
-			f.Remedy = remedy
-			p.Report(f)
-		}
-		if len(taken.ports) > 0 {
-			f.Problem = fmt.Sprintf("%s takes %s of %s from %s", own, portsNamed(taken.ports), parent.Key, taken.names())
-			f.Remedy = remedy
-			p.Report(f)
+	var (
+		taken []mesh.PortScope
+		from  *mesh.AttachedRoute
+	)
+	for at, owner := range p.Owned(parent) {
+		if owner.Kind == own.Kind && owner.Displaced != nil {
+			taken = append(taken, at)
+			from = cmp.Or(from, owner.Displaced)
 		}
 	}
-}
-
-// rivalry collects the ports that are lost or taken, and the routes on the other
-// side, in the order in which they are found.
-type rivalry struct {
-	ports  []string
-	routes []*mesh.AttachedRoute
-}
-
-func (r *rivalry) add(at mesh.PortScope, routes ...*mesh.AttachedRoute) {
-	port := fmt.Sprint(at.Port)
-	if len(r.ports) == 0 || r.ports[len(r.ports)-1] != port {
-		r.ports = append(r.ports, port)
+	if from == nil {
+		return
 	}
-	for _, route := range routes {
-		known := false
-		for _, seen := range r.routes {
-			known = known || seen == route
-		}
-		if !known {
-			r.routes = append(r.routes, route)
-		}
-	}
-}
-
-// names reads "HTTPRoute shop/cart", with "and N more" for all but the first.
-func (r *rivalry) names() string {
-	name := r.routes[0].String()
-	if more := len(r.routes) - 1; more > 0 {
-		name += fmt.Sprintf(" and %d more", more)
-	}
-	return name
-}
-
-// binds says whether the route is bound to the port in the scope.
-func binds(route *mesh.AttachedRoute, service *mesh.Service, at mesh.PortScope) bool {
-	for i := range route.Parents {
-		for _, other := range route.PortScopes(i, service) {
-			if other == at {
-				return true
-			}
-		}
-	}
-	return false
+	p.Report(Finding{
+		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s takes %s of %s from %s", own, portsNamed(portNumbers(taken)), parent.Key, from),
+		Remedy:  "use another port, or one route kind",
+	})
 }

@@ -18,12 +18,11 @@ func routeOverlap() *Rule {
 			"matches the oldest route's wins",
 		Default: Warn,
 		Stage:   RouteStage,
-		Reads:   ReadsServices | ReadsRoutes | ReadsNamespaces,
-		Check:   checkRouteOverlap,
+		Parent:  checkRouteOverlap,
 	}
 }
 
-func checkRouteOverlap(p *Pass) {
+func checkRouteOverlap(p *Pass, parent *Parent) {
 	own := p.Attached()
 	// Nearly all keys of others are told apart from all of these by one bit.
 	var bits uint64
@@ -31,26 +30,24 @@ func checkRouteOverlap(p *Pass) {
 		bits |= 1 << (key % 64)
 	}
 	var places map[mesh.MatchKey]mesh.PlacedMatch // those not yet reported; nil until needed
-	for _, parent := range p.Parents() {
-		for at, holder := range p.held(&parent) {
-			if holder.Kind != own.Kind {
-				continue
+	for at, owner := range p.Owned(parent) {
+		if owner.Kind != own.Kind {
+			continue
+		}
+		for _, older := range owner.Routes {
+			if older.CompareAge(own) >= 0 {
+				break // the oldest come first
 			}
-			for _, older := range holder.Routes {
-				if older.CompareAge(own) >= 0 {
-					break // the oldest come first
+			for _, key := range older.Matches {
+				if bits&(1<<(key%64)) == 0 {
+					continue
 				}
-				for _, key := range older.Matches {
-					if bits&(1<<(key%64)) == 0 {
-						continue
-					}
-					if places == nil {
-						places = firstPlaces(p.Route)
-					}
-					if match, equal := places[key]; equal {
-						delete(places, key)
-						p.Report(overlap(&parent, at, older, match))
-					}
+				if places == nil {
+					places = firstPlaces(p.Route)
+				}
+				if match, equal := places[key]; equal {
+					delete(places, key)
+					p.ReportOnce(overlap(parent, at, older, match))
 				}
 			}
 		}

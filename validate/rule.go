@@ -19,21 +19,9 @@ const (
 // Actions returns every action, the strictest first.
 func Actions() []Action { return []Action{Deny, Warn, Audit, Off} }
 
-// Inputs says what of the world a rule reads beside the route itself.
-type Inputs uint8
-
-// The inputs that a rule may declare.
-const (
-	ReadsNamespaces Inputs = 1 << iota
-	ReadsServices
-	ReadsEndpoints
-	ReadsReferenceGrants
-	ReadsRoutes
-)
-
 // Stage orders rules: a stage whose finding denies ends the judgement for all
-// rules of later stages that read anything, so that who has no grant learns
-// nothing of the cluster.
+// rules of later stages that look at parents or backends, so that who has no grant
+// learns nothing of the cluster.
 type Stage uint8
 
 const (
@@ -66,8 +54,20 @@ type Rule struct {
 	Stage Stage
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
-	// Reads declares what the rule looks at; a test holds it to that.
-	Reads Inputs
-	// Check reports the rule's findings on the pass.
-	Check func(*Pass)
+
+	// What the rule does is one or several of the following. Only Route may not read
+	// the world.
+
+	// Fault is the fault of a mesh parent that the rule reports, in the words of
+	// Describe: the finding's field, value, problem, remedy, type and reference.
+	Fault    Fault
+	Describe func(*Policy, *Parent) Finding
+	// Parent is called for each mesh parent, with its Service and ports, if it has
+	// any.
+	Parent func(*Pass, *Parent)
+	// Backend is called for each backendRef to a Service or ServiceImport of a route
+	// with a mesh parent.
+	Backend func(*Pass, *BackendService)
+	// Route is called once.
+	Route func(*Pass)
 }

@@ -14,7 +14,9 @@ func routeCases() []ruleCase {
 	const matchHost = `match the Host header in the rules instead`
 	const bare = `Invalid spec.rules "": unmatched requests to `
 	const add = ` are rejected; if unwanted, add a rule without matches`
-	const specific = `; only the more specific kind applies: use another port, or one route kind`
+	const specific = `; use another port, or one route kind`
+	const allLost = `, so this TCPRoute is ignored there; use another port, or one route kind`
+	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName, or use one route kind`
 	const overlaps = `; change the match, or merge the rules`
 	return []ruleCase{
 		{"hostnames-ignored", "none", mesh.HTTPRoute, "shop", cart80, "", nil, nil},
@@ -58,21 +60,21 @@ func routeCases() []ruleCase {
 		{"route-conflict", "another scope", mesh.HTTPRoute, "faces", fromShop, routeText(mesh.GRPCRoute, "shop", "old", cart80), nil, nil},
 		{"route-conflict", "another transport", mesh.TCPRoute, "shop", on(service("dns, port: 53")), routeText(mesh.UDPRoute, "shop", "old", on(service("dns, port: 53"))), nil, nil},
 		{"route-conflict", "loses", mesh.HTTPRoute, "shop", on(service("cart")), routeText(mesh.GRPCRoute, "shop", "old", cart80) + routeText(mesh.GRPCRoute, "shop", "new", cart80), nil, []string{
-			`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own loses port 80 of Service shop/cart to GRPCRoute shop/old and 1 more` + specific,
+			`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute shop/old` + someLost,
 		}},
 		{"route-conflict", "takes", mesh.HTTPRoute, "shop", on(service("cart")), routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80), nil, []string{
-			`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old and 1 more` + specific,
+			`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific,
 		}},
 		{
 			"route-conflict", "loses one port and takes another", mesh.HTTPRoute, "faces", on(service("cart, namespace: shop")),
 			routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))), nil,
 			[]string{
-				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own loses port 80 of Service shop/cart to GRPCRoute faces/g` + specific,
+				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute faces/g` + someLost,
 				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
 			},
 		},
 		{"route-conflict", "both lose to a third", mesh.TCPRoute, "shop", cart80, routeText(mesh.TLSRoute, "shop", "t", cart80) + routeText(mesh.HTTPRoute, "shop", "h", cart80), nil, []string{
-			`Invalid spec.parentRefs[0] "cart": TCPRoute shop/own loses port 80 of Service shop/cart to HTTPRoute shop/h` + specific,
+			`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by HTTPRoute shop/h` + allLost,
 		}},
 		{"route-conflict", "a rival of a kind that the mesh does not implement", mesh.HTTPRoute, "shop", cart80, routeText(mesh.GRPCRoute, "shop", "old", cart80), &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}}, nil},
 		{"route-conflict", "a kind that the mesh does not implement", mesh.TCPRoute, "shop", cart80, routeText(mesh.HTTPRoute, "shop", "old", cart80), &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}}, nil},

@@ -44,8 +44,8 @@ func (c *ruleCase) look(t testing.TB, world mesh.World) *Pass {
 	if policy == nil {
 		policy = &Policy{}
 	}
-	pass := &Pass{Route: newRoute(t, c.kind, c.namespace, c.spec), Policy: policy, world: world, rule: rule}
-	rule.Check(pass)
+	pass := newEngine(t, policy).newPass(newRoute(t, c.kind, c.namespace, c.spec), world)
+	pass.run(activeRule{rule, Deny})
 	return pass
 }
 

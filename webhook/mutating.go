@@ -58,7 +58,7 @@ func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 	}
 	ctx, cancel := r.deadline(ctx)
 	defer cancel()
-	world := &lookingTwice{confirmed: live.Confirm(ctx, m.Live, m.World), cache: m.World}
+	world := &fallbackReader{confirmed: live.Confirm(ctx, m.Live, m.World), cache: m.World}
 	granted := mutate.Granted(&r.Object, m.grants, world)
 	grantedNow := mutate.Granted(&r.Object, m.grants, world.confirmed)
 	options.MayRead = func(namespace string) bool {
@@ -68,49 +68,49 @@ func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 }
 
 // grantsOf returns what says whether the route is granted what it does.
-func grantsOf(route *mesh.Route) []live.Ground {
-	grounds := []live.Ground{{Namespace: route.Metadata.Namespace}}
+func grantsOf(route *mesh.Route) []mesh.Read {
+	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
 	for i := range route.Spec.ParentRefs {
 		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
 		case mesh.MeshParent, mesh.MisgroupedParent:
 			key := ref.Service(route.Metadata.Namespace)
-			grounds = append(grounds, live.Ground{Service: key, Namespace: key.Namespace})
+			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 		}
 	}
-	return grounds
+	return reads
 }
 
-// lookingTwice is a mutate.World that reads live what the cache does not have.
-type lookingTwice struct {
+// fallbackReader is a mutate.World that reads live what the cache does not have.
+type fallbackReader struct {
 	confirmed *live.Confirmed
 	cache     mesh.World
 }
 
-func (l *lookingTwice) read(grounds ...live.Ground) error {
-	_, err := l.confirmed.Read(grounds)
+func (f *fallbackReader) read(reads ...mesh.Read) error {
+	_, err := f.confirmed.Read(reads)
 	return err
 }
 
 // Service implements mutate.World.
-func (l *lookingTwice) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service, err := l.cache.Service(key)
+func (f *fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	service, err := f.cache.Service(key)
 	if !errors.Is(err, mesh.ErrNotFound) {
 		return service, err
 	}
-	if err := l.read(live.Ground{Service: key}); err != nil {
+	if err := f.read(mesh.Read{Kind: mesh.ReadService, Service: key}); err != nil {
 		return nil, err
 	}
-	return l.confirmed.Service(key)
+	return f.confirmed.Service(key)
 }
 
 // Namespace implements mutate.World.
-func (l *lookingTwice) Namespace(name string) (*mesh.Namespace, error) {
-	namespace, err := l.cache.Namespace(name)
+func (f *fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := f.cache.Namespace(name)
 	if !errors.Is(err, mesh.ErrNotFound) {
 		return namespace, err
 	}
-	if err := l.read(live.Ground{Namespace: name}); err != nil {
+	if err := f.read(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}); err != nil {
 		return nil, err
 	}
-	return l.confirmed.Namespace(name)
+	return f.confirmed.Namespace(name)
 }

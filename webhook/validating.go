@@ -42,43 +42,15 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	return answered
 }
 
-// judge judges by the cache, and, as long as the verdict rests on what was not
-// read live, once more after that was.
+// judge judges by the cache; what would be denied is confirmed by live reads.
 func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, error) {
-	judged := r.toJudge()
 	if err := v.ready(ctx, r); err != nil {
 		return validate.Verdict{}, err
 	}
-	verdict, err := v.engine.Judge(judged, v.World)
-	if err != nil || v.Live == nil {
-		return verdict, err
-	}
-	grounds := verdict.Grounds()
-	if len(grounds) == 0 {
-		return verdict, nil
+	if v.Live == nil {
+		return v.engine.Judge(r.toJudge(), v.World)
 	}
 	ctx, cancel := r.deadline(ctx)
 	defer cancel()
-	confirmed := live.Confirm(ctx, v.Live, v.World)
-	for {
-		fresh, err := confirmed.Read(toRead(grounds))
-		if err != nil {
-			return validate.Verdict{}, err
-		}
-		if fresh == 0 {
-			return verdict, nil
-		}
-		if verdict, err = v.engine.Judge(judged, confirmed); err != nil {
-			return validate.Verdict{}, err
-		}
-		grounds = verdict.Grounds()
-	}
-}
-
-func toRead(grounds []validate.Reference) []live.Ground {
-	reads := make([]live.Ground, len(grounds))
-	for i, ground := range grounds {
-		reads[i] = live.Ground{Service: ground.Service, Namespace: ground.Namespace}
-	}
-	return reads
+	return v.engine.JudgeConfirmed(r.toJudge(), v.World, func() validate.Confirmer { return live.Confirm(ctx, v.Live, v.World) })
 }

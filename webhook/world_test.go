@@ -114,6 +114,13 @@ func (s *source) Namespace(_ context.Context, name string) (*mesh.Namespace, err
 	return s.World.Namespace(name)
 }
 
+func (s *source) AttachedRoutes(_ context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	if err := s.note("routes in %s on %s", namespace, key); err != nil {
+		return nil, err
+	}
+	return s.World.AttachedRoutes(key, namespace)
+}
+
 func (s *source) HasEndpoints(_ context.Context, key mesh.ServiceKey) (bool, error) {
 	if err := s.note("endpoints of %s", key); err != nil {
 		return false, err

@@ -85,13 +85,17 @@ type world struct {
 	routes *manifest.Set
 }
 
-func (w *world) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	return w.routes.AttachedRoutes(key)
+func (w *world) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return w.routes.AttachedRoutes(key, namespace)
 }
 
 // Find lists the bound ports of the Services in the namespace, or in all if it is
 // empty.
 func Find(ctx context.Context, cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
+	engine, err := validate.New(policy)
+	if err != nil {
+		return nil, err
+	}
 	routes, err := cluster.Routes(ctx)
 	if err != nil {
 		return nil, err
@@ -113,7 +117,7 @@ func Find(ctx context.Context, cluster check.Cluster, policy *validate.Policy, n
 	})
 	list := &List{APIVersion: APIVersion, Kind: Kind, Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
-		bindings, err := on(w, policy, key)
+		bindings, err := on(w, engine, key)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -133,7 +137,7 @@ func parentsOf(route *mesh.Route) []mesh.ServiceKey {
 }
 
 // on lists the bound ports of one Service: none if it does not exist.
-func on(w mesh.World, policy *validate.Policy, key mesh.ServiceKey) ([]Binding, error) {
+func on(w mesh.World, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):
@@ -144,12 +148,27 @@ func on(w mesh.World, policy *validate.Policy, key mesh.ServiceKey) ([]Binding, 
 	if err != nil {
 		return nil, err
 	}
-	routes, err := w.AttachedRoutes(key)
+	routes, err := w.AttachedRoutes(key, "")
 	if err != nil {
 		return nil, err
 	}
-	contends := policy.Contenders(w, service)
-	standing := mesh.Precedence(service, slices.DeleteFunc(slices.Clone(routes), func(r *mesh.AttachedRoute) bool { return !contends(r) }))
+	view := engine.View(w, key)
+	owners, err := view.Owners()
+	if err != nil {
+		return nil, err
+	}
+	absent := func(r *mesh.AttachedRoute) string {
+		eligible, _ := view.Eligible(r) // an error would have come up before
+		switch {
+		case r.Deleting:
+			return "is being deleted"
+		case eligible:
+			return ""
+		case !engine.Policy().Implements(r.Kind):
+			return "the mesh does not implement its kind"
+		}
+		return "lacks the grant, or is refused"
+	}
 	bound := map[mesh.PortScope][]*mesh.AttachedRoute{}
 	for _, route := range routes {
 		for i := range route.Parents {
@@ -162,17 +181,7 @@ func on(w mesh.World, policy *validate.Policy, key mesh.ServiceKey) ([]Binding, 
 	}
 	bindings := make([]Binding, 0, len(bound))
 	for at, here := range bound {
-		bindings = append(bindings, binding(service, at, standing[at], here, func(r *mesh.AttachedRoute) string {
-			switch {
-			case contends(r):
-				return ""
-			case r.Deleting:
-				return "is being deleted"
-			case !policy.Implements(r.Kind):
-				return "the mesh does not implement its kind"
-			}
-			return "lacks the grant, or is refused"
-		}))
+		bindings = append(bindings, binding(service, at, owners[at], here, absent))
 	}
 	slices.SortFunc(bindings, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),

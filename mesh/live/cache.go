@@ -154,6 +154,6 @@ func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
 }
 
 // AttachedRoutes implements mesh.World.
-func (c *Cache) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	return c.routes.attached(key), nil
+func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return mesh.InNamespace(c.routes.attached(key), namespace), nil
 }

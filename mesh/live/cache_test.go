@@ -88,7 +88,7 @@ func TestListedAndWatched(t *testing.T) {
 				Kind: mesh.HTTPRoute, Namespace: "shop", Name: "web", Created: 1767323045, Generation: 1,
 				Parents: []mesh.ParentRef{{Group: &core, Kind: "Service", Name: "cart", Port: 80}},
 			}
-			routes, err := cache.AttachedRoutes(key)
+			routes, err := cache.AttachedRoutes(key, "")
 			if err != nil || len(routes) != 1 {
 				t.Fatalf("routes %v, %v", routes, err)
 			}

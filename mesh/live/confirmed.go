@@ -3,168 +3,131 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Ground is an object that a decision rests on: a Service or a namespace.
-type Ground struct {
-	Service   mesh.ServiceKey
-	Namespace string
-}
-
-// Source reads objects as they are now. Errors are those of a mesh.World; all but
-// mesh.ErrNotFound, and mesh.ErrUnknown of HasEndpoints, are failures. A Reader is
-// one.
+// Source reads objects as they are now: a mesh.World by live reads. Errors are those
+// of a mesh.World. A Reader is one.
 type Source interface {
 	Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Service, error)
 	Namespace(ctx context.Context, name string) (*mesh.Namespace, error)
 	HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, error)
 	ReferenceGrants(ctx context.Context, namespace string) ([]mesh.ReferenceGrant, error)
+	AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error)
 }
 
 var _ Source = (*Reader)(nil)
 
 // Confirmed is a mesh.World for one decision. What Read has read is answered as it
-// is now, with the Service's EndpointSlices and the namespace's ReferenceGrants;
-// all else, which routes are attached included, as the cache has it. It is not
-// safe for concurrent use.
+// is now, all else as the cache has it. It is not safe for concurrent use.
 type Confirmed struct {
-	ctx   context.Context // a World has no contexts: this one lives as long as its decision
-	now   Source
-	cache mesh.World
-
-	services   map[mesh.ServiceKey]answer[*mesh.Service]
-	namespaces map[string]answer[*mesh.Namespace]
-	endpoints  map[mesh.ServiceKey]answer[bool]
-	grants     map[string]answer[[]mesh.ReferenceGrant]
+	ctx     context.Context // a World has no contexts: this one lives as long as its decision
+	now     Source
+	cache   mesh.World
+	answers map[mesh.Read]answer
 }
 
 // answer is what a live read returned; its error is never a failure.
-type answer[T any] struct {
-	value T
+type answer struct {
+	value any
 	err   error
 }
 
 var _ mesh.World = (*Confirmed)(nil)
 
 // Confirm returns a World that answers from the cache until Read is called.
-func (r *Reader) Confirm(ctx context.Context, cache mesh.World) *Confirmed {
-	return Confirm(ctx, r, cache)
-}
-
-// Confirm returns a World that answers from the cache until Read is called.
 func Confirm(ctx context.Context, now Source, cache mesh.World) *Confirmed {
-	return &Confirmed{
-		ctx: ctx, now: now, cache: cache,
-		services:   map[mesh.ServiceKey]answer[*mesh.Service]{},
-		namespaces: map[string]answer[*mesh.Namespace]{},
-		endpoints:  map[mesh.ServiceKey]answer[bool]{},
-		grants:     map[string]answer[[]mesh.ReferenceGrant]{},
-	}
+	return &Confirmed{ctx: ctx, now: now, cache: cache, answers: map[mesh.Read]answer{}}
 }
 
-// Read reads those of the grounds live that were not read before, side by side,
-// and returns how many these were. An error is a failure: it says which reads
-// failed, and why.
-func (c *Confirmed) Read(grounds []Ground) (fresh int, err error) {
-	var reads []func()
-	var keep []func() error
-	for _, ground := range grounds {
-		if key := ground.Service; key != (mesh.ServiceKey{}) && !has(c.services, key) {
-			keep = append(keep, later(&reads, c.services, key, func() (*mesh.Service, error) { return c.now.Service(c.ctx, key) }))
-		}
-		if name := ground.Namespace; name != "" && !has(c.namespaces, name) {
-			keep = append(keep, later(&reads, c.namespaces, name, func() (*mesh.Namespace, error) { return c.now.Namespace(c.ctx, name) }))
+// Read makes those of the reads live that were not made before, side by side, and
+// returns how many these were. An error is a failure: it says which reads failed,
+// and why.
+func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
+	var due []mesh.Read
+	for _, read := range reads {
+		if _, made := c.answers[read]; !made {
+			c.answers[read] = answer{} // so that it is not made twice
+			due = append(due, read)
 		}
 	}
-	// One of them is for this goroutine, which would else only wait.
+	made := make([]answer, len(due))
 	var wg sync.WaitGroup
-	for i, read := range reads {
-		if i == len(reads)-1 {
+	for i := range due {
+		read := func() { made[i].value, made[i].err = c.read(due[i]) }
+		if i == len(due)-1 { // one is for this goroutine, which would else only wait
 			read()
 		} else {
 			wg.Go(read)
 		}
 	}
 	wg.Wait()
-	for _, f := range keep {
-		if failure := f(); failure != nil {
-			err = errors.Join(err, failure)
+	for i, read := range due {
+		c.answers[read] = made[i]
+		if e := made[i].err; e != nil && !errors.Is(e, mesh.ErrNotFound) && !errors.Is(e, mesh.ErrUnknown) {
+			delete(c.answers, read)
+			err = errors.Join(err, e)
 		}
 	}
-	return len(keep), err
+	return len(due), err
 }
 
-// later adds the read to those to be done. Once it has ended, the returned function
-// stores its answer, or returns why it failed.
-func later[K comparable, V any](reads *[]func(), answers map[K]answer[V], key K, read func() (V, error)) func() error {
-	var a answer[V]
-	answers[key] = a // so that it is not started twice
-	*reads = append(*reads, func() { a.value, a.err = read() })
-	return func() error {
-		if a.err != nil && !errors.Is(a.err, mesh.ErrNotFound) {
-			delete(answers, key)
-			return a.err
-		}
-		answers[key] = a
-		return nil
+// read makes one live read.
+func (c *Confirmed) read(read mesh.Read) (any, error) {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		return c.now.Namespace(c.ctx, read.Namespace)
+	case mesh.ReadService:
+		return c.now.Service(c.ctx, read.Service)
+	case mesh.ReadEndpoints:
+		return c.now.HasEndpoints(c.ctx, read.Service)
+	case mesh.ReadReferenceGrants:
+		return c.now.ReferenceGrants(c.ctx, read.Namespace)
+	case mesh.ReadRoutes:
+		return c.now.AttachedRoutes(c.ctx, read.Service, read.Namespace)
 	}
+	return nil, fmt.Errorf("unknown kind of read: %d", read.Kind)
 }
 
-func has[K comparable, V any](m map[K]V, key K) bool {
-	_, ok := m[key]
-	return ok
+// answered returns the answer of the live read, or else that of the cache.
+func answered[T any](c *Confirmed, read mesh.Read, cached func() (T, error)) (T, error) {
+	made, ok := c.answers[read]
+	if !ok {
+		return cached()
+	}
+	value, _ := made.value.(T)
+	return value, made.err
 }
 
 // Namespace implements mesh.World.
 func (c *Confirmed) Namespace(name string) (*mesh.Namespace, error) {
-	if a, ok := c.namespaces[name]; ok {
-		return a.value, a.err
-	}
-	return c.cache.Namespace(name)
+	return answered(c, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name},
+		func() (*mesh.Namespace, error) { return c.cache.Namespace(name) })
 }
 
 // Service implements mesh.World.
 func (c *Confirmed) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if a, ok := c.services[key]; ok {
-		return a.value, a.err
-	}
-	return c.cache.Service(key)
+	return answered(c, mesh.Read{Kind: mesh.ReadService, Service: key},
+		func() (*mesh.Service, error) { return c.cache.Service(key) })
 }
 
 // HasEndpoints implements mesh.World.
 func (c *Confirmed) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	if !has(c.services, key) {
-		return c.cache.HasEndpoints(key)
-	}
-	if a, ok := c.endpoints[key]; ok {
-		return a.value, a.err
-	}
-	found, err := c.now.HasEndpoints(c.ctx, key)
-	if err == nil || errors.Is(err, mesh.ErrUnknown) {
-		c.endpoints[key] = answer[bool]{found, err}
-	}
-	return found, err
+	return answered(c, mesh.Read{Kind: mesh.ReadEndpoints, Service: key},
+		func() (bool, error) { return c.cache.HasEndpoints(key) })
 }
 
 // ReferenceGrants implements mesh.World.
 func (c *Confirmed) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	if !has(c.namespaces, namespace) {
-		return c.cache.ReferenceGrants(namespace)
-	}
-	if a, ok := c.grants[namespace]; ok {
-		return a.value, a.err
-	}
-	grants, err := c.now.ReferenceGrants(c.ctx, namespace)
-	if err == nil {
-		c.grants[namespace] = answer[[]mesh.ReferenceGrant]{value: grants}
-	}
-	return grants, err
+	return answered(c, mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace},
+		func() ([]mesh.ReferenceGrant, error) { return c.cache.ReferenceGrants(namespace) })
 }
 
 // AttachedRoutes implements mesh.World.
-func (c *Confirmed) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	return c.cache.AttachedRoutes(key)
+func (c *Confirmed) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return answered(c, mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace},
+		func() ([]*mesh.AttachedRoute, error) { return c.cache.AttachedRoutes(key, namespace) })
 }

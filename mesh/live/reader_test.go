@@ -217,13 +217,19 @@ func TestConfirmedReadsOnce(t *testing.T) {
 	other := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "other"}
 	cache.services.put(&mesh.Service{Key: other})
 	cache.endpoints.put(objectName{"shop", "x"}, "cart")
-	world := reader.Confirm(t.Context(), cache)
+	world := Confirm(t.Context(), reader, cache)
 	if _, err := world.Service(cartKey); err != nil {
 		t.Errorf("before anything was read: %v", err)
 	}
-	grounds := []Ground{{Service: cartKey}, {Namespace: "shop"}, {Service: cartKey, Namespace: "shop"}}
-	for i, want := range []int{2, 0} {
-		if fresh, err := world.Read(grounds); fresh != want || err != nil {
+	all := []mesh.Read{
+		{Kind: mesh.ReadService, Service: cartKey},
+		{Kind: mesh.ReadNamespace, Namespace: "shop"},
+		{Kind: mesh.ReadEndpoints, Service: cartKey},
+		{Kind: mesh.ReadReferenceGrants, Namespace: "shop"},
+		{Kind: mesh.ReadNamespace, Namespace: "shop"},
+	}
+	for i, want := range []int{4, 0} {
+		if fresh, err := world.Read(all); fresh != want || err != nil {
 			t.Errorf("read %d: %d fresh, %v; want %d", i, fresh, err, want)
 		}
 		if _, err := world.Service(cartKey); !errors.Is(err, mesh.ErrNotFound) {

@@ -103,7 +103,7 @@ func TestWorld(t *testing.T) {
 	if err != nil || len(grants) != 1 || !grants[0].Permits(mesh.HTTPRoute, "web", service("shop", "cart")) {
 		t.Error(grants, err)
 	}
-	routes, err := s.AttachedRoutes(service("shop", "cart"))
+	routes, err := s.AttachedRoutes(service("shop", "cart"), "")
 	if err != nil || len(routes) != 2 {
 		t.Fatal(routes, err)
 	}
@@ -131,7 +131,7 @@ func TestWhatIsNotThere(t *testing.T) {
 			_, imported := s.Service(serviceImport)
 			_, endpoints := s.HasEndpoints(service("default", absent))
 			_, grants := s.ReferenceGrants(absent)
-			_, routes := s.AttachedRoutes(service(absent, absent))
+			_, routes := s.AttachedRoutes(service(absent, absent), "")
 			got := []error{namespace, service_, imported, endpoints, grants, routes}
 			want := []error{test.want, test.want, test.wantImport, test.wantRest, test.wantRest, nil}
 			for i := range want {
@@ -207,8 +207,8 @@ func TestPutRouteAgain(t *testing.T) {
 	if a.CompareAge(b) >= 0 {
 		t.Error("the route that was there first is not the older one any more")
 	}
-	onX, _ := s.AttachedRoutes(service("default", "x"))
-	onZ, _ := s.AttachedRoutes(service("default", "z"))
+	onX, _ := s.AttachedRoutes(service("default", "x"), "")
+	onZ, _ := s.AttachedRoutes(service("default", "z"), "")
 	if diff := cmp.Diff([][]*mesh.AttachedRoute{{b}, {a}}, [][]*mesh.AttachedRoute{onX, onZ}); diff != "" {
 		t.Error(diff)
 	}

@@ -58,7 +58,8 @@ func (s *Set) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 	return grants, nil
 }
 
-// AttachedRoutes returns the set's routes with a parentRef to the Service.
-func (s *Set) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	return s.attached[key], nil
+// AttachedRoutes returns the set's routes in the namespace, or in all if it is
+// empty, with a parentRef to the Service.
+func (s *Set) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return mesh.InNamespace(s.attached[key], namespace), nil
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// BenchmarkPlace looks at one Service and all of its routes, as the reconciler
+// BenchmarkView looks at one Service and all of its routes, as the reconciler
 // does for each change. One in ten routes has lost its port.
-func BenchmarkPlace(b *testing.B) {
-	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}
+func BenchmarkView(b *testing.B) {
 	for _, routes := range []int{1, 10, 100, 1000} {
 		var text strings.Builder
 		for i := range routes {
@@ -27,13 +26,10 @@ func BenchmarkPlace(b *testing.B) {
 		b.Run(fmt.Sprintf("routes=%d", routes), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				place, err := desired.At(key, world, &validate.Policy{}, desired.Settings{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				view := desired.NewView(engine(b, validate.Policy{}), world, desired.Settings{})
 				marks := 0
-				for _, route := range place.Routes() {
-					entries, err := place.Entries(route)
+				for _, route := range world.Routes() {
+					entries, _, err := view.Entries(route.Route.Attached())
 					if err != nil {
 						b.Fatal(err)
 					}

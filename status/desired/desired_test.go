@@ -43,6 +43,21 @@ const cluster = `
 {apiVersion: v1, kind: Service, metadata: {namespace: shop, name: shy, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports: [{port: 80}]}}
 `
 
+func engine(t testing.TB, policy validate.Policy) *validate.Engine {
+	t.Helper()
+	engine, err := validate.New(&policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+func entriesOf(t testing.TB, route *mesh.AttachedRoute, world mesh.World, policy validate.Policy, settings desired.Settings) ([]desired.Entry, error) {
+	t.Helper()
+	entries, _, err := desired.NewView(engine(t, policy), world, settings).Entries(route)
+	return entries, err
+}
+
 func newWorld(t testing.TB, texts ...string) *manifest.Set {
 	t.Helper()
 	set := manifest.NewSet(manifest.Options{Complete: true})
@@ -215,7 +230,7 @@ func TestEntries(t *testing.T) {
 					own = object.Route.Attached()
 				}
 			}
-			entries, err := desired.Of(own, world, &test.policy, desired.Settings{})
+			entries, err := entriesOf(t, own, world, test.policy, desired.Settings{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +243,7 @@ func TestEntries(t *testing.T) {
 				}
 			}
 			own.Deleting = true
-			if entries, err := desired.Of(own, world, &test.policy, desired.Settings{}); err != nil || len(entries) > 0 {
+			if entries, err := entriesOf(t, own, world, test.policy, desired.Settings{}); err != nil || len(entries) > 0 {
 				t.Errorf("while it is being deleted: %v, %v, want none", entries, err)
 			}
 		})
@@ -253,22 +268,22 @@ func TestMessages(t *testing.T) {
 		route(mesh.TCPRoute, "shop/wide", "name: wide"))
 	got := map[string]string{}
 	for _, name := range []string{"shop/all", "shop/some", "shop/wide"} {
-		entries, err := desired.Of(find(t, world, name), world, &validate.Policy{}, desired.Settings{ConflictReason: "Lost"})
+		entries, err := entriesOf(t, find(t, world, name), world, validate.Policy{}, desired.Settings{ConflictReason: "Lost"})
 		if err != nil || len(entries) != 1 || entries[0].Condition.Reason != "Lost" {
 			t.Fatalf("%s: %v, %v, want one entry with reason Lost", name, entries, err)
 		}
 		got[name] = entries[0].Condition.Message
 	}
 	want := map[string]string{
-		"shop/all": "port 80 of Service shop/cart is held by GRPCRoute shop/a and 1 more, and this HTTPRoute is ignored there; " +
-			"a more specific kind wins: use another port of the Service, or the same kind of route (route-conflict)",
-		"shop/some": "port 80 of Service shop/cart is held by GRPCRoute shop/a and 1 more, and this TLSRoute is ignored there, but not on port 90; " +
-			"a more specific kind wins: name in the parentRef the port that is meant, or use the same kind of route (route-conflict)",
+		"shop/all": "port 80 of Service shop/cart is held by GRPCRoute shop/a, so this HTTPRoute is ignored there; " +
+			"use another port, or one route kind (route-conflict)",
+		"shop/some": "port 80 of Service shop/cart is held by GRPCRoute shop/a, so this TLSRoute is ignored there, but not on port 90; " +
+			"set port or sectionName, or use one route kind (route-conflict)",
 		"shop/wide": "port 1000 of Service shop/wide is held by GRPCRoute shop/winner-0, port 1001 is held by GRPCRoute shop/winner-1, " +
 			"port 1002 is held by GRPCRoute shop/winner-2, port 1003 is held by GRPCRoute shop/winner-3, " +
-			"port 1004 is held by GRPCRoute shop/winner-4, port 1005 is held by GRPCRoute shop/winner-5, and 3 more likewise, " +
-			"and this TCPRoute is ignored there, but not on ports 1009, 1010, 1011, 1012, 1013, 1014 and 5 more; " +
-			"a more specific kind wins: name in the parentRef the port that is meant, or use the same kind of route (route-conflict)",
+			"port 1004 is held by GRPCRoute shop/winner-4, port 1005 is held by GRPCRoute shop/winner-5 and 3 more, " +
+			"so this TCPRoute is ignored there, but not on ports 1009, 1010, 1011, 1012, 1013, 1014 and 5 more; " +
+			"set port or sectionName, or use one route kind (route-conflict)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
@@ -281,7 +296,7 @@ func TestNothingDisclosed(t *testing.T) {
 	messages := map[string]bool{}
 	for _, name := range []string{"cart", "missing", "headless", "shy"} {
 		world := newWorld(t, cluster, route(mesh.HTTPRoute, "lab/own", "namespace: shop, name: "+name))
-		entries, err := desired.Of(find(t, world, "lab/own"), world, &validate.Policy{}, desired.Settings{})
+		entries, err := entriesOf(t, find(t, world, "lab/own"), world, validate.Policy{}, desired.Settings{})
 		if err != nil || len(entries) != 1 {
 			t.Fatalf("%s: %v, %v, want one entry", name, entries, err)
 		}

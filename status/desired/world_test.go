@@ -30,19 +30,19 @@ func (b *broken) Namespace(name string) (*mesh.Namespace, error) {
 	return b.World.Namespace(name)
 }
 
-func (b *broken) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
+func (b *broken) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	if b.routes != nil {
 		return nil, b.routes
 	}
-	return b.World.AttachedRoutes(key)
+	return b.World.AttachedRoutes(key, namespace)
 }
 
 func TestWorldThatCannotBeAsked(t *testing.T) {
-	world := newWorld(t, cluster, route(mesh.HTTPRoute, "shop/own", "name: missing"))
+	world := newWorld(t, cluster, route(mesh.HTTPRoute, "shop/own", "name: cart"))
 	failure := errors.New("no answer")
 	for name, b := range map[string]*broken{"service": {service: failure}, "namespace": {namespace: failure}, "routes": {routes: failure}} {
 		b.World = world
-		if entries, err := desired.Of(find(t, world, "shop/own"), b, &validate.Policy{}, desired.Settings{}); !errors.Is(err, failure) || len(entries) > 0 {
+		if entries, err := entriesOf(t, find(t, world, "shop/own"), b, validate.Policy{}, desired.Settings{}); !errors.Is(err, failure) || len(entries) > 0 {
 			t.Errorf("%s: %v, %v, want the failure", name, entries, err)
 		}
 	}
@@ -53,14 +53,9 @@ func TestWorldThatCannotBeAsked(t *testing.T) {
 func TestStable(t *testing.T) {
 	world := newWorld(t, cluster, route(mesh.GRPCRoute, "shop/b", "name: cart"), route(mesh.GRPCRoute, "shop/a", "name: cart, port: 80"),
 		route(mesh.GRPCRoute, "shop/c", "name: cart, port: 80"), route(mesh.HTTPRoute, "shop/own", "name: cart"))
-	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}
 	seen := map[string]bool{}
 	for i := range 8 {
-		place, err := desired.At(key, &rotated{world, i}, &validate.Policy{}, desired.Settings{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries, err := place.Entries(find(t, world, "shop/own"))
+		entries, err := entriesOf(t, find(t, world, "shop/own"), &rotated{world, i}, validate.Policy{}, desired.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,8 +76,8 @@ type rotated struct {
 	by int
 }
 
-func (r *rotated) AttachedRoutes(key mesh.ServiceKey) ([]*mesh.AttachedRoute, error) {
-	routes, err := r.World.AttachedRoutes(key)
+func (r *rotated) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	routes, err := r.World.AttachedRoutes(key, namespace)
 	at := r.by % len(routes)
 	turned := append(append([]*mesh.AttachedRoute{}, routes[at:]...), routes[:at]...)
 	if r.by >= len(routes) {

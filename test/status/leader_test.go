@@ -185,7 +185,7 @@ func TestLeaseLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := assemble(mgr, status.Options{Policy: &validate.Policy{}, Registerer: prometheus.NewRegistry()}); err != nil {
+	if _, _, err := assemble(mgr, status.Options{Engine: engineOf(&validate.Policy{}), Registerer: prometheus.NewRegistry()}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

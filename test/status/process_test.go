@@ -55,7 +55,7 @@ func runProcess() int {
 		if err != nil {
 			return err
 		}
-		if _, _, err := assemble(mgr, status.Options{Policy: &validate.Policy{}, Registerer: prometheus.NewRegistry()}); err != nil {
+		if _, _, err := assemble(mgr, status.Options{Engine: engineOf(&validate.Policy{}), Registerer: prometheus.NewRegistry()}); err != nil {
 			return err
 		}
 		return mgr.Start(ctx)

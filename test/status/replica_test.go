@@ -55,7 +55,7 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.cache, r.Reconciler, err = assemble(mgr, status.Options{Policy: policy, Registerer: r.registry, OnLook: r.looks.add}); err != nil {
+	if r.cache, r.Reconciler, err = assemble(mgr, status.Options{Engine: engineOf(policy), Registerer: r.registry, OnLook: r.looks.add}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -187,4 +187,13 @@ func wait(t *testing.T, limit time.Duration, what string, check func() error) {
 		}
 		time.Sleep(10 * time.Millisecond) // between polls
 	}
+}
+
+// engineOf returns an engine for the policy.
+func engineOf(policy *validate.Policy) *validate.Engine {
+	engine, err := validate.New(policy)
+	if err != nil {
+		panic(err) // the tests' policies name no rules
+	}
+	return engine
 }

@@ -103,7 +103,7 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
 	}, engine, switchedOff(guard))
 	reconciler, err := status.Add(s.manager, s.cache, status.Options{
-		Policy: engine.Policy(), Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
+		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
 	})
 	if err != nil {
 		return fmt.Errorf("status: %w", err)

@@ -151,9 +151,11 @@ func (*coreAdmission) close() error { return nil }
 // desiredEntries returns the entries that the reconciler would write.
 func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) (entries []Entry, controller string, err error) {
 	controller = c.Status.ControllerName
-	found, err := desired.Of(route.Route.Attached(), world, c.Policy(), desired.Settings{
-		ControllerName: controller, ConflictReason: c.Status.ConflictReason,
-	})
+	engine, err := validate.New(c.Policy())
+	if err != nil {
+		return nil, "", err
+	}
+	found, _, err := desired.NewView(engine, world, desired.Settings(c.Status)).Entries(route.Route.Attached())
 	if err != nil {
 		return nil, "", err
 	}

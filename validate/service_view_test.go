@@ -18,14 +18,12 @@ const labelled = `
 {apiVersion: v1, kind: Namespace, metadata: {name: producers, labels: {gammaguard.dev/grant: producer}}}
 `
 
-func TestContenders(t *testing.T) {
+func TestEligible(t *testing.T) {
 	attached := func(kind mesh.RouteKind, namespace string) *mesh.AttachedRoute {
 		return &mesh.AttachedRoute{Kind: kind, Namespace: namespace, Name: "own"}
 	}
-	deleting := attached(mesh.HTTPRoute, "shop")
-	deleting.Deleting = true
 	routes := []*mesh.AttachedRoute{
-		attached(mesh.HTTPRoute, "shop"), attached(mesh.TCPRoute, "shop"), deleting, attached(mesh.HTTPRoute, "faces"),
+		attached(mesh.HTTPRoute, "shop"), attached(mesh.TCPRoute, "shop"), attached(mesh.HTTPRoute, "faces"),
 		attached(mesh.HTTPRoute, "lab"), attached(mesh.HTTPRoute, "producers"), attached(mesh.HTTPRoute, "warned"),
 		attached(mesh.HTTPRoute, "audited"), attached(mesh.HTTPRoute, "nowhere"),
 	}
@@ -76,76 +74,68 @@ func TestContenders(t *testing.T) {
 	world := newWorld(t, cluster, labelled)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			service, err := world.Service(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: test.service})
-			if err != nil {
-				t.Fatal(err)
-			}
-			contends := test.policy.Contenders(world, service)
+			key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: test.service}
+			view := newEngine(t, &test.policy).View(world, key)
 			var got []string
 			for _, route := range routes {
-				if contends(route) {
+				eligible, err := view.Eligible(route)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if eligible {
 					got = append(got, route.String())
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("contenders (-want +got):\n%s", diff)
+				t.Errorf("eligible (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// The policy's methods ask for these rules by ID, and take their default to be
-// deny.
-func TestRulesOfContenders(t *testing.T) {
-	for _, id := range []string{"grant-missing", "consumer-refused"} {
-		if rule := Find(id); rule == nil || rule.Default != Deny {
-			t.Errorf("rule %s: %v, want one that denies", id, rule)
+// Whether a fault shows in status goes by the action of its rule, and by the mode of
+// the route's namespace.
+func TestMarked(t *testing.T) {
+	all := []Fault{GrantMissing, ConsumerRefused, ParentNotFound, ParentExternalName, ParentHeadless, ParentPortNotFound, ParentProtocolMismatch, PortsLost}
+	held := all[1:]
+	set := func(action Action) map[string]Action {
+		actions := map[string]Action{}
+		for _, rule := range Catalogue() {
+			actions[rule.ID] = action
 		}
+		return actions
 	}
-}
-
-func TestParentFault(t *testing.T) {
-	core := ""
-	ref := func(name string) mesh.ParentRef {
-		return mesh.ParentRef{Group: &core, Kind: mesh.ServiceKind, Name: name}
+	shop := &mesh.Namespace{Name: "shop"}
+	labelled := func(mode string) *mesh.Namespace {
+		return &mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.ModeLabel: mode}}
 	}
-	route := &mesh.AttachedRoute{
-		Kind: mesh.HTTPRoute, Namespace: "shop", Name: "own",
-		Parents: []mesh.ParentRef{ref("cart"), ref("headless"), ref("missing")},
-	}
-	policy := &Policy{Mode: mesh.Audit, Actions: map[string]Action{"parent-headless": Off}}
-	got := map[string][]*Reference{}
-	for _, id := range []string{"parent-headless", "parent-not-found"} {
-		for i := range route.Parents {
-			finding, err := Find(id).ParentFault(policy, newWorld(t, cluster), route, i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if finding == nil {
-				got[id] = append(got[id], nil)
-				continue
-			}
-			got[id] = append(got[id], &finding.Reference)
-			if finding.Rule != id || finding.Action != Deny || finding.Effect != Deny || finding.Lowered != NotLowered {
-				t.Errorf("finding %+v, want one of %s that denies", finding, id)
+	for name, test := range map[string]struct {
+		policy    Policy
+		namespace *mesh.Namespace
+		want      []Fault
+	}{
+		"by default":              {Policy{}, shop, all},
+		"no such namespace":       {Policy{}, nil, all},
+		"mode warn":               {Policy{}, labelled("warn"), held},
+		"mode audit":              {Policy{}, labelled("audit"), nil},
+		"the policy's mode":       {Policy{Mode: mesh.Audit}, shop, nil},
+		"an exempt namespace":     {Policy{Exemptions: Exemptions{Namespaces: []string{"shop"}}}, shop, held},
+		"another exempt":          {Policy{Exemptions: Exemptions{Namespaces: []string{"store"}}}, shop, all},
+		"every rule warns":        {Policy{Actions: set(Warn)}, shop, held},
+		"every rule audits":       {Policy{Actions: set(Audit)}, shop, nil},
+		"every rule is off":       {Policy{Actions: set(Off)}, shop, nil},
+		"one rule is off":         {Policy{Actions: map[string]Action{"parent-not-found": Off}}, shop, append(slices.Clone(all[:2]), all[3:]...)},
+		"route-conflict is audit": {Policy{Actions: map[string]Action{"route-conflict": Audit}}, shop, all[:7]},
+	} {
+		engine := newEngine(t, &test.policy)
+		var got []Fault
+		for _, fault := range all {
+			if engine.Marked(test.namespace).Has(fault) {
+				got = append(got, fault)
 			}
 		}
-	}
-	about := func(name string) *Reference {
-		return &Reference{Service: mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: name}}
-	}
-	want := map[string][]*Reference{
-		"parent-headless":  {nil, about("headless"), nil},
-		"parent-not-found": {nil, nil, about("missing")},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the findings are about (-want +got):\n%s", diff)
-	}
-	world := &witness{World: newWorld(t, cluster), failing: ReadsServices}
-	if finding, err := Find("parent-headless").ParentFault(policy, world, route, 1); err == nil || finding != nil {
-		t.Errorf("a world that cannot be asked: %v, %v, want an error", finding, err)
-	}
-	if !slices.Contains(world.asked, "Service shop/headless") || len(world.asked) != 1 {
-		t.Errorf("asked %v, want the one parent's Service", world.asked)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: marked (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -1,0 +1,47 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// MaxRoutes is how many routes of one kind AttachedRoutes reads in a namespace.
+const MaxRoutes = 1000
+
+// AttachedRoutes reads the routes of the namespace, which must be named, with a
+// parentRef to the Service. Where the namespace has more than MaxRoutes of a kind the
+// answer is mesh.ErrUnknown.
+func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	if !nameable(namespace) {
+		return nil, nil
+	}
+	var attached []*mesh.AttachedRoute
+	for _, kind := range mesh.RouteKinds() {
+		options := &metav1.ListOptions{Limit: MaxRoutes}
+		list, err := r.list(ctx, routeResource(kind), namespace, options, func(o object) error {
+			decoded, err := decoded[*routeObject](o)
+			if err != nil {
+				return err
+			}
+			route, err := decoded.reduce(kind, "")
+			if err == nil && slices.Contains(route.Services(), key) {
+				attached = append(attached, &route.AttachedRoute)
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, mesh.ErrNotServed):
+		case err != nil:
+			return nil, err
+		case list.Continue != "":
+			return nil, fmt.Errorf("%w: namespace %s has more than %d %ss", mesh.ErrUnknown, namespace, MaxRoutes, kind)
+		}
+	}
+	return attached, nil
+}

@@ -1,0 +1,100 @@
+package desired
+
+import (
+	"cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// View says what the status of routes must be, by one look at the world: what
+// changes there later it may or may not show. It is for one goroutine.
+type View struct {
+	engine   *validate.Engine
+	world    mesh.World
+	settings Settings
+	services map[mesh.ServiceKey]*validate.ServiceView
+}
+
+// NewView returns a view of the world.
+func NewView(engine *validate.Engine, world mesh.World, settings Settings) *View {
+	settings.ConflictReason = cmp.Or(settings.ConflictReason, Conflicted)
+	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.ServiceView{}}
+}
+
+// Entries returns what the route's status must say about its parentRefs, in their
+// order, and nothing about those that are as they should be. Unknown are the
+// parentRefs, by index, of which that cannot be known. The error says that the world
+// could not be asked. Routes that are being deleted have no entries, as they are on
+// their way out.
+func (v *View) Entries(route *mesh.AttachedRoute) (entries []Entry, unknown []int, err error) {
+	return v.entries(route, func(mesh.ServiceKey) bool { return true })
+}
+
+// EntriesOn returns the entries about parentRefs to the Service.
+func (v *View) EntriesOn(service mesh.ServiceKey, route *mesh.AttachedRoute) ([]Entry, error) {
+	entries, _, err := v.entries(route, func(key mesh.ServiceKey) bool { return key == service })
+	return entries, err
+}
+
+func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bool) (entries []Entry, unknown []int, err error) {
+	if route.Deleting {
+		return nil, nil, nil
+	}
+	namespace, err := mesh.Known(v.world.Namespace(route.Namespace))
+	if err != nil {
+		return nil, nil, err
+	}
+	marked := v.engine.Marked(namespace)
+	for i := range route.Parents {
+		ref := &route.Parents[i]
+		if ref.Class() != mesh.MeshParent || !about(ref.Service(route.Namespace)) {
+			continue
+		}
+		parent := v.service(ref.Service(route.Namespace)).Parent(route, i)
+		outcome, err := parent.Evaluate(marked)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case outcome.Fault != validate.NoFault:
+			entries = append(entries, Entry{Ref: i, Condition: v.condition(outcome.Fault, &parent)})
+		case outcome.Unknown.Has(validate.ParentNotFound):
+			unknown = append(unknown, i)
+		}
+	}
+	return entries, unknown, nil
+}
+
+func (v *View) service(key mesh.ServiceKey) *validate.ServiceView {
+	view := v.services[key]
+	if view == nil {
+		view = v.engine.View(v.world, key)
+		v.services[key] = view
+	}
+	return view
+}
+
+// reasons are those of Accepted=False, but for Settings.ConflictReason.
+var reasons = map[validate.Fault]string{
+	validate.GrantMissing:           NamespaceNotGranted,
+	validate.ConsumerRefused:        ConsumerRefused,
+	validate.ParentNotFound:         NoMatchingParent,
+	validate.ParentExternalName:     NoMatchingParent,
+	validate.ParentHeadless:         NoMatchingParent,
+	validate.ParentPortNotFound:     NoMatchingParent,
+	validate.ParentProtocolMismatch: NoMatchingParent,
+}
+
+// condition returns the condition that says so, in the words that the author reads
+// at admission.
+func (v *View) condition(fault validate.Fault, parent *validate.Parent) Condition {
+	finding := v.engine.Describe(fault, parent)
+	c := Condition{
+		Type: Accepted, Status: "False", Reason: cmp.Or(reasons[fault], v.settings.ConflictReason),
+		Message: finding.Message(), ObservedGeneration: parent.Route.Generation,
+	}
+	if len(parent.Kept) > 0 {
+		c.Type, c.Status = PartiallyConflicted, "True"
+	}
+	return c
+}

@@ -1,0 +1,59 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// recorder is a World that records what it is asked. What a denial was read from is
+// what must be confirmed before it is answered.
+type recorder struct {
+	world mesh.World
+	reads []mesh.Read
+}
+
+// begin forgets what was recorded: what comes next is judged by itself.
+func (r *recorder) begin() { r.reads = r.reads[:0] }
+
+// during returns what f reads.
+func (r *recorder) during(f func()) []mesh.Read {
+	before := len(r.reads)
+	f()
+	return slices.Clone(r.reads[before:])
+}
+
+// again records what was read before and kept.
+func (r *recorder) again(reads []mesh.Read) { r.reads = append(r.reads, reads...) }
+
+func (r *recorder) record(read mesh.Read) { r.reads = append(r.reads, read) }
+
+// Namespace implements mesh.World.
+func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
+	r.record(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
+	return r.world.Namespace(name)
+}
+
+// Service implements mesh.World.
+func (r *recorder) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	r.record(mesh.Read{Kind: mesh.ReadService, Service: key})
+	return r.world.Service(key)
+}
+
+// HasEndpoints implements mesh.World.
+func (r *recorder) HasEndpoints(key mesh.ServiceKey) (bool, error) {
+	r.record(mesh.Read{Kind: mesh.ReadEndpoints, Service: key})
+	return r.world.HasEndpoints(key)
+}
+
+// ReferenceGrants implements mesh.World.
+func (r *recorder) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	r.record(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace})
+	return r.world.ReferenceGrants(namespace)
+}
+
+// AttachedRoutes implements mesh.World.
+func (r *recorder) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	r.record(mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace})
+	return r.world.AttachedRoutes(key, namespace)
+}

@@ -1,0 +1,130 @@
+package validate
+
+import (
+	"errors"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// ServiceView is one Service, or the lack of one, with the routes on it, as one look
+// at the world shows them. It is for one goroutine; what changes in the world later
+// it may or may not show.
+type ServiceView struct {
+	engine *Engine
+	world  mesh.World
+	key    mesh.ServiceKey
+	// namespace is the one whose routes are looked at; empty for all.
+	namespace string
+	// own is a route that takes the place of its stored state; nil for none.
+	own *mesh.AttachedRoute
+	// recorder is the world, where it records what it is asked; reads are what it
+	// takes to resolve the view, which counts for every rule that uses the result.
+	recorder *recorder
+	reads    []mesh.Read
+
+	// The following are worked out when first needed.
+	routes   []*mesh.AttachedRoute
+	owners   mesh.Standing
+	resolved bool
+	err      error
+}
+
+// View returns a view of the Service with all its routes.
+func (e *Engine) View(world mesh.World, key mesh.ServiceKey) *ServiceView {
+	return &ServiceView{engine: e, world: world, key: key}
+}
+
+// Owners returns who owns each port of the Service in each scope: none where the
+// Service does not exist. The error says that the world could not be asked, or
+// (mesh.ErrUnknown) does not know the routes.
+func (v *ServiceView) Owners() (mesh.Standing, error) {
+	v.resolve()
+	return v.owners, v.err
+}
+
+// EligibleRoutes returns the routes that take part on the Service, in no order.
+func (v *ServiceView) EligibleRoutes() ([]*mesh.AttachedRoute, error) {
+	v.resolve()
+	return v.routes, v.err
+}
+
+func (v *ServiceView) resolve() {
+	switch {
+	case v.recorder == nil && !v.resolved:
+		v.look()
+	case !v.resolved:
+		v.reads = v.recorder.during(v.look)
+	case v.recorder != nil:
+		v.recorder.again(v.reads)
+	}
+	v.resolved = true
+}
+
+func (v *ServiceView) look() {
+	service, err := v.world.Service(v.key)
+	if err == nil {
+		v.routes, err = v.eligibleRoutes()
+	}
+	if err != nil {
+		if !errors.Is(err, mesh.ErrNotFound) {
+			v.err = err
+		}
+		return
+	}
+	v.owners = mesh.Precedence(service, v.routes)
+}
+
+func (v *ServiceView) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
+	stored, err := v.world.AttachedRoutes(v.key, v.namespace)
+	if err != nil {
+		return nil, err
+	}
+	routes := make([]*mesh.AttachedRoute, 0, len(stored)+1)
+	// Nothing but kind and namespace bears on the answer, and most routes on a
+	// Service have them alike.
+	var (
+		last     *mesh.AttachedRoute
+		eligible bool
+	)
+	add := func(route *mesh.AttachedRoute) error {
+		if last == nil || last.Kind != route.Kind || last.Namespace != route.Namespace {
+			last = route
+			if eligible, err = v.Eligible(route); err != nil {
+				return err
+			}
+		}
+		if eligible && !route.Deleting {
+			routes = append(routes, route)
+		}
+		return nil
+	}
+	for _, route := range stored {
+		if v.own != nil && route.Same(v.own) {
+			continue
+		}
+		if err := add(route); err != nil {
+			return nil, err
+		}
+	}
+	if v.own != nil {
+		err = add(v.own)
+	}
+	return routes, err
+}
+
+// Eligible says whether routes of this kind and namespace may own ports of the
+// Service: the mesh implements the kind, and neither a missing grant nor a refusal
+// keeps them out (GEP-1294, Route types). Whether a parentRef attaches is another
+// matter.
+func (v *ServiceView) Eligible(route *mesh.AttachedRoute) (bool, error) {
+	if !v.engine.policy.Implements(route.Kind) {
+		return false, nil
+	}
+	namespace, err := mesh.Known(v.world.Namespace(route.Namespace))
+	if err != nil {
+		return false, err
+	}
+	parent := Parent{Route: route, Key: v.key, Scope: mesh.ScopeOf(route.Namespace, v.key), view: v}
+	outcome, err := parent.access(v.engine.excluding(namespace))
+	return outcome.Fault == NoFault, err
+}
