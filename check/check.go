@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/check/report"
@@ -102,13 +101,8 @@ func newChecker(options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	off := map[string]bool{}
-	enabled := configuration.EnabledMutations()
-	for _, id := range mutate.Names() {
-		off[id] = !slices.Contains(enabled, id)
-	}
 	c := &checker{
-		options: options, config: configuration, engine: engine, mutationsOff: off,
+		options: options, config: configuration, engine: engine, mutationsOff: configuration.DisabledMutations(),
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, keep: options.Fix},
 		world: &world{
 			files: manifest.NewSet(manifest.Options{}),

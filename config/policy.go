@@ -5,7 +5,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -37,13 +36,13 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 	return policy
 }
 
-// EnabledMutations returns the IDs of the mutations that are on, sorted.
-func (c *GuardConfiguration) EnabledMutations() []string {
-	var enabled []string
-	for _, id := range mutate.Names() {
-		if c.Mutations[id] != Off {
-			enabled = append(enabled, id)
+// DisabledMutations returns the IDs of the mutations that are off.
+func (c *GuardConfiguration) DisabledMutations() map[string]bool {
+	disabled := map[string]bool{}
+	for id, setting := range c.Mutations {
+		if setting == Off {
+			disabled[id] = true
 		}
 	}
-	return enabled
+	return disabled
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -67,15 +66,15 @@ func TestPolicySelectsNothingByMistake(t *testing.T) {
 	}
 }
 
-func TestEnabledMutations(t *testing.T) {
-	if diff := cmp.Diff(mutate.Names(), Default().EnabledMutations()); diff != "" {
+func TestDisabledMutations(t *testing.T) {
+	if diff := cmp.Diff(map[string]bool{}, Default().DisabledMutations()); diff != "" {
 		t.Errorf("default (-want +got):\n%s", diff)
 	}
 	c, err := Load([]byte(header + "mutations: {backend-port: off, parent-section: off, parent-group: on}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"backend-group", "parent-group"}, c.EnabledMutations()); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"backend-port": true, "parent-section": true}, c.DisabledMutations()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

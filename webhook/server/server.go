@@ -15,9 +15,7 @@ import (
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/gammaguard/gammaguard/certs"
-	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh/live"
-	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
@@ -101,7 +99,7 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 	}
 	webhook.Register(hooks, webhook.Options{
 		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
-	}, engine, switchedOff(guard))
+	}, engine, guard.DisabledMutations())
 	reconciler, err := status.Add(s.manager, s.cache, status.Options{
 		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
 	})
@@ -130,18 +128,6 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 		}
 	}
 	return nil
-}
-
-// switchedOff returns the mutations that are not made.
-func switchedOff(guard *config.GuardConfiguration) map[string]bool {
-	off := map[string]bool{}
-	for _, id := range mutate.Names() {
-		off[id] = true
-	}
-	for _, id := range guard.EnabledMutations() {
-		delete(off, id)
-	}
-	return off
 }
 
 // tls serves the certificate, by TLS 1.2 at least.

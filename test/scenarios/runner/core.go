@@ -54,7 +54,7 @@ func (a *coreAdmission) admit(_ context.Context, c *change, user validate.User, 
 	var changes []mutate.Change
 	if c.old == nil || !c.specUnchanged() {
 		changes = mutate.Changes(route, a.set, mutate.Options{
-			Off:     a.mutationsOff(),
+			Off:     a.config.DisabledMutations(),
 			MayRead: mutate.Granted(route, &a.engine.Policy().Grants, a.set),
 		})
 	}
@@ -89,16 +89,6 @@ func request(route *mesh.Route, c *change, user validate.User, dryRun bool) *val
 
 // specUnchanged says whether an update leaves the spec as it is.
 func (c *change) specUnchanged() bool { return reflect.DeepEqual(c.object["spec"], c.old["spec"]) }
-
-// mutationsOff returns the mutations that the configuration turns off.
-func (a *coreAdmission) mutationsOff() map[string]bool {
-	off := map[string]bool{}
-	enabled := a.config.EnabledMutations()
-	for _, id := range mutate.Names() {
-		off[id] = !slices.Contains(enabled, id)
-	}
-	return off
-}
 
 // outcomeOf tells the outcome as the user would read it.
 func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {

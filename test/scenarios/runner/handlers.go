@@ -53,7 +53,7 @@ func (d *Handlers) Begin(_ context.Context, scenario *Scenario) (Session, error)
 	return &memorySession{memory: m, admission: &handlersAdmission{
 		coreAdmission: core,
 		schemas:       d.schemas,
-		mutating:      webhook.Mutating(options, &engine.Policy().Grants, core.mutationsOff()),
+		mutating:      webhook.Mutating(options, &engine.Policy().Grants, core.config.DisabledMutations()),
 		validating:    webhook.Validating(options, engine),
 	}}, nil
 }
