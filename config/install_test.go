@@ -84,7 +84,7 @@ func TestRestricted(t *testing.T) {
 			objects := render(t, folder)
 			level := only[*corev1.Namespace](t, objects, "").Labels["pod-security.kubernetes.io/enforce"]
 			pod := only[*appsv1.Deployment](t, objects, "").Spec.Template.Spec
-			if level != "restricted" || len(pod.Containers) != 2 || len(pod.InitContainers) != 0 {
+			if level != "restricted" || len(pod.Containers) != 1 || len(pod.InitContainers) != 0 {
 				t.Fatalf("level %q, %d containers", level, len(pod.Containers))
 			}
 			want := &corev1.SecurityContext{
@@ -108,31 +108,7 @@ func TestRestricted(t *testing.T) {
 			if diff := cmp.Diff(wantPod, pod.SecurityContext); diff != "" {
 				t.Errorf("Pod (-want +got):\n%s", diff)
 			}
-			wantToken(t, &pod)
 		})
-	}
-}
-
-// wantToken wants the ServiceAccount's token in the server's container alone.
-func wantToken(t *testing.T, pod *corev1.PodSpec) {
-	t.Helper()
-	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
-		t.Error("every container has the token")
-	}
-	tokens := map[string]bool{}
-	for _, volume := range pod.Volumes {
-		tokens[volume.Name] = volume.Projected != nil
-	}
-	var have []string
-	for _, container := range pod.Containers {
-		for _, mount := range container.VolumeMounts {
-			if tokens[mount.Name] {
-				have = append(have, container.Name+" "+mount.MountPath)
-			}
-		}
-	}
-	if diff := cmp.Diff([]string{"webhook /var/run/secrets/kubernetes.io/serviceaccount"}, have); diff != "" {
-		t.Errorf("containers with the token (-want +got):\n%s", diff)
 	}
 }
 
@@ -185,7 +161,7 @@ func TestNamesAgree(t *testing.T) {
 					t.Errorf("%s %s has no label app.kubernetes.io/name=gammaguard", kind, object.GetName())
 				}
 			}
-			args := named(t, deployment.Spec.Template.Spec.Containers, "webhook").Args
+			args := deployment.Spec.Template.Spec.Containers[0].Args
 			wantArgs := []string{"--webhook-service=gammaguard-system/" + service.Name, "--leader-elect"}
 			volume := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 				SecretName: "gammaguard-webhook-cert", Optional: ptr(true), DefaultMode: ptr[int32](0o440),
@@ -338,16 +314,6 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// named returns the container of the name.
-func named(t *testing.T, containers []corev1.Container, name string) corev1.Container {
-	t.Helper()
-	index := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name })
-	if index < 0 {
-		t.Fatalf("no container %s", name)
-	}
-	return containers[index]
 }
 
 func registrations(objects []client.Object) []client.Object {

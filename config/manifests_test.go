@@ -99,7 +99,7 @@ func TestValidatingWebhook(t *testing.T) {
 		FailurePolicy:           ptr(admissionv1.Fail),
 		MatchPolicy:             ptr(admissionv1.Equivalent),
 		SideEffects:             ptr(admissionv1.SideEffectClassNone),
-		TimeoutSeconds:          ptr[int32](10),
+		TimeoutSeconds:          ptr[int32](5),
 		AdmissionReviewVersions: []string{"v1"},
 	}}
 	got := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
@@ -116,7 +116,7 @@ func TestMutatingWebhook(t *testing.T) {
 		FailurePolicy:           ptr(admissionv1.Ignore),
 		MatchPolicy:             ptr(admissionv1.Equivalent),
 		SideEffects:             ptr(admissionv1.SideEffectClassNone),
-		TimeoutSeconds:          ptr[int32](10),
+		TimeoutSeconds:          ptr[int32](3),
 		AdmissionReviewVersions: []string{"v1"},
 		ReinvocationPolicy:      ptr(admissionv1.IfNeededReinvocationPolicy),
 	}}

@@ -32,9 +32,6 @@ type Options struct {
 	Workers int
 	// Registerer takes the metrics; nil is controller-runtime's.
 	Registerer prometheus.Registerer
-	// OnLook is told of each look at a Service, from several goroutines; nil for
-	// nobody.
-	OnLook func(mesh.ServiceKey)
 }
 
 // Retries of what failed wait from 20 milliseconds to half a minute.
@@ -46,25 +43,22 @@ const (
 // Add registers the reconciler with the manager. The cache must not yet have been
 // started; to start it is the caller's, on every replica. The reconciler runs
 // only on the leader.
-func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, error) {
+func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)
 	if options.Registerer == nil {
 		options.Registerer = ctrlmetrics.Registry
 	}
-	if options.OnLook == nil {
-		options.OnLook = func(mesh.ServiceKey) {}
-	}
 	m, err := newMetrics(options.Registerer)
 	if err != nil {
-		return nil, fmt.Errorf("metrics of status: %w", err)
+		return fmt.Errorf("metrics of status: %w", err)
 	}
 	writer, err := newWriter(mgr.GetConfig(), options.Settings.ControllerName, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	reader, err := live.NewReader(mgr.GetConfig(), nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := &Reconciler{
 		cache:    cache,
@@ -75,7 +69,6 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, 
 		writer:   writer,
 		herald:   herald{mgr.GetEventRecorder("gammaguard")},
 		metrics:  m,
-		onLook:   options.OnLook,
 	}
 	cache.OnChange(r.feeder.changed)
 	yes := true
@@ -88,10 +81,10 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) (*Reconciler, 
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[mesh.ServiceKey](firstRetry, lastRetry),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("controller of status: %w", err)
+		return fmt.Errorf("controller of status: %w", err)
 	}
 	if err := c.Watch(source.TypedFunc[mesh.ServiceKey](r.feeder.Start)); err != nil {
-		return nil, fmt.Errorf("controller of status: %w", err)
+		return fmt.Errorf("controller of status: %w", err)
 	}
-	return r, nil
+	return nil
 }

@@ -3,7 +3,6 @@ package status
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -32,10 +31,8 @@ const massFrom = 32
 // feeder turns changes in the cache into looks at Services. Before the process
 // leads it only keeps the index of marked routes.
 type feeder struct {
-	cache   *live.Cache
-	marked  markedRoutes
-	pending pending
-	started atomic.Bool // the look at everything is queued
+	cache  *live.Cache
+	marked markedRoutes
 
 	mu    sync.Mutex
 	queue priorityQueue // nil while the process does not lead
@@ -51,14 +48,13 @@ func (f *feeder) Start(ctx context.Context, queue serviceQueue) error {
 		f.mu.Lock()
 		f.queue = queue.(priorityQueue) //nolint:forcetypeassert // Add asks for one
 		f.mu.Unlock()
-		f.resync()
-		f.started.Store(true)
+		f.lookAtAll()
 	}()
 	return nil
 }
 
-// resync queues a look at every Service on which a route is bound or marked.
-func (f *feeder) resync() {
+// lookAtAll queues a look at every Service on which a route is bound or marked.
+func (f *feeder) lookAtAll() {
 	seen := map[mesh.ServiceKey]bool{}
 	for route := range f.cache.Routes() {
 		for _, key := range route.Services() {
@@ -123,6 +119,5 @@ func (f *feeder) enqueue(services map[mesh.ServiceKey]bool, priority int) {
 	for key := range services {
 		keys = append(keys, key)
 	}
-	f.pending.ask(keys)
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, keys...)
 }

@@ -31,30 +31,13 @@ type Reconciler struct {
 	writer   *writer
 	herald   herald
 	metrics  *metrics
-	onLook   func(mesh.ServiceKey)
 }
-
-// Idle says whether there is nothing to do: every change that the cache has
-// reported was looked at, and every write that followed is done. It is true for a
-// process that does not lead.
-func (r *Reconciler) Idle() bool { return r.feeder.pending.count() == 0 }
-
-// WaitIdle waits until Idle, or until the context ends.
-func (r *Reconciler) WaitIdle(ctx context.Context) error { return r.feeder.pending.wait(ctx) }
-
-// Leads says whether the process leads and has begun to look at everything.
-func (r *Reconciler) Leads() bool { return r.feeder.started.Load() }
-
-// Resync has every Service looked at anew, after all that is more urgent.
-func (r *Reconciler) Resync() { r.feeder.resync() }
 
 // Reconcile looks at one Service: it compares the entries about it of all routes
 // that are bound or marked there with those that they must have, and writes where
 // they differ.
 func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
-	ticket := r.feeder.pending.begin(service)
 	r.metrics.reconciles.Inc()
-	r.onLook(service)
 	due, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
 	if err != nil {
 		return reconcile.Result{}, err
@@ -67,7 +50,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (re
 		priority := bulk
 		return reconcile.Result{RequeueAfter: time.Millisecond, Priority: &priority}, nil
 	}
-	r.feeder.pending.done(service, ticket)
 	return reconcile.Result{}, nil
 }
 

@@ -2,9 +2,9 @@ package webhook
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/go-logr/logr"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -49,7 +49,7 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 
 // Register serves both webhooks: validating by the engine, mutating under its
 // policy's grants, without the mutations that are off.
-func Register(server ctrlwebhook.Server, options Options, engine *validate.Engine, off map[string]bool) {
-	server.Register(ValidatePath, Validating(options, engine))
-	server.Register(MutatePath, Mutating(options, &engine.Policy().Grants, off))
+func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off map[string]bool) {
+	mux.Handle(ValidatePath, Validating(options, engine))
+	mux.Handle(MutatePath, Mutating(options, &engine.Policy().Grants, off))
 }

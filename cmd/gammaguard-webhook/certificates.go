@@ -30,37 +30,37 @@ type certificateFlags struct {
 }
 
 func (f *certificateFlags) declare(set *pflag.FlagSet) {
-	set.StringVar(&f.source, "cert-source", sourceFiles, "who fills --cert-dir: files (somebody else, such as cert-manager by a mounted Secret) or self-managed")
-	set.Var(&f.service, "webhook-service", "namespace/name of the Service that the webhooks are called by, which the serving certificate must be for; without it, any certificate will do")
-	set.Var(&f.certificate, "cert-manager-certificate", "with --cert-source=files: namespace/name of cert-manager's Certificate that says why there is no serving certificate")
-	set.Var(&f.secret, "cert-secret", "with --cert-source=self-managed: namespace/name of the Secret to keep the CA and the serving certificate in; it must exist, but may be empty")
-	set.StringVar(&f.webhooks, "webhook-configurations", "gammaguard", "with --cert-source=self-managed: name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration that are to trust the CA")
+	set.StringVar(&f.source, "cert-source", sourceFiles, "certificate source: files (something else fills --cert-dir, such as a mounted Secret) or self-managed")
+	set.Var(&f.service, "webhook-service", "namespace/name of the webhook Service; the serving certificate must be valid for its DNS name (default: not checked)")
+	set.Var(&f.certificate, "cert-manager-certificate", "with --cert-source=files: namespace/name of the cert-manager Certificate whose conditions readiness reports")
+	set.Var(&f.secret, "cert-secret", "with --cert-source=self-managed: namespace/name of the Secret for the CA and the serving certificate; it must exist, but may be empty")
+	set.StringVar(&f.webhooks, "webhook-configurations", "gammaguard", "with --cert-source=self-managed: name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration that get the CA bundle")
 }
 
-// check refuses what would only fail later.
+// check rejects values that would only fail later.
 func (f *certificateFlags) check() error {
 	switch f.source {
 	case sourceFiles:
 		if f.secret.isSet() {
-			return errors.New("--cert-secret: needs --cert-source=self-managed")
+			return errors.New("--cert-secret: requires --cert-source=self-managed")
 		}
 	case sourceSelfManaged:
 		if f.certificate.isSet() {
-			return errors.New("--cert-manager-certificate: needs --cert-source=files")
+			return errors.New("--cert-manager-certificate: requires --cert-source=files")
 		}
 		for _, needed := range []struct {
 			flag string
 			name *objectName
 		}{{"--cert-secret", &f.secret}, {"--webhook-service", &f.service}} {
 			if !needed.name.isSet() {
-				return fmt.Errorf("%s: --cert-source=self-managed needs it", needed.flag)
+				return fmt.Errorf("%s: required with --cert-source=self-managed", needed.flag)
 			}
 		}
 		if f.webhooks == "" {
 			return errors.New("--webhook-configurations: must not be empty")
 		}
 	default:
-		return fmt.Errorf("--cert-source: %q is neither %s nor %s", f.source, sourceFiles, sourceSelfManaged)
+		return fmt.Errorf("--cert-source: %q is not a valid source, use %s or %s", f.source, sourceFiles, sourceSelfManaged)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (n *objectName) String() string {
 func (n *objectName) Set(text string) error {
 	namespace, name, found := strings.Cut(text, "/")
 	if !found || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return fmt.Errorf("%q is no namespace/name", text)
+		return fmt.Errorf("%q is not a valid namespace/name", text)
 	}
 	n.Namespace, n.Name = namespace, name
 	return nil

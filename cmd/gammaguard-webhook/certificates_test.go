@@ -68,12 +68,12 @@ func TestCertificateFlagErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown source", []string{"--cert-source=magic"}, `--cert-source: "magic" is neither files nor self-managed`},
-		{"no namespace", []string{"--cert-secret=a"}, `invalid argument "a" for "--cert-secret" flag: "a" is no namespace/name`},
-		{"no name", []string{"--webhook-service=a/"}, `invalid argument "a/" for "--webhook-service" flag: "a/" is no namespace/name`},
-		{"Secret for files", []string{"--cert-secret=a/b"}, "--cert-secret: needs --cert-source=self-managed"},
-		{"no Secret", []string{managed, "--webhook-service=a/b"}, "--cert-secret: --cert-source=self-managed needs it"},
-		{"no Service", []string{managed, "--cert-secret=a/b"}, "--webhook-service: --cert-source=self-managed needs it"},
+		{"unknown source", []string{"--cert-source=magic"}, `--cert-source: "magic" is not a valid source, use files or self-managed`},
+		{"no namespace", []string{"--cert-secret=a"}, `invalid argument "a" for "--cert-secret" flag: "a" is not a valid namespace/name`},
+		{"no name", []string{"--webhook-service=a/"}, `invalid argument "a/" for "--webhook-service" flag: "a/" is not a valid namespace/name`},
+		{"Secret for files", []string{"--cert-secret=a/b"}, "--cert-secret: requires --cert-source=self-managed"},
+		{"no Secret", []string{managed, "--webhook-service=a/b"}, "--cert-secret: required with --cert-source=self-managed"},
+		{"no Service", []string{managed, "--cert-secret=a/b"}, "--webhook-service: required with --cert-source=self-managed"},
 		{
 			"no webhooks",
 			[]string{managed, "--cert-secret=a/b", "--webhook-service=a/b", "--webhook-configurations="},
@@ -82,7 +82,7 @@ func TestCertificateFlagErrors(t *testing.T) {
 		{
 			"a Certificate for oneself",
 			[]string{managed, "--cert-manager-certificate=a/b"},
-			"--cert-manager-certificate: needs --cert-source=files",
+			"--cert-manager-certificate: requires --cert-source=files",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

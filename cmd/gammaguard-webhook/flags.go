@@ -33,89 +33,61 @@ type flags struct {
 
 const defaultCertDir = "/var/run/gammaguard/certs"
 
-// parse reads the command line. Asked for help, it prints it and returns
+// parse reads the command line. With --help it prints the help and returns
 // pflag.ErrHelp; any other error is one line.
 func parse(args []string, stdout io.Writer) (*flags, error) {
 	f := new(flags)
-	set := newFlagSet()
-	f.declare(set)
-	about := "Serves gammaguard's admission webhooks and keeps the status of mesh routes.\n\nUsage: gammaguard-webhook [flags]\n       gammaguard-webhook " +
-		holdPort + " [flags]   holds their port while the server is restarted, see " + holdPort + " --help"
-	if err := parseFlags(set, args, about, stdout); err != nil {
-		return nil, err
-	}
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func newFlagSet() *pflag.FlagSet {
 	set := pflag.NewFlagSet("gammaguard-webhook", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.SortFlags = false
-	return set
-}
-
-// parseFlags is parse, without the checks.
-func parseFlags(set *pflag.FlagSet, args []string, about string, stdout io.Writer) error {
+	f.declare(set)
 	err := set.Parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "%s\n\nFlags:\n%s", about, set.FlagUsages())
-		return err
+		fmt.Fprintf(stdout, "Serves the gammaguard admission webhooks and maintains the status of mesh routes.\n\nUsage: gammaguard-webhook [flags]\n\nFlags:\n%s", set.FlagUsages())
+		return nil, err
 	case err != nil:
-		return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+		return nil, oneLine(err)
 	case set.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", set.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
-	return nil
+	return f, f.check()
 }
 
-// declareAddress declares the flags that say where the webhooks are served.
-func declareAddress(set *pflag.FlagSet, host *string, port *int) {
-	set.StringVar(host, "webhook-bind-address", "", "address to serve the webhooks at; without it, all")
-	set.IntVar(port, "webhook-port", server.DefaultWebhookPort, "port to serve the webhooks at")
-}
-
-func checkWebhookAddress(host string, port int) error {
-	if port < 1 || port > 65535 {
-		return fmt.Errorf("--webhook-port: %d is no port", port)
-	}
-	if host != "" && net.ParseIP(host) == nil {
-		return fmt.Errorf("--webhook-bind-address: %q is no IP address", host)
-	}
-	return nil
-}
+// oneLine joins the lines of an error.
+func oneLine(err error) error { return errors.New(strings.Join(strings.Fields(err.Error()), " ")) }
 
 func (f *flags) declare(set *pflag.FlagSet) {
-	set.StringVar(&f.config, "config", "", "file with the GuardConfiguration; without it, the defaults")
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the API server; without it, the Pod's service account, or kubectl's own configuration")
+	set.StringVar(&f.config, "config", "", "path of the GuardConfiguration file (default: the built-in configuration)")
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file (default: the Pod's service account, or kubectl's configuration)")
 	s := &f.server
-	declareAddress(set, &s.WebhookHost, &s.WebhookPort)
-	set.StringVar(&s.ListenerSocket, "listener-socket", "", "unix socket of a gammaguard-webhook "+holdPort+", which keeps the port open while this process is restarted; without it, this process listens alone")
-	set.StringVar(&s.CertDir, "cert-dir", defaultCertDir, "folder with tls.crt and tls.key; they may change at any time")
+	set.StringVar(&s.WebhookHost, "webhook-bind-address", "", "IP address on which to serve the webhooks (default: all)")
+	set.IntVar(&s.WebhookPort, "webhook-port", server.DefaultWebhookPort, "port on which to serve the webhooks")
+	set.StringVar(&s.CertDir, "cert-dir", defaultCertDir, "directory of tls.crt and tls.key, which are reloaded when they change")
 	f.certs.declare(set)
-	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 to clients of the webhooks")
-	set.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "host:port to serve metrics at; 0 for none")
-	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port to serve /healthz and /readyz at; 0 for none")
-	set.StringVar(&s.PprofAddress, "pprof-bind-address", "0", "host:port of loopback to serve profiles at; 0 for none")
-	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to go on serving, but not ready, when asked to stop")
+	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 on the webhook port")
+	set.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "host:port on which to serve metrics; 0 disables them")
+	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port on which to serve /healthz and /readyz; 0 disables them")
+	set.StringVar(&s.PprofAddress, "pprof-bind-address", "0", "loopback host:port on which to serve profiles; 0 disables them")
+	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep serving, but not ready, after a termination signal")
 	l := &s.LeaderElection
-	set.BoolVar(&l.Enabled, "leader-elect", false, "have one of several replicas write status")
-	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the lease; without it, the Pod's")
-	set.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", server.DefaultLeaseDuration, "how long after the death of a leader another replica has taken over")
-	set.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", server.DefaultRenewDeadline, "how long a leader tries to renew its lease before it gives up")
-	set.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", server.DefaultRetryPeriod, "how long to wait between renewals of the lease, and tries at them")
+	set.BoolVar(&l.Enabled, "leader-elect", false, "enable leader election for status")
+	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the Lease (default: the Pod's)")
+	set.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", server.DefaultLeaseDuration, "how long other replicas wait for a renewal before they take over")
+	set.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", server.DefaultRenewDeadline, "how long the leader tries to renew the Lease before it exits")
+	set.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", server.DefaultRetryPeriod, "time between attempts to acquire or renew the Lease")
 	set.BoolVar(&f.version, "version", false, "print the version and exit")
 	f.log.declare(set)
 }
 
-// check refuses what would only fail later.
+// check rejects values that would only fail later.
 func (f *flags) check() error {
 	s := &f.server
-	if err := checkWebhookAddress(s.WebhookHost, s.WebhookPort); err != nil {
-		return err
+	if s.WebhookPort < 1 || s.WebhookPort > 65535 {
+		return fmt.Errorf("--webhook-port: %d is not a valid port", s.WebhookPort)
+	}
+	if s.WebhookHost != "" && net.ParseIP(s.WebhookHost) == nil {
+		return fmt.Errorf("--webhook-bind-address: %q is not a valid IP address", s.WebhookHost)
 	}
 	if s.CertDir == "" {
 		return errors.New("--cert-dir: must not be empty")
@@ -124,17 +96,19 @@ func (f *flags) check() error {
 		return err
 	}
 	if s.ShutdownDelay < 0 {
-		return fmt.Errorf("--shutdown-delay: %s is negative", s.ShutdownDelay)
+		return fmt.Errorf("--shutdown-delay: must not be negative: %s", s.ShutdownDelay)
 	}
-	for _, address := range []struct{ flag, value string }{
-		{"--metrics-bind-address", s.MetricsAddress}, {"--health-probe-bind-address", s.ProbeAddress},
+	for _, address := range []struct {
+		flag, value string
+		check       func(string) error
+	}{
+		{"--metrics-bind-address", s.MetricsAddress, checkAddress},
+		{"--health-probe-bind-address", s.ProbeAddress, checkAddress},
+		{"--pprof-bind-address", s.PprofAddress, checkLoopback},
 	} {
-		if err := checkAddress(address.value); err != nil {
+		if err := address.check(address.value); err != nil {
 			return fmt.Errorf("%s: %w", address.flag, err)
 		}
-	}
-	if err := checkLoopback(s.PprofAddress); err != nil {
-		return fmt.Errorf("--pprof-bind-address: %w", err)
 	}
 	if err := s.LeaderElection.Check(); err != nil {
 		return fmt.Errorf("--leader-elect-*: %w", err)
@@ -142,22 +116,22 @@ func (f *flags) check() error {
 	return nil
 }
 
-// checkAddress takes "host:port" and "0".
+// checkAddress accepts "host:port" and "0".
 func checkAddress(address string) error {
 	if address == "0" {
 		return nil
 	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%q is neither host:port nor 0", address)
+		return fmt.Errorf("%q is not a valid host:port, nor 0", address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q is no port", port)
+		return fmt.Errorf("%q is not a valid port", port)
 	}
 	return nil
 }
 
-// checkLoopback takes "host:port" on loopback and "0".
+// checkLoopback accepts "host:port" on loopback and "0".
 func checkLoopback(address string) error {
 	if err := checkAddress(address); err != nil || address == "0" {
 		return err
@@ -167,7 +141,7 @@ func checkLoopback(address string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
-		return fmt.Errorf("%q is not on loopback", address)
+		return fmt.Errorf("%q is not a loopback address", address)
 	}
 	return nil
 }
@@ -204,7 +178,7 @@ func (f *flags) clientConfig() (*rest.Config, error) {
 		if f.kubeconfig != "" {
 			name = "--kubeconfig " + f.kubeconfig
 		}
-		return nil, fmt.Errorf("%s: %s", name, strings.Join(strings.Fields(err.Error()), " "))
+		return nil, fmt.Errorf("%s: %w", name, oneLine(err))
 	}
 	return loaded, nil
 }

@@ -30,14 +30,14 @@ func TestUsage(t *testing.T) {
 		{[]string{"--no-such"}, "unknown flag: --no-such"},
 		{[]string{"extra"}, `unexpected argument "extra"`},
 		{[]string{"--webhook-port=http"}, "webhook-port"},
-		{[]string{"--webhook-port=70000"}, "--webhook-port: 70000 is no port"},
-		{[]string{"--webhook-bind-address=localhost"}, `--webhook-bind-address: "localhost" is no IP address`},
+		{[]string{"--webhook-port=70000"}, "--webhook-port: 70000 is not a valid port"},
+		{[]string{"--webhook-bind-address=localhost"}, `--webhook-bind-address: "localhost" is not a valid IP address`},
 		{[]string{"--cert-dir="}, "--cert-dir: must not be empty"},
-		{[]string{"--shutdown-delay=-1s"}, "--shutdown-delay: -1s is negative"},
-		{[]string{"--metrics-bind-address=8080"}, `--metrics-bind-address: "8080" is neither host:port nor 0`},
-		{[]string{"--health-probe-bind-address=:http"}, `--health-probe-bind-address: "http" is no port`},
-		{[]string{"--pprof-bind-address=:6060"}, `--pprof-bind-address: ":6060" is not on loopback`},
-		{[]string{"--leader-elect-lease-duration=5s"}, "--leader-elect-*: the renew deadline (7s) and two retry periods (of 1s) must be over when"},
+		{[]string{"--shutdown-delay=-1s"}, "--shutdown-delay: must not be negative: -1s"},
+		{[]string{"--metrics-bind-address=8080"}, `--metrics-bind-address: "8080" is not a valid host:port, nor 0`},
+		{[]string{"--health-probe-bind-address=:http"}, `--health-probe-bind-address: "http" is not a valid port`},
+		{[]string{"--pprof-bind-address=:6060"}, `--pprof-bind-address: ":6060" is not a loopback address`},
+		{[]string{"--leader-elect-lease-duration=5s"}, "--leader-elect-*: the lease duration (5s) must be longer than the renew deadline (10s)"},
 		{[]string{"--leader-elect-retry-period=0s"}, "the retry period must be positive"},
 		{[]string{"--zap-log-level=loud"}, "zap-log-level"},
 		{[]string{"--config=" + filepath.Join(dir, "missing.yaml")}, "missing.yaml: no such file"},
@@ -46,12 +46,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"--config=" + noYAML}, "broken.yaml"},
 		{[]string{"--kubeconfig=" + filepath.Join(dir, "missing")}, "--kubeconfig " + filepath.Join(dir, "missing")},
 		{[]string{"--kubeconfig=" + noYAML}, "--kubeconfig " + noYAML},
-		{[]string{"--listener-socket=x", "hold-port"}, `unexpected argument "hold-port"`},
-		{[]string{"hold-port"}, "--listener-socket: must not be empty"},
-		{[]string{"hold-port", "extra"}, `unexpected argument "extra"`},
-		{[]string{"hold-port", "--cert-dir=x"}, "unknown flag: --cert-dir"},
-		{[]string{"hold-port", "--webhook-port=0"}, "--webhook-port: 0 is no port"},
-		{[]string{"hold-port", "--webhook-bind-address=localhost"}, `--webhook-bind-address: "localhost" is no IP address`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -69,21 +63,9 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHoldFails: what keeps a holder from its work is one line of its log.
-func TestHoldFails(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	args := []string{holdPort, "--listener-socket=" + filepath.Join(t.TempDir(), "missing", "socket"), "--zap-log-level=error"}
-	if code := run(t.Context(), args, &stdout, &stderr); code != exitFailed {
-		t.Errorf("exit code %d, want %d", code, exitFailed)
-	}
-	if line := stderr.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "missing/socket: bind: no such file or directory") || stdout.Len() > 0 {
-		t.Errorf("stderr %q, stdout %q", line, stdout.String())
-	}
-}
-
 func TestHelpAndVersion(t *testing.T) {
 	for args, says := range map[string]string{
-		"--help": "--cert-dir string", "-h": "gammaguard-webhook hold-port [flags]", "--version": "gammaguard-webhook ", "hold-port --help": "unix socket to make",
+		"--help": "--cert-dir string", "-h": "gammaguard-webhook [flags]", "--version": "gammaguard-webhook ",
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(context.Background(), strings.Fields(args), &stdout, &stderr); code != 0 || stderr.Len() > 0 || !strings.Contains(stdout.String(), says) {

@@ -1,5 +1,5 @@
-// Command gammaguard-webhook serves gammaguard's admission webhooks and keeps the
-// status of mesh routes.
+// Command gammaguard-webhook serves the gammaguard admission webhooks and maintains
+// the status of mesh routes.
 package main
 
 import (
@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -27,22 +26,13 @@ const (
 	exitUsage  = 2 // a flag, or the configuration, is wrong
 )
 
-// ballastSize is how much the heap seems larger than it is. The garbage collector
-// runs whenever the heap has doubled: to a heap of a few MiB that is after a few
-// hundred requests, and this, which is never touched and so never takes up memory,
-// puts it off. See docs/performance.md.
-const ballastSize = 5 << 20
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == holdPort {
-		return hold(ctx, args[1:], stdout, stderr)
-	}
 	f, err := parse(args, stdout)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -63,8 +53,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
 	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over
-	ballast := make([]byte, ballastSize)
-	defer runtime.KeepAlive(ballast)
 	options.Log.Info("Starting", "version", buildVersion())
 	if err := server.Run(ctx, options); err != nil {
 		options.Log.Error(err, "Stopped")

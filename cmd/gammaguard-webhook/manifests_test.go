@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -27,7 +25,7 @@ func TestManifests(t *testing.T) {
 	for folder, source := range sources {
 		t.Run(folder, func(t *testing.T) {
 			pod := deployment(t, "../../config/"+folder).Spec.Template.Spec
-			container := named(t, &pod, "webhook")
+			container := pod.Containers[0]
 			f, err := parse(container.Args, io.Discard)
 			if err != nil {
 				t.Fatalf("%v: %v", container.Args, err)
@@ -63,45 +61,8 @@ func TestManifests(t *testing.T) {
 			if ports["webhook"] != ":9443" {
 				t.Errorf("port of the webhooks: %s", ports["webhook"])
 			}
-			wantHolder(t, &pod, f, mounts["listener"])
 		})
 	}
-}
-
-// wantHolder wants the Pod's other container to hold the port for the server with
-// the flags: the same image, address and unix socket, which is in a volume of both.
-func wantHolder(t *testing.T, pod *corev1.PodSpec, server *flags, folder string) {
-	t.Helper()
-	container := named(t, pod, holdPort)
-	if container.Image != named(t, pod, "webhook").Image || len(container.Args) == 0 || container.Args[0] != holdPort {
-		t.Fatalf("image %s, arguments %v", container.Image, container.Args)
-	}
-	f, err := parseHold(container.Args[1:], io.Discard)
-	if err != nil {
-		t.Fatalf("%v: %v", container.Args, err)
-	}
-	got := []any{f.host, f.port, f.path, container.VolumeMounts}
-	want := []any{server.server.WebhookHost, server.server.WebhookPort, server.server.ListenerSocket, []corev1.VolumeMount{
-		{Name: "listener", MountPath: folder},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the port's holder (-want +got):\n%s", diff)
-	}
-	if path.Dir(f.path) != folder {
-		t.Errorf("unix socket %s is not in the volume at %q", f.path, folder)
-	}
-}
-
-// named returns the container of the name.
-func named(t *testing.T, pod *corev1.PodSpec, name string) *corev1.Container {
-	t.Helper()
-	for i := range pod.Containers {
-		if pod.Containers[i].Name == name {
-			return &pod.Containers[i]
-		}
-	}
-	t.Fatalf("no container %s", name)
-	return nil
 }
 
 // deployment returns the Deployment of a kustomize folder.

@@ -95,7 +95,7 @@ func rollOut(t *testing.T, patch string) string {
 // log returns the lines of a Pod's log.
 func log(t *testing.T, pod string) []string {
 	t.Helper()
-	out, _, err := kubectl(t, "", "logs", "-n", system, "-c", serverContainer, pod)
+	out, _, err := kubectl(t, "", "logs", "-n", system, pod)
 	if err != nil {
 		return nil // the container has not started
 	}

@@ -45,16 +45,16 @@ type load struct {
 	pairs   int
 	slowest time.Duration
 	wrong   []string
-	lost    []lostApply
+	refused []refusedApply
 	kills   []span
 }
 
 // span is a time.
 type span struct{ begin, end time.Time }
 
-// lostApply is one for which the API server lost the connection to the webhook
-// before it was answered.
-type lostApply struct {
+// refusedApply is one for which the API server got no connection to the webhook, or
+// lost it before it was answered.
+type refusedApply struct {
 	span
 	what string
 }
@@ -140,33 +140,28 @@ func applyOnce(ctx context.Context, routes dynamic.ResourceInterface, name, pare
 	return err
 }
 
-// killed tells of a server that was killed in that time: the requests that were
-// under way in it are lost, and no others.
+// killed reports that a server was killed, and that its endpoint was gone at the end
+// of the span: only applies under way in between may have been refused.
 func (l *load) killed(at span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kills = append(l.kills, at)
 }
 
-// within says whether it was under way when a server was killed.
+// within reports whether it overlaps one of the spans.
 func (s span) within(kills []span) bool {
 	return slices.ContainsFunc(kills, func(kill span) bool {
 		return s.begin.Before(kill.end) && s.end.After(kill.begin)
 	})
 }
 
-// lostAnswer says whether the API server lost a connection to the webhook: not that
-// it got none.
-func lostAnswer(err error) bool {
-	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
-		return false
-	}
-	for _, reason := range []string{"EOF", "connection reset by peer", "broken pipe"} {
-		if strings.Contains(err.Error(), reason) {
-			return true
-		}
-	}
-	return false
+// noAnswer reports whether the API server found the webhook's port closed, or lost
+// the connection.
+func noAnswer(err error) bool {
+	return strings.Contains(err.Error(), "failed calling webhook") &&
+		slices.ContainsFunc([]string{"EOF", "connection refused", "connection reset by peer", "broken pipe"}, func(reason string) bool {
+			return strings.Contains(err.Error(), reason)
+		})
 }
 
 // note keeps an answer that is wrong: an error where no rule is to refuse, and
@@ -182,31 +177,35 @@ func (l *load) note(number int, rule string, err error, at span) {
 		err = errors.New("admitted, but " + rule + " should refuse it")
 	}
 	what := fmt.Sprintf("%s pair %d, after %s: %v", at.end.Format("15:04:05.000"), number, at.end.Sub(at.begin).Round(time.Millisecond), err)
-	if lostAnswer(err) {
-		l.lost = append(l.lost, lostApply{at, what})
+	if noAnswer(err) {
+		l.refused = append(l.refused, refusedApply{at, what})
 		return
 	}
 	l.wrong = append(l.wrong, what)
 }
 
 // end stops the load, after some more of it, and fails where an answer was wrong, or
-// lost that was not under way in a server when it was killed.
+// an apply was refused that was not under way between the death of a server and the
+// removal of its endpoint.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	l.waitForPairs(t)
 	l.stop()
 	<-l.done
 	excused := 0
-	for _, lost := range l.lost {
-		if lost.within(l.kills) {
+	for _, refused := range l.refused {
+		if refused.within(l.kills) {
 			excused++
-			t.Logf("lost: %s", lost.what)
+			t.Logf("refused: %s", refused.what)
 		} else {
-			l.wrong = append(l.wrong, lost.what)
+			l.wrong = append(l.wrong, refused.what)
 		}
 	}
-	t.Logf("%d pairs of applies, the slowest took %s; %d wrong answers, %d applies lost that were under way in %d servers killed",
-		l.pairs, l.slowest.Round(time.Millisecond), len(l.wrong), excused, len(l.kills))
+	for _, kill := range l.kills {
+		t.Logf("a server was killed at %s, its endpoint gone after %s at most", kill.begin.Format("15:04:05.000"), kill.end.Sub(kill.begin).Round(time.Millisecond))
+	}
+	t.Logf("%d pairs of applies, the slowest took %s; %d wrong answers, %d applies refused while an endpoint had no server",
+		l.pairs, l.slowest.Round(time.Millisecond), len(l.wrong), excused)
 	for i, wrong := range l.wrong {
 		if i == 10 {
 			break

@@ -26,11 +26,11 @@ import (
 
 // processConfig names, in the environment of a test binary that is to be a replica
 // in a process of its own, the kubeconfig to use. It prints a line "METHOD path"
-// for each request for leases that it sends, and each change of a status.
+// for each request for leases that it sends.
 const processConfig = "GAMMAGUARD_TEST_REPLICA"
 
-// runProcess is such a process. It ends with its standard input, so that none
-// outlives the test, and when it loses the lease.
+// runProcess is such a process. It exits with its standard input, so that none
+// outlives the test, and when it loses the Lease.
 func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -45,7 +45,7 @@ func runProcess() int {
 		}
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(req *http.Request) (*http.Response, error) {
-				if req.Method == http.MethodPatch || strings.Contains(req.URL.Path, "/leases/") {
+				if strings.Contains(req.URL.Path, "/leases/") {
 					fmt.Println(req.Method, req.URL.Path)
 				}
 				return next.RoundTrip(req)
@@ -55,7 +55,7 @@ func runProcess() int {
 		if err != nil {
 			return err
 		}
-		if _, _, err := assemble(mgr, status.Options{Engine: engineOf(&validate.Policy{}), Registerer: prometheus.NewRegistry()}); err != nil {
+		if _, err := assemble(mgr, status.Options{Engine: engineOf(&validate.Policy{}), Registerer: prometheus.NewRegistry()}); err != nil {
 			return err
 		}
 		return mgr.Start(ctx)

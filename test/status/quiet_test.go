@@ -34,10 +34,8 @@ func (c *cluster) settleOn(r *replica, route *unstructured.Unstructured) {
 			return errors.New("the cache is behind")
 		case len(cached.Entries)+cached.ForeignEntries != len(stored.Status.Parents):
 			return errors.New("the cache is behind in status")
-		case !r.Idle():
-			return errors.New("busy")
 		}
-		return nil
+		return r.busy(c.t)
 	})
 }
 
@@ -47,7 +45,8 @@ func (c *cluster) settleOn(r *replica, route *unstructured.Unstructured) {
 func TestFull(t *testing.T) {
 	c := newCluster(t, "full", mesh.GrantAll)
 	r := start(t, &validate.Policy{})
-	c.create(c.service("cart", 80))
+	service := c.service("cart", 80)
+	c.create(service)
 	loser := c.route(mesh.HTTPRoute, "loser", "cart")
 	c.create(loser)
 	foreign := make([]any, 32)
@@ -65,11 +64,10 @@ func TestFull(t *testing.T) {
 		return nil
 	})
 	before := c.read(loser)
-	for range 20 {
-		r.Resync()
-		if err := r.WaitIdle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	for n := range 20 {
+		looks := r.looks(t)
+		c.merge(service, `{"spec":{"ports":[{"name":"p80","port":80},{"name":"other","port":%d}]}}`, 90+n)
+		r.waitForLook(t, looks)
 	}
 	if reads, patches := r.requests.of("full"); reads > 1 || patches != 0 {
 		t.Errorf("%d reads and %d patches of routes, want at most one read and no patch", reads, patches)
@@ -139,8 +137,20 @@ func (c *cluster) expectEvents(route *unstructured.Unstructured, want map[string
 	})
 }
 
-// TestQuietHour has everything looked at again and again, and changes what does
-// not matter: nothing is written, nor even read.
+// waitForLook waits until the replica has looked at a Service again, and has nothing
+// more to do.
+func (r *replica) waitForLook(t *testing.T, looks float64) {
+	t.Helper()
+	wait(t, settleTime, "another look", func() error {
+		if r.looks(t) == looks {
+			return errors.New("none")
+		}
+		return r.busy(t)
+	})
+}
+
+// TestQuietHour changes what does not matter again and again: nothing is written,
+// nor even read.
 func TestQuietHour(t *testing.T) {
 	c := newCluster(t, "quiet", mesh.GrantAll)
 	r := start(t, &validate.Policy{})
@@ -162,13 +172,11 @@ func TestQuietHour(t *testing.T) {
 
 	reads, patches := r.requests.of("quiet")
 	for hour := range 20 {
+		looks := r.looks(t)
 		c.merge(all, `{"metadata":{"annotations":{"example.org/hour":"%d"}}}`, hour)
 		c.merge(service, `{"metadata":{"annotations":{"example.org/hour":"%d"}}}`, hour)
 		c.merge(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "quiet"}}, `{"metadata":{"labels":{"example.org/hour":"%d"}}}`, hour)
-		r.Resync()
-		if err := r.WaitIdle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r.waitForLook(t, looks)
 	}
 	// What is written last is seen last: then all of the above was looked at.
 	c.merge(all, `{"spec":{"parentRefs":[{"group":"","kind":"Service","name":"cart","port":90}]}}`)

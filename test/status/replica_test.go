@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -27,26 +29,26 @@ import (
 // election is short, in the proportions of the defaults.
 var election = server.LeaderElection{
 	Namespace:     "default",
-	LeaseDuration: 5 * time.Second,
-	RenewDeadline: 2500 * time.Millisecond,
-	RetryPeriod:   250 * time.Millisecond,
+	LeaseDuration: 3 * time.Second,
+	RenewDeadline: 2 * time.Second,
+	RetryPeriod:   400 * time.Millisecond,
 }
 
 // replica is a process of gammaguard, as far as status goes, inside the test.
 type replica struct {
-	*status.Reconciler
 	cache    *live.Cache
 	registry *prometheus.Registry
 	requests *requestLog
-	looks    *lookLog
 	stop     func()
+	// left is what replicas before this one left in their queues.
+	left float64
 }
 
 // start starts a replica, waits until it leads and has nothing to do, and stops it
 // with the test. The wrappers see its requests.
 func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc) *replica {
 	t.Helper()
-	r := &replica{registry: prometheus.NewRegistry(), requests: &requestLog{}, looks: &lookLog{}}
+	r := &replica{registry: prometheus.NewRegistry(), requests: &requestLog{}, left: queued(t)}
 	config := rest.CopyConfig(plane.Config)
 	for _, wrap := range append(wraps, r.requests.wrap) {
 		config.Wrap(wrap)
@@ -55,7 +57,7 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.cache, r.Reconciler, err = assemble(mgr, status.Options{Engine: engineOf(policy), Registerer: r.registry, OnLook: r.looks.add}); err != nil {
+	if r.cache, err = assemble(mgr, status.Options{Engine: engineOf(policy), Registerer: r.registry}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -69,40 +71,57 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 	})
 	t.Cleanup(r.stop)
 	<-mgr.Elected()
-	wait(t, 30*time.Second, "a look at everything", func() error {
-		if err := r.cache.NotSynced(); err != nil {
-			return err
-		}
-		if !r.Leads() || !r.Idle() {
-			return fmt.Errorf("leads: %t, idle: %t", r.Leads(), r.Idle())
-		}
-		return nil
-	})
+	wait(t, 30*time.Second, "the caches", r.cache.NotSynced)
 	return r
 }
 
-func newManager(config *rest.Config, elect bool) (ctrl.Manager, error) {
-	election := election
-	election.Enabled = elect
-	return election.NewManager(config, ctrl.Options{Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}})
+// busy returns an error while Services wait for a look, or are looked at.
+func (r *replica) busy(t *testing.T) error {
+	t.Helper()
+	if n := queued(t) - r.left; n > 0 {
+		return fmt.Errorf("%v Services are to be looked at", n)
+	}
+	return nil
 }
 
-func assemble(mgr ctrl.Manager, options status.Options) (*live.Cache, *status.Reconciler, error) {
+// queued returns how many Services this process is to look at, by
+// controller-runtime's own metrics.
+func queued(t *testing.T) float64 {
+	t.Helper()
+	return sum(t, ctrlmetrics.Registry, "workqueue_depth") + sum(t, ctrlmetrics.Registry, "controller_runtime_active_workers")
+}
+
+// looks returns how often the replica has looked at a Service.
+func (r *replica) looks(t *testing.T) float64 {
+	t.Helper()
+	return r.metric(t, "gammaguard_status_reconciles_total")
+}
+
+func newManager(config *rest.Config, elect bool) (ctrl.Manager, error) {
+	options := ctrl.Options{Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"}}
+	election := election
+	election.Enabled = elect
+	election.Set(&options)
+	return ctrl.NewManager(config, options)
+}
+
+func assemble(mgr ctrl.Manager, options status.Options) (*live.Cache, error) {
 	cache, err := live.New(mgr.GetConfig(), live.Options{ControllerName: desired.ControllerName})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	reconciler, err := status.Add(mgr, cache, options)
-	if err != nil {
-		return nil, nil, err
-	}
-	return cache, reconciler, mgr.Add(cache)
+	return cache, errors.Join(status.Add(mgr, cache, options), mgr.Add(cache))
 }
 
 // metric returns the sum of a metric over its labels.
 func (r *replica) metric(t *testing.T, name string) float64 {
 	t.Helper()
-	families, err := r.registry.Gather()
+	return sum(t, r.registry, name)
+}
+
+func sum(t *testing.T, from prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	families, err := from.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,30 +167,6 @@ func (l *requestLog) of(namespace string) (reads, patches int) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// lookLog notes at which Services the reconciler looked.
-type lookLog struct {
-	mu    sync.Mutex
-	looks map[mesh.ServiceKey]int
-}
-
-func (l *lookLog) add(key mesh.ServiceKey) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.looks == nil {
-		l.looks = map[mesh.ServiceKey]int{}
-	}
-	l.looks[key]++
-}
-
-// take returns what was noted, and starts anew.
-func (l *lookLog) take() map[mesh.ServiceKey]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	looks := l.looks
-	l.looks = nil
-	return looks
-}
 
 // wait waits until check returns nil.
 func wait(t *testing.T, limit time.Duration, what string, check func() error) {

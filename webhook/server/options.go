@@ -35,9 +35,6 @@ type Options struct {
 	WebhookHost string
 	// WebhookPort is their port; zero is 9443.
 	WebhookPort int
-	// ListenerSocket is where a holder of the webhooks' port is asked for its socket,
-	// see handover.Listen; empty is without one.
-	ListenerSocket string
 	// MetricsAddress and ProbeAddress are where metrics, health and readiness are
 	// served, as "host:port"; empty or "0" is nowhere.
 	MetricsAddress, ProbeAddress string
@@ -46,7 +43,7 @@ type Options struct {
 	PprofAddress string
 	// EnableHTTP2 offers HTTP/2 to clients of the webhooks.
 	EnableHTTP2 bool
-	// LeaderElection says how replicas agree on who writes status.
+	// LeaderElection configures how replicas elect who writes status.
 	LeaderElection LeaderElection
 	// ShutdownDelay is how long the server goes on serving, but not ready, before
 	// it stops: as long as it takes for clients to learn that.

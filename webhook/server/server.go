@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,7 @@ type Server struct {
 	certificate *certificate
 	listening   healthz.Checker
 	draining    atomic.Bool
-	unready     atomic.Value // the reason that was last told
+	unready     atomic.Value // the reason that was logged last
 }
 
 // Run runs a webhook server until the context ends, and then as long as
@@ -50,37 +51,55 @@ func New(options Options) (*Server, error) {
 	s := &Server{options: options, certificate: &certificate{
 		dir: options.CertDir, host: options.CertHost, source: options.CertSource, log: options.Log,
 	}}
-	hooks := newHooks(s)
-	s.listening = hooks.StartedChecker()
 	var err error
-	if s.manager, err = s.newManager(hooks); err != nil {
+	if s.manager, err = s.newManager(); err != nil {
 		return nil, err
 	}
-	if err := s.wire(s.manager.GetWebhookServer()); err != nil {
+	if err := s.wire(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) newManager(hooks ctrlwebhook.Server) (manager.Manager, error) {
-	// The manager's own client is for leases and events; the caches and the status
-	// writer bring theirs.
-	own := rest.CopyConfig(s.options.Config)
-	mgr, err := s.options.LeaderElection.NewManager(own, manager.Options{
+func (s *Server) newManager() (manager.Manager, error) {
+	options := manager.Options{
 		Logger:                 s.options.Log,
-		WebhookServer:          hooks,
 		Metrics:                metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
 		HealthProbeBindAddress: "0", // see probes
 		PprofBindAddress:       s.options.PprofAddress,
-	})
+	}
+	s.options.LeaderElection.Set(&options)
+	// The manager's own client is for leases and events; the caches and the status
+	// writer bring theirs.
+	mgr, err := manager.New(rest.CopyConfig(s.options.Config), options)
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
 	return mgr, nil
 }
 
-// wire makes the parts and hands them to the manager.
-func (s *Server) wire(hooks ctrlwebhook.Server) error {
+// newHooks returns the server of the webhooks.
+func (s *Server) newHooks(handlers http.Handler) ctrlwebhook.Server {
+	mux := http.NewServeMux()
+	mux.Handle("/", s.closing(handlers))
+	return ctrlwebhook.NewServer(ctrlwebhook.Options{
+		Host: s.options.WebhookHost, Port: s.options.WebhookPort, TLSOpts: []func(*tls.Config){s.tls}, WebhookMux: mux,
+	})
+}
+
+// closing has clients close their connections while the server shuts down, so
+// that none is idle, or about to be used, when the server stops.
+func (s *Server) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
+// wire makes the parts and adds them to the manager.
+func (s *Server) wire() error {
 	guard := s.options.Guard
 	engine, err := validate.New(guard.Policy())
 	if err != nil {
@@ -97,13 +116,13 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 	if err != nil {
 		return err
 	}
-	webhook.Register(hooks, webhook.Options{
+	handlers := http.NewServeMux()
+	webhook.Register(handlers, webhook.Options{
 		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
 	}, engine, guard.DisabledMutations())
-	reconciler, err := status.Add(s.manager, s.cache, status.Options{
+	if err := status.Add(s.manager, s.cache, status.Options{
 		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
-	})
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
@@ -114,7 +133,9 @@ func (s *Server) wire(hooks ctrlwebhook.Server) error {
 			return err
 		}
 	}
-	runnables := append([]manager.Runnable{s.cache, s.certificate}, s.giveBack(reconciler)...)
+	hooks := s.newHooks(handlers)
+	s.listening = hooks.StartedChecker()
+	runnables := []manager.Runnable{hooks, s.cache, s.certificate}
 	if s.options.ProbeAddress != "0" {
 		probes, err := s.probes(s.options.ProbeAddress)
 		if err != nil {
@@ -140,8 +161,8 @@ func (s *Server) tls(c *tls.Config) {
 	}
 }
 
-// Run serves until the context ends. Then it says that it is not ready, goes on
-// serving for the shutdown delay, and ends when all requests are answered.
+// Run serves until the context ends. Then it reports that it is not ready, goes on
+// serving for the shutdown delay, and returns when all requests are answered.
 func (s *Server) Run(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -6,18 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	"github.com/gammaguard/gammaguard/certs"
-	"github.com/gammaguard/gammaguard/webhook/handover"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -99,71 +96,26 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "caches: ask which kinds are served: ")
-	for name, config := range map[string]*tls.Config{
-		"TLS 1.1": {MaxVersion: tls.VersionTLS11},
-		"HTTP/2":  {NextProtos: []string{"h2"}},
+	for name, offer := range map[string]struct {
+		config   *tls.Config
+		accepted bool
+	}{
+		"TLS 1.1":  {&tls.Config{MaxVersion: tls.VersionTLS11}, false},
+		"TLS 1.2":  {&tls.Config{MaxVersion: tls.VersionTLS12}, true},
+		"HTTP/1.1": {&tls.Config{NextProtos: []string{"http/1.1"}}, true},
+		"HTTP/2":   {&tls.Config{NextProtos: []string{"h2"}}, false},
 	} {
-		config.InsecureSkipVerify = true //nolint:gosec // the handshake is what is tested
-		if conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", hooks.String()); err == nil {
-			t.Errorf("%s was accepted", name)
+		offer.config.InsecureSkipVerify = true //nolint:gosec // the handshake is what is tested
+		conn, err := (&tls.Dialer{Config: offer.config}).DialContext(t.Context(), "tcp", hooks.String())
+		if (err == nil) != offer.accepted {
+			t.Errorf("%s: %v, want accepted: %t", name, err, offer.accepted)
+		}
+		if err == nil {
 			_ = conn.Close()
 		}
 	}
 	cancel()
 	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-// TestHolder: the server serves on a holder's socket, from the first connection on
-// that was waiting for it, and leaves it open.
-func TestHolder(t *testing.T) {
-	dir, hooks, path := t.TempDir(), freeAddress(t), filepath.Join(t.TempDir(), "socket")
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bundle.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 2)
-	held := make(chan struct{})
-	go func() {
-		ended <- handover.Hold(ctx, hooks.String(), path, funcr.New(func(_, args string) {
-			if strings.Contains(args, "Holding the port") {
-				close(held)
-			}
-		}, funcr.Options{}))
-	}()
-	<-held
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", hooks.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	serving, stop := context.WithCancel(t.Context())
-	go func() {
-		ended <- Run(serving, Options{
-			Config: &rest.Config{Host: freeAddress(t).String()}, CertDir: dir, WebhookHost: "127.0.0.1", WebhookPort: hooks.Port,
-			ListenerSocket: path, Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
-		})
-	}()
-	waited := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the handshake is what is tested
-	if err := waited.HandshakeContext(t.Context()); err != nil {
-		t.Error(err)
-	}
-	_ = waited.Close()
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", hooks.String()); err != nil {
-		t.Error(err)
-	} else {
-		_ = conn.Close()
-	}
-	cancel()
-	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
