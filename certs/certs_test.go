@@ -1,12 +1,7 @@
-package certs
+package certs_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,86 +9,18 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
-func newBundle(t *testing.T, now time.Time) *Bundle {
+func newBundle(t *testing.T, now time.Time) *certs.Bundle {
 	t.Helper()
-	bundle, err := NewSelfSignedAt(now, "localhost", "127.0.0.1", "gammaguard-webhook.gammaguard-system.svc")
+	bundle, err := selfsigned.NewAt(now, "localhost", "127.0.0.1", "gammaguard-webhook.gammaguard-system.svc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return bundle
-}
-
-func TestNewSelfSignedServesTLS(t *testing.T) {
-	bundle := newBundle(t, time.Now())
-	pair, err := tls.X509KeyPair(bundle.Cert, bundle.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	defer server.Close()
-
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(bundle.CA) {
-		t.Fatal("the CA is not a PEM certificate")
-	}
-	for _, test := range []struct {
-		name string
-		ok   bool
-	}{
-		{"localhost", true},
-		{"127.0.0.1", true},
-		{"gammaguard-webhook.gammaguard-system.svc", true},
-		{"elsewhere.test", false},
-	} {
-		dialer := &tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: test.name}}
-		conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-		if (err == nil) != test.ok {
-			t.Errorf("%s: got error %v, want accepted = %v", test.name, err, test.ok)
-		}
-		if err == nil {
-			_ = conn.Close()
-		}
-	}
-}
-
-func TestNewSelfSignedTemplate(t *testing.T) {
-	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	bundle := newBundle(t, now)
-	pair, err := tls.X509KeyPair(bundle.Cert, bundle.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf := pair.Leaf
-	type facts struct {
-		IsCA                bool
-		DNSNames            []string
-		IPAddresses         []net.IP
-		ExtKeyUsage         []x509.ExtKeyUsage
-		NotBefore, NotAfter time.Time
-		Algorithm           x509.SignatureAlgorithm
-	}
-	got := facts{leaf.IsCA, leaf.DNSNames, leaf.IPAddresses, leaf.ExtKeyUsage, leaf.NotBefore, leaf.NotAfter, leaf.SignatureAlgorithm}
-	want := facts{
-		DNSNames:    []string{"localhost", "gammaguard-webhook.gammaguard-system.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1).To4()},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		NotBefore:   now.Add(-5 * time.Minute),
-		NotAfter:    now.AddDate(1, 0, 0),
-		Algorithm:   x509.ECDSAWithSHA256,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("leaf (-want +got):\n%s", diff)
-	}
-}
-
-func TestNewSelfSignedNeedsAHost(t *testing.T) {
-	if _, err := NewSelfSigned(); err == nil {
-		t.Error("no error without a host")
-	}
 }
 
 func TestWriteDir(t *testing.T) {
@@ -150,25 +77,25 @@ func TestCheck(t *testing.T) {
 	bundle, other := newBundle(t, now), newBundle(t, now)
 	for _, test := range []struct {
 		name   string
-		bundle Bundle
+		bundle certs.Bundle
 		remove string
 		now    time.Time
 		want   string // "" for none; DIR stands for the folder
 	}{
 		{name: "valid", bundle: *bundle, now: now},
 		{name: "valid to its last second", bundle: *bundle, now: now.AddDate(1, 0, 0)},
-		{name: "no certificate", bundle: *bundle, remove: CertFile, now: now, want: "certificate folder DIR has no tls.crt"},
-		{name: "no key", bundle: *bundle, remove: KeyFile, now: now, want: "certificate folder DIR has no tls.key"},
+		{name: "no certificate", bundle: *bundle, remove: certs.CertFile, now: now, want: "certificate folder DIR has no tls.crt"},
+		{name: "no key", bundle: *bundle, remove: certs.KeyFile, now: now, want: "certificate folder DIR has no tls.key"},
 		{
-			name: "empty certificate", bundle: Bundle{Key: bundle.Key}, now: now,
+			name: "empty certificate", bundle: certs.Bundle{Key: bundle.Key}, now: now,
 			want: "certificate DIR/tls.crt with key tls.key: tls: failed to find any PEM data in certificate input",
 		},
 		{
-			name: "malformed key", bundle: Bundle{Cert: bundle.Cert, Key: []byte("key")}, now: now,
+			name: "malformed key", bundle: certs.Bundle{Cert: bundle.Cert, Key: []byte("key")}, now: now,
 			want: "certificate DIR/tls.crt with key tls.key: tls: failed to find any PEM data in key input",
 		},
 		{
-			name: "another one's key", bundle: Bundle{Cert: bundle.Cert, Key: other.Key}, now: now,
+			name: "another one's key", bundle: certs.Bundle{Cert: bundle.Cert, Key: other.Key}, now: now,
 			want: "certificate DIR/tls.crt with key tls.key: tls: private key does not match public key",
 		},
 		{
@@ -191,7 +118,7 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			got := ""
-			if err := Check(dir, test.now); err != nil {
+			if err := certs.Check(dir, test.now); err != nil {
 				got = strings.ReplaceAll(err.Error(), dir, "DIR")
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -203,11 +130,11 @@ func TestCheck(t *testing.T) {
 
 func TestCheckUnreadable(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, CertFile), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, certs.CertFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err := Check(dir, time.Now())
-	if err == nil || !strings.Contains(err.Error(), CertFile) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("got %v, want one line that names %s", err, CertFile)
+	err := certs.Check(dir, time.Now())
+	if err == nil || !strings.Contains(err.Error(), certs.CertFile) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that names %s", err, certs.CertFile)
 	}
 }

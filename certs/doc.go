@@ -3,5 +3,4 @@
 //
 // Two packages below it are Sources: certmanager, where cert-manager fills the
 // folder by way of a Secret, and selfmanaged, where gammaguard does it itself.
-// For tests and the demo, a certificate can be made in process.
 package certs

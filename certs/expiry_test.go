@@ -1,4 +1,4 @@
-package certs
+package certs_test
 
 import (
 	"crypto/tls"
@@ -9,11 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 func TestExpiry(t *testing.T) {
 	var leaf *x509.Certificate
-	metric := NewExpiry(func() *x509.Certificate { return leaf })
+	metric := certs.NewExpiry(func() *x509.Certificate { return leaf })
 	if err := testutil.CollectAndCompare(metric, strings.NewReader("")); err != nil {
 		t.Error(err)
 	}
@@ -45,7 +48,7 @@ func TestCheckHost(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			bundle, err := NewSelfSigned(test.hosts...)
+			bundle, err := selfsigned.New(test.hosts...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +57,7 @@ func TestCheckHost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := CheckHost(pair.Leaf, "webhook.system.svc"); err != nil {
+			if err := certs.CheckHost(pair.Leaf, "webhook.system.svc"); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -62,7 +65,7 @@ func TestCheckHost(t *testing.T) {
 			}
 		})
 	}
-	if err := CheckHost(&x509.Certificate{}, "a.test"); err == nil || err.Error() != "is not for a.test, but for no host at all" {
+	if err := certs.CheckHost(&x509.Certificate{}, "a.test"); err == nil || err.Error() != "is not for a.test, but for no host at all" {
 		t.Errorf("no names: %v", err)
 	}
 }

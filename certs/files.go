@@ -21,10 +21,18 @@ const (
 	CAFile   = "ca.crt"
 )
 
-// WriteDir writes the bundle's files into the folder, which it makes if need be.
-// Only the owner can read the key. Each file is replaced atomically, the key
-// last; one who reads in between finds a certificate and a key that do not
-// belong together, and should keep to what was read before.
+// Bundle is a serving certificate, its key, and the CA that signed it, in PEM.
+type Bundle struct {
+	// CA is the CA's certificate: the caBundle of a webhook configuration.
+	CA []byte
+	// Cert is the serving certificate and Key its private key.
+	Cert, Key []byte
+}
+
+// WriteDir writes the bundle's files into the folder, which it creates if needed.
+// Only the owner can read the key. Each file is replaced atomically, the key last; a
+// reader may find a certificate and a key that do not belong together in between,
+// and should keep what it read before.
 func (b *Bundle) WriteDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write the certificate: %w", err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -18,7 +19,7 @@ var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // newCA returns a CA of that age and what it signed.
 func newCA(t *testing.T, age time.Duration) *certs.Bundle {
 	t.Helper()
-	bundle, err := certs.NewSelfSignedAt(now.Add(-age), "gammaguard-webhook.gammaguard-system.svc")
+	bundle, err := selfsigned.NewAt(now.Add(-age), "gammaguard-webhook.gammaguard-system.svc")
 	if err != nil {
 		t.Fatal(err)
 	}

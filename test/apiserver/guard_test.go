@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -41,7 +41,7 @@ type guard struct {
 func startGuard(t *testing.T, c client.Client, change ...func(*server.Options)) *guard {
 	t.Helper()
 	port := freePort(t)
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
+	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,18 +4,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // certify makes the API server's certificate for further hosts, and the key that
 // signs ServiceAccount tokens. envtest makes both itself, for loopback only, if
 // they are not there.
 func (cp *ControlPlane) certify(hosts []string) error {
-	serving, err := certs.NewSelfSigned(append([]string{"localhost", "127.0.0.1"}, hosts...)...)
+	serving, err := selfsigned.New(append([]string{"localhost", "127.0.0.1"}, hosts...)...)
 	if err != nil {
 		return err
 	}
-	signer, err := certs.NewSelfSigned("service-accounts")
+	signer, err := selfsigned.New("service-accounts")
 	if err != nil {
 		return err
 	}

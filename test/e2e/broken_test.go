@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // testBrokenConfigurations rolls out configurations with a mistake. The new Pod
@@ -33,12 +33,12 @@ func testBrokenConfigurations(t *testing.T) {
 // testBrokenCertificates rolls out Pods whose certificate cannot be served. They
 // say why in one line, and are not ready; the others go on.
 func testBrokenCertificates(t *testing.T) {
-	expired, err := certs.NewSelfSignedAt(time.Now().AddDate(-2, 0, 0), "gammaguard-webhook."+system+".svc")
+	expired, err := selfsigned.NewAt(time.Now().AddDate(-2, 0, 0), "gammaguard-webhook."+system+".svc")
 	if err != nil {
 		t.Fatal(err)
 	}
 	putSecret(t, "expired", expired.Cert, expired.Key)
-	wrong, err := certs.NewSelfSigned("elsewhere.example")
+	wrong, err := selfsigned.New("elsewhere.example")
 	if err != nil {
 		t.Fatal(err)
 	}

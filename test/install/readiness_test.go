@@ -26,6 +26,7 @@ import (
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/certs/certmanager"
 	"github.com/gammaguard/gammaguard/certs/selfmanaged"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -137,7 +138,7 @@ func TestReadinessNamesTheReason(t *testing.T) {
 
 	write := func(at time.Time, hosts ...string) {
 		t.Helper()
-		bundle, err := certs.NewSelfSignedAt(at, hosts...)
+		bundle, err := selfsigned.NewAt(at, hosts...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
-	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -88,7 +88,7 @@ func TestNotReady(t *testing.T) {
 	base := "http://" + probes.String()
 	eventually(t, base+"/healthz", http.StatusOK, "ok")
 	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "certificate folder "+dir+" has no tls.crt")
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
+	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 const (
@@ -125,7 +125,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, binary string
 	if err := os.WriteFile(configFile, []byte(o.Config), 0o600); err != nil {
 		return err
 	}
-	bundle, err := certs.NewSelfSigned("127.0.0.1", "localhost")
+	bundle, err := selfsigned.New("127.0.0.1", "localhost")
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 var plane *bed.ControlPlane
@@ -80,7 +80,7 @@ func TestRegister(t *testing.T) {
 // the CA bundle.
 func serve(t *testing.T, handler http.Handler) (*httptest.Server, []byte) {
 	t.Helper()
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
+	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

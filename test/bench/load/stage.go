@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // bench is one run.
@@ -140,7 +140,7 @@ func (b *bench) requests(ctx context.Context, g *running, l layout, stage *Stage
 		return err
 	}
 	defer os.RemoveAll(floorDir) //nolint:errcheck // under the system's folder for such
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
+	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // cluster is the user who creates the objects of cluster.yaml. The webhooks and
@@ -40,7 +40,7 @@ const deadURL = "https://127.0.0.1:1"
 // leaves out the user cluster, and waits until it acts on all of them. It outlives
 // later registrations, which are applied by another owner.
 func (d *APIServer) passThrough(ctx context.Context) error {
-	bundle, err := certs.NewSelfSigned("127.0.0.1")
+	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		return err
 	}
