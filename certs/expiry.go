@@ -6,19 +6,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// expiry is the metric of a certificate's end.
+// expiry is the metric of when a certificate expires.
 type expiry struct {
 	desc *prometheus.Desc
 	leaf func() *x509.Certificate
 }
 
 // NewExpiry returns the metric gammaguard_certificate_expiry_timestamp_seconds:
-// when the certificate that is served ends, in seconds since 1970. While leaf
-// returns nil there is no such number.
+// when the certificate that is served expires, in seconds since 1970. While leaf
+// returns nil, there is no sample.
 func NewExpiry(leaf func() *x509.Certificate) prometheus.Collector {
 	return &expiry{leaf: leaf, desc: prometheus.NewDesc(
 		"gammaguard_certificate_expiry_timestamp_seconds",
-		"When the serving certificate ends, in seconds since 1970.", nil, nil,
+		"Time when the serving certificate expires, in seconds since 1970.", nil, nil,
 	)}
 }
 

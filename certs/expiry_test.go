@@ -22,7 +22,7 @@ func TestExpiry(t *testing.T) {
 	}
 	leaf = &x509.Certificate{NotAfter: time.Unix(1_800_000_000, 0)}
 	want := `
-		# HELP gammaguard_certificate_expiry_timestamp_seconds When the serving certificate ends, in seconds since 1970.
+		# HELP gammaguard_certificate_expiry_timestamp_seconds Time when the serving certificate expires, in seconds since 1970.
 		# TYPE gammaguard_certificate_expiry_timestamp_seconds gauge
 		gammaguard_certificate_expiry_timestamp_seconds 1.8e+09
 	`
@@ -44,7 +44,7 @@ func TestCheckHost(t *testing.T) {
 		{name: "one of its names", hosts: []string{"127.0.0.1", "other.test", "webhook.system.svc"}},
 		{
 			name: "others", hosts: []string{"127.0.0.1", "other.test", "webhook.system"},
-			want: "is not for webhook.system.svc, but for other.test, webhook.system, 127.0.0.1",
+			want: "is not valid for webhook.system.svc, but for other.test, webhook.system, 127.0.0.1",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestCheckHost(t *testing.T) {
 			}
 		})
 	}
-	if err := certs.CheckHost(&x509.Certificate{}, "a.test"); err == nil || err.Error() != "is not for a.test, but for no host at all" {
+	if err := certs.CheckHost(&x509.Certificate{}, "a.test"); err == nil || err.Error() != "is not valid for a.test, but for no host" {
 		t.Errorf("no names: %v", err)
 	}
 }

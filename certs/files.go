@@ -71,7 +71,7 @@ func replace(path string, data []byte, mode fs.FileMode) (err error) {
 	return os.Rename(temp.Name(), path)
 }
 
-// Check says in one line why the folder's tls.crt and tls.key cannot be served at
+// Check reports in one line why the folder's tls.crt and tls.key cannot be served at
 // the given time: one is missing, unreadable or malformed, they do not belong
 // together, or the certificate is not valid yet or no longer. Nil if they can.
 func Check(dir string, now time.Time) error {
@@ -104,7 +104,7 @@ func read(dir, name string) ([]byte, error) {
 	return data, nil
 }
 
-// CheckValidity says how the certificate is not valid at the given time.
+// CheckValidity reports how the certificate is not valid at the given time.
 func CheckValidity(leaf *x509.Certificate, now time.Time) error {
 	switch {
 	case now.Before(leaf.NotBefore):
@@ -115,7 +115,8 @@ func CheckValidity(leaf *x509.Certificate, now time.Time) error {
 	return nil
 }
 
-// CheckHost says that the certificate is not for the host, and for which it is.
+// CheckHost reports that the certificate is not valid for the host, and for which
+// it is.
 func CheckHost(leaf *x509.Certificate, host string) error {
 	if leaf.VerifyHostname(host) == nil {
 		return nil
@@ -125,7 +126,7 @@ func CheckHost(leaf *x509.Certificate, host string) error {
 		names = append(names, ip.String())
 	}
 	if len(names) == 0 {
-		names = append(names, "no host at all")
+		names = append(names, "no host")
 	}
-	return fmt.Errorf("is not for %s, but for %s", host, strings.Join(names, ", "))
+	return fmt.Errorf("is not valid for %s, but for %s", host, strings.Join(names, ", "))
 }

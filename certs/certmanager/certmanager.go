@@ -80,7 +80,7 @@ func (s *Source) look() string {
 	err := s.reader.Get(ctx, s.certificate, &certificate)
 	switch {
 	case meta.IsNoMatchError(err):
-		return "cannot exist: cert-manager.io/v1 is not served, cert-manager is not installed"
+		return "cannot exist: cert-manager.io/v1 is not served, install cert-manager"
 	case apierrors.IsNotFound(err):
 		return "does not exist"
 	case err != nil:
@@ -95,9 +95,9 @@ func describe(certificate *certmanagerv1.Certificate) string {
 	issuing := condition(certificate, certmanagerv1.CertificateConditionIssuing)
 	switch {
 	case ready == nil && issuing == nil:
-		return "has no conditions yet: cert-manager has not looked at it, does it run?"
+		return "has no conditions yet: check that cert-manager is running"
 	case ready != nil && ready.Status == cmmeta.ConditionTrue:
-		return fmt.Sprintf("is ready, but its Secret %s has not reached the folder yet", certificate.Spec.SecretName)
+		return fmt.Sprintf("is ready, but its Secret %s is not mounted yet", certificate.Spec.SecretName)
 	}
 	var said []string
 	if ready != nil {

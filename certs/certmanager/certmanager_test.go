@@ -74,9 +74,9 @@ func TestWaiting(t *testing.T) {
 			from: answers{conditions: []certmanagerv1.CertificateCondition{
 				condition(ready, cmmeta.ConditionTrue, "Ready", "Certificate is up to date and has not expired"),
 			}},
-			want: "is ready, but its Secret gammaguard-webhook-cert has not reached the folder yet",
+			want: "is ready, but its Secret gammaguard-webhook-cert is not mounted yet",
 		},
-		{name: "nobody looks", want: "has no conditions yet: cert-manager has not looked at it, does it run?"},
+		{name: "nobody looks", want: "has no conditions yet: check that cert-manager is running"},
 		{
 			name: "no Certificate",
 			from: answers{err: apierrors.NewNotFound(schema.GroupResource{Group: group.Group, Resource: "certificates"}, key.Name)},
@@ -85,7 +85,7 @@ func TestWaiting(t *testing.T) {
 		{
 			name: "no cert-manager",
 			from: answers{err: &meta.NoKindMatchError{GroupKind: group.GroupKind()}},
-			want: "cannot exist: cert-manager.io/v1 is not served, cert-manager is not installed",
+			want: "cannot exist: cert-manager.io/v1 is not served, install cert-manager",
 		},
 		{name: "no answer", from: answers{err: errors.New("no\nanswer")}, want: "cannot be read: no answer"},
 	} {

@@ -51,7 +51,7 @@ func (m *mirror) Start(ctx context.Context) error {
 		default: // the look that is due will see this too
 		}
 	}
-	m.source.waiting.Store("waiting for the API server to tell of Secret " + m.source.options.Secret.String())
+	m.source.waiting.Store("waiting for the API server to send Secret " + m.source.options.Secret.String())
 	for _, object := range []client.Object{
 		&corev1.Secret{}, &admissionv1.ValidatingWebhookConfiguration{}, &admissionv1.MutatingWebhookConfiguration{},
 	} {
@@ -133,13 +133,13 @@ func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 	err := m.cache.Get(ctx, name, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("no Secret %s", name)
+		return nil, fmt.Errorf("Secret %s not found", name)
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	bundle := &certs.Bundle{CA: secret.Data[certs.CAFile], Cert: secret.Data[certs.CertFile], Key: secret.Data[certs.KeyFile]}
 	if len(bundle.CA) == 0 || len(bundle.Cert) == 0 || len(bundle.Key) == 0 {
-		return nil, fmt.Errorf("no certificate in Secret %s yet: the leader makes one", name)
+		return nil, fmt.Errorf("Secret %s has no certificate yet: the leader creates it", name)
 	}
 	return bundle, nil
 }
@@ -159,7 +159,7 @@ func (m *mirror) trustedByAll(ctx context.Context, bundle *certs.Bundle, now tim
 		}
 		for _, webhook := range webhooksOf(object) {
 			if err := trusts(webhook.CABundle, pair.Leaf, options.Host, now); err != nil {
-				return fmt.Errorf("webhook %s does not take the certificate of Secret %s for that of %s: %w",
+				return fmt.Errorf("webhook %s does not trust the certificate of Secret %s for %s: %w",
 					webhook.name, options.Secret, options.Host, err)
 			}
 		}

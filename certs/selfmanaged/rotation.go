@@ -42,7 +42,7 @@ func (r *rotation) Start(ctx context.Context) error {
 	for wait := firstWait; ctx.Err() == nil; {
 		if r.exists(ctx) {
 			if err := r.run(ctx); ctx.Err() == nil {
-				r.log.Error(err, "Rotation of certificates failed", "again", wait.String())
+				r.log.Error(err, "Certificate rotation failed", "retryAfter", wait.String())
 			}
 			wait = min(2*wait, lastWait)
 		} else {

@@ -61,7 +61,7 @@ func testBrokenCertificates(t *testing.T) {
 func testMissingSecret(t *testing.T) {
 	mustKubectl(t, "", "delete", "secret", "-n", system, certificateSecret)
 	pod := rollOut(t, `{"spec":{"template":{"metadata":{"annotations":{"test":"missing-secret"}}}}}`)
-	waitFor(t, "the Pod says what is wrong", time.Minute, func() error { return saysOnce(t, pod, "no Secret "+system+"/"+certificateSecret) })
+	waitFor(t, "the Pod says what is wrong", time.Minute, func() error { return saysOnce(t, pod, "Secret "+system+"/"+certificateSecret+" not found") })
 	wantNotReady(t, pod)
 	admitted(t, route("HTTPRoute", "meanwhile", cartParent))
 	mustKubectl(t, "", "apply", "-f", "config/components/self-managed/secret.yaml")

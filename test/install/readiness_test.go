@@ -129,7 +129,7 @@ func TestReadinessNamesTheReason(t *testing.T) {
 	dir := t.TempDir()
 	g := startGuard(t, dir, certmanager.New(servingCertificate))
 	const certificate = "Certificate gammaguard-system/gammaguard-serving-cert "
-	waiting := "certificate folder DIR has no tls.crt; " + certificate + "has no conditions yet: cert-manager has not looked at it, does it run?"
+	waiting := "certificate folder DIR has no tls.crt; " + certificate + "has no conditions yet: check that cert-manager is running"
 	g.await(t, "503 "+waiting)
 
 	failed := certificate + `is not ready: Issuing certificate as Secret does not exist (DoesNotExist); the issuer says no (Failed)`
@@ -150,7 +150,7 @@ func TestReadinessNamesTheReason(t *testing.T) {
 	expired := "certificate DIR/tls.crt expired at 2021-03-04T05:06:07Z; " + failed
 	g.await(t, "503 "+expired)
 	write(time.Now(), "other.test")
-	foreign := "certificate DIR/tls.crt is not for " + host + ", but for other.test; " + failed
+	foreign := "certificate DIR/tls.crt is not valid for " + host + ", but for other.test; " + failed
 	g.await(t, "503 "+foreign)
 	wantExpiry(t, g, dir)
 	write(time.Now(), host)
@@ -220,7 +220,7 @@ func TestNoSecret(t *testing.T) {
 	dir := t.TempDir()
 	source := selfmanaged.New(selfmanaged.Options{Dir: dir, Secret: secretKey, Host: host, Webhooks: "gammaguard"})
 	g := startGuard(t, dir, source)
-	g.await(t, "503 certificate folder DIR has no tls.crt; no Secret gammaguard-system/gammaguard-webhook-cert")
+	g.await(t, "503 certificate folder DIR has no tls.crt; Secret gammaguard-system/gammaguard-webhook-cert not found")
 	kubectl(t, "apply", "-k", overlay)
 	g.await(t, "200 ok")
 	remove()
