@@ -17,46 +17,27 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Run checks the input. The error is an *InputError, beside a report of all that
-// could be read, or means that there is no report.
+// Run checks the input. Beside a report of all that could be read, the error names
+// what could not; without a report it says why there is none.
 func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
-	c, err := newChecker(options)
+	c, err := load(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.load(ctx); err != nil {
-		return nil, err
-	}
+	var fixed []report.Fixed
 	if options.Fix {
-		fixed, err := c.fix()
+		if fixed, err = c.fix(); err == nil && len(fixed) > 0 {
+			c, err = load(ctx, options) // the files as they are now
+		}
 		if err != nil {
 			return nil, err
 		}
-		if len(fixed) > 0 {
-			return again(ctx, options, fixed)
-		}
 	}
-	r, err := c.report()
+	r, err := c.report(fixed)
 	if err != nil {
 		return nil, err
 	}
-	return r, c.inputError()
-}
-
-// again checks the files as they are after they were fixed.
-func again(ctx context.Context, options *Options, fixed []report.Fixed) (*report.CheckReport, error) {
-	after := *options
-	after.Fix = false
-	r, err := Run(ctx, &after)
-	if r == nil {
-		return nil, err
-	}
-	r.Fixed = fixed
-	r.Count()
-	if r.Summary.Changes > 0 {
-		err = errors.Join(err, fmt.Errorf("%d changes are still to be made in the fixed files: please report this", r.Summary.Changes))
-	}
-	return r, err
+	return r, errors.Join(c.input.errs...)
 }
 
 // checker is one check.
@@ -93,35 +74,29 @@ type route struct {
 }
 
 func newChecker(options *Options) (*checker, error) {
-	configuration := options.Config
-	if configuration == nil {
-		configuration = config.Default()
-	}
-	engine, err := validate.New(configuration.Policy())
+	engine, err := validate.New(options.Config.Policy())
 	if err != nil {
 		return nil, err
 	}
+	complete := options.Complete && options.Cluster == nil
 	c := &checker{
-		options: options, config: configuration, engine: engine, mutationsOff: configuration.DisabledMutations(),
-		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, keep: options.Fix},
+		options: options, config: options.Config, engine: engine, mutationsOff: options.Config.DisabledMutations(),
+		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
 		world: &world{
-			files: manifest.NewSet(manifest.Options{}),
-			base: manifest.NewSet(manifest.Options{
-				Complete:         options.Complete && options.Cluster == nil,
-				NoServiceImports: options.Complete && options.Cluster == nil && options.NoServiceImports,
-			}),
+			files:   manifest.NewSet(manifest.Options{}),
+			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports}),
 			cluster: options.Cluster,
 		},
 		ungranted: map[string]bool{},
 	}
-	c.view = desired.NewView(engine, c.world, desired.Settings(configuration.Status))
+	c.view = desired.NewView(engine, c.world, desired.Settings(options.Config.Status))
 	return c, nil
 }
 
 // report judges every route.
-func (c *checker) report() (*report.CheckReport, error) {
+func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 	r := &report.CheckReport{
-		APIVersion: report.APIVersion, Kind: report.Kind,
+		APIVersion: report.APIVersion, Kind: report.Kind, Fixed: fixed,
 		Routes: make([]report.Route, 0, len(c.routes)), Broken: make([]report.Broken, 0, len(c.broken)),
 	}
 	for i, route := range c.routes {
@@ -134,7 +109,7 @@ func (c *checker) report() (*report.CheckReport, error) {
 	}
 	for _, broken := range c.broken {
 		r.Broken = append(r.Broken, report.Broken{
-			Place: report.Place{File: broken.File, Line: broken.Line}, Message: explain(broken.Err),
+			Place: report.Place{File: broken.File, Line: broken.Line}, Message: wording(broken.Err),
 		})
 	}
 	names := map[string]bool{}
@@ -146,8 +121,8 @@ func (c *checker) report() (*report.CheckReport, error) {
 	return r, nil
 }
 
-// explain says what is wrong with a document, without a word of Go.
-func explain(err error) string {
+// wording says what is wrong with a document, without a word of Go.
+func wording(err error) string {
 	if strings.Contains(err.Error(), "invalid map key: ") {
 		return "broken YAML: a mapping is used as a key; if this is a template, render it first"
 	}
@@ -156,16 +131,5 @@ func explain(err error) string {
 		return err.Error()
 	}
 	what, _, _ := strings.Cut(err.Error(), ":")
-	field := mismatch.Field
-	if field == "" {
-		field = "it"
-	}
-	return fmt.Sprintf("%s: %s cannot be a %s", what, field, mismatch.Value)
-}
-
-func (c *checker) inputError() error {
-	if len(c.input.errs) == 0 {
-		return nil
-	}
-	return &InputError{c.input.errs}
+	return fmt.Sprintf("%s: %s cannot be a %s", what, cmp.Or(mismatch.Field, "it"), mismatch.Value)
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -11,24 +10,17 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 )
 
-// fix writes the mutations into the files that they concern. A file that cannot be
-// fixed stays as it is, and so do all others then.
+// fix writes the mutations into the files that they concern. Where one file cannot
+// be fixed, all stay as they are.
 func (c *checker) fix() ([]report.Fixed, error) {
 	jobs := map[*file][]fix.Job{}
 	var fixed []report.Fixed
 	for _, r := range c.routes {
-		if len(r.changes) == 0 {
-			continue
+		if len(r.changes) > 0 {
+			jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.changes})
 		}
-		if r.file.data == nil {
-			return nil, fmt.Errorf("%s: --fix writes into files only, not into standard input or what kustomize builds", r.file.name)
-		}
-		jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.changes})
 		for _, change := range changesOf(r) {
-			fixed = append(fixed, report.Fixed{
-				Place: report.Place{File: r.file.name, Line: change.Line}, Route: r.Key.String(),
-				Mutation: change.Mutation, Field: change.Field, Value: change.Value, Message: change.Message,
-			})
+			fixed = append(fixed, report.Fixed{File: r.file.name, Route: r.Key.String(), Change: change})
 		}
 	}
 	texts := map[*file]string{}
@@ -37,28 +29,28 @@ func (c *checker) fix() ([]report.Fixed, error) {
 		if jobs[f] == nil {
 			continue
 		}
-		text, err := fix.Apply(string(f.data), jobs[f])
+		text, err := os.ReadFile(f.name)
+		if err == nil {
+			texts[f], err = fix.Apply(string(text), jobs[f])
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: cannot be fixed: %w", f.name, err))
 		}
-		texts[f] = text
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	for _, f := range c.files {
-		if text, changed := texts[f]; changed {
-			if err := overwrite(f.name, f.data, []byte(text)); err != nil {
-				return nil, err
-			}
+	for f, text := range texts {
+		if err := overwrite(f.name, text); err != nil {
+			return nil, err
 		}
 	}
 	return fixed, nil
 }
 
-// overwrite puts the new content in the place of the old in one step: the file is
-// never seen half written. A symbolic link stays one.
-func overwrite(name string, old, content []byte) (err error) {
+// overwrite puts the content in the place of the old in one step: the file is never
+// seen half written. A symbolic link stays one.
+func overwrite(name, content string) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err
@@ -71,18 +63,12 @@ func overwrite(name string, old, content []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	_, err = temporary.Write(content)
-	err = errors.Join(err, temporary.Chmod(info.Mode().Perm()), temporary.Sync(), temporary.Close())
+	_, err = temporary.WriteString(content)
+	if err = errors.Join(err, temporary.Chmod(info.Mode().Perm()), temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
 	if err != nil {
-		return err
+		return errors.Join(err, os.Remove(temporary.Name()))
 	}
-	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) {
-		return errors.Join(fmt.Errorf("%s: changed while it was being fixed: run it again", name), err)
-	}
-	return os.Rename(temporary.Name(), path)
+	return nil
 }

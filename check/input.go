@@ -2,34 +2,21 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// InputError says which parts of the input could not be read at all. The report
-// that comes with it is of the others.
-type InputError struct{ Errs []error }
-
-// Error names every part, one a line.
-func (e *InputError) Error() string { return errors.Join(e.Errs...).Error() }
-
-// Unwrap returns the errors of the parts.
-func (e *InputError) Unwrap() []error { return e.Errs }
-
 // file is one file of the input, read.
 type file struct {
-	name string
-	// data is the content of a file on disk, if it is kept; nil for what cannot be
-	// written back.
-	data      []byte
+	name      string
 	documents []document
 	broken    []*manifest.Error
 }
@@ -58,109 +45,70 @@ var manifestEndings = []string{".yaml", ".yml", ".json"}
 type input struct {
 	namespace string
 	stdin     io.Reader
-	// keep says whether the files' content is kept.
-	keep bool
-	errs []error
+	errs      []error
 }
 
 // read returns the files that the names stand for, each once, in the order of the
-// names and inside a folder by name.
+// names and inside a folder by name. It reads on all processors, and leaves out what
+// cannot be read.
 func (in *input) read(names []string) []*file {
-	var files []*file
-	seen := map[string]bool{}
+	var paths []string
 	for _, name := range names {
-		if name == Stdin {
-			data, err := io.ReadAll(in.stdin)
-			if err != nil {
-				in.fail(fmt.Errorf("standard input: %w", err))
-				continue
-			}
-			files = append(files, in.parse("<stdin>", data))
+		paths = append(paths, in.walk(name)...)
+	}
+	files, errs := make([]*file, len(paths)), make([]error, len(paths))
+	seen := map[string]bool{}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, path := range paths {
+		if seen[path] {
 			continue
 		}
-		for _, path := range in.walk(name) {
-			if path = filepath.Clean(path); !seen[path] {
-				seen[path] = true
-				files = append(files, &file{name: path})
-			}
-		}
+		seen[path] = true
+		group.Go(func() error {
+			files[i], errs[i] = in.file(path)
+			return nil
+		})
 	}
-	return in.load(files)
+	_ = group.Wait() // the errors stay in order
+	in.errs = append(in.errs, errs...)
+	return slices.DeleteFunc(files, func(f *file) bool { return f == nil })
 }
 
 // walk returns the files that a name stands for.
-func (in *input) walk(name string) []string {
-	info, err := os.Stat(name)
-	if err != nil {
-		in.fail(err)
-		return nil
-	}
-	if !info.IsDir() {
+func (in *input) walk(name string) (paths []string) {
+	if name == Stdin {
 		return []string{name}
 	}
-	var paths []string
-	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			in.fail(err)
-			if entry != nil && entry.IsDir() {
-				return fs.SkipDir
-			}
-		case !entry.IsDir() && slices.Contains(manifestEndings, filepath.Ext(path)):
-			paths = append(paths, path)
+		case !entry.IsDir() && (path == name || slices.Contains(manifestEndings, filepath.Ext(path))):
+			paths = append(paths, filepath.Clean(path))
 		}
 		return nil
 	})
-	if err != nil {
-		in.fail(err)
-	}
+	in.fail(err)
 	return paths
 }
 
-// load reads and parses those files that are only named so far, on all processors.
-// It leaves out those that cannot be read.
-func (in *input) load(files []*file) []*file {
-	var (
-		group   sync.WaitGroup
-		next    = make(chan int)
-		loaded  = make([]*file, len(files))
-		failure = make([]error, len(files))
-	)
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
-			for i := range next {
-				if files[i].documents != nil {
-					loaded[i] = files[i]
-					continue
-				}
-				data, err := os.ReadFile(files[i].name)
-				if err != nil {
-					failure[i] = err
-					continue
-				}
-				loaded[i] = in.parse(files[i].name, data)
-				if in.keep {
-					loaded[i].data = data
-				}
-			}
-		})
+// file reads one file.
+func (in *input) file(path string) (*file, error) {
+	if path == Stdin {
+		data, err := io.ReadAll(in.stdin)
+		return in.parse("<stdin>", data), err
 	}
-	for i := range files {
-		next <- i
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
 	}
-	close(next)
-	group.Wait()
-	for _, err := range failure {
-		if err != nil {
-			in.fail(err)
-		}
-	}
-	return slices.DeleteFunc(loaded, func(f *file) bool { return f == nil })
+	return in.parse(path, data), nil
 }
 
 // parse reads the documents. It is safe for concurrent use.
 func (in *input) parse(name string, data []byte) *file {
-	f := &file{name: name, documents: []document{}}
+	f := &file{name: name}
 	objects, errs := manifest.Read(name, data, in.namespace)
 	for _, object := range objects {
 		f.documents = append(f.documents, document{object, object})

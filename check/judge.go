@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -70,7 +71,7 @@ func changesOf(r *route) []report.Change {
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
 	found := report.Finding{
-		Rule: f.Rule, Action: report.Effect(f.Action), Effect: report.Effect(f.Effect), Lowered: string(f.Lowered),
+		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Lowered: string(f.Lowered),
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
 	}
 	if f.Effect == validate.Deny {
@@ -109,17 +110,17 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 		Message: fmt.Sprintf("not known: %s; %s (%s)", problem, remedy, f.Rule),
 	}
 	if c.options.Strict {
-		finding.Effect = report.EffectDeny
+		finding.Effect = validate.Deny
 	}
 	return finding
 }
 
 // action returns the rule's action by the configuration.
-func (c *checker) action(id string) report.Effect {
+func (c *checker) action(id string) validate.Action {
 	if action, set := c.engine.Policy().Actions[id]; set {
-		return report.Effect(action)
+		return action
 	}
-	return report.Effect(validate.Find(id).Default)
+	return validate.Find(id).Default
 }
 
 // ignoresNothing tells of a name in the ignore annotation that silences nothing, in
@@ -128,7 +129,7 @@ func ignoresNothing(r *route, name string) report.Finding {
 	path := "metadata.annotations[" + mesh.IgnoreAnnotation + "]"
 	problem := fmt.Sprintf("%q is no rule that can be ignored", name)
 	return report.Finding{
-		Rule: report.IgnoreAnnotation, Action: report.EffectWarn, Effect: report.EffectWarn,
+		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
 		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
 		Problem: problem, Remedy: "name rules that warn or audit", Message: problem,
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -18,48 +17,33 @@ import (
 )
 
 // kustomize builds the folder and returns what comes out, with the place where
-// each object comes from. The files hold no data: what was built cannot be written
-// back.
-func (in *input) kustomize(folder string) []*file {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(&originFS{FileSystem: filesys.MakeFsOnDisk(), folder: folder}, folder)
+// each object comes from.
+func (in *input) kustomize(folder string) (files []*file) {
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins(folder), folder)
 	if err != nil {
 		in.fail(fmt.Errorf("kustomize %s: %w", folder, err))
 		return nil
 	}
-	var files []*file
 	sources := map[string]*file{}
 	for _, res := range built.Resources() {
-		origin := originOf(folder, res)
-		if err := forgetOrigin(res); err != nil {
-			in.fail(fmt.Errorf("kustomize %s: %w", folder, err))
-			continue
-		}
-		text, err := res.MarshalJSON()
+		name := originOf(folder, res)
+		text, err := withoutOrigin(res)
 		if err != nil {
 			in.fail(fmt.Errorf("kustomize %s: %s: %w", folder, res.CurId(), err))
 			continue
 		}
-		f := in.parse(origin, text)
-		source, known := sources[origin]
-		if !known {
-			source = in.source(origin)
-			sources[origin] = source
+		if sources[name] == nil {
+			if sources[name], err = in.file(name); err != nil {
+				sources[name] = &file{} // not a file on this disk
+			}
 		}
+		f := in.parse(name, text)
 		for i := range f.documents {
-			f.documents[i].written = counterpart(f.documents[i].Object, source)
+			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])
 		}
 		files = append(files, f)
 	}
 	return files
-}
-
-// source reads the file that resources come from, if it is one on this disk.
-func (in *input) source(origin string) *file {
-	data, err := os.ReadFile(origin)
-	if err != nil {
-		return &file{name: origin}
-	}
-	return in.parse(origin, data)
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or
@@ -90,66 +74,54 @@ func originOf(folder string, res *resource.Resource) string {
 	return kustomizationFile(folder)
 }
 
-func forgetOrigin(res *resource.Resource) error {
+// withoutOrigin returns the resource as JSON, as it would be applied.
+func withoutOrigin(res *resource.Resource) ([]byte, error) {
 	annotations := res.GetAnnotations()
 	delete(annotations, originAnnotation)
-	return res.SetAnnotations(annotations)
+	if err := res.SetAnnotations(annotations); err != nil {
+		return nil, err
+	}
+	return res.MarshalJSON()
 }
 
-// kustomizationFile returns the kustomization of the folder.
+// kustomizationFile returns the kustomization of the folder, or the folder.
 func kustomizationFile(folder string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		if path := filepath.Join(folder, name); exists(path) {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 	}
 	return folder
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// originFS is the disk, but for the kustomization at the top: there it asks for
-// annotations that say where each resource comes from.
+// originFS is the disk, but for one kustomization: there it asks for annotations
+// that say where each resource comes from.
 type originFS struct {
 	filesys.FileSystem
-	folder string
+	kustomization string
 }
 
-// ReadFile reads a file.
-func (o *originFS) ReadFile(path string) ([]byte, error) {
-	data, err := o.FileSystem.ReadFile(path)
-	if err != nil || !o.isTop(path) {
-		return data, err
+func withOrigins(folder string) originFS {
+	top, err := filepath.Abs(folder)
+	if err == nil {
+		top, err = filepath.EvalSymlinks(top)
 	}
-	return withOrigins(data), nil
-}
-
-func (o *originFS) isTop(path string) bool {
-	top, err := filepath.Abs(o.folder)
 	if err != nil {
-		return false
+		top = folder // for kustomize to say what is wrong
 	}
-	if resolved, err := filepath.EvalSymlinks(top); err == nil {
-		top = resolved
-	}
-	return filepath.Dir(path) == top && slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))
+	return originFS{filesys.MakeFsOnDisk(), kustomizationFile(top)}
 }
 
-// withOrigins adds the option to a kustomization. Where that cannot be read it
-// stays as it is, for kustomize to say what is wrong.
-func withOrigins(data []byte) []byte {
+// ReadFile reads a file. A kustomization that cannot be read stays as it is, for
+// kustomize to say what is wrong.
+func (o originFS) ReadFile(path string) ([]byte, error) {
+	data, err := o.FileSystem.ReadFile(path)
 	var fields map[string]any
-	if yaml.UnmarshalStrict(data, &fields) != nil || fields == nil {
-		return data
+	if err != nil || path != o.kustomization || yaml.UnmarshalStrict(data, &fields) != nil || fields == nil {
+		return data, err
 	}
 	options, _ := fields["buildMetadata"].([]any)
 	fields["buildMetadata"] = append(options, types.OriginAnnotations)
-	text, err := yaml.Marshal(fields)
-	if err != nil {
-		return data
-	}
-	return text
+	return yaml.Marshal(fields)
 }

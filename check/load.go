@@ -11,60 +11,65 @@ import (
 
 // load reads all input and makes the mutations. What bears on routes is there
 // before the first of them is looked at.
-func (c *checker) load(ctx context.Context) error {
-	c.files = c.input.read(c.options.Files)
-	for _, folder := range c.options.Kustomizations {
+func load(ctx context.Context, options *Options) (*checker, error) {
+	c, err := newChecker(options)
+	if err != nil {
+		return nil, err
+	}
+	c.files = c.input.read(options.Files)
+	for _, folder := range options.Kustomizations {
 		c.files = append(c.files, c.input.kustomize(folder)...)
 	}
 	before, err := c.base(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, f := range c.files {
-		c.broken = append(c.broken, f.broken...)
-		for _, document := range f.documents {
-			if document.IsRoute() {
-				c.routes = append(c.routes, &route{document: document, file: f})
-			} else if err := c.world.files.Put(document.Object); err != nil {
-				c.broken = append(c.broken, brokenAt(f.name, err))
-			}
+		for _, document := range c.put(f, c.world.files) {
+			c.routes = append(c.routes, &route{document: document, file: f})
 		}
 		f.documents = nil // each route is let go once it is judged
 	}
 	for _, object := range before {
 		if err := c.putBase(object); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, r := range c.routes {
 		if err := c.putRoute(r); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // base reads what is there already, and returns the routes. Those of a cluster are
 // older than those in files.
-func (c *checker) base(ctx context.Context) ([]*manifest.Object, error) {
-	var routes []*manifest.Object
+func (c *checker) base(ctx context.Context) (routes []*manifest.Object, err error) {
 	if c.options.Cluster != nil {
-		var err error
 		if routes, err = c.options.Cluster.Routes(ctx); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range c.input.read(c.options.Base) {
-		c.broken = append(c.broken, f.broken...)
-		for _, document := range f.documents {
-			if document.IsRoute() {
-				routes = append(routes, document.Object)
-			} else if err := c.world.base.Put(document.Object); err != nil {
-				c.broken = append(c.broken, brokenAt(f.name, err))
-			}
+		for _, document := range c.put(f, c.world.base) {
+			routes = append(routes, document.Object)
 		}
 	}
 	return routes, nil
+}
+
+// put stores what the file holds beside routes, and returns these.
+func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
+	c.broken = append(c.broken, f.broken...)
+	for _, document := range f.documents {
+		if document.IsRoute() {
+			routes = append(routes, document)
+		} else if err := set.Put(document.Object); err != nil {
+			c.broken = append(c.broken, brokenAt(f.name, err))
+		}
+	}
+	return routes
 }
 
 // putBase stores a route as the cluster would have it. One with a uid comes from a

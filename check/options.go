@@ -25,7 +25,7 @@ type Options struct {
 	Base []string
 	// Namespace is that of objects that name none.
 	Namespace string
-	// Config is the configuration to judge by; nil for the default one.
+	// Config is the configuration to judge by.
 	Config *config.GuardConfiguration
 	// Cluster fills what the input lacks; nil for no cluster.
 	Cluster Cluster

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
@@ -279,12 +280,12 @@ func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
 	}
 	for _, f := range route.Findings {
 		switch {
-		case f.Rule == report.IgnoreAnnotation: // no rule
+		case f.Rule == explain.IgnoreAnnotation: // no rule
 			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
-		case f.Effect == report.EffectDeny:
+		case f.Effect == validate.Deny:
 			outcome.Rules = append(outcome.Rules, f.Rule)
 			lines = append(lines, f.Field+": "+f.Message)
-		case f.Effect == report.EffectWarn:
+		case f.Effect == validate.Warn:
 			outcome.Warnings = append(outcome.Warnings, f.Rule)
 			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
 		case f.Effect == report.EffectUnknown:

@@ -17,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
 	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 var plane *bed.ControlPlane
@@ -47,7 +48,7 @@ func kubectl(t *testing.T, stdin string, args ...string) string {
 // seen is what a test looks at of a finding.
 type seen struct {
 	Route, ID string
-	Effect    report.Effect
+	Effect    validate.Action
 }
 
 func check(t *testing.T, stdin string, args ...string) (int, []seen) {
@@ -111,11 +112,11 @@ metadata: {name: elsewhere, namespace: kube-system}
 spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}]}
 `
 	want := []seen{
-		{"HTTPRoute shop/old", "hostnames-ignored", report.EffectWarn},
-		{"HTTPRoute shop/old", "parent-port-not-found", report.EffectWarn}, // it was so before
-		{"HTTPRoute shop/young", "route-conflict", report.EffectWarn},
-		{"HTTPRoute shop/young", "backend-no-endpoints", report.EffectWarn}, // of cart; those of new are not known
-		{"HTTPRoute kube-system/elsewhere", "grant-missing", report.EffectDeny},
+		{"HTTPRoute shop/old", "hostnames-ignored", validate.Warn},
+		{"HTTPRoute shop/old", "parent-port-not-found", validate.Warn}, // it was so before
+		{"HTTPRoute shop/young", "route-conflict", validate.Warn},
+		{"HTTPRoute shop/young", "backend-no-endpoints", validate.Warn}, // of cart; those of new are not known
+		{"HTTPRoute kube-system/elsewhere", "grant-missing", validate.Deny},
 	}
 	code, got := check(t, files, "-f", "-", "-n", "shop", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(want, got); diff != "" || code != command.ExitFindings {

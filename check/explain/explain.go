@@ -8,10 +8,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The IDs of findings about the input, which are no rules of the catalogue: a
+// document that cannot be read, which an API server would not even take, and an
+// annotation gammaguard.dev/ignore that names what it cannot silence.
+const (
+	BrokenDocument   = "broken-document"
+	IgnoreAnnotation = "ignore-annotation"
 )
 
 // Class says what a topic is.
@@ -50,12 +57,8 @@ func Topics() []Topic {
 	for _, mutation := range mutate.Catalogue() {
 		topics = append(topics, mutationTopic(mutation))
 	}
-	return append(topics, inputTopics()...)
-}
-
-func inputTopics() []Topic {
-	return []Topic{{
-		ID:    report.BrokenDocument,
+	return append(topics, Topic{
+		ID:    BrokenDocument,
 		Class: Input,
 		// No configuration changes it.
 		Default: string(validate.Deny),
@@ -64,15 +67,15 @@ func inputTopics() []Topic {
 			"refuses such a document before any webhook sees it.",
 		Remedy: "Mend the document at the line that is named. Folders are read as kubectl reads them: templates, such as those of a Helm chart, are no manifests; " +
 			"render them first and check what comes out.",
-	}, {
-		ID:      report.IgnoreAnnotation,
+	}, Topic{
+		ID:      IgnoreAnnotation,
 		Class:   Input,
 		Default: string(validate.Warn),
 		Title:   "The annotation " + mesh.IgnoreAnnotation + " names what it cannot silence",
 		Rationale: "The annotation silences, on one route, rules that warn or audit. A name that is no rule's has no effect, and a rule that denies is never silenced, so that who " +
 			"writes a route cannot lift what an admin demands.",
 		Remedy: "Correct the ID, or take it out. To lift a denial, mend the route, or ask a mesh admin to change the rule's action in the configuration.",
-	}}
+	})
 }
 
 // Find returns the topic with the ID.
@@ -122,22 +125,16 @@ func mutationTopic(mutation *mutate.Mutation) Topic {
 // Configuration returns the lines of a GuardConfiguration that set the topic's
 // action; empty for a topic that cannot be configured.
 func (t *Topic) Configuration() string {
-	switch t.Class {
-	case Rule:
-		return "rules: {" + t.ID + ": " + otherAction(t.Default) + "}"
-	case Mutation:
+	action := validate.Warn
+	switch {
+	case t.Class == Input:
+		return ""
+	case t.Class == Mutation:
 		return "mutations: {" + t.ID + ": off}"
-	case Input:
+	case t.Default == string(validate.Warn):
+		action = validate.Deny
 	}
-	return ""
-}
-
-// otherAction returns an action that one might set in place of the default.
-func otherAction(action string) string {
-	if action == string(validate.Warn) {
-		return string(validate.Deny)
-	}
-	return string(validate.Warn)
+	return "rules: {" + t.ID + ": " + string(action) + "}"
 }
 
 // KindNames reads "HTTPRoute, GRPCRoute", or "all route kinds".
@@ -145,9 +142,5 @@ func (t *Topic) KindNames() string {
 	if len(t.Kinds) == 0 {
 		return "all route kinds"
 	}
-	names := make([]string, len(t.Kinds))
-	for i, kind := range t.Kinds {
-		names[i] = string(kind)
-	}
-	return strings.Join(names, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(t.Kinds), "[]"), " ", ", ")
 }

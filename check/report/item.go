@@ -3,15 +3,19 @@ package report
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // item is one line of the forms that list what was found.
 type item struct {
 	Place
-	// id is a rule's or mutation's, or BrokenDocument.
+	// id is a rule's or mutation's, or explain.BrokenDocument.
 	id     string
-	effect Effect
-	change bool
+	effect validate.Action
+	// word says to people what it is: the effect, "change" or "broken".
+	word string
 	// object names the route; empty for a broken document.
 	object string
 	field  string
@@ -19,31 +23,50 @@ type item struct {
 	text string
 }
 
+// levels are what GitHub and SARIF call the effects.
+var levels = map[validate.Action]struct{ github, sarif string }{
+	validate.Deny:  {"error", "error"},
+	validate.Warn:  {"warning", "warning"},
+	validate.Audit: {"notice", "note"},
+	validate.Off:   {"notice", "note"},
+	EffectUnknown:  {"notice", "none"},
+}
+
 // items returns what was found, by file and line.
 func (r *CheckReport) items() []item {
 	var items []item
-	add := func(i item) { items = append(items, i) }
 	for i := range r.Routes {
 		route := &r.Routes[i]
 		for _, change := range route.Changes {
-			add(item{
-				Place: Place{route.File, change.Line}, id: change.Mutation, effect: EffectWarn, change: true,
+			items = append(items, item{
+				Place: Place{route.File, change.Line}, id: change.Mutation, effect: validate.Warn, word: "change",
 				object: route.String(), field: change.Field, text: change.Message,
 			})
 		}
 		for j := range route.Findings {
 			f := &route.Findings[j]
-			add(item{
-				Place: Place{route.File, f.Line}, id: f.Rule, effect: f.Effect,
+			items = append(items, item{
+				Place: Place{route.File, f.Line}, id: f.Rule, effect: f.Effect, word: string(f.Effect),
 				object: route.String(), field: f.Field, text: f.Field + ": " + f.Message,
 			})
 		}
 	}
 	for _, broken := range r.Broken {
-		add(item{Place: broken.Place, id: BrokenDocument, effect: EffectDeny, text: broken.Message + " (" + BrokenDocument + ")"})
+		items = append(items, item{
+			Place: broken.Place, id: explain.BrokenDocument, effect: validate.Deny, word: "broken",
+			text: broken.Message + " (" + explain.BrokenDocument + ")",
+		})
 	}
 	slices.SortStableFunc(items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return items
+}
+
+// named is the text after the route that it is about.
+func (i *item) named() string {
+	if i.object == "" {
+		return i.text
+	}
+	return i.object + ": " + i.text
 }

@@ -1,9 +1,14 @@
+// Package report is what `gammaguard check` found, and the forms in which it is
+// told: text for people, SARIF for code scanning, workflow commands for GitHub
+// Actions, and, as it stands here, JSON for programs.
 package report
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // The apiVersion and kind of the JSON form.
@@ -11,14 +16,6 @@ const (
 	APIVersion = "gammaguard.dev/v1alpha1"
 	Kind       = "CheckReport"
 )
-
-// BrokenDocument is the ID of the finding that a document cannot be read. It is no
-// rule of the catalogue: an API server would not even take the document.
-const BrokenDocument = "broken-document"
-
-// IgnoreAnnotation is the ID of the warning that a route's annotation
-// gammaguard.dev/ignore names what it cannot silence. It is no rule either.
-const IgnoreAnnotation = "ignore-annotation"
 
 // CheckReport is the outcome of one check. Its JSON form is documented in docs/cli.
 type CheckReport struct {
@@ -85,27 +82,16 @@ type Route struct {
 // String names the route as people do: "HTTPRoute shop/cart".
 func (r *Route) String() string { return string(r.Kind) + " " + r.Namespace + "/" + r.Name }
 
-// Effect is what a finding leads to.
-type Effect string
-
-// The effects, the gravest first.
-const (
-	EffectDeny  Effect = "deny"
-	EffectWarn  Effect = "warn"
-	EffectAudit Effect = "audit"
-	// EffectUnknown: whether the rule fires depends on an object that is not in the
-	// input.
-	EffectUnknown Effect = "unknown"
-	// EffectOff: silenced by the route's annotation.
-	EffectOff Effect = "off"
-)
+// EffectUnknown is the effect of a rule that cannot be judged: whether it fires
+// depends on an object that is not in the input.
+const EffectUnknown validate.Action = "unknown"
 
 // Finding is one rule that fired, or may fire, at one field of a route.
 type Finding struct {
 	Rule string `json:"rule"`
 	// Action is the rule's, by the configuration; Effect is what it comes to here.
-	Action Effect `json:"action"`
-	Effect Effect `json:"effect"`
+	Action validate.Action `json:"action"`
+	Effect validate.Action `json:"effect"`
 	// Lowered says why the effect is milder than the action: update, dry-run, mode,
 	// exemption or annotation.
 	Lowered string `json:"lowered,omitempty"`
@@ -167,63 +153,35 @@ type Broken struct {
 // Fixed is a change that was written into a file. Its line is that of the file as
 // it was before.
 type Fixed struct {
-	Place
-	Route    string `json:"route"`
-	Mutation string `json:"mutation"`
-	Field    string `json:"field"`
-	Value    any    `json:"value"`
-	Message  string `json:"message"`
+	File  string `json:"file"`
+	Route string `json:"route"`
+	Change
 }
 
 // Count fills in all of the summary but the number of files.
 func (r *CheckReport) Count() {
-	s := &r.Summary
-	*s = Summary{Files: s.Files, Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed)}
+	effects := map[validate.Action]int{}
+	changes := 0
 	for i := range r.Routes {
-		s.Changes += len(r.Routes[i].Changes)
+		changes += len(r.Routes[i].Changes)
 		for j := range r.Routes[i].Findings {
-			switch r.Routes[i].Findings[j].Effect {
-			case EffectDeny:
-				s.Denials++
-			case EffectWarn:
-				s.Warnings++
-			case EffectAudit:
-				s.Audits++
-			case EffectUnknown:
-				s.Unknown++
-			case EffectOff:
-			}
+			effects[r.Routes[i].Findings[j].Effect]++
 		}
+	}
+	r.Summary = Summary{
+		Files: r.Summary.Files, Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
+		Denials: effects[validate.Deny], Warnings: effects[validate.Warn], Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
 	}
 }
 
-// FailOn is the mildest effect that makes a check fail.
-type FailOn string
+// FailOn are the names of what makes a check fail, each including those before it.
+var FailOn = []string{"never", string(validate.Deny), string(validate.Warn), string(validate.Audit)}
 
-// The values of FailOn.
-const (
-	FailOnDeny  FailOn = "deny"
-	FailOnWarn  FailOn = "warn"
-	FailOnAudit FailOn = "audit"
-	FailNever   FailOn = "never"
-)
-
-// FailOns returns every value of FailOn.
-func FailOns() []FailOn { return []FailOn{FailOnDeny, FailOnWarn, FailOnAudit, FailNever} }
-
-// Fails says whether the report holds what is to fail the check. A broken document
-// counts as a denial, and a change as a warning. What --fix has written does not
-// count.
-func (r *CheckReport) Fails(on FailOn) bool {
+// Fails says whether the report holds what is to fail the check, one of FailOn. A
+// broken document counts as a denial, and a change as a warning. What --fix has
+// written does not count.
+func (r *CheckReport) Fails(on string) bool {
 	s := &r.Summary
-	switch on {
-	case FailOnDeny:
-		return s.Denials+s.Broken > 0
-	case FailOnWarn:
-		return s.Denials+s.Broken+s.Warnings+s.Changes > 0
-	case FailOnAudit:
-		return s.Denials+s.Broken+s.Warnings+s.Changes+s.Audits > 0
-	case FailNever:
-	}
-	return false
+	found := []int{0, s.Denials + s.Broken, s.Warnings + s.Changes, s.Audits}
+	return slices.Max(found[:slices.Index(FailOn, on)+1]) > 0
 }

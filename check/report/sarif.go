@@ -9,21 +9,10 @@ import (
 	"strings"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/validate"
 )
-
-// Descriptor describes a rule, or mutation, in the SARIF form.
-type Descriptor struct {
-	ID, Title, Rationale, Remedy string
-	// Default is the rule's default effect.
-	Default Effect
-}
-
-// Tool is what the SARIF form says about the program.
-type Tool struct {
-	Version string
-	// Descriptors are of all IDs that a report may name.
-	Descriptors []Descriptor
-}
 
 // Where the program, and the page of each rule, are found.
 const (
@@ -31,63 +20,55 @@ const (
 	rulePage       = informationURI + "/blob/main/docs/rules/"
 )
 
-// SARIF writes the report as a SARIF 2.1.0 log. Relative file names are meant to
-// be relative to the root of the sources, as code scanning takes them.
-func (r *CheckReport) SARIF(w io.Writer, tool Tool) error {
+// SARIF writes the report as a SARIF 2.1.0 log of this version of the program.
+// Relative file names are meant to be relative to the root of the sources, as code
+// scanning takes them.
+func (r *CheckReport) SARIF(w io.Writer, version string) error {
 	run := sarif.NewRunWithInformationURI("gammaguard", informationURI)
-	run.Tool.Driver.WithVersion(tool.Version)
-	for _, d := range tool.Descriptors {
-		run.AddRule(d.ID).
-			WithShortDescription(sarif.NewMultiformatMessageString().WithText(d.Title)).
-			WithFullDescription(sarif.NewMultiformatMessageString().WithText(d.Rationale)).
-			WithHelp(sarif.NewMultiformatMessageString().WithText(d.Rationale + "\n\n" + d.Remedy).WithMarkdown(d.Rationale + "\n\n**To mend it:** " + d.Remedy)).
-			WithHelpURI(rulePage + d.ID + ".md").
-			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(level(d.Default)))
+	run.Tool.Driver.WithVersion(version)
+	for _, topic := range explain.Topics() {
+		describe(run.AddRule(topic.ID), &topic)
 	}
 	for _, i := range r.items() {
-		run.AddResult(result(run, &i))
+		i.result(run.CreateResultForRule(i.id))
 	}
 	log := sarif.NewReport()
 	log.AddRun(run)
 	return log.PrettyWrite(w)
 }
 
-func result(run *sarif.Run, i *item) *sarif.Result {
-	text := i.text
-	physical := sarif.NewPhysicalLocation().
+func describe(rule *sarif.ReportingDescriptor, topic *explain.Topic) {
+	effect := validate.Action(topic.Default)
+	if topic.Class == explain.Mutation {
+		effect = validate.Warn
+	}
+	rule.WithDescription(topic.Title).
+		WithFullDescription(sarif.NewMultiformatMessageString().WithText(topic.Rationale)).
+		WithHelp(sarif.NewMultiformatMessageString().WithText(topic.Rationale + "\n\n" + topic.Remedy).WithMarkdown(topic.Rationale + "\n\n**To mend it:** " + topic.Remedy)).
+		WithHelpURI(rulePage + topic.ID + ".md").
+		WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(levels[effect].sarif))
+}
+
+// result describes the item.
+func (i *item) result(result *sarif.Result) {
+	location := sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().
 		WithArtifactLocation(artifact(i.File)).
-		WithRegion(sarif.NewRegion().WithStartLine(i.Line))
-	location := sarif.NewLocationWithPhysicalLocation(physical)
+		WithRegion(sarif.NewRegion().WithStartLine(i.Line)))
 	if i.object != "" {
-		text = i.object + ": " + text
 		location.AddLogicalLocation(sarif.NewLogicalLocation().
 			WithFullyQualifiedName(i.object + " " + i.field).WithName(i.field).WithKind("member"))
 	}
-	res := sarif.NewRuleResult(i.id).
-		WithRuleIndex(run.GetRuleIndex(i.id)).
-		WithLevel(level(i.effect)).
-		WithMessage(sarif.NewTextMessage(text)).
+	sum := sha256.Sum256([]byte(strings.Join([]string{i.id, i.File, i.object, i.field, i.text}, "\x00"))) // the same when lines move
+	result.WithLevel(levels[i.effect].sarif).
+		WithMessage(sarif.NewTextMessage(i.named())).
 		AddLocation(location).
-		WithPartialFingerprints(map[string]string{"gammaguard/v1": i.fingerprint()})
-	if i.effect == EffectUnknown {
-		res.WithKind("open").WithLevel("none")
+		WithPartialFingerprints(map[string]string{"gammaguard/v1": hex.EncodeToString(sum[:16])})
+	switch i.effect {
+	case EffectUnknown:
+		result.WithKind("open")
+	case validate.Off:
+		result.AddSuppression(sarif.NewSuppression().WithKind("inSource").WithJustification("the route's annotation gammaguard.dev/ignore"))
 	}
-	if i.effect == EffectOff {
-		res.AddSuppression(sarif.NewSuppression().WithKind("inSource").WithJustification("the route's annotation gammaguard.dev/ignore"))
-	}
-	return res
-}
-
-// level returns the SARIF level of the effect.
-func level(effect Effect) string {
-	switch effect {
-	case EffectDeny:
-		return "error"
-	case EffectWarn:
-		return "warning"
-	case EffectAudit, EffectUnknown, EffectOff:
-	}
-	return "note"
 }
 
 // artifact returns the location of a file: relative ones to the sources' root.
@@ -96,12 +77,5 @@ func artifact(file string) *sarif.ArtifactLocation {
 	if filepath.IsAbs(file) {
 		return sarif.NewSimpleArtifactLocation((&url.URL{Scheme: "file", Path: path}).String())
 	}
-	relative := (&url.URL{Path: strings.TrimPrefix(path, "./")}).String()
-	return sarif.NewSimpleArtifactLocation(relative).WithURIBaseID("%SRCROOT%")
-}
-
-// fingerprint tells the finding from others when lines move.
-func (i *item) fingerprint() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{i.id, i.File, i.object, i.field, i.text}, "\x00")))
-	return hex.EncodeToString(sum[:16])
+	return sarif.NewSimpleArtifactLocation((&url.URL{Path: path}).String()).WithURIBaseID("%SRCROOT%")
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Text writes the report for people, grouped by file; with colours if told so.
@@ -13,15 +15,14 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	paint := painter(colour)
 	file := ""
 	for _, i := range r.items() {
-		if i.effect == EffectOff {
+		if i.effect == validate.Off {
 			continue
 		}
 		if i.File != file {
 			file = i.File
-			fmt.Fprintf(out, "%s\n", paint(bold, file))
+			fmt.Fprintln(out, paint(bold, file))
 		}
-		word, code := i.look()
-		fmt.Fprintf(out, "%6d  %s  ", i.Line, paint(code, fmt.Sprintf("%-7s", word)))
+		fmt.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.word], fmt.Sprintf("%-7s", i.word)))
 		if i.object != "" {
 			fmt.Fprintf(out, "%s  ", paint(bold, i.object))
 		}
@@ -38,77 +39,53 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	return out.Flush()
 }
 
-// look returns the word and the colour of the item's kind.
-func (i *item) look() (word, code string) {
-	switch {
-	case i.change:
-		return "change", blue
-	case i.id == BrokenDocument:
-		return "broken", red
-	}
-	switch i.effect {
-	case EffectDeny:
-		return "deny", red
-	case EffectWarn:
-		return "warn", yellow
-	case EffectUnknown:
-		return "unknown", magenta
-	case EffectAudit, EffectOff:
-	}
-	return string(i.effect), cyan
-}
-
-// String reads "2 routes in 3 files: 1 denial, 2 warnings".
-func (s *Summary) String() string {
-	var parts []string
-	add := func(n int, one string) {
-		if n > 0 {
-			parts = append(parts, count(n, one))
-		}
-	}
-	add(s.Broken, "broken document")
-	add(s.Denials, "denial")
-	add(s.Warnings, "warning")
-	add(s.Changes, "change")
-	add(s.Audits, "audit entry")
-	if s.Unknown > 0 {
-		parts = append(parts, fmt.Sprintf("%d unknown", s.Unknown))
-	}
-	if s.Fixed > 0 {
-		parts = append(parts, fmt.Sprintf("%d fixed", s.Fixed))
-	}
-	text := count(s.Routes, "route") + " in " + count(s.Files, "file") + ": "
-	if len(parts) == 0 {
-		return text + "nothing found"
-	}
-	return text + strings.Join(parts, ", ")
-}
-
-// count reads "1 route" or "2 routes".
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	if stem, y := strings.CutSuffix(one, "y"); y {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // The colours, as codes of ECMA-48 (Select Graphic Rendition).
 const (
-	bold    = "1"
-	red     = "1;31"
-	green   = "32"
-	yellow  = "33"
-	blue    = "34"
-	magenta = "35"
-	cyan    = "36"
+	bold  = "1"
+	green = "32"
 )
+
+// colours are those of an item's word.
+var colours = map[string]string{
+	"deny": "1;31", "broken": "1;31", "warn": "33", "change": "34", "unknown": "35", "audit": "36",
+}
 
 func painter(colour bool) func(code, text string) string {
 	if !colour {
 		return func(_, text string) string { return text }
 	}
 	return func(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
+}
+
+// String reads "2 routes in 3 files: 1 denial, 2 warnings".
+func (s *Summary) String() string {
+	var found []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{s.Broken, "broken document", "broken documents"},
+		{s.Denials, "denial", "denials"},
+		{s.Warnings, "warning", "warnings"},
+		{s.Changes, "change", "changes"},
+		{s.Audits, "audit entry", "audit entries"},
+		{s.Unknown, "unknown", "unknown"},
+		{s.Fixed, "fixed", "fixed"},
+	} {
+		if part.n > 0 {
+			found = append(found, count(part.n, part.one, part.many))
+		}
+	}
+	if len(found) == 0 {
+		found = []string{"nothing found"}
+	}
+	return count(s.Routes, "route", "routes") + " in " + count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
+}
+
+// count reads "1 route" or "2 routes".
+func count(n int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -1,37 +1,54 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/gammaguard/gammaguard/check/cluster"
+	"github.com/gammaguard/gammaguard/config"
 )
 
-// access holds the flags that say which cluster is meant, and as whom, as kubectl
-// has them.
+// access holds the flags that say by which configuration routes are judged, which
+// cluster is meant, and as whom: the latter as kubectl has them.
 type access struct {
-	flags *genericclioptions.ConfigFlags
-	// names are those of its flags.
+	*genericclioptions.ConfigFlags
+	config string
+	// names are those of kubectl's flags.
 	names []string
 }
 
-func newAccess() *access {
-	flags := genericclioptions.NewConfigFlags(true)
-	flags.ClusterName = nil // kubectl's --cluster names an entry of the kubeconfig; --context does as well
-	return &access{flags: flags}
+func addAccess(cmd *cobra.Command) *access {
+	a := &access{ConfigFlags: genericclioptions.NewConfigFlags(true)}
+	a.ClusterName = nil // kubectl's --cluster names an entry of the kubeconfig; --context does as well
+	kubectl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.AddFlags(kubectl)
+	kubectl.Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
+	kubectl.VisitAll(func(flag *pflag.Flag) { a.names = append(a.names, flag.Name) })
+	cmd.Flags().AddFlagSet(kubectl)
+	cmd.Flags().StringVar(&a.config, "config", "", "GuardConfiguration to judge by, as the webhook's --config; the default one if empty")
+	return a
 }
 
-func (a *access) addTo(set *pflag.FlagSet) {
-	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	a.flags.AddFlags(own)
-	own.VisitAll(func(flag *pflag.Flag) {
-		a.names = append(a.names, flag.Name)
-		if flag.Name == "cache-dir" {
-			flag.DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
-		}
-		set.AddFlag(flag)
-	})
+// connect returns the cluster, and the namespace that is meant if none is named.
+func (a *access) connect(ctx context.Context) (*cluster.Cluster, string, error) {
+	live, err := cluster.Connect(ctx, a)
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, _, err := a.ToRawKubeConfigLoader().Namespace()
+	return live, namespace, err
+}
+
+func (a *access) configuration() (*config.GuardConfiguration, error) {
+	if a.config == "" {
+		return config.Default(), nil
+	}
+	return config.LoadFile(a.config)
 }
 
 // withoutCluster are flags that mean something without a cluster: the namespace of

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 const shop = "testdata/shop"
@@ -59,6 +60,7 @@ func TestCheckSARIF(t *testing.T) {
 		t.Error("described rules (-want +got)\n" + diff)
 	}
 	delete(driver, "rules")
+	delete(driver, "version")
 	for _, r := range fields["runs"].([]any)[0].(map[string]any)["results"].([]any) {
 		delete(r.(map[string]any), "ruleIndex")
 	}
@@ -85,7 +87,7 @@ type seen struct {
 	Route, File string
 	Line        int
 	ID          string
-	Effect      report.Effect
+	Effect      validate.Action
 }
 
 func seenIn(r report.CheckReport) []seen {
@@ -106,7 +108,7 @@ func seenIn(r report.CheckReport) []seen {
 func TestCheckKustomize(t *testing.T) {
 	r, got := checkJSON(t, "", "-k", "testdata/kustomize/overlay")
 	want := []seen{
-		{"HTTPRoute shop/dev-cart", "testdata/kustomize/base/cart.yaml", 15, "parent-port-not-found", report.EffectDeny},
+		{"HTTPRoute shop/dev-cart", "testdata/kustomize/base/cart.yaml", 15, "parent-port-not-found", validate.Deny},
 	}
 	if diff := cmp.Diff(want, seenIn(r)); diff != "" || got.code != ExitFindings {
 		t.Errorf("exit code %d, (-want +got)\n%s", got.code, diff)
@@ -146,17 +148,17 @@ func TestCheckUnknown(t *testing.T) {
 		args: []string{"--strict"},
 		code: ExitFindings,
 		want: []seen{
-			{"HTTPRoute shop/a", file, 4, "grant-missing", report.EffectDeny},
-			{"HTTPRoute shop/a", file, 4, "parent-not-found", report.EffectDeny},
-			{"GRPCRoute shop/b", file, 9, "parent-not-found", report.EffectDeny},
+			{"HTTPRoute shop/a", file, 4, "grant-missing", validate.Deny},
+			{"HTTPRoute shop/a", file, 4, "parent-not-found", validate.Deny},
+			{"GRPCRoute shop/b", file, 9, "parent-not-found", validate.Deny},
 		},
 	}, {
 		name: "complete",
 		args: []string{"--complete"},
 		code: ExitFindings,
 		want: []seen{
-			{"HTTPRoute shop/a", file, 4, "grant-missing", report.EffectDeny},
-			{"GRPCRoute shop/b", file, 9, "grant-missing", report.EffectDeny},
+			{"HTTPRoute shop/a", file, 4, "grant-missing", validate.Deny},
+			{"GRPCRoute shop/b", file, 9, "grant-missing", validate.Deny},
 		},
 	}} {
 		t.Run(test.name, func(t *testing.T) {
@@ -172,10 +174,10 @@ func TestCheckUnknown(t *testing.T) {
 func TestCheckWithoutNamespaces(t *testing.T) {
 	r, got := checkJSON(t, orphan+"---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n", "-f", "-")
 	want := []seen{
-		{"HTTPRoute default/a", "<stdin>", 4, "route-conflict", report.EffectWarn},
+		{"HTTPRoute default/a", "<stdin>", 4, "route-conflict", validate.Warn},
 		{"HTTPRoute default/a", "<stdin>", 4, "grant-missing", report.EffectUnknown},
-		{"GRPCRoute default/b", "<stdin>", 9, "route-conflict", report.EffectWarn},
-		{"GRPCRoute default/b", "<stdin>", 9, "no-catch-all", report.EffectWarn},
+		{"GRPCRoute default/b", "<stdin>", 9, "route-conflict", validate.Warn},
+		{"GRPCRoute default/b", "<stdin>", 9, "no-catch-all", validate.Warn},
 	}
 	if diff := cmp.Diff(want, seenIn(r)); diff != "" || got.code != ExitClean {
 		t.Errorf("exit code %d, (-want +got)\n%s", got.code, diff)
@@ -196,9 +198,9 @@ func TestCheckBase(t *testing.T) {
 	changed = strings.ReplaceAll(changed, "name: b}", "name: c}")
 	r, got := checkJSON(t, changed, "-f", "-", "--base", base, "--complete")
 	want := []seen{
-		{"HTTPRoute default/a", "<stdin>", 4, "hostnames-ignored", report.EffectWarn},
-		{"HTTPRoute default/a", "<stdin>", 4, "parent-not-found", report.EffectWarn},
-		{"GRPCRoute default/c", "<stdin>", 9, "parent-not-found", report.EffectDeny},
+		{"HTTPRoute default/a", "<stdin>", 4, "hostnames-ignored", validate.Warn},
+		{"HTTPRoute default/a", "<stdin>", 4, "parent-not-found", validate.Warn},
+		{"GRPCRoute default/c", "<stdin>", 9, "parent-not-found", validate.Deny},
 	}
 	if diff := cmp.Diff(want, seenIn(r)); diff != "" || got.code != ExitFindings {
 		t.Errorf("exit code %d, (-want +got)\n%s", got.code, diff)
@@ -250,8 +252,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"check"}, "error: nothing to check: name files or folders by -f or -k\nsee 'gammaguard check --help'\n"},
 		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nsee 'gammaguard check --help'\n"},
 		{[]string{"check", "-f", "-", "-"}, "error: standard input can be read only once\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", shop, "-o", "xml"}, "error: --output \"xml\": want one of text, json, sarif, github\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: --fail-on \"off\": want one of deny, warn, audit, never\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of text, json, sarif, github\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: want one of never, deny, warn, audit\nsee 'gammaguard check --help'\n"},
 		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nsee 'gammaguard check --help'\n"},
 		{
 			[]string{"check", "-f", shop, "--cluster", "--complete"},
@@ -261,10 +263,10 @@ func TestWrongUse(t *testing.T) {
 			[]string{"check", "-f", "-", "--fix"},
 			"error: --fix writes into files: it works neither on standard input nor on what kustomize builds; fix the files that it builds from\nsee 'gammaguard check --help'\n",
 		},
-		{[]string{"check", "-f", "testdata/none"}, "error: stat testdata/none: no such file or directory\n"},
+		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
 		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": is parent-headless meant? 'explain' without an ID lists all\n"},
-		{[]string{"conflicts", "-o", "xml"}, "error: --output \"xml\": want one of wide, json, yaml\n"},
+		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of wide, json, yaml\nsee 'gammaguard conflicts --help'\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := run(t, "", test.args...)
@@ -296,7 +298,7 @@ func TestCheckExemption(t *testing.T) {
 	}
 	r, got := checkJSON(t, orphan, "-f", "-", "--complete", "--config", config, "--as", "me", "--as-group", "breakglass")
 	for _, f := range seenIn(r) {
-		if f.Effect != report.EffectAudit && f.ID != "no-catch-all" {
+		if f.Effect != validate.Audit && f.ID != "no-catch-all" {
 			t.Errorf("want an audit entry, got %+v", f)
 		}
 	}
@@ -393,7 +395,7 @@ spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRef
 `
 	for uid, want := range map[string][]seen{
 		"labels: {}": nil,
-		"uid: a-b-c": {{"HTTPRoute default/cart", "<stdin>", 9, "backend-no-endpoints", report.EffectWarn}},
+		"uid: a-b-c": {{"HTTPRoute default/cart", "<stdin>", 9, "backend-no-endpoints", validate.Warn}},
 	} {
 		r, _ := checkJSON(t, strings.Replace(files, "UID", uid, 1), "-f", "-", "--complete")
 		if diff := cmp.Diff(want, seenIn(r)); diff != "" {

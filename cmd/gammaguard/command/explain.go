@@ -1,66 +1,52 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/check/explain"
 )
 
-func newExplain(streams genericiooptions.IOStreams, name string) *cobra.Command {
+func newExplain() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "explain [ID]",
 		Short: "Say what a rule or a mutation is about, and how to mend what it finds",
 		Long:  "Say when a rule fires, why that is worth a finding, and how to mend it; without an ID, list all rules and mutations.",
-		Example: examples(name, `  # All rules and mutations
-  %[1]s explain
+		Example: `  # All rules and mutations
+  gammaguard explain
 
   # One rule
-  %[1]s explain parent-headless
+  gammaguard explain parent-headless
 
   # The whole catalogue for a program
-  %[1]s explain -o json
-`),
+  gammaguard explain -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeIDs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if output != "" && output != "json" {
-				return fmt.Errorf("--output %q: want json, or nothing", output)
-			}
-			topics := explain.Topics()
-			if len(args) == 0 {
-				if output == "json" {
-					return writeJSON(streams.Out, topics)
-				}
-				return catalogue(streams.Out, topics)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topics, out := explain.Topics(), cmd.OutOrStdout()
+			switch {
+			case len(args) == 0 && output == "json":
+				return writeJSON(out, topics)
+			case len(args) == 0:
+				return catalogue(out, topics)
 			}
 			topic, found := explain.Find(args[0])
-			if !found {
+			switch {
+			case !found:
 				return unknownID(args[0], topics)
+			case output == "json":
+				return writeJSON(out, topic)
 			}
-			if output == "json" {
-				return writeJSON(streams.Out, topic)
-			}
-			return explainTopic(streams.Out, &topic)
+			return explainTopic(out, &topic)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for text")
-	completeWords(cmd, "output", "json")
+	addChoice(cmd, &output, "output", "o", "json, or nothing for text", "json")
 	return cmd
-}
-
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
 
 // catalogue writes all topics as a table.
@@ -106,23 +92,19 @@ func explainTopic(w io.Writer, topic *explain.Topic) error {
 // wrap breaks the text into lines of at most width columns, each with the indent.
 func wrap(text string, width int, indent string) string {
 	var b strings.Builder
-	column := 0
+	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if column > 0 && column+1+len(word) > width {
-			b.WriteByte('\n')
-			column = 0
+		if line != "" && len(line)+1+len(word) > width {
+			b.WriteString(line + "\n")
+			line = ""
 		}
-		if column == 0 {
-			b.WriteString(indent)
-			column = len(indent)
+		if line == "" {
+			line = indent + word
 		} else {
-			b.WriteByte(' ')
-			column++
+			line += " " + word
 		}
-		b.WriteString(word)
-		column += len(word)
 	}
-	return b.String() + "\n"
+	return b.String() + line + "\n"
 }
 
 // unknownID says which IDs may be meant.
@@ -147,12 +129,4 @@ func completeIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.She
 		ids = append(ids, topic.ID+"\t"+topic.Title)
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeWords completes the values of a flag.
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag is not there
-	}
 }

@@ -2,8 +2,7 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,28 +97,9 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if got := run(t, "", "version"); !strings.HasPrefix(got.stdout, "gammaguard v1.2.3 (") || got.code != ExitClean {
+	got := run(t, "", "version")
+	if parts := strings.Fields(got.stdout); got.code != ExitClean || len(parts) != 4 || parts[2] != "("+runtime.Version()+"," {
 		t.Errorf("%+v", got)
-	}
-	was := version
-	defer func() { version = was }()
-	for _, test := range []struct {
-		linked string
-		info   *debug.BuildInfo
-		want   string
-	}{
-		{"v1.2.3", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, `"v1.2.3" ""`},
-		{"", &debug.BuildInfo{Main: debug.Module{Version: "v0.1.0"}}, `"v0.1.0" ""`},
-		{"", &debug.BuildInfo{Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"},
-		}}, `"(devel)" "0123456789ab+dirty"`},
-		{"", nil, `"unknown" ""`},
-	} {
-		version = test.linked
-		number, commit := versionOf(test.info, test.info != nil)
-		if got := fmt.Sprintf("%q %q", number, commit); got != test.want {
-			t.Errorf("want %s, got %s", test.want, got)
-		}
 	}
 }
 

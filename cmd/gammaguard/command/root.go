@@ -66,7 +66,10 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath())
 	})
-	root.AddCommand(newCheck(streams, name), newConflicts(streams, name), newExplain(streams, name), newVersion(streams, name))
+	root.AddCommand(newCheck(), newConflicts(), newExplain(), newVersion())
+	for _, cmd := range root.Commands() {
+		cmd.Example = strings.ReplaceAll(cmd.Example, "gammaguard ", name+" ")
+	}
 	root.InitDefaultCompletionCmd()
 	return root
 }
@@ -79,9 +82,4 @@ func displayName(program string) string {
 		return "kubectl " + strings.ReplaceAll(plugin, "_", "-")
 	}
 	return "gammaguard"
-}
-
-// examples writes examples of a command, whose name stands as %[1]s.
-func examples(name, text string) string {
-	return strings.TrimRight(strings.ReplaceAll(text, "%[1]s", name), "\n")
 }
