@@ -1,3 +1,10 @@
+// Package fix writes mutations into the text of the file that a route was read
+// from. It edits the text at the place of the field and leaves everything else as
+// it is, byte for byte: comments, order, quotes, indentation, line endings.
+//
+// Every edit is verified before it is used: the new text must hold the same objects
+// as before with the mutations made and nothing else changed. What cannot be edited
+// so, such as an anchor that other objects share, is refused.
 package fix
 
 import (
@@ -5,6 +12,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -40,17 +48,18 @@ type edit struct {
 func plan(text string, jobs []Job) ([]edit, error) {
 	var edits []edit
 	planned := map[edit]bool{}
-	starts := lineStarts(text)
+	lines := lineStarts(text)
 	for _, job := range jobs {
-		d, err := locate(text, starts, job.Object)
+		p, err := locate(text, lines, job.Object)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", job.Object.Key, err)
 		}
 		for i := range job.Changes {
-			e, err := d.edit(&job.Changes[i])
+			e, err := p.edit(&job.Changes[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", job.Object.Key, job.Changes[i].Path, err)
 			}
+			e.from, e.to = e.from+p.start, e.to+p.start
 			if !planned[e] {
 				planned[e] = true
 				edits = append(edits, e)
@@ -62,17 +71,16 @@ func plan(text string, jobs []Job) ([]edit, error) {
 }
 
 func perform(text string, edits []edit) string {
-	var out []byte
+	var out strings.Builder
 	at := 0
 	for _, e := range edits {
 		if e.from < at {
 			continue // two edits of one place: verify finds the result wanting
 		}
-		out = append(out, text[at:e.from]...)
-		out = append(out, e.text...)
+		out.WriteString(text[at:e.from] + e.text)
 		at = e.to
 	}
-	return string(append(out, text[at:]...))
+	return out.String() + text[at:]
 }
 
 // verify compares the objects of both texts.
@@ -83,12 +91,12 @@ func verify(before, after string, jobs []Job) error {
 	if len(old) != len(got) || len(oldErrs) != len(gotErrs) {
 		return fmt.Errorf("the edited text would hold %d objects in place of %d", len(got), len(old))
 	}
-	changes := map[spot][]mutate.Change{}
+	changes := map[[2]int][]mutate.Change{}
 	for _, job := range jobs {
-		changes[spotOf(job.Object)] = job.Changes
+		changes[spot(job.Object)] = job.Changes
 	}
 	for i := range old {
-		want, err := mutate.Apply(old[i].JSON, changes[spotOf(old[i])])
+		want, err := mutate.Apply(old[i].JSON, changes[spot(old[i])])
 		if err != nil {
 			return err
 		}
@@ -101,13 +109,12 @@ func verify(before, after string, jobs []Job) error {
 }
 
 // spot tells the objects of a file apart.
-type spot struct{ document, item int }
-
-func spotOf(o *manifest.Object) spot {
+func spot(o *manifest.Object) [2]int {
 	_, _, item := o.Source()
-	return spot{o.Origin.Document, item}
+	return [2]int{o.Origin.Document, item}
 }
 
+// equal compares two JSON texts.
 func equal(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

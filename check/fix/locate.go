@@ -12,12 +12,12 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// place is an object in the text of its file.
+// place is an object in the text of its document.
 type place struct {
 	text string
-	// first is where the document begins, and lines are the offsets of its lines. In
-	// the first of them something else may come before it.
-	first int
+	// start is where the document begins in its file, and lines are the offsets of
+	// its lines.
+	start int
 	lines []int
 	root  *yaml.Node
 }
@@ -35,24 +35,21 @@ func lineStarts(text string) []int {
 	return starts
 }
 
-// locate finds the object in the text that it was read from. Starts are those of
-// the text's lines.
-func locate(text string, starts []int, object *manifest.Object) (*place, error) {
+// locate finds the object in the text that it was read from, whose lines are given.
+func locate(text string, lines []int, object *manifest.Object) (*place, error) {
 	source, line, item := object.Source()
-	if source == "" || line < 1 || line > len(starts) {
-		return nil, fmt.Errorf("%s: %w", object.Key, errPlace)
+	if source == "" || line < 1 || line > len(lines) {
+		return nil, errPlace
 	}
-	start := starts[line-1]
-	inLine := strings.Index(text[start:], source)
+	inLine := strings.Index(text[lines[line-1]:], source)
 	if inLine < 0 {
-		return nil, fmt.Errorf("%s: %w", object.Key, errPlace)
+		return nil, errPlace
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(source), &document); err != nil || len(document.Content) != 1 {
-		return nil, fmt.Errorf("%s: the document cannot be edited as YAML: %w", object.Key, err)
+		return nil, fmt.Errorf("the document cannot be edited as YAML: %w", err)
 	}
-	first := start + inLine
-	p := &place{text: text, first: first, lines: starts[line-1:], root: document.Content[0]}
+	p := &place{text: source, start: lines[line-1] + inLine, lines: lineStarts(source), root: document.Content[0]}
 	if item >= 0 {
 		var err error
 		if p.root, err = p.walk("items[" + strconv.Itoa(item) + "]"); err != nil {
@@ -62,7 +59,7 @@ func locate(text string, starts []int, object *manifest.Object) (*place, error) 
 	return p, nil
 }
 
-// walk returns the node at the path, with aliases and merge keys resolved.
+// walk returns the node at the path, with aliases resolved.
 func (p *place) walk(path string) (*yaml.Node, error) {
 	node := resolve(p.root)
 	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
@@ -70,9 +67,6 @@ func (p *place) walk(path string) (*yaml.Node, error) {
 		switch node.Kind {
 		case yaml.MappingNode:
 			_, next = field(node, segment)
-			if next == nil {
-				next = merged(node, segment)
-			}
 		case yaml.SequenceNode:
 			if i, err := strconv.Atoi(segment); err == nil && i < len(node.Content) {
 				next = node.Content[i]
@@ -104,39 +98,15 @@ func field(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// merged returns a field that the mapping has from others, by the key "<<".
-func merged(mapping *yaml.Node, name string) *yaml.Node {
-	_, from := field(mapping, "<<")
-	if from == nil {
-		return nil
-	}
-	sources := []*yaml.Node{from}
-	if resolve(from).Kind == yaml.SequenceNode {
-		sources = resolve(from).Content
-	}
-	for _, source := range sources {
-		if _, value := field(resolve(source), name); value != nil {
-			return value
-		}
-	}
-	return nil
-}
-
 // offset returns where the node begins, its anchor and tag included.
 func (p *place) offset(node *yaml.Node) (int, error) {
 	if node.Line < 1 || node.Line > len(p.lines) {
 		return 0, errPlace
 	}
 	offset := p.lines[node.Line-1]
-	if node.Line == 1 {
-		offset = p.first
-	}
 	for range node.Column - 1 {
 		_, size := utf8.DecodeRuneInString(p.text[offset:])
 		offset += size
-	}
-	if offset > len(p.text) {
-		return 0, errPlace
 	}
 	return offset, nil
 }

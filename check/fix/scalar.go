@@ -31,18 +31,17 @@ func (p *place) span(node *yaml.Node) (from, to int, err error) {
 	}
 	rest := p.text[from:]
 	switch {
-	case strings.HasPrefix(rest, `"`):
-		return closing(from, rest, '"')
-	case strings.HasPrefix(rest, "'"):
-		return closing(from, rest, '\'')
-	case node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0, !strings.HasPrefix(rest, node.Value):
+	case strings.HasPrefix(rest, `"`), strings.HasPrefix(rest, "'"):
+		return closing(from, rest)
+	case multiline(node), !strings.HasPrefix(rest, node.Value):
 		return 0, 0, errScalar
 	}
 	return from, from + len(node.Value), nil
 }
 
 // closing finds the end of a quoted scalar on its line.
-func closing(from int, rest string, quote byte) (int, int, error) {
+func closing(from int, rest string) (int, int, error) {
+	quote := rest[0]
 	for i := 1; i < len(rest) && rest[i] != '\n'; i++ {
 		switch {
 		case rest[i] == '\\' && quote == '"':
@@ -56,45 +55,19 @@ func closing(from int, rest string, quote byte) (int, int, error) {
 	return 0, 0, errScalar
 }
 
-// quoteStyle is how a scalar is quoted.
-type quoteStyle byte
+func multiline(node *yaml.Node) bool { return node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 }
 
-const (
-	plain  quoteStyle = 0
-	double quoteStyle = '"'
-	single quoteStyle = '\''
-)
-
-// styleOf returns how the scalar is quoted.
-func styleOf(node *yaml.Node) quoteStyle {
-	switch {
-	case node.Style&yaml.DoubleQuotedStyle != 0:
-		return double
-	case node.Style&yaml.SingleQuotedStyle != 0:
-		return single
-	}
-	return plain
+// quotes returns how the scalar is quoted, 0 for plainly.
+func quotes(node *yaml.Node) yaml.Style {
+	return node.Style & (yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle)
 }
 
-// quoted writes a name or a group, which need no escapes.
-func quoted(text string, style quoteStyle) string {
-	if style == plain {
-		return text
+// scalar writes a name, or a value that a mutation sets: a string in these quotes,
+// or in some if it would be read as something else without.
+func scalar(value any, quotes yaml.Style) (string, error) {
+	if text, ok := value.(string); ok && quotes != 0 {
+		value = &yaml.Node{Kind: yaml.ScalarNode, Style: quotes, Value: text}
 	}
-	return string(style) + text + string(style)
-}
-
-// needsQuotes says whether the text, written plainly, would be something else than
-// this string to any reader of YAML, version 1.1 or 1.2.
-func needsQuotes(text string) bool {
-	if text == "" || strings.ContainsAny(text[:1], "0123456789.+-~") {
-		return true
-	}
-	switch strings.ToLower(text) {
-	case "y", "yes", "n", "no", "on", "off", "true", "false", "null":
-		return true
-	}
-	return strings.IndexFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._/", r)
-	}) >= 0
+	text, err := yaml.Marshal(value)
+	return strings.TrimSuffix(string(text), "\n"), err
 }
