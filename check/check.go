@@ -48,7 +48,7 @@ type checker struct {
 	input   input
 	files   []*file
 	// broken are the documents that can be read, but not understood.
-	broken []*manifest.Error
+	broken []error
 	world  *world
 	routes []*route
 	// arrived counts the routes that are new.
@@ -107,10 +107,10 @@ func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 		}
 		r.Routes = append(r.Routes, *judged)
 	}
-	for _, broken := range c.broken {
-		r.Broken = append(r.Broken, report.Broken{
-			Place: report.Place{File: broken.File, Line: broken.Line}, Message: wording(broken.Err),
-		})
+	for _, err := range c.broken {
+		if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
+			r.Broken = append(r.Broken, report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
+		}
 	}
 	names := map[string]bool{}
 	for _, f := range c.files {
@@ -126,8 +126,8 @@ func wording(err error) string {
 	if strings.Contains(err.Error(), "invalid map key: ") {
 		return "broken YAML: a mapping is used as a key; if this is a template, render it first"
 	}
-	var mismatch *json.UnmarshalTypeError
-	if !errors.As(err, &mismatch) {
+	mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
 		return err.Error()
 	}
 	what, _, _ := strings.Cut(err.Error(), ":")

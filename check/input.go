@@ -1,7 +1,6 @@
 package check
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -18,7 +17,7 @@ import (
 type file struct {
 	name      string
 	documents []document
-	broken    []*manifest.Error
+	broken    []error // each a *manifest.Error
 }
 
 // document is one object of a file.
@@ -108,24 +107,12 @@ func (in *input) file(path string) (*file, error) {
 
 // parse reads the documents. It is safe for concurrent use.
 func (in *input) parse(name string, data []byte) *file {
-	f := &file{name: name}
 	objects, errs := manifest.Read(name, data, in.namespace)
+	f := &file{name: name, broken: errs}
 	for _, object := range objects {
 		f.documents = append(f.documents, document{object, object})
 	}
-	for _, err := range errs {
-		f.broken = append(f.broken, brokenAt(name, err))
-	}
 	return f
-}
-
-// brokenAt returns the error with its place; line 1 where it names none.
-func brokenAt(name string, err error) *manifest.Error {
-	var at *manifest.Error
-	if errors.As(err, &at) {
-		return at
-	}
-	return &manifest.Error{Origin: manifest.Origin{File: name, Line: 1}, Err: err}
 }
 
 func (in *input) fail(err error) { in.errs = append(in.errs, err) }

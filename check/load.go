@@ -66,7 +66,7 @@ func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 		if document.IsRoute() {
 			routes = append(routes, document)
 		} else if err := set.Put(document.Object); err != nil {
-			c.broken = append(c.broken, brokenAt(f.name, err))
+			c.broken = append(c.broken, err)
 		}
 	}
 	return routes

@@ -30,14 +30,13 @@ type Cluster struct {
 	reader *live.Reader
 	routes dynamic.Interface
 	mapper meta.RESTMapper
-
-	namespaces map[string]answer[*mesh.Namespace]
-	services   map[mesh.ServiceKey]answer[*mesh.Service]
-	endpoints  map[mesh.ServiceKey]answer[bool]
-	grants     map[string]answer[[]mesh.ReferenceGrant]
+	kept   map[any]any // answers by question
 }
 
 var _ check.Cluster = (*Cluster)(nil)
+
+// question asks for one object, or what there is of its kind, by its key.
+type question[K comparable, T any] struct{ key K }
 
 // answer is what the cluster said.
 type answer[T any] struct {
@@ -64,46 +63,40 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{
-		ctx: ctx, reader: reader, routes: client, mapper: mapper,
-		namespaces: map[string]answer[*mesh.Namespace]{},
-		services:   map[mesh.ServiceKey]answer[*mesh.Service]{},
-		endpoints:  map[mesh.ServiceKey]answer[bool]{},
-		grants:     map[string]answer[[]mesh.ReferenceGrant]{},
-	}, nil
+	return &Cluster{ctx: ctx, reader: reader, routes: client, mapper: mapper, kept: map[any]any{}}, nil
 }
 
 // once asks for what is not kept yet.
-func once[K comparable, T any](kept map[K]answer[T], key K, read func() (T, error)) (T, error) {
-	a, known := kept[key]
+func once[K comparable, T any](c *Cluster, key K, read func(context.Context, K) (T, error)) (T, error) {
+	a, known := c.kept[question[K, T]{key}].(answer[T])
 	if !known {
-		a.value, a.err = read()
+		a.value, a.err = read(c.ctx, key)
 		if apierrors.IsForbidden(a.err) {
 			a.err = mesh.ErrUnknown
 		}
-		kept[key] = a
+		c.kept[question[K, T]{key}] = a
 	}
 	return a.value, a.err
 }
 
 // Namespace returns a namespace.
 func (c *Cluster) Namespace(name string) (*mesh.Namespace, error) {
-	return once(c.namespaces, name, func() (*mesh.Namespace, error) { return c.reader.Namespace(c.ctx, name) })
+	return once(c, name, c.reader.Namespace)
 }
 
 // Service returns a Service or ServiceImport.
 func (c *Cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return once(c.services, key, func() (*mesh.Service, error) { return c.reader.Service(c.ctx, key) })
+	return once(c, key, c.reader.Service)
 }
 
 // HasEndpoints says whether the Service has an endpoint.
 func (c *Cluster) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	return once(c.endpoints, key, func() (bool, error) { return c.reader.HasEndpoints(c.ctx, key) })
+	return once(c, key, c.reader.HasEndpoints)
 }
 
 // ReferenceGrants returns the ReferenceGrants in a namespace.
 func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return once(c.grants, namespace, func() ([]mesh.ReferenceGrant, error) { return c.reader.ReferenceGrants(c.ctx, namespace) })
+	return once(c, namespace, c.reader.ReferenceGrants)
 }
 
 // Routes returns the routes of all kinds that the cluster serves. It takes them of

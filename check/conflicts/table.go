@@ -6,33 +6,31 @@ import (
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Table writes the list as a table: of all namespaces with one more column, and
 // wide with all routes and the reasons of those that do not take part.
 func (l *List) Table(w io.Writer, allNamespaces, wide bool) error {
 	out := printers.GetNewTabWriter(w)
-	columns := []string{"SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY"}
-	if allNamespaces {
-		columns = append([]string{"NAMESPACE"}, columns...)
-	}
-	if wide {
-		columns = append(columns, "NOT TAKING PART")
-	}
-	fmt.Fprintln(out, strings.Join(columns, "\t"))
-	for i := range l.Items {
-		b := &l.Items[i]
-		cells := []string{b.Service.Name, b.port(), b.Scope, b.names(Holds, wide), b.names(Loses, wide), b.Why}
-		if b.Service.Kind != "Service" {
-			cells[0] = strings.ToLower(b.Service.Kind) + "/" + b.Service.Name
+	row := func(cells ...string) {
+		if !allNamespaces {
+			cells = cells[1:]
 		}
-		if allNamespaces {
-			cells = append([]string{b.Service.Namespace}, cells...)
-		}
-		if wide {
-			cells = append(cells, b.names(Absent, true))
+		if !wide {
+			cells = cells[:len(cells)-1]
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
+	}
+	row("NAMESPACE", "SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY", "NOT TAKING PART")
+	for i := range l.Items {
+		b := &l.Items[i]
+		service := b.Service.Name
+		if b.Service.Kind != mesh.ServiceKind {
+			service = strings.ToLower(b.Service.Kind) + "/" + service
+		}
+		row(b.Service.Namespace, service, b.port(), b.Scope, b.names(Holds, wide), b.names(Loses, wide), b.Why, b.names(Absent, true))
 	}
 	return out.Flush()
 }

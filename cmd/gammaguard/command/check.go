@@ -111,17 +111,12 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) error {
-	inputs := len(f.options.Files) + len(f.options.Kustomizations)
-	stdin := 0
-	for _, name := range append(slices.Clone(f.options.Files), f.options.Base...) {
-		if name == check.Stdin {
-			stdin++
-		}
-	}
+	names := slices.Concat(f.options.Files, f.options.Base)
+	stdin := slices.Index(names, check.Stdin)
 	switch {
-	case inputs == 0:
+	case len(f.options.Files)+len(f.options.Kustomizations) == 0:
 		return errors.New("nothing to check: name files or folders by -f or -k")
-	case stdin > 1:
+	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
 		return errors.New("standard input can be read only once")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete exclude each other: the files cannot be everything and the cluster more")

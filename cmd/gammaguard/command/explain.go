@@ -25,8 +25,7 @@ func newExplain() *cobra.Command {
 
   # The whole catalogue for a program
   gammaguard explain -o json`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeIDs,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topics, out := explain.Topics(), cmd.OutOrStdout()
 			switch {
@@ -44,6 +43,9 @@ func newExplain() *cobra.Command {
 			}
 			return explainTopic(out, &topic)
 		},
+	}
+	for _, topic := range explain.Topics() {
+		cmd.ValidArgs = append(cmd.ValidArgs, topic.ID+"\t"+topic.Title)
 	}
 	addChoice(cmd, &output, "output", "o", "json, or nothing for text", "json")
 	return cmd
@@ -118,15 +120,4 @@ func unknownID(id string, topics []explain.Topic) error {
 		hint = "is " + strings.Join(near, " or ") + " meant? "
 	}
 	return fmt.Errorf("unknown ID %q: %s'explain' without an ID lists all", id, hint)
-}
-
-func completeIDs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var ids []string
-	for _, topic := range explain.Topics() {
-		ids = append(ids, topic.ID+"\t"+topic.Title)
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }
