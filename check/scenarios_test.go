@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,13 +18,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check"
-	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestScenarios plays every scenario through files on disk. What each applied
@@ -250,53 +247,6 @@ func (s *filesSession) check(ctx context.Context, document *runner.Document, obj
 	}
 	fixed, err := yaml.YAMLToJSON(text)
 	return outcome, fixed, err
-}
-
-// userOf returns the user with the groups that an API server gives to it.
-func userOf(name string) validate.User {
-	if name == "" {
-		return validate.User{Name: "kubernetes-admin", Groups: []string{"system:masters", "system:authenticated"}}
-	}
-	user := validate.User{Name: name}
-	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
-		namespace, _, _ := strings.Cut(account, ":")
-		user.Groups = append(user.Groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
-	}
-	user.Groups = append(user.Groups, "system:authenticated")
-	return user
-}
-
-// outcomeOf reads the report of one route as its author would.
-func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
-	if len(r.Routes) != 1 || len(r.Broken) > 0 {
-		return nil, fmt.Errorf("want one route, got %d and broken documents %v", len(r.Routes), r.Broken)
-	}
-	route := &r.Routes[0]
-	outcome := &runner.Outcome{Denied: route.Verdict == report.Deny, Rules: []string{}, Warnings: []string{}}
-	var lines []string
-	for _, change := range route.Changes {
-		outcome.Warnings = append(outcome.Warnings, change.Mutation)
-		lines = append(lines, "Warning: "+change.Message)
-	}
-	for _, f := range route.Findings {
-		switch {
-		case f.Rule == explain.IgnoreAnnotation: // no rule
-			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
-		case f.Effect == validate.Deny:
-			outcome.Rules = append(outcome.Rules, f.Rule)
-			lines = append(lines, f.Field+": "+f.Message)
-		case f.Effect == validate.Warn:
-			outcome.Warnings = append(outcome.Warnings, f.Rule)
-			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
-		case f.Effect == report.EffectUnknown:
-			return nil, fmt.Errorf("unknown, where the files are complete: %s", f.Message)
-		}
-	}
-	slices.Sort(outcome.Rules)
-	slices.Sort(outcome.Warnings)
-	outcome.Rules, outcome.Warnings = slices.Compact(outcome.Rules), slices.Compact(outcome.Warnings)
-	outcome.Text = strings.Join(lines, "\n")
-	return outcome, nil
 }
 
 // Status checks all that is stored together, as it is stored.

@@ -1,0 +1,90 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCheckExitCodes holds what fails a check.
+func TestCheckExitCodes(t *testing.T) {
+	const clean = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {type: NodePort, ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{PARENT}]}}
+`
+	audited := strings.Replace(clean, "{PARENT}", `{group: "", kind: Service, name: cart}`, 1)
+	mutated := strings.Replace(clean, "{PARENT}", `{kind: Service, name: cart}`, 1)
+	denied := strings.Replace(clean, "{PARENT}", `{group: "", kind: Service, name: cart, port: 81}`, 1)
+	for _, test := range []struct {
+		name, stdin string
+		args        []string
+		want        int
+	}{
+		{"audit passes", audited, nil, ExitClean},
+		{"audit fails if told so", audited, []string{"--fail-on", "audit"}, ExitFindings},
+		{"audit is no warning", audited, []string{"--fail-on", "warn"}, ExitClean},
+		{"a change passes", mutated, nil, ExitClean},
+		{"a change warns", mutated, []string{"--fail-on", "warn"}, ExitFindings},
+		{"a denial fails", denied, nil, ExitFindings},
+		{"nothing fails", denied, []string{"--fail-on", "never"}, ExitClean},
+		{"a broken document fails", "a: [", nil, ExitFindings},
+		{"nothing to judge", "", nil, ExitClean},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := run(t, test.stdin, append([]string{"check", "-f", "-"}, test.args...)...); got.code != test.want {
+				t.Errorf("want exit code %d, got %+v", test.want, got)
+			}
+		})
+	}
+}
+
+// TestWrongUse: what is wrong, and the exit code 2.
+func TestWrongUse(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "error: which command?\n"},
+		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"\n\nDid you mean this?\n\tcheck\n\n"},
+		{[]string{"check"}, "error: nothing to check: name files or folders by -f or -k\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", "-", "-"}, "error: standard input can be read only once\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of text, json, sarif, github\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: want one of never, deny, warn, audit\nsee 'gammaguard check --help'\n"},
+		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nsee 'gammaguard check --help'\n"},
+		{
+			[]string{"check", "-f", shop, "--cluster", "--complete"},
+			"error: --cluster and --complete exclude each other: the files cannot be everything and the cluster more\nsee 'gammaguard check --help'\n",
+		},
+		{
+			[]string{"check", "-f", "-", "--fix"},
+			"error: --fix writes into files: it works neither on standard input nor on what kustomize builds; fix the files that it builds from\nsee 'gammaguard check --help'\n",
+		},
+		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
+		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
+		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": is parent-headless meant? 'explain' without an ID lists all\n"},
+		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of wide, json, yaml\nsee 'gammaguard conflicts --help'\n"},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			got := run(t, "", test.args...)
+			if diff := cmp.Diff(test.want, got.stderr); diff != "" || got.code != ExitUsage {
+				t.Errorf("exit code %d, stderr (-want +got)\n%s", got.code, diff)
+			}
+		})
+	}
+}
+
+// TestCheckUnreadable: one unreadable path fails the check with 2, but what can be
+// read is reported.
+func TestCheckUnreadable(t *testing.T) {
+	r, got := checkJSON(t, orphan, "-f", "testdata/none,-", "-n", "shop")
+	if len(r.Routes) != 2 || got.code != ExitUsage || !strings.Contains(got.stderr, "testdata/none") {
+		t.Errorf("%d routes, %+v", len(r.Routes), got)
+	}
+	if got := run(t, "", "check", "-k", "testdata/shop"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomize testdata/shop: ") {
+		t.Errorf("%+v", got)
+	}
+}
