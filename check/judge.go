@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
@@ -126,8 +127,7 @@ func (c *checker) action(id string) validate.Action {
 // ignoresNothing tells of a name in the ignore annotation that silences nothing, in
 // the words of the webhook.
 func ignoresNothing(r *route, name string) report.Finding {
-	path := "metadata.annotations[" + mesh.IgnoreAnnotation + "]"
-	problem := fmt.Sprintf("%q is no rule that can be ignored", name)
+	path, problem, _ := strings.Cut(validate.UnknownIgnore(name), ": ")
 	return report.Finding{
 		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
 		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,

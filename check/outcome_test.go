@@ -11,20 +11,6 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// userOf returns the user with the groups that an API server gives to it.
-func userOf(name string) validate.User {
-	if name == "" {
-		return validate.User{Name: "kubernetes-admin", Groups: []string{"system:masters", "system:authenticated"}}
-	}
-	user := validate.User{Name: name}
-	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
-		namespace, _, _ := strings.Cut(account, ":")
-		user.Groups = append(user.Groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
-	}
-	user.Groups = append(user.Groups, "system:authenticated")
-	return user
-}
-
 // outcomeOf reads the report of one route as its author would.
 func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
 	if len(r.Routes) != 1 || len(r.Broken) > 0 {

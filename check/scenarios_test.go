@@ -225,7 +225,7 @@ func (s *filesSession) check(ctx context.Context, document *runner.Document, obj
 		options.Base = append(options.Base, o.file)
 	}
 	slices.Sort(options.Base)
-	options.DryRun, options.User = document.DryRun, userOf(document.User)
+	options.DryRun, options.User = document.DryRun, runner.UserOf(document.User)
 	r, err := check.Run(ctx, options)
 	if err != nil {
 		return nil, nil, err

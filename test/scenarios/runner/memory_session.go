@@ -69,7 +69,7 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 		text, err := json.Marshal(c.old)
 		return &Outcome{Rules: []string{}, Warnings: []string{}, Object: text}, err
 	}
-	outcome, err := s.admission.admit(ctx, c, userOf(document.User), document.DryRun)
+	outcome, err := s.admission.admit(ctx, c, UserOf(document.User), document.DryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 // plane's kubeconfig.
 const administrator = "kubernetes-admin"
 
-// userOf returns the user with the groups that the API server gives to it.
-func userOf(name string) validate.User {
+// UserOf returns the user with the groups that the API server gives to it.
+func UserOf(name string) validate.User {
 	if name == "" {
 		return validate.User{Name: administrator, Groups: []string{"system:masters", "system:authenticated"}}
 	}
