@@ -94,21 +94,21 @@ func (c *checker) firstMention(f *validate.Finding) bool {
 
 // unknown tells of a rule that cannot be judged, by what it lacks.
 func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
-	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the files, or use --cluster"
+	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the input, or use --cluster"
 	if f.Reference.Service != (mesh.ServiceKey{}) {
 		lacks = f.Reference.Service.String()
 	}
 	if f.Rule == "backend-not-permitted" {
 		lacks = "a ReferenceGrant for " + lacks
 	}
-	problem := lacks + " is in no file"
+	problem := lacks + " is not in the input"
 	if c.options.Cluster != nil {
-		problem, remedy = lacks+" is in no file, and may not be read from the cluster", "add it to the files, or ask for the right to read it"
+		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.Finding{
 		Rule: f.Rule, Action: c.action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
-		Message: fmt.Sprintf("not known: %s; %s (%s)", problem, remedy, f.Rule),
+		Message: fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 	}
 	if c.options.Strict {
 		finding.Effect = validate.Deny
@@ -131,6 +131,6 @@ func ignoresNothing(r *route, name string) report.Finding {
 	return report.Finding{
 		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
 		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
-		Problem: problem, Remedy: "name rules that warn or audit", Message: problem,
+		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
 	}
 }

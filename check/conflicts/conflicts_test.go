@@ -109,7 +109,7 @@ web         page                8080/TCP        consumer of nowhere   -         
 `,
 	}, {
 		name: "one namespace, wide", namespace: "web", wide: true,
-		want: `SERVICE             PORT       SCOPE                 WINNER                  LOSERS   WHY                   NOT TAKING PART
+		want: `SERVICE             PORT       SCOPE                 WINNER                  LOSERS   WHY                   NOT ELIGIBLE
 serviceimport/far   443/TCP    producer              GRPCRoute web/visitor   -        the only route        -
 page                8080/TCP   producer              -                       -        no route takes part   HTTPRoute web/gone (is being deleted)
 page                8080/TCP   consumer of nowhere   -                       -        no route takes part   HTTPRoute nowhere/stranger (lacks the grant, or is refused)

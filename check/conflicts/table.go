@@ -23,7 +23,7 @@ func (l *List) Table(w io.Writer, allNamespaces, wide bool) error {
 		}
 		fmt.Fprintln(out, strings.Join(cells, "\t"))
 	}
-	row("NAMESPACE", "SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY", "NOT TAKING PART")
+	row("NAMESPACE", "SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY", "NOT ELIGIBLE")
 	for i := range l.Items {
 		b := &l.Items[i]
 		service := b.Service.Name

@@ -63,18 +63,18 @@ func Topics() []Topic {
 		// No configuration changes it.
 		Default: string(validate.Deny),
 		Title:   "A document cannot be read",
-		Rationale: "What is no YAML, JSON or Kubernetes object cannot be judged, and kubectl would not apply it. Only `gammaguard check` finds this: an API server " +
-			"refuses such a document before any webhook sees it.",
-		Remedy: "Mend the document at the line that is named. Folders are read as kubectl reads them: templates, such as those of a Helm chart, are no manifests; " +
-			"render them first and check what comes out.",
+		Rationale: "A document that is not valid YAML or JSON, or not a Kubernetes object, cannot be checked or applied. Only `gammaguard check` reports this: the API " +
+			"server rejects such a document before it calls a webhook.",
+		Remedy: "Fix the document at the reported line. `gammaguard check` reads directories recursively: templates, such as those of a Helm chart, are not manifests; " +
+			"render them first and check the output.",
 	}, Topic{
 		ID:      IgnoreAnnotation,
 		Class:   Input,
 		Default: string(validate.Warn),
-		Title:   "The annotation " + mesh.IgnoreAnnotation + " names what it cannot silence",
-		Rationale: "The annotation silences, on one route, rules that warn or audit. A name that is no rule's has no effect, and a rule that denies is never silenced, so that who " +
-			"writes a route cannot lift what an admin demands.",
-		Remedy: "Correct the ID, or take it out. To lift a denial, mend the route, or ask a mesh admin to change the rule's action in the configuration.",
+		Title:   "The annotation " + mesh.IgnoreAnnotation + " names a rule that it cannot silence",
+		Rationale: "The annotation silences rules on one route. It applies only to rules whose action is warn or audit: an unknown ID has no effect, and a rule that denies cannot be " +
+			"silenced, so that the author of a route cannot override an administrator.",
+		Remedy: "Correct or remove the ID. If a rule denies the route, fix the route, or ask an administrator to change the action of the rule in the configuration.",
 	})
 }
 
@@ -93,19 +93,19 @@ func ruleTopic(rule *validate.Rule) Topic {
 		Rationale: rule.Rationale, Remedy: rule.Remedy, Citation: rule.Citation, Kinds: rule.Kinds,
 	}
 	if rule.DryRun != "" {
-		topic.Notes = append(topic.Notes, fmt.Sprintf("On a dry run a denial becomes a %s action.", rule.DryRun))
+		topic.Notes = append(topic.Notes, fmt.Sprintf("In a dry run, the rule does not deny: its action becomes %s.", rule.DryRun))
 	}
 	switch rule.Stage {
 	case validate.GrantStage, validate.HandshakeStage:
-		topic.Notes = append(topic.Notes, "Where it denies, no rule that looks at the cluster says anything, so that who may not act learns nothing.",
-			"An update that leaves the spec as it is passes; any other is judged anew.")
+		topic.Notes = append(topic.Notes, "If the rule denies, rules that read from the cluster do not run, so that the response reveals nothing to users without access.",
+			"An update that does not change the spec is admitted; any other update is checked again.")
 	case validate.RouteStage:
 		if rule.Default == validate.Deny {
-			topic.Notes = append(topic.Notes, "An update is denied only if it brings the fault in; what was wrong before only warns.")
+			topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; an existing problem causes a warning.")
 		}
 	}
 	if rule.Default != validate.Deny && rule.Default != validate.Off {
-		topic.Notes = append(topic.Notes, fmt.Sprintf("Silence it on one route with the annotation %s: %s.", mesh.IgnoreAnnotation, rule.ID))
+		topic.Notes = append(topic.Notes, fmt.Sprintf("To silence the rule on one route, set the annotation %s: %s.", mesh.IgnoreAnnotation, rule.ID))
 	}
 	return topic
 }
@@ -114,10 +114,10 @@ func mutationTopic(mutation *mutate.Mutation) Topic {
 	topic := Topic{
 		ID: mutation.ID, Class: Mutation, Default: "on", Title: mutation.Title,
 		Rationale: mutation.Rationale, Citation: mutation.Citation,
-		Remedy: "Nothing needs to be done: the change is made on admission, and reported as a warning. `gammaguard check --fix` writes it into the files.",
+		Remedy: "No action is required: the webhook makes the change and reports it as a warning. To write the change to the manifests, run `gammaguard check --fix`.",
 	}
 	if mutation.ReadsServices {
-		topic.Notes = append(topic.Notes, "It looks at Services. Those of another namespace it reads only where the grant holds, since a change tells what is there.")
+		topic.Notes = append(topic.Notes, "The mutation reads Services. It reads a Service in another namespace only if the grant allows the route, because the change reveals what exists there.")
 	}
 	return topic
 }

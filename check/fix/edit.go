@@ -50,7 +50,7 @@ var before = map[string][]string{
 func (p *place) add(mapping *yaml.Node, name string, after any) (edit, error) {
 	key, value := sibling(mapping, name)
 	if key == nil {
-		return edit{}, errors.New("there is no field on one line behind which it could be written")
+		return edit{}, errors.New("no field on a single line to insert it after")
 	}
 	start, keyEnd, errKey := p.span(key)
 	begin, errValue := p.offset(value)

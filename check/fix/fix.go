@@ -89,7 +89,7 @@ func verify(before, after string, jobs []Job) error {
 	old, oldErrs := manifest.ReadUndecoded("", []byte(before), namespace)
 	got, gotErrs := manifest.ReadUndecoded("", []byte(after), namespace)
 	if len(old) != len(got) || len(oldErrs) != len(gotErrs) {
-		return fmt.Errorf("the edited text would hold %d objects in place of %d", len(got), len(old))
+		return fmt.Errorf("the edited text would have %d objects instead of %d", len(got), len(old))
 	}
 	changes := map[[2]int][]mutate.Change{}
 	for _, job := range jobs {
@@ -101,7 +101,7 @@ func verify(before, after string, jobs []Job) error {
 			return err
 		}
 		if !equal(want, got[i].JSON) {
-			return fmt.Errorf("%s (line %d) would not become what it should: does it share an anchor with another object?",
+			return fmt.Errorf("%s (line %d) cannot be edited on its own: it may share an anchor with another object",
 				old[i].Key, old[i].Line(""))
 		}
 	}

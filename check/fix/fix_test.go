@@ -91,19 +91,19 @@ items:
   metadata: {name: a}
   spec: {parentRefs: [*ref]}
 `,
-		want: "ConfigMap default/x (line 4) would not become what it should: does it share an anchor with another object?",
+		want: "ConfigMap default/x (line 4) cannot be edited on its own: it may share an anchor with another object",
 	}, {
 		name: "an anchored value that is used elsewhere",
 		text: head + "  parentRefs: [{group: &g core, kind: Service, name: one}]\n  rules: [{name: *g}]\n",
-		want: "HTTPRoute default/cart (line 1) would not become what it should: does it share an anchor with another object?",
+		want: "HTTPRoute default/cart (line 1) cannot be edited on its own: it may share an anchor with another object",
 	}, {
 		name: "a value in a block of text",
 		text: head + "  parentRefs:\n  - kind: Service\n    name: one\n    group: |-\n      core\n",
-		want: "HTTPRoute default/cart: spec.parentRefs[0].group: its value is written in a way that is not edited here: write it on one line",
+		want: "HTTPRoute default/cart: spec.parentRefs[0].group: the value is not in a form that --fix can edit: write it on one line",
 	}, {
 		name: "no sibling to write behind",
 		text: head + "  parentRefs:\n  - kind: >-\n      Service\n    name: |-\n      one\n",
-		want: "HTTPRoute default/cart: spec.parentRefs[0].group: there is no field on one line behind which it could be written",
+		want: "HTTPRoute default/cart: spec.parentRefs[0].group: no field on a single line to insert it after",
 	}} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := fix.Apply(test.text, jobs(t, test.text))

@@ -22,7 +22,7 @@ type place struct {
 	root  *yaml.Node
 }
 
-var errPlace = errors.New("its place in the file is not found")
+var errPlace = errors.New("the field was not found in the file")
 
 // lineStarts returns the offset of every line.
 func lineStarts(text string) []int {

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var errScalar = errors.New("its value is written in a way that is not edited here: write it on one line")
+var errScalar = errors.New("the value is not in a form that --fix can edit: write it on one line")
 
 // span returns where the scalar, or alias, begins and ends, without its anchor and
 // tag.

@@ -44,7 +44,7 @@ func describe(rule *sarif.ReportingDescriptor, topic *explain.Topic) {
 	}
 	rule.WithDescription(topic.Title).
 		WithFullDescription(sarif.NewMultiformatMessageString().WithText(topic.Rationale)).
-		WithHelp(sarif.NewMultiformatMessageString().WithText(topic.Rationale + "\n\n" + topic.Remedy).WithMarkdown(topic.Rationale + "\n\n**To mend it:** " + topic.Remedy)).
+		WithHelp(sarif.NewMultiformatMessageString().WithText(topic.Rationale + "\n\n" + topic.Remedy).WithMarkdown(topic.Rationale + "\n\n**How to fix:** " + topic.Remedy)).
 		WithHelpURI(rulePage + topic.ID + ".md").
 		WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(levels[effect].sarif))
 }
@@ -67,7 +67,7 @@ func (i *item) result(result *sarif.Result) {
 	case EffectUnknown:
 		result.WithKind("open")
 	case validate.Off:
-		result.AddSuppression(sarif.NewSuppression().WithKind("inSource").WithJustification("the route's annotation gammaguard.dev/ignore"))
+		result.AddSuppression(sarif.NewSuppression().WithKind("inSource").WithJustification("silenced by the route's gammaguard.dev/ignore annotation"))
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Summary) String() string {
 		}
 	}
 	if len(found) == 0 {
-		found = []string{"nothing found"}
+		found = []string{"no findings"}
 	}
 	return count(s.Routes, "route", "routes") + " in " + count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
 }

@@ -27,12 +27,12 @@ func rulePages(examples []*example) map[string]string {
 func index(topics []explain.Topic) string {
 	var b strings.Builder
 	b.WriteString("# Rules and mutations\n\n" + generated)
-	b.WriteString("\nEach finding carries the ID of its rule. `gammaguard explain <id>` says the same as these pages.\n")
+	b.WriteString("\nEach finding has the ID of its rule. `gammaguard explain <id>` prints the text of these pages.\n")
 	class := explain.Class("")
 	for _, topic := range topics {
 		if topic.Class != class {
 			class = topic.Class
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| ID | default | what |\n|---|---|---|\n", headings[class].title, headings[class].text)
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| ID | Default | Description |\n|---|---|---|\n", headings[class].title, headings[class].text)
 		}
 		fmt.Fprintf(&b, "| [%s](%s.md) | `%s` | %s |\n", topic.ID, topic.ID, topic.Default, cell(topic.Title))
 	}
@@ -40,10 +40,10 @@ func index(topics []explain.Topic) string {
 }
 
 var headings = map[explain.Class]struct{ title, text string }{
-	explain.Rule: {"Rules", "`deny` refuses the request, `warn` admits it with a warning, `audit` tells only metrics and the audit log, `off` does not run. " +
-		"[The configuration](../configuration.md) sets the action of each."},
-	explain.Mutation: {"Mutations", "Changes that are made on admission where a reference can mean only one thing, and reported as warnings. [The configuration](../configuration.md) turns each `on` or `off`."},
-	explain.Input:    {"Findings of `gammaguard check`", "About the input itself. They cannot be configured."},
+	explain.Rule: {"Rules", "The action `deny` denies the request, `warn` admits it with a warning, `audit` records the finding in metrics and the audit log only, and `off` disables the rule. " +
+		"Set the action of a rule in the [configuration](../configuration.md)."},
+	explain.Mutation: {"Mutations", "The mutating webhook makes these changes where a reference has only one possible meaning, and reports each as a warning. Turn a mutation `on` or `off` in the [configuration](../configuration.md)."},
+	explain.Input:    {"Findings of `gammaguard check`", "These findings are about the input. You cannot configure them."},
 }
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
@@ -52,14 +52,14 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 func page(topic *explain.Topic, examples []*example) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n**%s.**\n\n", topic.ID, generated, topic.Title)
-	fmt.Fprintf(&b, "| | |\n|---|---|\n| %s, by default | `%s` |\n", topic.Class, topic.Default)
+	fmt.Fprintf(&b, "| | |\n|---|---|\n| %s, default | `%s` |\n", topic.Class, topic.Default)
 	if topic.Class != explain.Input {
-		fmt.Fprintf(&b, "| concerns | %s |\n", topic.KindNames())
+		fmt.Fprintf(&b, "| applies to | %s |\n", topic.KindNames())
 	}
 	if topic.Citation != "" {
-		fmt.Fprintf(&b, "| demanded by | %s |\n", cell(topic.Citation))
+		fmt.Fprintf(&b, "| specification | %s |\n", cell(topic.Citation))
 	}
-	fmt.Fprintf(&b, "\n## Why\n\n%s\n\n## What to do\n\n%s\n", topic.Rationale, topic.Remedy)
+	fmt.Fprintf(&b, "\n## Rationale\n\n%s\n\n## How to fix\n\n%s\n", topic.Rationale, topic.Remedy)
 	if len(topic.Notes) > 0 {
 		b.WriteString("\n")
 		for _, note := range topic.Notes {
@@ -67,16 +67,12 @@ func page(topic *explain.Topic, examples []*example) string {
 		}
 	}
 	if configuration := topic.Configuration(); configuration != "" {
-		fmt.Fprintf(&b, "\nTo change it, in the [configuration](../configuration.md):\n\n```yaml\n%s\n```\n", configuration)
+		fmt.Fprintf(&b, "\nTo change the default, use the [configuration](../configuration.md):\n\n```yaml\n%s\n```\n", configuration)
 	}
 	if topic.Class != explain.Input {
 		shown, spared := choose(topic.ID, examples)
-		heading := "## Where it fires\n"
-		if topic.Class == explain.Mutation {
-			heading = "## Where it changes something\n"
-		}
-		writeExamples(&b, heading, shown)
-		writeExamples(&b, "## Where it does not\n", spared)
+		writeExamples(&b, "## Examples\n", shown)
+		writeExamples(&b, "## Examples that do not match\n", spared)
 	}
 	return b.String()
 }

@@ -30,7 +30,7 @@ func addAccess(cmd *cobra.Command) *access {
 	kubectl.Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
 	kubectl.VisitAll(func(flag *pflag.Flag) { a.names = append(a.names, flag.Name) })
 	cmd.Flags().AddFlagSet(kubectl)
-	cmd.Flags().StringVar(&a.config, "config", "", "GuardConfiguration to judge by, as the webhook's --config; the default one if empty")
+	cmd.Flags().StringVar(&a.config, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
 	return a
 }
 

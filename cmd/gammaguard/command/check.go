@@ -24,59 +24,61 @@ type checkFlags struct {
 	access  *access
 }
 
-const checkLong = `Judge the routes in files by the rules of the admission webhook, before anything is applied: the same engine, the same rule IDs,
-the same words, with file and line.
+const checkLong = `Check the routes in manifests against the rules of the admission webhook before you apply them. The command uses the same rules,
+IDs, and messages as the webhook, and reports the file and line of each finding.
 
-All files are read first, and all routes are judged together. Documents of other kinds (Services, Namespaces, ServiceImports,
-EndpointSlices, ReferenceGrants) are read for what they say about the routes, or passed over. Mutations are made first, as in the
-cluster, and reported. What no file holds is unknown, unless --cluster looks it up or --complete says that there is nothing else.
+The command reads all files first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
+ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
+rule that depends on an object that is not in the input is reported as unknown, unless --cluster looks the object up or --complete
+declares the input complete.
 
-Exit codes: 0 if nothing is found that --fail-on names, 1 if something is, 2 for wrong use or input that cannot be read.`
+Exit codes: 0 if no finding reaches the severity set by --fail-on, 1 if a finding does, 2 if the usage is invalid or input cannot be
+read.`
 
-const checkExamples = `  # A folder, recursively
+const checkExamples = `  # Check a directory, recursively
   gammaguard check -f manifests/
 
-  # What kustomize builds
+  # Check what kustomize builds
   gammaguard check -k overlays/production
 
-  # Standard input, with what the live cluster knows besides
+  # Check standard input, and look up missing objects in the live cluster
   helm template shop | gammaguard check -f - --cluster
 
-  # Every file of the cluster in one folder: what is not there does not exist
+  # Treat the input as complete: an object that is not in it does not exist
   gammaguard check -f manifests/ --complete --config guard.yaml
 
-  # Only what a change brings in, as the webhook judges updates
+  # Check only what a change introduces, as the webhook does for updates
   gammaguard check -f manifests/ --base main/manifests/
 
-  # For code scanning; warnings fail too
+  # Write SARIF for code scanning, and fail on warnings too
   gammaguard check -f manifests/ -o sarif --fail-on warn > gammaguard.sarif
 
-  # Write the mutations into the files
+  # Write mutations to the files
   gammaguard check -f manifests/ --fix`
 
 func newCheck() *cobra.Command {
 	flags := &checkFlags{output: "text", failOn: string(validate.Deny)}
 	cmd := &cobra.Command{
 		Use:     "check (-f PATH | -k FOLDER | PATH)...",
-		Short:   "Judge routes in files as the webhook would",
+		Short:   "Check routes in manifests",
 		Long:    checkLong,
 		Example: checkExamples,
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	set.StringSliceVarP(&flags.options.Files, "filename", "f", nil, "files or folders to judge, - for standard input")
-	set.StringSliceVarP(&flags.options.Kustomizations, "kustomize", "k", nil, "folders that kustomize is to build, to be judged")
-	set.StringSliceVar(&flags.options.Base, "base", nil, "files or folders with what is in the cluster already: not judged; a route that is there too is judged as an update of it")
-	set.BoolVar(&flags.cluster, "cluster", false, "look up in the live cluster what the files do not hold; it is only read")
-	set.BoolVar(&flags.options.Complete, "complete", false, "take the files for everything there is: what is in none of them does not exist")
-	set.BoolVar(&flags.options.Strict, "strict", false, "make an error of what is unknown")
-	addChoice(cmd, &flags.failOn, "fail-on", "", "the mildest finding to fail on: deny, warn (mutations too), audit or never", report.FailOn...)
-	addChoice(cmd, &flags.output, "output", "o", "text, json, sarif or github", "text", "json", "sarif", "github")
-	set.BoolVar(&flags.options.Fix, "fix", false, "write the mutations back into the files, and change nothing else in them")
+	set.StringSliceVarP(&flags.options.Files, "filename", "f", nil, "files or directories to check; - reads standard input")
+	set.StringSliceVarP(&flags.options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and check")
+	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
+	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads")
+	set.BoolVar(&flags.options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
+	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
+	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, sarif, or github", "text", "json", "sarif", "github")
+	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
 	flags.access = addAccess(cmd)
-	set.Lookup("namespace").Usage = "namespace of objects that name none; \"default\", or that of the context with --cluster, if empty"
-	set.Lookup("as").Usage += " Exemptions of the configuration are judged for it."
-	set.Lookup("as-group").Usage += " Exemptions of the configuration are judged for it."
+	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
+	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
+	set.Lookup("as-group").Usage += " Exemptions in the configuration apply to this group."
 	return cmd
 }
 
@@ -85,7 +87,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	options.Files = append(options.Files, args...)
 	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd); err != nil {
-		return fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath())
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
 	if options.Config, err = f.access.configuration(); err != nil {
 		return err
@@ -115,13 +117,13 @@ func (f *checkFlags) validate(cmd *cobra.Command) error {
 	stdin := slices.Index(names, check.Stdin)
 	switch {
 	case len(f.options.Files)+len(f.options.Kustomizations) == 0:
-		return errors.New("nothing to check: name files or folders by -f or -k")
+		return errors.New("nothing to check: specify files or directories with -f or -k")
 	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
 		return errors.New("standard input can be read only once")
 	case f.cluster && f.options.Complete:
-		return errors.New("--cluster and --complete exclude each other: the files cannot be everything and the cluster more")
+		return errors.New("--cluster and --complete cannot be used together")
 	case f.options.Fix && (len(f.options.Kustomizations) > 0 || slices.Contains(f.options.Files, check.Stdin)):
-		return errors.New("--fix writes into files: it works neither on standard input nor on what kustomize builds; fix the files that it builds from")
+		return errors.New("--fix cannot be used with standard input or -k; specify the source files with -f")
 	case !f.cluster:
 		return f.access.unused(cmd.Flags())
 	}

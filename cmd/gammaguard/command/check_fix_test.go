@@ -71,7 +71,7 @@ func TestCheckFixRefused(t *testing.T) {
 	}
 	got := run(t, "", "check", "-f", folder, "--fix")
 	want := result{ExitUsage, "", "error: " + filepath.Join(folder, "b.yaml") +
-		": cannot be fixed: HTTPRoute default/b: spec.parentRefs[0].group: its value is written in a way that is not edited here: write it on one line\n"}
+		": cannot be fixed: HTTPRoute default/b: spec.parentRefs[0].group: the value is not in a form that --fix can edit: write it on one line\n"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Error("(-want +got)\n" + diff)
 	}

@@ -19,23 +19,23 @@ func newConflicts() *cobra.Command {
 	flags := &conflictFlags{}
 	cmd := &cobra.Command{
 		Use:   "conflicts",
-		Short: "Show who holds which Service port in a live cluster, and why",
-		Long: `List the Service ports of a live cluster that routes are bound to, by scope: which routes hold each, which lose it, and why. Where routes of
-several kinds meet on one port, the most specific kind wins, whatever their age: GRPCRoute, HTTPRoute, TLSRoute, TCPRoute. Routes that
-lack their grant take no part. The cluster is only read.`,
-		Example: `  # The Services of the current namespace
+		Short: "Show which routes own each Service port in a live cluster",
+		Long: `List the Service ports of a live cluster that routes attach to, by scope: the routes that own each port, the routes that lose it, and the
+reason. If routes of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute,
+TLSRoute, TCPRoute. Routes that lack the required grant do not compete. The command only reads from the cluster.`,
+		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
-  # All namespaces, with all routes and those that take no part
+  # List all namespaces, all routes, and the routes that are not eligible
   gammaguard conflicts -A -o wide
 
-  # Only where a route loses a port
+  # List only the ports that a route loses
   gammaguard conflicts -A -o json | jq '.items[] | select(.conflict)'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "the Services of all namespaces")
-	addChoice(cmd, &flags.output, "output", "o", "wide, json or yaml", "wide", "json", "yaml")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "list the Services in all namespaces")
+	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml", "wide", "json", "yaml")
 	flags.access = addAccess(cmd)
 	return cmd
 }
@@ -68,7 +68,7 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 		_, err = out.Write(text)
 		return err
 	case len(list.Items) == 0:
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes are bound to Services of %s.\n", where)
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err
 	default:
 		return list.Table(out, f.allNamespaces, f.output == "wide")

@@ -47,26 +47,26 @@ func TestWrongUse(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "error: which command?\n"},
+		{nil, "error: a command is required\n"},
 		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"\n\nDid you mean this?\n\tcheck\n\n"},
-		{[]string{"check"}, "error: nothing to check: name files or folders by -f or -k\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", "-", "-"}, "error: standard input can be read only once\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of text, json, sarif, github\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: want one of never, deny, warn, audit\nsee 'gammaguard check --help'\n"},
-		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nsee 'gammaguard check --help'\n"},
+		{[]string{"check"}, "error: nothing to check: specify files or directories with -f or -k\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", "-", "-"}, "error: standard input can be read only once\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, json, sarif, github\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard check --help' for usage\n"},
 		{
 			[]string{"check", "-f", shop, "--cluster", "--complete"},
-			"error: --cluster and --complete exclude each other: the files cannot be everything and the cluster more\nsee 'gammaguard check --help'\n",
+			"error: --cluster and --complete cannot be used together\nSee 'gammaguard check --help' for usage\n",
 		},
 		{
 			[]string{"check", "-f", "-", "--fix"},
-			"error: --fix writes into files: it works neither on standard input nor on what kustomize builds; fix the files that it builds from\nsee 'gammaguard check --help'\n",
+			"error: --fix cannot be used with standard input or -k; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
 		},
 		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
-		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": is parent-headless meant? 'explain' without an ID lists all\n"},
-		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: want one of wide, json, yaml\nsee 'gammaguard conflicts --help'\n"},
+		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": did you mean parent-headless? run 'gammaguard explain' to list all IDs\n"},
+		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of wide, json, yaml\nSee 'gammaguard conflicts --help' for usage\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := run(t, "", test.args...)

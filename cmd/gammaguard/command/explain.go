@@ -15,15 +15,15 @@ func newExplain() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "explain [ID]",
-		Short: "Say what a rule or a mutation is about, and how to mend what it finds",
-		Long:  "Say when a rule fires, why that is worth a finding, and how to mend it; without an ID, list all rules and mutations.",
-		Example: `  # All rules and mutations
+		Short: "Explain a rule or a mutation",
+		Long:  "Explain when a rule fires, why it matters, and how to fix what it finds. Without an ID, list all rules and mutations.",
+		Example: `  # List all rules and mutations
   gammaguard explain
 
-  # One rule
+  # Explain one rule
   gammaguard explain parent-headless
 
-  # The whole catalogue for a program
+  # Print all rules and mutations as JSON
   gammaguard explain -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ func newExplain() *cobra.Command {
 	for _, topic := range explain.Topics() {
 		cmd.ValidArgs = append(cmd.ValidArgs, topic.ID+"\t"+topic.Title)
 	}
-	addChoice(cmd, &output, "output", "o", "json, or nothing for text", "json")
+	addChoice(cmd, &output, "output", "o", "output format: json; if empty, text", "json")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func catalogue(w io.Writer, topics []explain.Topic) error {
 				fmt.Fprintln(out)
 			}
 			class = topic.Class
-			fmt.Fprintf(out, "%s\tDEFAULT\tWHAT\n", strings.ToUpper(string(class)))
+			fmt.Fprintf(out, "%s\tDEFAULT\tDESCRIPTION\n", strings.ToUpper(string(class)))
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", topic.ID, topic.Default, topic.Title)
 	}
@@ -71,7 +71,7 @@ func catalogue(w io.Writer, topics []explain.Topic) error {
 // explainTopic writes everything about one topic.
 func explainTopic(w io.Writer, topic *explain.Topic) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s, by default: %s)\n\n", topic.ID, topic.Class, topic.Default)
+	fmt.Fprintf(&b, "%s (%s, default: %s)\n\n", topic.ID, topic.Class, topic.Default)
 	section := func(title, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "%s\n%s\n", title, wrap(text, 80, "  "))
@@ -79,14 +79,14 @@ func explainTopic(w io.Writer, topic *explain.Topic) error {
 	}
 	what := topic.Title + "."
 	if topic.Class != explain.Input {
-		what += " It concerns " + topic.KindNames() + "."
+		what += " Applies to " + topic.KindNames() + "."
 	}
-	section("WHAT", what)
-	section("WHY", topic.Rationale)
-	section("TO MEND IT", topic.Remedy)
+	section("DESCRIPTION", what)
+	section("RATIONALE", topic.Rationale)
+	section("HOW TO FIX", topic.Remedy)
 	section("NOTES", strings.Join(topic.Notes, " "))
-	section("DEMANDED BY", topic.Citation)
-	section("TO CHANGE IT", topic.Configuration())
+	section("SPECIFICATION", topic.Citation)
+	section("CONFIGURATION", topic.Configuration())
 	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
 }
@@ -117,7 +117,7 @@ func unknownID(id string, topics []explain.Topic) error {
 	}
 	hint := ""
 	if near := known.SuggestionsFor(id); len(near) > 0 {
-		hint = "is " + strings.Join(near, " or ") + " meant? "
+		hint = "did you mean " + strings.Join(near, " or ") + "? "
 	}
-	return fmt.Errorf("unknown ID %q: %s'explain' without an ID lists all", id, hint)
+	return fmt.Errorf("unknown ID %q: %srun 'gammaguard explain' to list all IDs", id, hint)
 }

@@ -32,7 +32,7 @@ func TestExplainCatalogue(t *testing.T) {
 		if got.code != ExitClean || !strings.HasPrefix(got.stdout, id+" (") {
 			t.Errorf("%s: %+v", id, got)
 		}
-		for _, heading := range []string{"WHAT", "WHY", "TO MEND IT", "DEMANDED BY", "TO CHANGE IT"} {
+		for _, heading := range []string{"DESCRIPTION", "RATIONALE", "HOW TO FIX", "SPECIFICATION", "CONFIGURATION"} {
 			if !strings.Contains(got.stdout, "\n"+heading+"\n  ") {
 				t.Errorf("%s: no %s in\n%s", id, heading, got.stdout)
 			}

@@ -22,7 +22,7 @@ func (choice) Type() string     { return "string" }
 // Set takes the word.
 func (c choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		return fmt.Errorf("want one of %s", strings.Join(c.words, ", "))
+		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
 	}
 	*c.word = word
 	return nil

@@ -48,23 +48,23 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	name := displayName(program)
 	root := &cobra.Command{
 		Use:   "gammaguard",
-		Short: "Judge Gateway API mesh routes before they are applied",
-		Long: "gammaguard judges Gateway API routes whose parent is a Service (GAMMA) by the same rules as its admission webhook:\n" +
-			"over files, without a cluster, or against a live one.",
+		Short: "Check Gateway API mesh routes before you apply them",
+		Long: "gammaguard checks Gateway API routes whose parent is a Service (GAMMA) against the rules of its admission webhook,\n" +
+			"in manifests without a cluster, or against a live cluster.",
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		// Without it cobra would take no arguments as a call for help that succeeds.
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.Join(cmd.Help(), errors.New("which command?"))
+			return errors.Join(cmd.Help(), errors.New("a command is required"))
 		},
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nsee '%s --help'", err, cmd.CommandPath())
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	})
 	root.AddCommand(newCheck(), newConflicts(), newExplain(), newVersion())
 	for _, cmd := range root.Commands() {
