@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,9 +55,14 @@ type seen struct {
 func check(t *testing.T, stdin string, args ...string) (int, []seen) {
 	t.Helper()
 	code, stdout, stderr := run(t, stdin, append([]string{"check", "-o", "json", "--cluster"}, args...)...)
+	return code, seenIn(t, stdout, stderr)
+}
+
+func seenIn(t *testing.T, stdout, stderr string) []seen {
+	t.Helper()
 	var r report.CheckReport
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatalf("%v: exit code %d\n%s", err, code, stderr)
+		t.Fatalf("%v\n%s", err, stderr)
 	}
 	var all []seen
 	for i := range r.Routes {
@@ -64,7 +70,7 @@ func check(t *testing.T, stdin string, args ...string) (int, []seen) {
 			all = append(all, seen{r.Routes[i].String(), f.Rule, f.Effect})
 		}
 	}
-	return code, all
+	return all
 }
 
 // TestCheckCluster: the cluster has what the files lack: the grant, the Service, its
@@ -121,6 +127,32 @@ spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}]}
 	code, got := check(t, files, "-f", "-", "-n", "shop", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(want, got); diff != "" || code != command.ExitFindings {
 		t.Errorf("exit code %d (-want +got)\n%s", code, diff)
+	}
+}
+
+// TestCheckExport: an export of the cluster, taken as complete, tells what is wrong
+// with stored routes, as docs/mesh-admins.md says.
+func TestCheckExport(t *testing.T) {
+	kubectl(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: stored, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: stored}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: bad, namespace: stored}
+spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}
+`, "apply", "-f", "-")
+	export := kubectl(t, "", "get", "namespaces,services,endpointslices,httproutes,grpcroutes", "-A", "-o", "yaml")
+	var out, complaint bytes.Buffer
+	command.Main([]string{"gammaguard", "check", "-f", "-", "-o", "json", "--complete", "--fail-on", "never"}, strings.NewReader(export), &out, &complaint)
+	_, asUpdate := check(t, export, "-f", "-", "--kubeconfig", plane.Kubeconfig)
+	want := seen{"HTTPRoute stored/bad", "parent-port-not-found", validate.Deny}
+	if got := seenIn(t, out.String(), complaint.String()); !slices.Contains(got, want) {
+		t.Errorf("want %v in %v", want, got)
+	}
+	if want.Effect = validate.Warn; !slices.Contains(asUpdate, want) {
+		t.Errorf("--cluster: want %v in %v", want, asUpdate)
 	}
 }
 
