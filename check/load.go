@@ -137,7 +137,7 @@ func (c *checker) inherit(r *route) error {
 // stored returns the route's JSON as it would be stored, apart from defaults.
 func (r *route) stored() ([]byte, error) { return mutate.Apply(r.JSON, r.changes) }
 
-// specUnchanged says whether the route leaves the spec as it was.
+// specUnchanged reports whether the route leaves the spec as it was.
 func (r *route) specUnchanged() (bool, error) {
 	stored, err := r.stored()
 	return err == nil && sameSpec(stored, r.old.JSON), err

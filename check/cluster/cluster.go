@@ -89,7 +89,7 @@ func (c *Cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return once(c, key, c.reader.Service)
 }
 
-// HasEndpoints says whether the Service has an endpoint.
+// HasEndpoints reports whether the Service has an endpoint.
 func (c *Cluster) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	return once(c, key, c.reader.HasEndpoints)
 }

@@ -96,7 +96,7 @@ func sibling(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	return key, value
 }
 
-// inline says whether the value can be told to end on the line of its key.
+// inline reports whether the value can be told to end on the line of its key.
 func inline(value *yaml.Node) bool {
 	return value.Kind == yaml.AliasNode || value.Kind == yaml.ScalarNode && value.Value != "" && !multiline(value)
 }

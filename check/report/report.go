@@ -177,7 +177,7 @@ func (r *CheckReport) Count() {
 // FailOn are the names of what makes a check fail, each including those before it.
 var FailOn = []string{"never", string(validate.Deny), string(validate.Warn), string(validate.Audit)}
 
-// Fails says whether the report holds what is to fail the check, one of FailOn. A
+// Fails reports whether the report holds what is to fail the check, one of FailOn. A
 // broken document counts as a denial, and a change as a warning. What --fix has
 // written does not count.
 func (r *CheckReport) Fails(on string) bool {

@@ -142,7 +142,7 @@ func (f *checkFlags) write(r *report.CheckReport, w io.Writer) error {
 	return r.Text(w, colourful(w))
 }
 
-// colourful says whether the output is a terminal whose user wants colours
+// colourful reports whether the output is a terminal whose user wants colours
 // (https://no-color.org).
 func colourful(w io.Writer) bool {
 	file, ok := w.(*os.File)
