@@ -10,19 +10,6 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// ruleCase is a route, and what one rule finds in it.
-type ruleCase struct {
-	rule, name string
-	kind       mesh.RouteKind
-	namespace  string
-	spec       string
-	// routes are manifests of the other routes in the world.
-	routes string
-	policy *Policy
-	// want are the findings, as told by findingText.
-	want []string
-}
-
 // findingText tells all of a finding that a user can see.
 func findingText(f Finding) string {
 	types := map[FaultType]string{Invalid: "Invalid", NotFound: "NotFound", Duplicate: "Duplicate", Forbidden: "Forbidden"}

@@ -1,0 +1,126 @@
+package validate
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+var _ = addCases("route-conflict", func() []ruleCase {
+	const ignored = `spec.hostnames "a.example": a mesh matches by the parent Service and infers nothing from hostnames; `
+	const allLost = `, so this TCPRoute is ignored there; use another port, or one route kind`
+	cart80 := on(service("cart, port: 80"))
+	fromShop := on(service("cart, namespace: shop, port: 80"))
+	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName, or use one route kind`
+	const specific = `; use another port, or one route kind`
+	return []ruleCase{
+		{
+			name:      "alone",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      cart80,
+		},
+		{
+			name:      "one kind",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80),
+		},
+		{
+			name:      "another port",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 8080"))),
+		},
+		{
+			name:      "another scope",
+			kind:      mesh.HTTPRoute,
+			namespace: "faces",
+			spec:      fromShop,
+			routes:    routeText(mesh.GRPCRoute, "shop", "old", cart80),
+		},
+		{
+			name:      "another transport",
+			kind:      mesh.TCPRoute,
+			namespace: "shop",
+			spec:      on(service("dns, port: 53")),
+			routes:    routeText(mesh.UDPRoute, "shop", "old", on(service("dns, port: 53"))),
+		},
+		{
+			name:      "loses",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      on(service("cart")),
+			routes:    routeText(mesh.GRPCRoute, "shop", "old", cart80) + routeText(mesh.GRPCRoute, "shop", "new", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute shop/old` + someLost,
+			},
+		},
+		{
+			name:      "takes",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      on(service("cart")),
+			routes:    routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific,
+			},
+		},
+		{
+			name:      "loses one port and takes another",
+			kind:      mesh.HTTPRoute,
+			namespace: "faces",
+			spec:      on(service("cart, namespace: shop")),
+			routes:    routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute faces/g` + someLost,
+				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
+			},
+		},
+		{
+			name:      "both lose to a third",
+			kind:      mesh.TCPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.TLSRoute, "shop", "t", cart80) + routeText(mesh.HTTPRoute, "shop", "h", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by HTTPRoute shop/h` + allLost,
+			},
+		},
+		{
+			name:      "a rival of a kind that the mesh does not implement",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.GRPCRoute, "shop", "old", cart80),
+			policy:    &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}},
+		},
+		{
+			name:      "a kind that the mesh does not implement",
+			kind:      mesh.TCPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80),
+			policy:    &Policy{RouteKinds: []mesh.RouteKind{mesh.HTTPRoute}},
+		},
+		{
+			name:      "a rival without a grant",
+			kind:      mesh.HTTPRoute,
+			namespace: "some",
+			spec:      on(service("cart, namespace: shop")),
+			routes:    `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {tier: platform}}}` + "\n---\n" + routeText(mesh.GRPCRoute, "some", "old", fromShop),
+			policy: &Policy{Grants: mesh.GrantPolicy{Selectors: []mesh.GrantSelector{{
+				Namespaces: labels.SelectorFromSet(labels.Set{"tier": "platform"}), Roles: []mesh.Role{mesh.Consumer}, RouteKinds: []mesh.RouteKind{mesh.HTTPRoute},
+			}}}},
+		},
+		{
+			name:      "a rival that points elsewhere by now",
+			kind:      mesh.HTTPRoute,
+			namespace: "shop",
+			spec:      cart80,
+			routes:    routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 1"))),
+		},
+	}
+})
