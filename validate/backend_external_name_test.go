@@ -1,39 +1,21 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("backend-external-name", func() []ruleCase {
 	cart := on(service("cart"))
 	return []ruleCase{
+		{name: "with endpoints", spec: cart + to(`{name: cart, port: 80}, {name: headless, port: 80}, {name: gone, port: 80}`)},
+		{name: "another kind of that name", spec: cart + to(`{group: acme.example, kind: Bucket, name: alias}`)},
 		{
-			name:      "with endpoints",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: cart, port: 80}, {name: headless, port: 80}, {name: gone, port: 80}`),
-		},
-		{
-			name:      "another kind of that name",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{group: acme.example, kind: Bucket, name: alias}`),
-		},
-		{
-			name:      "alias, with weight 0 too",
-			kind:      mesh.HTTPRoute,
-			namespace: "faces",
-			spec:      cart + to(`{name: alias, namespace: shop, port: 80}, {kind: Service, name: alias, namespace: shop, port: 81, weight: 0}`),
+			name: "alias, with weight 0 too", namespace: "faces", spec: cart + to(`{name: alias, namespace: shop, port: 80}, {kind: Service, name: alias, namespace: shop, port: 81, weight: 0}`),
 			want: []string{
 				`Invalid spec.rules[0].backendRefs[0].name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
 				`Invalid spec.rules[0].backendRefs[1].name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
 			},
 		},
 		{
-			name:      "mirrors",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      cart + mirrorTo(`{name: alias, port: 80}`),
+			name: "mirrors", kind: mesh.GRPCRoute, spec: cart + mirrorTo(`{name: alias, port: 80}`),
 			want: []string{
 				`Invalid spec.rules[0].filters[0].requestMirror.backendRef.name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,
 				`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.name "alias": Service shop/alias is of type ExternalName; use a Service with endpoints`,

@@ -1,33 +1,18 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("backend-group-invalid", func() []ruleCase {
 	cart := on(service("cart"))
 	return []ruleCase{
+		{name: "right groups", spec: cart + to(`{name: cart, port: 80}, {group: "", kind: Service, name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: serving.knative.dev, kind: Service, name: cart, port: 80}`)},
 		{
-			name:      "right groups",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: cart, port: 80}, {group: "", kind: Service, name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: serving.knative.dev, kind: Service, name: cart, port: 80}`),
-		},
-		{
-			name:      "wrong groups",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{group: core, name: cart, port: 80}, {group: core, kind: ServiceImport, name: cards, port: 80}`),
+			name: "wrong groups", spec: cart + to(`{group: core, name: cart, port: 80}, {group: core, kind: ServiceImport, name: cards, port: 80}`),
 			want: []string{
 				`Invalid spec.rules[0].backendRefs[0].group "core": kind Service is in the core group; leave group out or set it to ""`,
 				`Invalid spec.rules[0].backendRefs[1].group "core": kind ServiceImport is in multicluster.x-k8s.io; set group: multicluster.x-k8s.io`,
 			},
 		},
 		{
-			name:      "mirrors",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + mirrorTo(`{group: core, kind: Service, name: cart, port: 80}`),
+			name: "mirrors", spec: cart + mirrorTo(`{group: core, kind: Service, name: cart, port: 80}`),
 			want: []string{
 				`Invalid spec.rules[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,
 				`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,

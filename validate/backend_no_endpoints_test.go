@@ -1,29 +1,12 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("backend-no-endpoints", func() []ruleCase {
 	cart := on(service("cart"))
 	return []ruleCase{
+		{name: "has some", spec: cart + to(`{name: cart, port: 80}`)},
+		{name: "not judged", spec: cart + to(`{name: gone, port: 80}, {name: alias, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`)},
 		{
-			name:      "has some",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: cart, port: 80}`),
-		},
-		{
-			name:      "not judged",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: gone, port: 80}, {name: alias, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`),
-		},
-		{
-			name:      "has none",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: alias, port: 80}, {name: one, port: 80}, {name: dns, port: 80}`),
+			name: "has none", spec: cart + to(`{name: alias, port: 80}, {name: one, port: 80}, {name: dns, port: 80}`),
 			want: []string{
 				`Invalid spec.rules[0].backendRefs[1].name "one": Service shop/one has no endpoints; check its selector, and that its Pods exist`,
 				`Invalid spec.rules[0].backendRefs[2].name "dns": Service shop/dns has no endpoints; check its selector, and that its Pods exist`,

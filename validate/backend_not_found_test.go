@@ -1,33 +1,20 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("backend-not-found", func() []ruleCase {
 	cart := on(service("cart"))
 	return []ruleCase{
+		{name: "found", spec: cart + to(`{name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: acme.example, kind: Bucket, name: gone}`)},
 		{
-			name:      "found",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: acme.example, kind: Bucket, name: gone}`),
-		},
-		{
-			name:      "not found",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{group: acme.example, kind: Bucket, name: a}, {name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`),
+			name: "not found", kind: mesh.UDPRoute, spec: cart + to(`{group: acme.example, kind: Bucket, name: a}, {name: gone, port: 80}, {name: cart, namespace: faces, port: 80}`),
 			want: []string{
 				`NotFound spec.rules[0].backendRefs[1].name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
 				`NotFound spec.rules[0].backendRefs[2].name "cart": Service faces/cart does not exist; create it, or correct name and namespace`,
 			},
 		},
 		{
-			name:      "a mirror",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + `, rules: [{filters: [{requestMirror: {backendRef: {name: gone, port: 80}}}]}]`,
+			name: "a mirror", spec: cart + `, rules: [{filters: [{requestMirror: {backendRef: {name: gone, port: 80}}}]}]`,
 			want: []string{
 				`NotFound spec.rules[0].filters[0].requestMirror.backendRef.name "gone": Service shop/gone does not exist; create it, or correct name and namespace`,
 			},

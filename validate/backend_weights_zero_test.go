@@ -1,29 +1,14 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("backend-weights-zero", func() []ruleCase {
 	cart := on(service("cart"))
 	return []ruleCase{
+		{name: "some traffic", spec: cart + to(`{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}`)},
+		{name: "no backends", spec: cart + `, rules: [{}, {filters: [{type: RequestRedirect}]}]`},
 		{
-			name:      "some traffic",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + to(`{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}`),
-		},
-		{
-			name:      "no backends",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart + `, rules: [{}, {filters: [{type: RequestRedirect}]}]`,
-		},
-		{
-			name:      "none",
-			kind:      mesh.TCPRoute,
-			namespace: "shop",
-			spec:      cart + `, rules: [{backendRefs: [{name: cart, port: 80}]}, {backendRefs: [{name: cart, port: 80, weight: 0}, {name: gone, port: 80, weight: 0}]}]`,
+			name: "none", kind: mesh.TCPRoute, spec: cart + `, rules: [{backendRefs: [{name: cart, port: 80}]}, {backendRefs: [{name: cart, port: 80, weight: 0}, {name: gone, port: 80, weight: 0}]}]`,
 			want: []string{
 				`Invalid spec.rules[1].backendRefs "": every backendRef has weight 0, so requests that this rule matches fail; give one of them a weight above 0`,
 			},

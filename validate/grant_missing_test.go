@@ -1,41 +1,25 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("grant-missing", func() []ruleCase {
 	const can = "a mesh admin can: kubectl label namespace "
 	return []ruleCase{
+		{name: "granted", spec: on(service("cart"), service("probe, namespace: lab"))},
 		{
-			name:      "granted",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("probe, namespace: lab")),
-		},
-		{
-			name:      "producer",
-			kind:      mesh.HTTPRoute,
-			namespace: "lab",
-			spec:      on(service("probe")),
+			name: "producer", namespace: "lab", spec: on(service("probe")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace lab is not granted producer HTTPRoutes; ` + can + `lab gammaguard.dev/grant=producer`,
 			},
 		},
 		{
-			name:      "consumer",
-			kind:      mesh.GRPCRoute,
-			namespace: "lab",
-			spec:      on(`{name: edge}`, service("cart, namespace: shop")),
+			name: "consumer", kind: mesh.GRPCRoute, namespace: "lab", spec: on(`{name: edge}`, service("cart, namespace: shop")),
 			want: []string{
 				`Forbidden spec.parentRefs[1] "": namespace lab is not granted consumer GRPCRoutes; ` + can + `lab gammaguard.dev/grant=consumer`,
 			},
 		},
 		{
-			name:      "both",
-			kind:      mesh.TCPRoute,
-			namespace: "lab",
-			spec:      on(service("probe"), service("cart, namespace: shop"), serviceImport("x")),
+			name: "both", kind: mesh.TCPRoute, namespace: "lab", spec: on(service("probe"), service("cart, namespace: shop"), serviceImport("x")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace lab is not granted producer TCPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
 				`Forbidden spec.parentRefs[1] "": namespace lab is not granted consumer TCPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
@@ -43,69 +27,48 @@ var _ = addCases("grant-missing", func() []ruleCase {
 			},
 		},
 		{
-			name:      "beside the default",
-			kind:      mesh.HTTPRoute,
-			namespace: "lab",
-			spec:      on(service("cart, namespace: shop")),
-			policy:    &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantProducer}},
+			name: "beside the default", namespace: "lab", spec: on(service("cart, namespace: shop")),
+			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantProducer}},
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace lab is not granted consumer HTTPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
 			},
 		},
 		{
-			name:      "by the default",
-			kind:      mesh.HTTPRoute,
-			namespace: "lab",
-			spec:      on(service("cart, namespace: shop")),
-			policy:    &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantConsumer}},
+			name: "by the default", namespace: "lab", spec: on(service("cart, namespace: shop")),
+			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantConsumer}},
 		},
 		{
-			name:      "no such namespace",
-			kind:      mesh.HTTPRoute,
-			namespace: "gone",
-			spec:      on(service("cart")),
+			name: "no such namespace", namespace: "gone", spec: on(service("cart")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace gone is not granted producer HTTPRoutes; ` + can + `gone gammaguard.dev/grant=producer`,
 			},
 		},
 		{
-			name:      "label of the other role",
-			kind:      mesh.HTTPRoute,
-			namespace: "some",
-			spec:      on(service("cart, namespace: shop")),
-			routes:    `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}}}`,
+			name: "label of the other role", namespace: "some", spec: on(service("cart, namespace: shop")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}}}`,
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted consumer HTTPRoutes; ` + can + `some gammaguard.dev/grant=all --overwrite`,
 			},
 		},
 		{
-			name:      "label none",
-			kind:      mesh.HTTPRoute,
-			namespace: "some",
-			spec:      on(service("cart")),
-			routes:    `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`,
-			policy:    &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}},
+			name: "label none", namespace: "some", spec: on(service("cart")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`,
+			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}},
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer --overwrite`,
 			},
 		},
 		{
-			name:      "misspelt label",
-			kind:      mesh.HTTPRoute,
-			namespace: "some",
-			spec:      on(service("cart")),
-			routes:    `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`,
+			name: "misspelt label", namespace: "some", spec: on(service("cart")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`,
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes (its label says "Producer"); ` +
 					can + `some gammaguard.dev/grant=producer --overwrite`,
 			},
 		},
 		{
-			name:      "another label is misspelt",
-			kind:      mesh.HTTPRoute,
-			namespace: "some",
-			spec:      on(service("cart")),
-			routes:    `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`,
+			name: "another label is misspelt", namespace: "some", spec: on(service("cart")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`,
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer`,
 			},

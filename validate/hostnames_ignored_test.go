@@ -1,39 +1,23 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("hostnames-ignored", func() []ruleCase {
 	cart80 := on(service("cart, port: 80"))
 	const ignored = `spec.hostnames "a.example": a mesh matches by the parent Service and infers nothing from hostnames; `
 	const matchHost = `match the Host header in the rules instead`
 	return []ruleCase{
+		{name: "none", spec: cart80},
 		{
-			name:      "none",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80,
+			name: "some", kind: mesh.GRPCRoute, spec: cart80 + `, hostnames: [a.example]`,
+			want: []string{`Invalid ` + ignored + matchHost},
 		},
 		{
-			name:      "some",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      cart80 + `, hostnames: [a.example]`,
-			want:      []string{`Invalid ` + ignored + matchHost},
+			name: "beside a Gateway", spec: on(`{name: edge}`, service("cart")) + `, hostnames: [a.example]`,
+			want: []string{`Invalid ` + ignored + matchHost},
 		},
 		{
-			name:      "beside a Gateway",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(`{name: edge}`, service("cart")) + `, hostnames: [a.example]`,
-			want:      []string{`Invalid ` + ignored + matchHost},
-		},
-		{
-			name:      "demanded by the schema",
-			kind:      mesh.TLSRoute,
-			namespace: "shop",
-			spec:      cart80 + `, hostnames: [a.example]`,
+			name: "demanded by the schema", kind: mesh.TLSRoute, spec: cart80 + `, hostnames: [a.example]`,
 			want: []string{
 				`Invalid ` + ignored + `do not rely on them to narrow what this route matches`,
 			},

@@ -1,8 +1,6 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("no-catch-all", func() []ruleCase {
 	const add = ` are rejected; if unwanted, add a rule without matches`
@@ -12,88 +10,54 @@ var _ = addCases("no-catch-all", func() []ruleCase {
 	matching := func(matches string) string { return `, rules: [{matches: [` + matches + `]}]` }
 	const specific = `; use another port, or one route kind`
 	return []ruleCase{
+		{name: "own rule", spec: cart80 + matching(`{method: GET}, {path: {value: /}}`)},
 		{
-			name:      "own rule",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + matching(`{method: GET}, {path: {value: /}}`),
+			name: "rule of a sibling", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+catchAll),
+		},
+		{name: "not attached", spec: on(service("gone"), service("cart, port: 1")) + getOnly},
+		{
+			name: "another kind has the port", spec: cart80 + getOnly,
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {service: a}}`)),
 		},
 		{
-			name:      "rule of a sibling",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+catchAll),
-		},
-		{
-			name:      "not attached",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("gone"), service("cart, port: 1")) + getOnly,
-		},
-		{
-			name:      "another kind has the port",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {service: a}}`)),
-		},
-		{
-			name:      "no rule",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("one")) + getOnly,
+			name: "no rule", spec: on(service("cart"), service("one")) + getOnly,
 			want: []string{
 				bare + `ports 80, 8080 of Service shop/cart` + add,
 				bare + `port 80 of Service shop/one` + add,
 			},
 		},
 		{
-			name:      "a sibling on another port",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart")) + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
+			name: "a sibling on another port", spec: on(service("cart")) + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
 				bare + `port 8080 of Service shop/cart` + add,
 			},
 		},
 		{
-			name:      "a route in another scope",
-			kind:      mesh.HTTPRoute,
-			namespace: "faces",
-			spec:      fromShop + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
+			name: "a route in another scope", namespace: "faces", spec: fromShop + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
 				bare + `port 80 of Service shop/cart` + add,
 			},
 		},
 		{
-			name:      "a route of a less specific kind",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      cart80 + matching(`{method: {service: a}}`),
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
+			name: "a route of a less specific kind", kind: mesh.GRPCRoute, spec: cart80 + matching(`{method: {service: a}}`),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
 				bare + `port 80 of Service shop/cart` + add,
 			},
 		},
 		{
-			name:      "this change takes the rule away",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "own", cart80+catchAll),
+			name: "this change takes the rule away", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "own", cart80+catchAll),
 			want: []string{
 				bare + `port 80 of Service shop/cart` + add,
 			},
 		},
 		{
-			name:      "a sibling that is being deleted",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: old, deletionTimestamp: "2024-05-06T07:08:09Z"}, spec: {` + cart80 + catchAll + `}}`,
+			name: "a sibling that is being deleted", spec: cart80 + getOnly,
+			routes: `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: old, deletionTimestamp: "2024-05-06T07:08:09Z"}, spec: {` + cart80 + catchAll + `}}`,
 			want: []string{
 				bare + `port 80 of Service shop/cart` + add,
 			},

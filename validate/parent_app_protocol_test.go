@@ -1,65 +1,29 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("parent-app-protocol", func() []ruleCase {
 	return []ruleCase{
+		{name: "nothing said, or not known", spec: on(service("cart"), service("plain, port: 81"))},
+		{name: "one port of several is enough", kind: mesh.GRPCRoute, spec: on(service("plain"))},
+		{name: "TLSRoute on TLS", kind: mesh.TLSRoute, spec: on(service("secure"))},
+		{name: "TCPRoute on anything", kind: mesh.TCPRoute, spec: on(service("secure"), service("plain"))},
+		{name: "not attached", spec: on(service("secure, port: 1"), service("gone"))},
 		{
-			name:      "nothing said, or not known",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("plain, port: 81")),
-		},
-		{
-			name:      "one port of several is enough",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      on(service("plain")),
-		},
-		{
-			name:      "TLSRoute on TLS",
-			kind:      mesh.TLSRoute,
-			namespace: "shop",
-			spec:      on(service("secure")),
-		},
-		{
-			name:      "TCPRoute on anything",
-			kind:      mesh.TCPRoute,
-			namespace: "shop",
-			spec:      on(service("secure"), service("plain")),
-		},
-		{
-			name:      "not attached",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("secure, port: 1"), service("gone")),
-		},
-		{
-			name:      "HTTPRoute on TLS and TCP",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("secure"), service("secure, port: 9000")),
+			name: "HTTPRoute on TLS and TCP", spec: on(service("secure"), service("secure, port: 9000")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (443: TLS, 9000: tcp); use another route kind, or correct it`,
 				`Invalid spec.parentRefs[1].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (9000: tcp); use another route kind, or correct it`,
 			},
 		},
 		{
-			name:      "GRPCRoute on plain HTTP",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      on(service("plain, port: 80")),
+			name: "GRPCRoute on plain HTTP", kind: mesh.GRPCRoute, spec: on(service("plain, port: 80")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "plain": GRPCRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
 			},
 		},
 		{
-			name:      "TLSRoute on plain HTTP",
-			kind:      mesh.TLSRoute,
-			namespace: "shop",
-			spec:      on(service("plain, sectionName: http")),
+			name: "TLSRoute on plain HTTP", kind: mesh.TLSRoute, spec: on(service("plain, sectionName: http")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "plain": TLSRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
 			},

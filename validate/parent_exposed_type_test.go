@@ -1,22 +1,10 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("parent-exposed-type", func() []ruleCase {
 	return []ruleCase{
+		{name: "ClusterIP", spec: on(service("cart"), service("alias"), serviceImport("cards"))},
 		{
-			name:      "ClusterIP",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("alias"), serviceImport("cards")),
-		},
-		{
-			name:      "exposed",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("node"), service("balanced")),
+			name: "exposed", spec: on(service("node"), service("balanced")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "node": Service shop/node is of type NodePort, so traffic may bypass routes; prefer a Gateway`,
 				`Invalid spec.parentRefs[1].name "balanced": Service shop/balanced is of type LoadBalancer, so traffic may bypass routes; prefer a Gateway`,

@@ -1,22 +1,10 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("parent-external-name", func() []ruleCase {
 	return []ruleCase{
+		{name: "another type", spec: on(service("cart"), service("headless"))},
 		{
-			name:      "another type",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("headless")),
-		},
-		{
-			name:      "alias",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("alias"), service("alias-none, port: 80")),
+			name: "alias", spec: on(service("alias"), service("alias-none, port: 80")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "alias": Service shop/alias is of type ExternalName, a mere DNS alias; use one of type ClusterIP`,
 				`Invalid spec.parentRefs[1].name "alias-none": Service shop/alias-none is of type ExternalName, a mere DNS alias; use one of type ClusterIP`,

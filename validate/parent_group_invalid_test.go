@@ -1,23 +1,11 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("parent-group-invalid", func() []ruleCase {
 	const mistaken = `kind Service is in the core group, which is written ""; set group: ""`
 	return []ruleCase{
+		{name: "right", spec: on(service("cart"), serviceImport("cards"), `{name: edge}`)},
 		{
-			name:      "right",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), serviceImport("cards"), `{name: edge}`),
-		},
-		{
-			name:      "wrong",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(`{kind: Service, name: cart}`, `{group: core, kind: Service, name: cart}`, `{group: v1, kind: Service, name: cart}`),
+			name: "wrong", spec: on(`{kind: Service, name: cart}`, `{group: core, kind: Service, name: cart}`, `{group: v1, kind: Service, name: cart}`),
 			want: []string{
 				`Invalid spec.parentRefs[0].group "gateway.networking.k8s.io": ` + mistaken,
 				`Invalid spec.parentRefs[1].group "core": ` + mistaken,
@@ -25,10 +13,7 @@ var _ = addCases("parent-group-invalid", func() []ruleCase {
 			},
 		},
 		{
-			name:      "an import",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(`{group: core, kind: ServiceImport, name: cards}`),
+			name: "an import", spec: on(`{group: core, kind: ServiceImport, name: cards}`),
 			want: []string{
 				`Invalid spec.parentRefs[0].group "core": kind ServiceImport is in multicluster.x-k8s.io; set group: multicluster.x-k8s.io`,
 			},

@@ -1,28 +1,13 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("parent-headless", func() []ruleCase {
 	return []ruleCase{
+		{name: "not headless", spec: on(service("cart"), serviceImport("cards"), service("nowhere"))},
+		{name: "ExternalName is not headless", spec: on(service("alias-none"))},
 		{
-			name:      "not headless",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), serviceImport("cards"), service("nowhere")),
-		},
-		{
-			name:      "ExternalName is not headless",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("alias-none")),
-		},
-		{
-			name:      "headless",
-			kind:      mesh.TCPRoute,
-			namespace: "shop",
-			spec:      on(service("headless"), serviceImport("loose")),
+			name: "headless", kind: mesh.TCPRoute, spec: on(service("headless"), serviceImport("loose")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "headless": Service shop/headless is headless (clusterIP: None): no IP to match; use one with a cluster IP`,
 				`Invalid spec.parentRefs[1].name "loose": ServiceImport shop/loose is headless (type: Headless): no IP to match; use one with a cluster IP`,

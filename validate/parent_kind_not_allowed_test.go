@@ -1,30 +1,15 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("parent-kind-not-allowed", func() []ruleCase {
 	return []ruleCase{
+		{name: "nothing is listed", spec: on(`{group: kuma.io, kind: MeshService, name: cart}`)},
 		{
-			name:      "nothing is listed",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(`{group: kuma.io, kind: MeshService, name: cart}`),
+			name: "listed", spec: on(`{group: kuma.io, kind: MeshService, name: cart}`, service("cart"), `{name: edge}`),
+			policy: &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}},
 		},
 		{
-			name:      "listed",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(`{group: kuma.io, kind: MeshService, name: cart}`, service("cart"), `{name: edge}`),
-			policy:    &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}},
-		},
-		{
-			name:      "not listed",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), `{group: networking.istio.io, kind: ServiceEntry, name: cart}`),
-			policy:    &Policy{AllowedParentKinds: []string{"MeshService.kuma.io", "Waypoint.acme.example"}},
+			name: "not listed", spec: on(service("cart"), `{group: networking.istio.io, kind: ServiceEntry, name: cart}`),
+			policy: &Policy{AllowedParentKinds: []string{"MeshService.kuma.io", "Waypoint.acme.example"}},
 			want: []string{
 				`Invalid spec.parentRefs[1].kind "ServiceEntry": parents of kind ServiceEntry.networking.istio.io are not allowed here; ` +
 					`beside Gateway, ListenerSet, Service and ServiceImport, use one of: MeshService.kuma.io, Waypoint.acme.example`,

@@ -1,22 +1,10 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
-
 var _ = addCases("parent-not-found", func() []ruleCase {
 	return []ruleCase{
+		{name: "found", spec: on(service("cart"), serviceImport("cards"))},
 		{
-			name:      "found",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), serviceImport("cards")),
-		},
-		{
-			name:      "not found",
-			kind:      mesh.HTTPRoute,
-			namespace: "faces",
-			spec:      on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),
+			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),
 			want: []string{
 				`NotFound spec.parentRefs[0].name "cart": Service faces/cart does not exist; create it first, or correct name and namespace`,
 				`NotFound spec.parentRefs[1].name "cart": Service lab/cart does not exist; create it first, or correct name and namespace`,

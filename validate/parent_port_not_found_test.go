@@ -11,23 +11,10 @@ var _ = addCases("parent-port-not-found", func() []ruleCase {
 	many := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: many}, spec: {ports: [` +
 		strings.Join([]string{`{port: 1}`, `{port: 2}`, `{port: 3}`, `{port: 4}`, `{port: 5}`, `{port: 6}`, `{port: 7}`, `{port: 8}`}, ", ") + `]}}`
 	return []ruleCase{
+		{name: "found", spec: on(service("cart"), service("cart, port: 80"), service("cart, sectionName: admin"), service("cart, port: 80, sectionName: http"))},
+		{name: "not judged", spec: on(service("gone, port: 1"), service("headless, port: 1"), service("alias, port: 1"), service("dns, sectionName: dns"))},
 		{
-			name:      "found",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("cart, port: 80"), service("cart, sectionName: admin"), service("cart, port: 80, sectionName: http")),
-		},
-		{
-			name:      "not judged",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("gone, port: 1"), service("headless, port: 1"), service("alias, port: 1"), service("dns, sectionName: dns")),
-		},
-		{
-			name:      "no such port",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart, port: 81"), service("cart, sectionName: grpc"), service("cart, port: 81, sectionName: http")),
+			name: "no such port", spec: on(service("cart, port: 81"), service("cart, sectionName: grpc"), service("cart, port: 81, sectionName: http")),
 			want: []string{
 				`Invalid spec.parentRefs[0].port 81: Service shop/cart has no port 81; ` + cartPorts,
 				`Invalid spec.parentRefs[1].sectionName "grpc": Service shop/cart has no port named grpc; ` + cartPorts,
@@ -35,40 +22,28 @@ var _ = addCases("parent-port-not-found", func() []ruleCase {
 			},
 		},
 		{
-			name:      "both, but not of one port",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart, port: 80, sectionName: admin"), service("cart, port: 80, sectionName: grpc")),
+			name: "both, but not of one port", spec: on(service("cart, port: 80, sectionName: admin"), service("cart, port: 80, sectionName: grpc")),
 			want: []string{
 				`Invalid spec.parentRefs[0].sectionName "admin": port 80 of Service shop/cart is not named admin; ` + cartPorts,
 				`Invalid spec.parentRefs[1].sectionName "grpc": Service shop/cart has no port named grpc; ` + cartPorts,
 			},
 		},
 		{
-			name:      "no ports at all",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("portless")),
+			name: "no ports at all", spec: on(service("portless")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; give it a TCP port`,
 			},
 		},
 		{
-			name:      "ports of the other protocol are no help",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      on(service("dns, port: 54"), service("cart, sectionName: dns")),
+			name: "ports of the other protocol are no help", kind: mesh.UDPRoute, spec: on(service("dns, port: 54"), service("cart, sectionName: dns")),
 			want: []string{
 				`Invalid spec.parentRefs[0].port 54: Service shop/dns has no port 54; use one of its ports: 53 (dns), 5353 (alt)`,
 				`Invalid spec.parentRefs[1].sectionName "dns": Service shop/cart has no port named dns; give it a UDP port`,
 			},
 		},
 		{
-			name:      "a long list",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("many, port: 9")),
-			routes:    many,
+			name: "a long list", spec: on(service("many, port: 9")),
+			routes: many,
 			want: []string{
 				`Invalid spec.parentRefs[0].port 9: Service shop/many has no port 9; use one of its ports: 1, 2, 3, 4, 5, 6 and 2 more`,
 			},

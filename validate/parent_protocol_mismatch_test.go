@@ -1,34 +1,14 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("parent-protocol-mismatch", func() []ruleCase {
 	return []ruleCase{
+		{name: "fits", spec: on(service("cart"), service("dns"), service("dns, port: 53"))},
+		{name: "UDP fits", kind: mesh.UDPRoute, spec: on(service("dns"), service("dns, port: 53"), service("syslog"))},
+		{name: "no such port is another matter", kind: mesh.UDPRoute, spec: on(service("cart, port: 53"), service("headless"))},
 		{
-			name:      "fits",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("dns"), service("dns, port: 53")),
-		},
-		{
-			name:      "UDP fits",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      on(service("dns"), service("dns, port: 53"), service("syslog")),
-		},
-		{
-			name:      "no such port is another matter",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      on(service("cart, port: 53"), service("headless")),
-		},
-		{
-			name:      "does not fit",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("syslog"), service("syslog, port: 514"), service("dns, sectionName: dns"), service("dns, port: 53, sectionName: dns")),
+			name: "does not fit", spec: on(service("syslog"), service("syslog, port: 514"), service("dns, sectionName: dns"), service("dns, port: 53, sectionName: dns")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "syslog": Service shop/syslog has no TCP port; use a Service with one, or another route kind`,
 				`Invalid spec.parentRefs[1].port 514: that port of Service shop/syslog is not TCP; use a TCP port or another route kind`,
@@ -37,10 +17,7 @@ var _ = addCases("parent-protocol-mismatch", func() []ruleCase {
 			},
 		},
 		{
-			name:      "UDPRoute",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      on(service("cart"), service("dns, sectionName: web")),
+			name: "UDPRoute", kind: mesh.UDPRoute, spec: on(service("cart"), service("dns, sectionName: web")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "cart": Service shop/cart has no UDP port; use a Service with one, or another route kind`,
 				`Invalid spec.parentRefs[1].sectionName "web": that port of Service shop/dns is not UDP; use a UDP port or another route kind`,

@@ -1,8 +1,6 @@
 package validate
 
-import (
-	"github.com/gammaguard/gammaguard/mesh"
-)
+import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("route-overlap", func() []ruleCase {
 	cart80 := on(service("cart, port: 80"))
@@ -11,86 +9,56 @@ var _ = addCases("route-overlap", func() []ruleCase {
 	const overlaps = `; change the match, or merge the rules`
 	return []ruleCase{
 		{
-			name:      "other matches",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{method: POST}`)),
+			name: "other matches", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{method: POST}`)),
 		},
 		{
-			name:      "another port",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 8080"))+getOnly),
+			name: "another port", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 8080"))+getOnly),
 		},
 		{
-			name:      "another scope",
-			kind:      mesh.HTTPRoute,
-			namespace: "faces",
-			spec:      fromShop + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly),
+			name: "another scope", namespace: "faces", spec: fromShop + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly),
 		},
 		{
-			name:      "its own former self",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "own", cart80+getOnly),
+			name: "its own former self", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "own", cart80+getOnly),
 		},
 		{
-			name:      "a port that neither has",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly) + routeText(mesh.GRPCRoute, "shop", "g", cart80),
+			name: "a port that neither has", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly) + routeText(mesh.GRPCRoute, "shop", "g", cart80),
 		},
 		{
-			name:      "equal matches",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
+			name: "equal matches", spec: cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
 			want: []string{
 				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 			},
 		},
 		{
-			name:      "told once",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      on(service("cart")) + getOnly,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "shop", "mid", on(service("cart"))+getOnly),
+			name: "told once", spec: on(service("cart")) + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "shop", "mid", on(service("cart"))+getOnly),
 			want: []string{
 				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 			},
 		},
 		{
-			name:      "rules without matches",
-			kind:      mesh.HTTPRoute,
-			namespace: "shop",
-			spec:      cart80 + catchAll,
-			routes:    routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
+			name: "rules without matches", spec: cart80 + catchAll,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
 				`Invalid spec.rules[0] "": HTTPRoute shop/old takes the same requests on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 			},
 		},
 		{
-			name:      "gRPC",
-			kind:      mesh.GRPCRoute,
-			namespace: "shop",
-			spec:      cart80 + matching(`{method: {service: a.B}}`),
-			routes:    routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {type: Exact, service: a.B}}`)),
+			name: "gRPC", kind: mesh.GRPCRoute, spec: cart80 + matching(`{method: {service: a.B}}`),
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {type: Exact, service: a.B}}`)),
 			want: []string{
 				`Invalid spec.rules[0].matches[0] "": GRPCRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 			},
 		},
 		{
-			name:      "kinds without matches",
-			kind:      mesh.UDPRoute,
-			namespace: "shop",
-			spec:      on(service("dns, port: 53")) + catchAll,
-			routes:    routeText(mesh.UDPRoute, "shop", "old", on(service("dns"))+catchAll),
+			name: "kinds without matches", kind: mesh.UDPRoute, spec: on(service("dns, port: 53")) + catchAll,
+			routes: routeText(mesh.UDPRoute, "shop", "old", on(service("dns"))+catchAll),
 			want: []string{
 				`Invalid spec.rules[0] "": UDPRoute shop/old takes the same requests on port 53 of Service shop/dns and is older, so it wins` + overlaps,
 			},

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -11,8 +12,8 @@ import (
 // its own test file.
 type ruleCase struct {
 	rule, name string
-	kind       mesh.RouteKind
-	namespace  string
+	kind       mesh.RouteKind // of the route; HTTPRoute if it is left out
+	namespace  string         // of the route; shop if it is left out
 	spec       string
 	// routes are manifests of the other routes in the world.
 	routes string
@@ -36,7 +37,7 @@ func ruleCases() []ruleCase {
 	for _, rule := range Catalogue() {
 		if cases := caseLists[rule.ID]; cases != nil {
 			for _, c := range slices.Clone(cases()) {
-				c.rule = rule.ID
+				c.rule, c.kind, c.namespace = rule.ID, cmp.Or(c.kind, mesh.HTTPRoute), cmp.Or(c.namespace, "shop")
 				if c.policy != nil {
 					policy := *c.policy // tests set actions in it
 					c.policy = &policy
