@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/json"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // RouteMatch is one match of an HTTPRoute's or a GRPCRoute's rule. An empty field
@@ -35,13 +36,13 @@ type MethodMatch struct {
 	Method  string `json:"method"`
 }
 
-// UnmarshalJSON takes both forms.
-func (m *MethodMatch) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		return json.UnmarshalCaseSensitivePreserveInts(data, &m.HTTP)
+// UnmarshalJSONFrom takes both forms.
+func (m *MethodMatch) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '"' {
+		return json.UnmarshalDecode(d, &m.HTTP)
 	}
 	type object MethodMatch
-	return json.UnmarshalCaseSensitivePreserveInts(data, (*object)(m))
+	return json.UnmarshalDecode(d, (*object)(m))
 }
 
 // MatchKey stands for what a match means, whatever its spelling: two matches of

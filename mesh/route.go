@@ -3,8 +3,6 @@ package mesh
 import (
 	"fmt"
 	"time"
-
-	"sigs.k8s.io/json"
 )
 
 // Route is a route of any kind, reduced to the fields that gammaguard reads.
@@ -66,7 +64,7 @@ type RequestMirror struct {
 // route kind, does.
 func DecodeRoute(data []byte) (*Route, error) {
 	route := new(Route)
-	if err := json.UnmarshalCaseSensitivePreserveInts(data, route); err != nil {
+	if err := Decode(data, route); err != nil {
 		return nil, fmt.Errorf("not a route: %w", err)
 	}
 	if !IsRouteKind(string(route.Kind)) {

@@ -123,11 +123,11 @@ func benchmarks(t testing.TB) []benchmark {
 	good := typicalReview(t, onCart)
 	return []benchmark{
 		{"floor", http.HandlerFunc(floor), good, 45},
-		{"validating", validating, good, 95},
-		{"mutating", mutating, good, 72},
-		{"validating-warned", validating, warnedReview(t), 115},
-		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 140},
-		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 130},
+		{"validating", validating, good, 78},
+		{"mutating", mutating, good, 56},
+		{"validating-warned", validating, warnedReview(t), 100},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 124},
+		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 110},
 	}
 }
 
@@ -167,7 +167,7 @@ func BenchmarkDecode(b *testing.B) {
 
 // TestDecodeAllocations holds the decoding of a review to a ceiling.
 func TestDecodeAllocations(t *testing.T) {
-	const most = 50
+	const most = 34
 	review := warnedReview(t)
 	got := testing.AllocsPerRun(100, func() {
 		if _, err := decodeReview(review); err != nil {

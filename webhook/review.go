@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/json"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -31,7 +32,7 @@ type envelope struct {
 	Request    *request `json:"request"`
 }
 
-// request is what is read of an AdmissionRequest, with the route in it.
+// request is what is read of an AdmissionRequest.
 type request struct {
 	UID         string `json:"uid"`
 	Name        string `json:"name"`
@@ -43,14 +44,40 @@ type request struct {
 		Username string   `json:"username"`
 		Groups   []string `json:"groups"`
 	} `json:"userInfo"`
-	Object mesh.Route `json:"object"`
+	Posted    object         `json:"object"`
+	OldObject jsontext.Value `json:"oldObject"`
+}
+
+// object is the object of a request. One that is no route leaves the rest of the
+// review readable.
+type object struct {
+	route mesh.Route
+	err   error
+	// start and end are where it stands in the body, with what is in front of it.
+	start, end int64
+}
+
+// UnmarshalJSONFrom reads the route as it comes: to find its end first would take
+// half as long again. What is left of it after an error is passed over.
+func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	depth := d.StackDepth()
+	o.start = d.InputOffset()
+	o.err = json.UnmarshalDecode(d, &o.route)
+	for o.err != nil && (d.StackDepth() > depth || d.InputOffset() == o.start) {
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+	}
+	o.end = d.InputOffset()
+	return nil
 }
 
 // review is one request to be answered.
 type review struct {
 	request
-	// body is the AdmissionReview as it was posted. Objects are read from it again
-	// where more of them is needed.
+	// Object is the route that is to be stored.
+	Object mesh.Route
+	// body is the AdmissionReview as it was posted.
 	body []byte
 	// query is the query of the URL that it was posted to.
 	query string
@@ -69,47 +96,32 @@ type objectError struct{ cause error }
 func (e *objectError) Error() string { return e.cause.Error() }
 func (e *objectError) Unwrap() error { return e.cause }
 
-// decodeReview reads an AdmissionReview. Where only its object cannot be read, the
-// review is returned with an *objectError; any other error is without a review.
-// The body must not change while the review is used.
+// decodeReview reads an AdmissionReview in one pass. Where only its object cannot
+// be read, the review is returned with an *objectError; any other error is without
+// a review. The body must not change while the review is used.
 func decodeReview(body []byte) (*review, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, errors.New("the body is empty, want an AdmissionReview")
 	}
-	decoded, err := decode(body)
-	if err != nil {
-		return decodeWithoutObject(body, err)
+	var e envelope
+	if err := mesh.Decode(body, &e, jsontext.AllowInvalidUTF8(false)); err != nil {
+		return nil, fmt.Errorf("not an AdmissionReview: %w", err)
 	}
-	if err := decoded.check(); err != nil {
+	if err := e.check(); err != nil {
 		return nil, err
 	}
-	r := &review{request: *decoded.Request, body: body}
-	if r.judged() && !mesh.IsRouteKind(string(r.Object.Kind)) {
-		return r, &objectError{fmt.Errorf("not a route: kind %q is none of %v", r.Object.Kind, mesh.RouteKinds())}
+	r := &review{request: *e.Request, Object: e.Request.Posted.route, body: body}
+	if r.judged() && (r.Posted.err != nil || !mesh.IsRouteKind(string(r.Object.Kind))) {
+		_, err := mesh.DecodeRoute(r.objectText()) // for what it says
+		return r, &objectError{err}
 	}
 	r.Object.Metadata.Namespace = cmp.Or(r.Namespace, r.Object.Metadata.Namespace)
 	return r, nil
 }
 
-// decodeWithoutObject finds out whether the object is to blame for the error.
-func decodeWithoutObject(body []byte, cause error) (*review, error) {
-	var decoded struct {
-		envelope
-		Request *struct {
-			request
-			Object rawJSON `json:"object"`
-		} `json:"request"`
-	}
-	if err := json.UnmarshalCaseSensitivePreserveInts(body, &decoded); err != nil {
-		return nil, fmt.Errorf("not an AdmissionReview: %w", err)
-	}
-	if decoded.Request != nil {
-		decoded.envelope.Request = &decoded.Request.request
-	}
-	if err := decoded.check(); err != nil {
-		return nil, err
-	}
-	return &review{request: decoded.Request.request, body: body}, &objectError{fmt.Errorf("not a route: %w", cause)}
+// objectText returns the object as it was posted.
+func (r *review) objectText() []byte {
+	return bytes.TrimLeft(r.body[r.Posted.start:r.Posted.end], ": \t\r\n")
 }
 
 func (e *envelope) check() error {
@@ -155,14 +167,6 @@ func (r *review) toJudge() *validate.Request {
 	return judged
 }
 
-// rawJSON keeps a value unread.
-type rawJSON []byte
-
-func (r *rawJSON) UnmarshalJSON(data []byte) error {
-	*r = append((*r)[:0], data...)
-	return nil
-}
-
 // oldRoute decodes the oldObject, once.
 func (r *review) oldRoute() (*mesh.Route, error) {
 	if r.old == nil {
@@ -173,18 +177,10 @@ func (r *review) oldRoute() (*mesh.Route, error) {
 }
 
 func (r *review) decodeOld() (*mesh.Route, error) {
-	var decoded struct {
-		Request struct {
-			OldObject rawJSON `json:"oldObject"`
-		} `json:"request"`
-	}
-	if err := json.UnmarshalCaseSensitivePreserveInts(r.body, &decoded); err != nil {
-		return nil, fmt.Errorf("oldObject: %w", err)
-	}
-	if raw := decoded.Request.OldObject; len(raw) == 0 || string(raw) == "null" {
+	if len(r.OldObject) == 0 || string(r.OldObject) == "null" {
 		return nil, nil
 	}
-	old, err := mesh.DecodeRoute(decoded.Request.OldObject)
+	old, err := mesh.DecodeRoute(r.OldObject)
 	if err != nil {
 		return nil, fmt.Errorf("oldObject: %w", err)
 	}
@@ -195,18 +191,9 @@ func (r *review) decodeOld() (*mesh.Route, error) {
 // specUnchanged says whether object and oldObject have the same spec: all fields,
 // whatever the order of keys and the spelling of numbers.
 func (r *review) specUnchanged() bool {
-	type object struct {
-		Spec rawJSON `json:"spec"`
+	var now, old struct {
+		Spec jsontext.Value `json:"spec"`
 	}
-	var decoded struct {
-		Request struct {
-			Object    *object `json:"object"`
-			OldObject *object `json:"oldObject"`
-		} `json:"request"`
-	}
-	if err := json.UnmarshalCaseSensitivePreserveInts(r.body, &decoded); err != nil {
-		return false
-	}
-	now, old := decoded.Request.Object, decoded.Request.OldObject
-	return now != nil && old != nil && sameJSON(now.Spec, old.Spec)
+	return mesh.Decode(r.objectText(), &now) == nil && mesh.Decode(r.OldObject, &old) == nil &&
+		sameJSON(now.Spec, old.Spec)
 }
