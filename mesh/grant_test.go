@@ -171,7 +171,8 @@ func TestRefusesConsumers(t *testing.T) {
 		}
 		var service *mesh.Service
 		if test.service != absent {
-			service = &mesh.Service{ConsumerRoutes: test.service}
+			service = &mesh.Service{}
+			service.ConsumerRoutes = test.service
 		}
 		if got := mesh.RefusesConsumers(ns, service); got != test.want {
 			t.Errorf("namespace %q, Service %q: got %d, want %d", test.namespace, test.service, got, test.want)

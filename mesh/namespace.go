@@ -1,9 +1,10 @@
 package mesh
 
-// Namespace is what gammaguard reads of a namespace: its labels.
+// Namespace is what gammaguard reads of a namespace. Its tags are those of the
+// metadata: a further field is read by its line here.
 type Namespace struct {
-	Name   string
-	Labels map[string]string
+	Name   string            `json:"-"`
+	Labels map[string]string `json:"labels"`
 }
 
 // The labels that mesh admins set.

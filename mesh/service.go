@@ -26,19 +26,31 @@ const (
 	SCTP Protocol = "SCTP"
 )
 
-// Service is what gammaguard reads of a Service or ServiceImport.
+// Service is what gammaguard reads of a Service or ServiceImport. Its tags are
+// those of the spec: a further field of the spec is read by its line here.
 type Service struct {
-	Key ServiceKey
-	// Type is a Service's spec.type, ClusterIP where it is left out; for a
-	// ServiceImport ClusterIP stands for ClusterSetIP.
-	Type ServiceType
+	Key ServiceKey `json:"-"`
+	// ServiceMetadata is what is read of the metadata.
+	ServiceMetadata `json:"-"`
+	// Type is ClusterIP where a Service leaves it out; for a ServiceImport
+	// ClusterIP stands for ClusterSetIP.
+	Type ServiceType `json:"type"`
 	// Headless is set for clusterIP None and for ServiceImports of type Headless.
 	// It says nothing about a Service of type ExternalName.
-	Headless bool
-	Ports    []Port
-	// ConsumerRoutes is the value of the label gammaguard.dev/consumer-routes,
-	// and empty where there is none.
-	ConsumerRoutes string
+	Headless bool   `json:"-"`
+	Ports    []Port `json:"ports"`
+}
+
+// ServiceMetadata is what gammaguard reads of the metadata of a Service or
+// ServiceImport, its name apart: a further field is read by its line here.
+type ServiceMetadata struct {
+	ServiceLabels `json:"labels"`
+}
+
+// ServiceLabels are the labels that gammaguard reads on a Service or ServiceImport.
+type ServiceLabels struct {
+	// ConsumerRoutes is the value of ConsumerRoutesLabel, empty where there is none.
+	ConsumerRoutes string `json:"gammaguard.dev/consumer-routes"`
 }
 
 // ServiceType is a Service's type.
@@ -54,10 +66,10 @@ const (
 
 // Port is one port of a Service.
 type Port struct {
-	Name        string
-	Number      int32
-	Protocol    Protocol
-	AppProtocol string
+	Name        string   `json:"name"`
+	Number      int32    `json:"port"`
+	Protocol    Protocol `json:"protocol"` // TCP where it is left out
+	AppProtocol string   `json:"appProtocol"`
 }
 
 // String reads "80", or "80 (http)" for a named port.

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -16,13 +12,8 @@ import (
 // document is a route as the API server returned it, reduced to what a write
 // needs. What is to be written back unchanged is kept as it came.
 type document struct {
-	Metadata struct {
-		UID               string     `json:"uid"`
-		ResourceVersion   string     `json:"resourceVersion"`
-		Generation        int64      `json:"generation"`
-		DeletionTimestamp *time.Time `json:"deletionTimestamp"`
-	} `json:"metadata"`
-	Spec struct {
+	Metadata live.RouteMetadata `json:"metadata"`
+	Spec     struct {
 		ParentRefs []json.RawMessage `json:"parentRefs"`
 	} `json:"spec"`
 	Status struct {
@@ -36,40 +27,25 @@ type document struct {
 }
 
 // decodeDocument reads a route of any kind and version, as the controller of that
-// name sees it. Of entries of others no more is read than whose they are.
+// name sees it. Of entries of others no more is read than whose they are; one of
+// ours that cannot be read is stale.
 func decodeDocument(data []byte, controller string) (*document, error) {
 	doc := new(document)
-	if err := decode(data, doc); err != nil {
+	if err := mesh.Decode(data, doc); err != nil {
 		return nil, fmt.Errorf("read the route: %w", err)
 	}
 	doc.refs = make([]mesh.ParentRef, len(doc.Spec.ParentRefs))
 	for i, raw := range doc.Spec.ParentRefs {
-		if err := decode(raw, &doc.refs[i]); err != nil {
+		if err := mesh.Decode(raw, &doc.refs[i]); err != nil {
 			return nil, fmt.Errorf("read spec.parentRefs[%d]: %w", i, err)
 		}
 	}
 	doc.own = make([]*live.Entry, len(doc.Status.Parents))
 	for i, raw := range doc.Status.Parents {
-		var whose struct {
-			ControllerName string `json:"controllerName"`
-		}
-		var entry struct {
-			ParentRef  mesh.ParentRef     `json:"parentRef"`
-			Conditions []metav1.Condition `json:"conditions"`
-		}
-		err := decode(raw, &whose)
-		if err == nil && whose.ControllerName == controller {
-			err = decode(raw, &entry)
-			doc.own[i] = &live.Entry{ParentRef: entry.ParentRef, Conditions: entry.Conditions}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read status.parents[%d]: %w", i, err)
-		}
+		doc.own[i], _ = live.OwnEntry(raw, controller) // the cache reports what cannot be read
 	}
 	return doc, nil
 }
-
-func decode(data []byte, into any) error { return kjson.UnmarshalCaseSensitivePreserveInts(data, into) }
 
 // route returns the document as the core sees a route.
 func (d *document) route(key live.RouteKey) *mesh.AttachedRoute {

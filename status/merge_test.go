@@ -83,6 +83,14 @@ func TestMerge(t *testing.T) {
 			stored:  []string{`{"parentRef":` + cart80 + `,"controllerName":"gammaguard.dev/guard","conditions":[]}`},
 			entries: []desired.Entry{lost80}, want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"},
 		},
+		"ours, with a time that cannot be read": {
+			stored:  []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", "2020-01-01t00:00:00z"), foreign},
+			entries: []desired.Entry{lost80}, want: []string{ours(cart80, "Accepted", "False", "Conflicted", "lost", now), foreign}, transitions: []string{" -> Conflicted"},
+		},
+		"ours, not wanted and with a time that cannot be read": {
+			stored: []string{ours(cart90, "Accepted", "False", "Conflicted", "lost", "2020-01-01t00:00:00z"), foreign},
+			want:   []string{foreign}, transitions: []string{" -> "},
+		},
 		"room for one": {
 			stored: foreigners(31), entries: []desired.Entry{lost80, lost90}, full: true,
 			want: append(foreigners(31), ours(cart80, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{" -> Conflicted"},
@@ -231,15 +239,15 @@ func TestDecodeBroken(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":     `{`,
 		"parentRef":   `{"spec":{"parentRefs":[{"port":"x"}]}}`,
-		"entry":       `{"status":{"parents":[7]}}`,
-		"ours":        `{"status":{"parents":[{"controllerName":"gammaguard.dev/guard","conditions":3}]}}`,
 		"resourceVer": `{"metadata":{"resourceVersion":3}}`,
 	} {
 		if doc, err := decodeDocument([]byte(text), ourName); err == nil {
 			t.Errorf("%s: %+v, want an error", name, doc)
 		}
 	}
-	if _, err := decodeDocument([]byte(`{"status":{"parents":[{"controllerName":"example.org/c","conditions":3}]}}`), ourName); err != nil {
-		t.Errorf("an entry of others is not to be read: %v", err)
+	for _, entry := range []string{`7`, `{"controllerName":"example.org/c","conditions":3}`, `{"controllerName":"gammaguard.dev/guard","conditions":3}`} {
+		if _, err := decodeDocument([]byte(`{"status":{"parents":[`+entry+`]}}`), ourName); err != nil {
+			t.Errorf("%s: an entry keeps the route from being read: %v", entry, err)
+		}
 	}
 }

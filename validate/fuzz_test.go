@@ -105,7 +105,9 @@ func (w *labelledWorld) Namespace(name string) (*mesh.Namespace, error) {
 }
 
 func (w *labelledWorld) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return &mesh.Service{Key: key, Type: mesh.ClusterIP, ConsumerRoutes: w.own, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}, nil
+	service := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}
+	service.ConsumerRoutes = w.own
+	return service, nil
 }
 
 // FuzzJudgePorts judges a route that selects by port and name on a Service with

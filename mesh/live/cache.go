@@ -22,6 +22,10 @@ type Options struct {
 	// DiscoveryInterval is how often the cache asks which kinds are served; zero
 	// is 30 seconds.
 	DiscoveryInterval time.Duration
+	// Unreadable, if set, is called with each stored object that cannot be read in
+	// part or whole, each time that it comes: a route's status entry of ours then
+	// counts as stale, any other object as absent.
+	Unreadable func(kind, namespace, name string, err error)
 }
 
 // Cache is a mesh.World of a running cluster, kept up to date by watches. It is
@@ -31,11 +35,9 @@ type Cache struct {
 	client    *client
 	listeners []func(Change)
 
-	routes     routes
-	services   services
-	namespaces namespaces
-	endpoints  endpoints
-	grants     grants
+	tables map[resource]*table
+	// routes are the tables of the route kinds.
+	routes []*table
 
 	mu sync.RWMutex
 	// feeds are the running watches by resource, nil before the kinds that the API
@@ -58,7 +60,12 @@ func New(config *rest.Config, options Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{options: options, client: client}, nil
+	c := &Cache{options: options, client: client}
+	c.tables = c.newTables()
+	for _, kind := range mesh.RouteKinds() {
+		c.routes = append(c.routes, c.tables[routeResource(kind)])
+	}
+	return c, nil
 }
 
 // NeedLeaderElection says that every replica needs its cache.
@@ -120,20 +127,35 @@ func (c *Cache) WaitForSync(ctx context.Context) error {
 	}
 }
 
+// RouteVersion returns the version in which routes of the kind are read, the best
+// that is served, or nothing where none is known to be served.
+func (c *Cache) RouteVersion(kind mesh.RouteKind) string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if feed := c.feeds[routeResource(kind)]; feed != nil {
+		return feed.version
+	}
+	return ""
+}
+
 // Namespace implements mesh.World.
 func (c *Cache) Namespace(name string) (*mesh.Namespace, error) {
-	if namespace := c.namespaces.get(name); namespace != nil {
-		return namespace, nil
+	if namespace, ok := c.tables[namespaceResource].Get(name); ok {
+		return namespace.(*mesh.Namespace), nil
 	}
 	return nil, mesh.ErrNotFound
 }
 
 // Service implements mesh.World.
 func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if service := c.services.get(key); service != nil {
-		return service, nil
+	resource := serviceResource
+	if key.Kind == mesh.ServiceImportKind {
+		resource = serviceImports
 	}
-	if key.Kind == mesh.ServiceImportKind && !c.serves(serviceImports) {
+	if service, ok := c.tables[resource].Get(tableKey(key.Namespace, key.Name)); ok {
+		return service.(*mesh.Service), nil
+	}
+	if resource == serviceImports && !c.serves(serviceImports) {
 		return nil, mesh.ErrNotServed
 	}
 	return nil, mesh.ErrNotFound
@@ -145,15 +167,26 @@ func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	if key.Kind != mesh.ServiceKind {
 		return false, mesh.ErrUnknown
 	}
-	return c.endpoints.has(key), nil
+	return len(c.tables[endpointSlices].by(byService, key.String())) > 0, nil
 }
 
 // ReferenceGrants implements mesh.World.
 func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return c.grants.in(namespace), nil
+	var grants []mesh.ReferenceGrant
+	for _, grant := range c.tables[referenceGrants].by(byNamespace, namespace) {
+		grants = append(grants, grant.(*referenceGrant).ReferenceGrant)
+	}
+	return grants, nil
 }
 
 // AttachedRoutes implements mesh.World.
 func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return mesh.InNamespace(c.routes.attached(key), namespace), nil
+	routes := c.RoutesOn(key)
+	attached := make([]*mesh.AttachedRoute, 0, len(routes))
+	for _, route := range routes {
+		if namespace == "" || route.Namespace == namespace {
+			attached = append(attached, &route.AttachedRoute)
+		}
+	}
+	return attached, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -99,21 +100,6 @@ func newClient(config *rest.Config) (*client, error) {
 	return &client{restClient, single, base, config.UserAgent}, nil
 }
 
-// object returns an empty object of the resource.
-func (r resource) object() object {
-	switch r {
-	case serviceResource, serviceImports:
-		return &serviceObject{}
-	case namespaceResource:
-		return &namespaceObject{}
-	case endpointSlices:
-		return &endpointSliceObject{}
-	case referenceGrants:
-		return &grantObject{}
-	}
-	return &routeObject{}
-}
-
 // request starts a GET of the resource in a version, of one namespace or all.
 func (c *client) request(r resource, version, namespace string) *rest.Request {
 	req := c.rest.Get().AbsPath("api", version)
@@ -134,10 +120,10 @@ func (r resource) accept(as string) string {
 // serviceNameLabel names, on an EndpointSlice, the Service that it is of.
 const serviceNameLabel = "kubernetes.io/service-name"
 
-// list calls each with every object of a list as it comes, so that the list is
-// never held whole, and returns the list's metadata. Where it fails, each may have
+// list calls each with every object of a list as it comes, as decodeList does, so
+// that the list is never held whole, and returns the list's metadata. Where it fails, each may have
 // been called.
-func (c *client) list(ctx context.Context, r resource, version, namespace string, options *metav1.ListOptions, each func(object) error) (metav1.ListMeta, error) {
+func (c *client) list(ctx context.Context, r resource, version, namespace string, options *metav1.ListOptions, each func(jsontext.Value) error) (metav1.ListMeta, error) {
 	if r == endpointSlices && options.LabelSelector == "" {
 		options.LabelSelector = serviceNameLabel
 	}
@@ -150,7 +136,7 @@ func (c *client) list(ctx context.Context, r resource, version, namespace string
 	return decodeList(body, r, each)
 }
 
-func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions) (watch.Interface, error) {
+func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions, decode decoder) (watch.Interface, error) {
 	options.Watch = true
 	if r == endpointSlices {
 		options.LabelSelector = serviceNameLabel
@@ -160,5 +146,5 @@ func (c *client) watch(ctx context.Context, r resource, version string, options 
 	if err != nil {
 		return nil, err
 	}
-	return watch.NewStreamWatcher(newEvents(body, r), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+	return watch.NewStreamWatcher(newEvents(body, r, decode), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }

@@ -5,35 +5,28 @@ import (
 	"fmt"
 	"io"
 
-	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// What the API server sends is decoded by the library that webhooks decode reviews
-// by: client-go's own way reads each object of a watch three times.
+// Lists and watches are decoded here, object by object: client-go's own way holds
+// a list whole, and reads each object of a watch three times.
 
-// lenient has nothing that is stored keep a list from being read: neither text
-// that is no UTF-8 nor a name that is there twice, for which nobody need look.
-var lenient = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-
-// object is what is decoded of an object.
-type object interface {
-	runtime.Object
-	metav1.ObjectMetaAccessor
-}
-
-// decodeList reads a list of the resource.
-func decodeList(body io.Reader, r resource, each func(object) error) (meta metav1.ListMeta, err error) {
+// decodeList reads a list of the resource. The text that each gets is valid until
+// it returns.
+func decodeList(body io.Reader, r resource, each func(jsontext.Value) error) (meta metav1.ListMeta, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("list of %s: %w", r, err)
 		}
 	}()
-	in := jsontext.NewDecoder(body, lenient)
+	in := jsontext.NewDecoder(body, mesh.Lenient)
 	if err := open(in, '{'); err != nil {
 		return meta, err
 	}
@@ -44,9 +37,9 @@ func decodeList(body io.Reader, r resource, each func(object) error) (meta metav
 		}
 		switch name.String() {
 		case "metadata":
-			err = jsonv2.UnmarshalDecode(in, &meta)
+			err = json.UnmarshalDecode(in, &meta)
 		case "items":
-			err = decodeItems(in, r, each)
+			err = decodeItems(in, each)
 		default:
 			err = in.SkipValue()
 		}
@@ -58,26 +51,23 @@ func decodeList(body io.Reader, r resource, each func(object) error) (meta metav
 	return meta, err
 }
 
-func decodeItems(in *jsontext.Decoder, r resource, each func(object) error) error {
+func decodeItems(in *jsontext.Decoder, each func(jsontext.Value) error) error {
 	if in.PeekKind() == 'n' { // null: Go's way to write an empty list
 		return in.SkipValue()
 	}
 	if err := open(in, '['); err != nil {
 		return err
 	}
-	for in.PeekKind() == '{' {
-		o := r.object()
-		if err := jsonv2.UnmarshalDecode(in, o); err != nil {
-			return err
+	for in.PeekKind() != ']' {
+		item, err := in.ReadValue()
+		if err == nil {
+			err = each(item)
 		}
-		if err := each(o); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	end, err := in.ReadToken()
-	if err == nil && end.Kind() != ']' {
-		err = fmt.Errorf("an item is a %v", end.Kind())
-	}
+	_, err := in.ReadToken() // the closing bracket
 	return err
 }
 
@@ -95,20 +85,24 @@ type events struct {
 	resource resource
 	body     io.ReadCloser
 	in       *jsontext.Decoder
+	decode   decoder
 	event    struct {
 		Type   watch.EventType `json:"type"`
 		Object jsontext.Value  `json:"object"`
 	}
 }
 
-func newEvents(body io.ReadCloser, r resource) *events {
-	return &events{resource: r, body: body, in: jsontext.NewDecoder(body, lenient)}
+// decoder returns what is kept of an object.
+type decoder func(jsontext.Value) (*item, error)
+
+func newEvents(body io.ReadCloser, r resource, decode decoder) *events {
+	return &events{resource: r, body: body, in: jsontext.NewDecoder(body, mesh.Lenient), decode: decode}
 }
 
 // Decode implements watch.Decoder. At the end of the watch its error is io.EOF, and
 // io.ErrUnexpectedEOF inside an event.
-func (e *events) Decode() (watch.EventType, runtime.Object, error) {
-	if err := jsonv2.UnmarshalDecode(e.in, &e.event); err != nil {
+func (e *events) Decode() (event watch.EventType, into runtime.Object, err error) {
+	if err := json.UnmarshalDecode(e.in, &e.event); err != nil {
 		for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {
 			if errors.Is(err, end) {
 				return "", nil, end
@@ -116,16 +110,18 @@ func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 		}
 		return "", nil, fmt.Errorf("watch of %s: %w", e.resource, err)
 	}
-	var into runtime.Object
 	switch e.event.Type {
-	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
-		into = e.resource.object()
+	case watch.Added, watch.Modified, watch.Deleted:
+		into, err = e.decode(e.event.Object)
+	case watch.Bookmark:
+		into, err = unreduced(e.event.Object)
 	case watch.Error:
-		into = &metav1.Status{}
+		status := &metav1.Status{}
+		into, err = status, mesh.Decode(e.event.Object, status)
 	default:
-		return "", nil, fmt.Errorf("watch of %s: unknown event %q", e.resource, e.event.Type)
+		err = fmt.Errorf("unknown event %q", e.event.Type)
 	}
-	if err := jsonv2.Unmarshal(e.event.Object, into, lenient); err != nil {
+	if err != nil {
 		return "", nil, fmt.Errorf("watch of %s: %w", e.resource, err)
 	}
 	return e.event.Type, into, nil
@@ -134,12 +130,15 @@ func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 // Close implements watch.Decoder.
 func (e *events) Close() { e.body.Close() } //nolint:errcheck // nothing was written
 
+// object is what one object of a resource is decoded into.
+type object interface{ GetKind() string }
+
 // decodeOne reads one object of the resource, or of its metadata alone.
 func decodeOne(body []byte, r resource, into object) error {
-	if err := jsonv2.Unmarshal(body, into, lenient); err != nil {
+	if err := mesh.Decode(body, into); err != nil {
 		return err
 	}
-	if kind := into.GetObjectKind().GroupVersionKind().Kind; kind != r.kind && (r != namespaceResource || kind != "PartialObjectMetadata") {
+	if kind := into.GetKind(); kind != r.kind && (r != namespaceResource || kind != "PartialObjectMetadata") {
 		return fmt.Errorf("got an object of kind %q", kind)
 	}
 	return nil
@@ -149,7 +148,7 @@ func decodeOne(body []byte, r resource, into object) error {
 // there is none.
 func refused(body []byte) error {
 	status := &metav1.Status{}
-	if jsonv2.Unmarshal(body, status, lenient) != nil || status.Kind != "Status" || status.Status != metav1.StatusFailure {
+	if mesh.Decode(body, status) != nil || status.Kind != "Status" || status.Status != metav1.StatusFailure {
 		return nil //nolint:nilerr // what cannot be read is no Status
 	}
 	return apierrors.FromObject(status)

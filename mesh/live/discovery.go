@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -66,5 +65,5 @@ func (c *client) document(ctx context.Context, into any, segments ...string) (ok
 	case err != nil:
 		return false, err
 	}
-	return true, json.UnmarshalCaseSensitivePreserveInts(body, into)
+	return true, mesh.Decode(body, into)
 }

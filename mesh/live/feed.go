@@ -6,9 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -19,7 +20,7 @@ type feed struct {
 	version  string
 	cancel   context.CancelFunc
 	done     chan struct{}
-	sink     sink
+	table    *table
 
 	mu     sync.Mutex
 	listed bool
@@ -106,7 +107,7 @@ func (c *Cache) follow(ctx context.Context) error {
 			old.stop()
 		}
 		if _, still := found[r]; !still {
-			old.sink.empty()
+			old.table.empty()
 		}
 	}
 	for r, version := range found {
@@ -134,8 +135,8 @@ type lister struct{ *toolscache.ListWatch }
 // list: an API server takes twice as long to send the same objects as events.
 func (lister) IsWatchListSemanticsUnSupported() bool { return true }
 
-// keptList is a list of what is kept of the objects.
-type keptList struct {
+// itemList is a list of what is kept of the objects.
+type itemList struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 	Items []runtime.Object
@@ -143,40 +144,31 @@ type keptList struct {
 
 // DeepCopyObject implements runtime.Object. Copies are shallow: what is kept is
 // never changed.
-func (l *keptList) DeepCopyObject() runtime.Object { c := *l; return &c }
-
-// kept is what is kept of an object of a list.
-type kept struct{ value any }
-
-// GetObjectKind implements runtime.Object.
-func (kept) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject implements runtime.Object.
-func (k kept) DeepCopyObject() runtime.Object { return k }
+func (l *itemList) DeepCopyObject() runtime.Object { c := *l; return &c }
 
 func (c *Cache) startFeed(ctx context.Context, r resource, version string) *feed {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &feed{resource: r, version: version, cancel: cancel, done: make(chan struct{})}
-	f.sink = c.sinkOf(f)
+	f := &feed{resource: r, version: version, cancel: cancel, done: make(chan struct{}), table: c.tables[r]}
+	decode := func(text jsontext.Value) (*item, error) { return c.decode(r, text) }
 	lister := lister{&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			var list keptList
+			var list itemList
 			var err error
-			list.ListMeta, err = c.client.list(ctx, r, version, "", &options, func(o object) error {
-				value, err := f.sink.keep(o)
-				list.Items = append(list.Items, kept{value})
+			list.ListMeta, err = c.client.list(ctx, r, version, "", &options, func(text jsontext.Value) error {
+				item, err := decode(text)
+				list.Items = append(list.Items, item)
 				return err
 			})
 			f.answered(err)
 			return &list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := c.client.watch(ctx, r, version, &options)
+			w, err := c.client.watch(ctx, r, version, &options, decode)
 			f.answered(err)
 			return w, err
 		},
 	}}
-	reflector := toolscache.NewReflectorWithOptions(lister, nil, f.sink, toolscache.ReflectorOptions{
+	reflector := toolscache.NewReflectorWithOptions(lister, nil, f, toolscache.ReflectorOptions{
 		Name: r.String(), TypeDescription: r.kind,
 	})
 	go func() {
@@ -185,3 +177,40 @@ func (c *Cache) startFeed(ctx context.Context, r resource, version string) *feed
 	}()
 	return f
 }
+
+// A feed implements toolscache.ReflectorStore: it is the end of its reflector.
+
+// Add implements toolscache.ReflectorStore.
+func (f *feed) Add(object any) error { return f.Update(object) }
+
+// Update implements toolscache.ReflectorStore.
+func (f *feed) Update(object any) error {
+	i := object.(*item)
+	f.table.put(i.key(), i.value, false)
+	return nil
+}
+
+// Delete implements toolscache.ReflectorStore.
+func (f *feed) Delete(object any) error {
+	f.table.put(object.(*item).key(), nil, false)
+	return nil
+}
+
+// Replace takes a whole list. What is not in it is removed.
+func (f *feed) Replace(list []any, _ string) error {
+	first := !f.hasListed()
+	gone := sets.New(f.table.ListKeys()...)
+	for _, object := range list {
+		i := object.(*item)
+		gone.Delete(i.key())
+		f.table.put(i.key(), i.value, first)
+	}
+	for key := range gone {
+		f.table.put(key, nil, false)
+	}
+	f.setListed()
+	return nil
+}
+
+// Resync implements toolscache.ReflectorStore: there is nothing to do.
+func (f *feed) Resync() error { return nil }

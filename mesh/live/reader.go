@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -53,20 +55,20 @@ func (r *Reader) Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Servic
 	if key.Kind == mesh.ServiceImportKind {
 		resource = serviceImports
 	}
-	var object serviceObject
+	var object mesh.ServiceObject
 	if err := r.get(ctx, resource, key.Namespace, key.Name, &object); err != nil {
 		return nil, err
 	}
-	return object.reduce(key.Kind), nil
+	return object.Reduce(key.Kind), nil
 }
 
 // Namespace reads a Namespace.
 func (r *Reader) Namespace(ctx context.Context, name string) (*mesh.Namespace, error) {
-	var object namespaceObject
+	var object mesh.NamespaceObject
 	if err := r.get(ctx, namespaceResource, "", name, &object); err != nil {
 		return nil, err
 	}
-	return object.reduce(), nil
+	return object.Reduce(), nil
 }
 
 // HasEndpoints says whether any EndpointSlice of the Service has an endpoint.
@@ -80,9 +82,10 @@ func (r *Reader) HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, e
 	options := &metav1.ListOptions{LabelSelector: serviceNameLabel + "=" + key.Name, Limit: 100}
 	for {
 		var found bool
-		list, err := r.list(ctx, endpointSlices, key.Namespace, options, func(o object) error {
-			slice, err := decoded[*endpointSliceObject](o)
-			found = found || err == nil && len(slice.Endpoints) > 0
+		list, err := r.list(ctx, endpointSlices, key.Namespace, options, func(item jsontext.Value) error {
+			var slice mesh.EndpointSliceObject
+			err := mesh.Decode(item, &slice)
+			found = found || len(slice.Endpoints) > 0
 			return err
 		})
 		if err != nil || found {
@@ -100,11 +103,10 @@ func (r *Reader) ReferenceGrants(ctx context.Context, namespace string) ([]mesh.
 		return nil, nil
 	}
 	var grants []mesh.ReferenceGrant
-	_, err := r.list(ctx, referenceGrants, namespace, &metav1.ListOptions{}, func(o object) error {
-		grant, err := decoded[*grantObject](o)
-		if err == nil {
-			grants = append(grants, grant.Spec)
-		}
+	_, err := r.list(ctx, referenceGrants, namespace, &metav1.ListOptions{}, func(item jsontext.Value) error {
+		var grant mesh.ReferenceGrantObject
+		err := mesh.Decode(item, &grant)
+		grants = append(grants, grant.Spec)
 		return err
 	})
 	if errors.Is(err, mesh.ErrNotServed) {
@@ -125,12 +127,12 @@ func (r *Reader) get(ctx context.Context, res resource, namespace, name string, 
 		return r.client.get(ctx, res, version, namespace, name, into)
 	})
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
-		return fmt.Errorf("read %s %s: %w", res.kind, objectName{namespace, name}, err)
+		return fmt.Errorf("read %s %s: %w", res.kind, toolscache.ObjectName{Namespace: namespace, Name: name}, err)
 	}
 	return err
 }
 
-func (r *Reader) list(ctx context.Context, res resource, namespace string, options *metav1.ListOptions, each func(object) error) (list metav1.ListMeta, err error) {
+func (r *Reader) list(ctx context.Context, res resource, namespace string, options *metav1.ListOptions, each func(jsontext.Value) error) (list metav1.ListMeta, err error) {
 	err = r.read(ctx, res, func(version string) (err error) {
 		list, err = r.client.list(ctx, res, version, namespace, options, each)
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -25,8 +26,8 @@ type Route struct {
 // Entry is one entry of ours in a route's status.parents.
 type Entry struct {
 	// ParentRef is the parentRef as the entry has it.
-	ParentRef  mesh.ParentRef
-	Conditions []metav1.Condition
+	ParentRef  mesh.ParentRef     `json:"parentRef"`
+	Conditions []metav1.Condition `json:"conditions"`
 }
 
 // Key returns the route's key.
@@ -44,36 +45,60 @@ func (r *Route) Services() []mesh.ServiceKey {
 }
 
 // Route returns the route, or nil if the cache does not hold it.
-func (c *Cache) Route(key RouteKey) *Route { return c.routes.get(key) }
+func (c *Cache) Route(key RouteKey) *Route {
+	table := c.tables[routeResource(key.Kind)]
+	if table == nil {
+		return nil
+	}
+	value, _ := table.Get(tableKey(key.Namespace, key.Name))
+	route, _ := value.(*Route)
+	return route
+}
 
 // RoutesInNamespace returns the routes of the namespace that the cache holds, in
 // no order.
 func (c *Cache) RoutesInNamespace(namespace string) []*Route {
-	return c.routes.inNamespace(namespace)
+	return c.routesBy(byNamespace, namespace)
 }
 
 // RoutesOn returns the routes with a parentRef to the Service, in no order: those
 // of AttachedRoutes with what their status needs.
-func (c *Cache) RoutesOn(key mesh.ServiceKey) []*Route { return c.routes.on(key) }
+func (c *Cache) RoutesOn(key mesh.ServiceKey) []*Route { return c.routesBy(byService, key.String()) }
 
 // ParentsInNamespace returns the Services and ServiceImports in the namespace that
 // a parentRef refers to, whether or not they exist, in no order.
 func (c *Cache) ParentsInNamespace(namespace string) []mesh.ServiceKey {
-	return c.routes.parentsIn(namespace)
+	parents := sets.Set[mesh.ServiceKey]{}
+	for _, route := range c.routesBy(byParentNamespace, namespace) {
+		for _, key := range route.Services() {
+			if key.Namespace == namespace {
+				parents.Insert(key)
+			}
+		}
+	}
+	return parents.UnsortedList()
 }
 
 // Routes yields every route that the cache holds, in no order. What changes
 // meanwhile may or may not be seen.
-func (c *Cache) Routes() iter.Seq[*Route] { return c.routes.all() }
-
-// RoutesWithEntries yields every route with an entry of ours in its status, in no
-// order: what a start finds left by those before.
-func (c *Cache) RoutesWithEntries() iter.Seq[*Route] {
+func (c *Cache) Routes() iter.Seq[*Route] {
 	return func(yield func(*Route) bool) {
-		for route := range c.routes.all() {
-			if len(route.Entries) > 0 && !yield(route) {
-				return
+		for _, table := range c.routes {
+			for _, value := range table.List() {
+				if !yield(value.(*Route)) {
+					return
+				}
 			}
 		}
 	}
+}
+
+func (c *Cache) routesBy(index, value string) []*Route {
+	var routes []*Route
+	for _, table := range c.routes {
+		for _, value := range table.by(index, value) {
+			routes = append(routes, value.(*Route))
+		}
+	}
+	return routes
 }

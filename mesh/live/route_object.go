@@ -1,105 +1,78 @@
 package live
 
 import (
+	"fmt"
 	"slices"
 
-	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// routeObject is a route of any kind and version as it is read from the API
-// server.
+// routeObject is a route of any kind and version, with its status.
 type routeObject struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        struct {
-		objectMeta
-		Generation        int64        `json:"generation"`
-		CreationTimestamp metav1.Time  `json:"creationTimestamp"`
-		DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
-	} `json:"metadata"`
-	Spec   mesh.RouteSpec `json:"spec"`
-	Status struct {
-		Parents []parentStatus `json:"parents"`
+	Metadata RouteMetadata  `json:"metadata"`
+	Spec     mesh.RouteSpec `json:"spec"`
+	Status   struct {
+		Parents []jsontext.Value `json:"parents"`
 	} `json:"status"`
 }
 
-// parentStatus is an entry of status.parents; only those of ours are read in full.
-type parentStatus struct {
-	ControllerName string         `json:"controllerName"`
-	ParentRef      mesh.ParentRef `json:"parentRef"`
-	Conditions     rawJSON        `json:"conditions"`
+// RouteMetadata is what is read of a stored route's metadata.
+type RouteMetadata struct {
+	mesh.Metadata
+	ResourceVersion string `json:"resourceVersion"`
 }
 
-// rawJSON keeps a value unread.
-type rawJSON []byte
-
-func (r *rawJSON) UnmarshalJSON(data []byte) error {
-	*r = append((*r)[:0], data...)
-	return nil
+// OwnEntry decodes an entry of status.parents if it is the controller's, and
+// returns nil for others'. With an error the entry has no conditions, and so is
+// stale: the schema admits times, for one, that cannot be read.
+func OwnEntry(text []byte, controller string) (*Entry, error) {
+	var whose struct {
+		ControllerName string `json:"controllerName"`
+	}
+	if mesh.Decode(text, &whose) != nil || controller == "" || whose.ControllerName != controller {
+		return nil, nil //nolint:nilerr // what cannot be read is not ours
+	}
+	entry := new(Entry)
+	err := mesh.Decode(text, entry)
+	if err != nil {
+		entry.Conditions = nil
+	}
+	return entry, err
 }
 
-func (o *routeObject) GetObjectMeta() metav1.Object   { return o.Metadata.meta() }
-func (o *routeObject) DeepCopyObject() runtime.Object { c := *o; return &c }
-
-// reduce returns what the cache keeps of the route, as the controller of that
-// name sees it.
-func (o *routeObject) reduce(kind mesh.RouteKind, controller string) (*Route, error) {
-	full := &mesh.Route{
-		Kind: kind,
-		Metadata: mesh.Metadata{
-			Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, UID: o.Metadata.UID,
-			Generation: o.Metadata.Generation, CreationTimestamp: o.Metadata.CreationTimestamp.Time,
-		},
-		Spec: o.Spec,
+// reduceRoute returns what the cache keeps of the route.
+func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, error) {
+	var o routeObject
+	if err := mesh.Decode(text, &o); err != nil {
+		return nil, err
 	}
-	if o.Metadata.DeletionTimestamp != nil {
-		full.Metadata.DeletionTimestamp = &o.Metadata.DeletionTimestamp.Time
-	}
+	meta := mesh.ObjectMeta{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, ResourceVersion: o.Metadata.ResourceVersion}
+	full := mesh.Route{Kind: kind, Metadata: o.Metadata.Metadata, Spec: o.Spec}
 	route := &Route{AttachedRoute: *full.Attached()}
 	route.UID, _ = uuid.Parse(o.Metadata.UID) // API servers give no others
 	route.Parents = slices.Clone(route.Parents)
-	for i := range route.Parents {
-		route.Parents[i].Group = sharedGroup(route.Parents[i].Group)
-	}
-	for i := range o.Status.Parents {
-		status := &o.Status.Parents[i]
-		if controller == "" || status.ControllerName != controller {
+	for i, text := range o.Status.Parents {
+		entry, err := OwnEntry(text, c.options.ControllerName)
+		if err != nil {
+			c.unreadable(string(kind), meta, fmt.Errorf("status.parents[%d].%w", i, err))
+		}
+		if entry == nil {
 			route.ForeignEntries++
 			continue
 		}
-		entry := Entry{ParentRef: status.ParentRef}
-		if len(status.Conditions) > 0 {
-			if err := jsonv2.Unmarshal(status.Conditions, &entry.Conditions); err != nil {
-				return nil, err
-			}
-		}
-		route.Entries = append(route.Entries, entry)
+		route.Entries = append(route.Entries, *entry)
 	}
-	return route, nil
+	if !route.matters() {
+		return &item{ObjectMeta: meta}, nil
+	}
+	return &item{meta, route}, nil
 }
 
 // matters says whether the route is worth keeping.
-func (r *Route) matters() bool {
-	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(p mesh.ParentRef) bool { return p.Class() == mesh.MeshParent })
-}
-
-// shareKey has the parentRefs to the Service use the strings of its key.
-func (r *Route) shareKey(key mesh.ServiceKey) {
-	for i := range r.Parents {
-		ref := &r.Parents[i]
-		if ref.Class() != mesh.MeshParent || ref.Service(r.Namespace) != key {
-			continue
-		}
-		ref.Kind, ref.Name = key.Kind, key.Name
-		if ref.Namespace != "" {
-			ref.Namespace = key.Namespace
-		}
-	}
-}
+func (r *Route) matters() bool { return len(r.Entries) > 0 || len(r.Services()) > 0 }
 
 // appendServices adds the route's mesh parents to keys where they are missing.
 func appendServices(keys []mesh.ServiceKey, route *Route) []mesh.ServiceKey {
@@ -116,19 +89,4 @@ func appendServices(keys []mesh.ServiceKey, route *Route) []mesh.ServiceKey {
 		}
 	}
 	return keys
-}
-
-// The groups that nearly all parentRefs have, once for all routes.
-var coreGroup, gatewayGroup, multiclusterGroup = "", mesh.GatewayGroup, mesh.MulticlusterGroup
-
-func sharedGroup(group *string) *string {
-	if group == nil {
-		return nil
-	}
-	for _, known := range []*string{&coreGroup, &gatewayGroup, &multiclusterGroup} {
-		if *group == *known {
-			return known
-		}
-	}
-	return group
 }

@@ -8,16 +8,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/client-go/rest"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
+
+// newCache returns a cache that nothing feeds but put.
+func newCache(t testing.TB, options Options) *Cache {
+	t.Helper()
+	cache, err := New(&rest.Config{Host: "127.0.0.1:1"}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cache
+}
+
+// put stores the object as if it had been watched.
+func put(t testing.TB, cache *Cache, r resource, object string) {
+	t.Helper()
+	i, err := cache.decode(r, []byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.tables[r].put(i.key(), i.value, false)
+}
 
 // TestIndexAgreesWithScan makes many random changes, and after each compares the
 // index with a scan of all routes; what readers were given before must not change.
 func TestIndexAgreesWithScan(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, 0))
-	var index routes
+	cache := newCache(t, Options{})
 	all := map[RouteKey]*Route{}
 	names := []string{"a", "b", "c"}
 	pick := func() string { return names[random.IntN(len(names))] }
@@ -25,29 +46,22 @@ func TestIndexAgreesWithScan(t *testing.T) {
 	var readers []lent
 	for step := range 3000 {
 		key := RouteKey{mesh.RouteKinds()[random.IntN(2)], pick(), pick()}
+		table := cache.tables[routeResource(key.Kind)]
 		if random.IntN(4) == 0 {
-			if got := index.remove(key); (got == nil) != (all[key] == nil) {
-				t.Fatalf("step %d: remove returned %v, held was %v", step, got, all[key])
-			}
+			table.put(tableKey(key.Namespace, key.Name), nil, false)
 			delete(all, key)
 		} else {
 			route := &Route{AttachedRoute: mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: int64(step)}}
-			for range random.IntN(4) {
-				group := []string{"", mesh.GatewayGroup}[random.IntN(2)]
-				ref := mesh.ParentRef{Group: &group, Kind: "Service", Name: pick()}
+			for range 1 + random.IntN(4) {
+				core := ""
+				ref := mesh.ParentRef{Group: &core, Kind: "Service", Name: pick()}
 				if random.IntN(2) == 0 {
 					ref.Namespace = pick()
 				}
 				route.Parents = append(route.Parents, ref)
 			}
-			if random.IntN(8) == 0 {
-				route.Entries = []Entry{{}}
-			}
-			index.put(route)
-			delete(all, key)
-			if route.matters() {
-				all[key] = route
-			}
+			table.put(tableKey(key.Namespace, key.Name), route, false)
+			all[key] = route
 		}
 		for _, namespace := range names {
 			for _, name := range names {
@@ -58,7 +72,10 @@ func TestIndexAgreesWithScan(t *testing.T) {
 						want = append(want, fmt.Sprint(route.Key(), " ", route.Generation))
 					}
 				}
-				attached := index.attached(service)
+				attached, err := cache.AttachedRoutes(service)
+				if err != nil {
+					t.Fatal(err)
+				}
 				readers = append(readers, lent{attached, slices.Clone(attached)})
 				for _, route := range attached {
 					got = append(got, fmt.Sprint(route.String(), " ", route.Generation))
@@ -68,10 +85,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("step %d: routes on %s (-want +got):\n%s", step, service, diff)
 				}
-				if on := index.on(service); len(on) != len(got) || slices.Contains(on, nil) {
-					t.Fatalf("step %d: %d routes on %s with their status, want %d", step, len(on), service, len(got))
-				}
-				if isParent := slices.Contains(index.parentsIn(namespace), service); isParent != (len(want) > 0) {
+				if isParent := slices.Contains(cache.ParentsInNamespace(namespace), service); isParent != (len(want) > 0) {
 					t.Fatalf("step %d: %s is a parent: %v, with %d routes", step, service, isParent, len(want))
 				}
 			}
@@ -81,11 +95,11 @@ func TestIndexAgreesWithScan(t *testing.T) {
 					want++
 				}
 			}
-			if got := len(index.inNamespace(namespace)); got != want {
+			if got := len(cache.RoutesInNamespace(namespace)); got != want {
 				t.Fatalf("step %d: %d routes in %s, want %d", step, got, namespace, want)
 			}
 		}
-		if got := len(slices.Collect(index.all())); got != len(all) {
+		if got := len(slices.Collect(cache.Routes())); got != len(all) {
 			t.Fatalf("step %d: %d routes, want %d", step, got, len(all))
 		}
 	}
@@ -96,88 +110,52 @@ func TestIndexAgreesWithScan(t *testing.T) {
 	}
 }
 
+// TestEndpoints: a Service has endpoints as long as one of its slices has.
 func TestEndpoints(t *testing.T) {
-	var e endpoints
-	cart := mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}
-	first, second := objectName{"shop", "cart-1"}, objectName{"shop", "cart-2"}
+	cache := newCache(t, Options{})
 	for i, step := range []struct {
-		slice   objectName
-		service string
-		has     bool
+		slice, service, endpoints string
+		has                       bool
 	}{
-		{first, "", false},
-		{first, "cart", true},
-		{second, "cart", true},
-		{first, "", true},
-		{second, "pay", false},
-		{second, "cart", true},
-		{second, "cart", true},
-		{second, "", false},
-		{second, "", false},
+		{"cart-1", "cart", `[]`, false},
+		{"cart-1", "cart", `[{}]`, true},
+		{"cart-2", "cart", `[{}]`, true},
+		{"cart-1", "cart", `null`, true},
+		{"cart-2", "pay", `[{}]`, false},
+		{"cart-2", "cart", `[{}, {}]`, true},
+		{"cart-2", "", `[{}]`, false},
 	} {
-		e.put(step.slice, step.service)
-		if got := e.has(cart); got != step.has {
-			t.Errorf("step %d: got %v", i, got)
+		put(t, cache, endpointSlices, fmt.Sprintf(`{"kind":"EndpointSlice","metadata":{"namespace":"shop","name":%q,"labels":{"kubernetes.io/service-name":%q}},"endpoints":%s}`,
+			step.slice, step.service, step.endpoints))
+		if got, err := cache.HasEndpoints(cartKey); got != step.has || err != nil {
+			t.Errorf("step %d: got %v, %v", i, got, err)
 		}
 	}
-	if names := e.names(); len(names) != 0 {
-		t.Errorf("still holds %v", names)
+	if keys := cache.tables[endpointSlices].ListKeys(); len(keys) != 0 {
+		t.Errorf("still holds %v", keys)
 	}
 }
 
+// TestGrants: the ReferenceGrants of a namespace are those that are there.
 func TestGrants(t *testing.T) {
-	var g grants
-	grant := func(namespace string) *mesh.ReferenceGrant {
-		return &mesh.ReferenceGrant{From: []mesh.ReferenceGrantFrom{{Namespace: namespace}}}
+	cache := newCache(t, Options{})
+	grant := func(name, from string) string {
+		return fmt.Sprintf(`{"kind":"ReferenceGrant","metadata":{"namespace":"shop","name":%q},"spec":{"from":[{"namespace":%q}]}}`, name, from)
 	}
-	g.put(objectName{"shop", "one"}, grant("a"))
-	before := g.in("shop")
-	g.put(objectName{"shop", "two"}, grant("b"))
-	g.put(objectName{"shop", "one"}, grant("c"))
-	if diff := cmp.Diff([]mesh.ReferenceGrant{*grant("b"), *grant("c")}, g.in("shop")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	put(t, cache, referenceGrants, grant("one", "a"))
+	put(t, cache, referenceGrants, grant("two", "b"))
+	put(t, cache, referenceGrants, grant("one", "c"))
+	var got []string
+	grants, err := cache.ReferenceGrants("shop")
+	for _, g := range grants {
+		got = append(got, g.From[0].Namespace)
 	}
-	if diff := cmp.Diff([]mesh.ReferenceGrant{*grant("a")}, before); diff != "" {
-		t.Errorf("what a reader was given has changed (-want +got):\n%s", diff)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"b", "c"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	g.put(objectName{"shop", "two"}, nil)
-	g.put(objectName{"shop", "one"}, nil)
-	if g.in("shop") != nil || len(g.names()) != 0 {
-		t.Errorf("still holds %v", g.names())
-	}
-}
-
-// TestSharedParents: routes of a namespace with the same parentRefs share them, and
-// what one of them becomes leaves the others as they are.
-func TestSharedParents(t *testing.T) {
-	core, port := "", int32(80)
-	route := func(namespace, name string, ports ...int32) *Route {
-		r := &Route{AttachedRoute: mesh.AttachedRoute{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}}
-		for _, port := range ports {
-			r.Parents = append(r.Parents, mesh.ParentRef{Group: &core, Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart", Port: port})
-		}
-		return r
-	}
-	var held routes
-	for _, r := range []*Route{
-		route("shop", "a", port), route("shop", "b", port), route("shop", "c", port, 90), route("web", "d", port),
-		route("shop", "b", 70),
-	} {
-		held.put(r)
-	}
-	get := func(namespace, name string) *Route { return held.get(RouteKey{mesh.HTTPRoute, namespace, name}) }
-	held.put(route("shop", "e", port))
-	if &get("shop", "a").Parents[0] != &get("shop", "e").Parents[0] {
-		t.Error("two routes with the same parentRefs do not share them")
-	}
-	for name, want := range map[string]*Route{
-		"a": route("shop", "a", port), "b": route("shop", "b", 70), "c": route("shop", "c", port, 90), "e": route("shop", "e", port),
-	} {
-		if diff := cmp.Diff(want, get("shop", name)); diff != "" {
-			t.Errorf("route %s (-want +got):\n%s", name, diff)
-		}
-	}
-	if diff := cmp.Diff(route("web", "d", port), get("web", "d")); diff != "" {
-		t.Errorf("route d (-want +got):\n%s", diff)
+	cache.tables[referenceGrants].empty()
+	if grants, err := cache.ReferenceGrants("shop"); grants != nil || err != nil {
+		t.Errorf("still holds %v, %v", grants, err)
 	}
 }

@@ -72,7 +72,7 @@ func TestWorld(t *testing.T) {
 	serviceImport := mesh.ServiceKey{Kind: mesh.ServiceImportKind, Namespace: "shop", Name: "cart"}
 	for _, want := range []*mesh.Service{
 		{
-			Key: service("shop", "cart"), Type: mesh.ClusterIP, ConsumerRoutes: "deny",
+			Key: service("shop", "cart"), Type: mesh.ClusterIP, ServiceMetadata: mesh.ServiceMetadata{ServiceLabels: mesh.ServiceLabels{ConsumerRoutes: "deny"}},
 			Ports: []mesh.Port{{Name: "http", Number: 80, Protocol: mesh.TCP, AppProtocol: "http"}, {Number: 53, Protocol: mesh.UDP}},
 		},
 		{Key: service("shop", "bare"), Type: mesh.ClusterIP, Headless: true},

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	sigsjson "sigs.k8s.io/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -58,13 +57,13 @@ type envelope struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
 	} `json:"metadata"`
-	Items *[]json.RawMessage `json:"items"`
+	Items *[]jsontext.Value `json:"items"`
 }
 
 func (r *reader) document(part *source) {
 	origin := Origin{File: r.file, Document: r.documents, Line: part.line}
 	data := []byte(part.text)
-	if !json.Valid(data) {
+	if !jsontext.Value(data).IsValid(mesh.Lenient) {
 		var err error
 		if data, err = yaml.YAMLToJSON(data); err != nil {
 			r.documents++
@@ -88,7 +87,7 @@ func (r *reader) document(part *source) {
 // that the List says its items have, for items that do not say themselves.
 func (r *reader) object(object *Object, version, kind string) {
 	var e envelope
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(object.JSON, &e); err != nil {
+	if err := mesh.Decode(object.JSON, &e); err != nil {
 		r.errs = append(r.errs, &Error{object.Origin, fmt.Errorf("not a Kubernetes object: %w", err)})
 		return
 	}
@@ -227,14 +226,14 @@ func splitJSON(document string, line int) []*source {
 		return whole
 	}
 	var parts []*source
-	for decoder := json.NewDecoder(strings.NewReader(document)); ; {
+	for decoder := jsontext.NewDecoder(strings.NewReader(document), mesh.Lenient); ; {
 		before := int(decoder.InputOffset())
 		before += len(document[before:]) - len(strings.TrimLeft(document[before:], " \t\r\n"))
 		if before == len(document) {
 			return parts
 		}
-		var value json.RawMessage
-		if decoder.Decode(&value) != nil {
+		value, err := decoder.ReadValue()
+		if err != nil {
 			return whole
 		}
 		parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n")))

@@ -25,7 +25,8 @@ type Set struct {
 	arrived    int64
 	namespaces map[string]*mesh.Namespace
 	services   map[mesh.ServiceKey]*mesh.Service
-	slices     map[Key]endpoints
+	// slices are the Services for which EndpointSlices have an endpoint.
+	slices map[Key]mesh.ServiceKey
 	// filled counts the EndpointSlices of each Service that have an endpoint.
 	filled   map[mesh.ServiceKey]int
 	grants   map[Key]mesh.ReferenceGrant
@@ -49,7 +50,7 @@ func NewSet(options Options) *Set {
 		options:    options,
 		namespaces: map[string]*mesh.Namespace{},
 		services:   map[mesh.ServiceKey]*mesh.Service{},
-		slices:     map[Key]endpoints{},
+		slices:     map[Key]mesh.ServiceKey{},
 		filled:     map[mesh.ServiceKey]int{},
 		grants:     map[Key]mesh.ReferenceGrant{},
 		routes:     map[Key]*routeEntry{},
@@ -74,31 +75,16 @@ func (s *Set) Put(object *Object) error {
 }
 
 func (s *Set) put(o *Object) error {
+	var err error
 	switch (Key{Group: o.Key.Group, Kind: o.Key.Kind}) {
 	case Key{Kind: mesh.ServiceKind}, Key{Group: mesh.MulticlusterGroup, Kind: mesh.ServiceImportKind}:
-		service, err := decodeService(o)
-		if err != nil {
-			return err
-		}
-		s.services[service.Key] = service
+		err = s.putService(o)
 	case Key{Kind: "Namespace"}:
-		namespace, err := decodeNamespace(o)
-		if err != nil {
-			return err
-		}
-		s.namespaces[namespace.Name] = namespace
+		err = s.putNamespace(o)
 	case Key{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:
-		slice, err := decodeEndpointSlice(o)
-		if err != nil {
-			return err
-		}
-		s.putSlice(o.Key, slice)
+		err = s.putEndpointSlice(o)
 	case Key{Group: mesh.GatewayGroup, Kind: "ReferenceGrant"}:
-		grant, err := decodeReferenceGrant(o)
-		if err != nil {
-			return err
-		}
-		s.grants[o.Key] = grant
+		err = s.putReferenceGrant(o)
 	default:
 		switch {
 		case o.Route != nil:
@@ -109,8 +95,10 @@ func (s *Set) put(o *Object) error {
 			return nil
 		}
 	}
-	s.objects[o.Key] = o
-	return nil
+	if err == nil {
+		s.objects[o.Key] = o
+	}
+	return err
 }
 
 // putRoute stores the route as an API server would: a new one is younger than all
@@ -142,15 +130,12 @@ func (s *Set) putRoute(given *Object) *Object {
 	return o
 }
 
-// putSlice replaces the EndpointSlice; an empty one takes its endpoints away.
-func (s *Set) putSlice(key Key, slice endpoints) {
-	if old := s.slices[key]; old.any {
-		s.filled[old.of]--
-	}
-	if slice.any {
-		s.filled[slice.of]++
-	}
-	s.slices[key] = slice
+// putSlice notes for which Service the EndpointSlice has an endpoint; the zero key
+// where it has none.
+func (s *Set) putSlice(key Key, of mesh.ServiceKey) {
+	s.filled[s.slices[key]]--
+	s.filled[of]++
+	s.slices[key] = of
 }
 
 // arrivalTime is the creation time of the n-th route that arrived without one. It
@@ -205,7 +190,7 @@ func (s *Set) Delete(key Key) bool {
 	case "Namespace":
 		delete(s.namespaces, key.Name)
 	case "EndpointSlice":
-		s.putSlice(key, endpoints{})
+		s.putSlice(key, mesh.ServiceKey{})
 		delete(s.slices, key)
 	case "ReferenceGrant":
 		delete(s.grants, key)

@@ -104,6 +104,7 @@ func TestCacheSees(t *testing.T) {
 	populate("-before")
 	cache := startCache(t, live.Options{})
 	populate("-after")
+	denying := mesh.ServiceMetadata{ServiceLabels: mesh.ServiceLabels{ConsumerRoutes: "deny"}}
 	for _, suffix := range []string{"-before", "-after"} {
 		key := func(name string) mesh.ServiceKey {
 			return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: ns, Name: name + suffix}
@@ -118,7 +119,7 @@ func TestCacheSees(t *testing.T) {
 		want := seen{
 			Namespace: map[string]string{mesh.GrantLabel: "all", "kubernetes.io/metadata.name": ns},
 			Services: []*mesh.Service{
-				{Key: key("cart"), Type: mesh.ClusterIP, ConsumerRoutes: "deny", Ports: []mesh.Port{
+				{Key: key("cart"), Type: mesh.ClusterIP, ServiceMetadata: denying, Ports: []mesh.Port{
 					{Name: "http", Number: 80, Protocol: mesh.TCP}, {Name: "dns", Number: 53, Protocol: mesh.UDP, AppProtocol: "kubernetes.io/h2c"},
 				}},
 				{Key: key("headless"), Type: mesh.ClusterIP, Headless: true, Ports: []mesh.Port{{Name: "http", Number: 80, Protocol: mesh.TCP}}},
@@ -289,15 +290,6 @@ func TestCacheKeepsOwnEntries(t *testing.T) {
 		}
 		return gocmp.Diff(want, held.Entries)
 	})
-	var marked []string
-	for route := range cache.RoutesWithEntries() {
-		if route.Namespace == ns {
-			marked = append(marked, route.Key().String())
-		}
-	}
-	if diff := gocmp.Diff([]string{"HTTPRoute " + ns + "/web"}, marked); diff != "" {
-		t.Errorf("routes with entries (-want +got):\n%s", diff)
-	}
 }
 
 // TestReader reads objects the moment they are made, and names that no object can
