@@ -29,6 +29,16 @@ const (
 	ForeignParent
 )
 
+// Same says whether both parentRefs are written alike.
+func (p *ParentRef) Same(q *ParentRef) bool {
+	if (p.Group == nil) != (q.Group == nil) || p.EffectiveGroup() != q.EffectiveGroup() {
+		return false
+	}
+	x, y := *p, *q
+	x.Group, y.Group = nil, nil
+	return x == y
+}
+
 // EffectiveGroup returns the group, with the API's default where it is left out.
 func (p *ParentRef) EffectiveGroup() string {
 	if p.Group == nil {

@@ -95,11 +95,10 @@ func (h *Holder) displace(routes ...*AttachedRoute) {
 }
 
 // bindsLike says whether the route is bound to the same ports as the other, of
-// whatever Service. It sees that at a glance or not at all: where both share their
-// parentRefs, as routes in a cache do.
+// whatever Service, as far as their parentRefs tell.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
-	return len(a.Parents) > 0 && len(a.Parents) == len(b.Parents) && &a.Parents[0] == &b.Parents[0] &&
-		a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting
+	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting &&
+		slices.EqualFunc(a.Parents, b.Parents, func(x, y ParentRef) bool { return x.Same(&y) })
 }
 
 // eachPort calls f with every PortScope that a parentRef of the route selects on

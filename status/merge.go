@@ -66,21 +66,11 @@ func settled(route *live.Route, service mesh.ServiceKey, entries []desired.Entry
 // find returns the index of the first entry about the parentRef, or -1.
 func find(entries []*live.Entry, ref *mesh.ParentRef) int {
 	for i, entry := range entries {
-		if entry != nil && sameRef(&entry.ParentRef, ref) {
+		if entry != nil && entry.ParentRef.Same(ref) {
 			return i
 		}
 	}
 	return -1
-}
-
-// sameRef says whether both parentRefs are written alike.
-func sameRef(a, b *mesh.ParentRef) bool {
-	if (a.Group == nil) != (b.Group == nil) || a.EffectiveGroup() != b.EffectiveGroup() {
-		return false
-	}
-	x, y := *a, *b
-	x.Group, y.Group = nil, nil
-	return x == y
 }
 
 // says reports whether the entry has the condition and no other, whatever its time.

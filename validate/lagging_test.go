@@ -68,7 +68,8 @@ func (f fine) Namespace(name string) (*mesh.Namespace, error) {
 }
 
 func (fine) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service := &mesh.Service{Key: key, Type: mesh.ClusterIP, ConsumerRoutes: "allow"}
+	service := &mesh.Service{Key: key, Type: mesh.ClusterIP}
+	service.ConsumerRoutes = "allow"
 	for _, number := range []int32{1, 53, 80, 443, 514, 8080} {
 		for _, protocol := range []mesh.Protocol{mesh.TCP, mesh.UDP} {
 			service.Ports = append(service.Ports, mesh.Port{Number: number, Protocol: protocol})

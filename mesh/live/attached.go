@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -24,16 +25,17 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 	var attached []*mesh.AttachedRoute
 	for _, kind := range mesh.RouteKinds() {
 		options := &metav1.ListOptions{Limit: MaxRoutes}
-		list, err := r.list(ctx, routeResource(kind), namespace, options, func(o object) error {
-			decoded, err := decoded[*routeObject](o)
-			if err != nil {
+		list, err := r.list(ctx, routeResource(kind), namespace, options, func(item jsontext.Value) error {
+			var object routeObject
+			if err := mesh.Decode(item, &object); err != nil {
 				return err
 			}
-			route, err := decoded.reduce(kind, "")
-			if err == nil && slices.Contains(route.Services(), key) {
+			full := mesh.Route{Kind: kind, Metadata: object.Metadata.Metadata, Spec: object.Spec}
+			route := &Route{AttachedRoute: *full.Attached()}
+			if slices.Contains(route.Services(), key) {
 				attached = append(attached, &route.AttachedRoute)
 			}
-			return err
+			return nil
 		})
 		switch {
 		case errors.Is(err, mesh.ErrNotServed):

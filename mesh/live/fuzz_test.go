@@ -41,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			if route, ok := i.value.(*Route); ok {
 				for _, key := range route.Services() {
-					if routes, err := cache.AttachedRoutes(key); len(routes) != 1 || err != nil {
+					if routes, err := cache.AttachedRoutes(key, ""); len(routes) != 1 || err != nil {
 						t.Errorf("%d routes on %s, %v", len(routes), key, err)
 					}
 					if parents := cache.ParentsInNamespace(key.Namespace); len(parents) == 0 {

@@ -72,7 +72,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 						want = append(want, fmt.Sprint(route.Key(), " ", route.Generation))
 					}
 				}
-				attached, err := cache.AttachedRoutes(service)
+				attached, err := cache.AttachedRoutes(service, "")
 				if err != nil {
 					t.Fatal(err)
 				}
