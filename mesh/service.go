@@ -45,7 +45,12 @@ type Service struct {
 // ServiceImport, its name apart: a further field is read by its line here.
 type ServiceMetadata struct {
 	ServiceLabels `json:"labels"`
+	// DeletionTimestamp is empty unless the Service is being deleted.
+	DeletionTimestamp string `json:"deletionTimestamp"`
 }
+
+// Terminating says whether the Service is being deleted.
+func (s *Service) Terminating() bool { return s.DeletionTimestamp != "" }
 
 // ServiceLabels are the labels that gammaguard reads on a Service or ServiceImport.
 type ServiceLabels struct {

@@ -16,7 +16,6 @@ func backendExternalName() *Rule {
 			"more easily than a review is repeated.",
 		Citation: "GEP-1294, Allowed service types: ExternalName SHOULD NOT be allowed as parentRefs or backendRefs due to security concerns",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Backend:  checkBackendExternalName,
 	}
 }

@@ -15,7 +15,6 @@ func backendGroupInvalid() *Rule {
 		Remedy:   `Leave the group out, or write group: "", for a Service; write group: multicluster.x-k8s.io for a ServiceImport.`,
 		Citation: `Gateway API, BackendObjectReference: when group is unspecified or the empty string, the core API group is inferred`,
 		Default:  Deny,
-		Stage:    RouteStage,
 		Route:    checkBackendGroupInvalid,
 	}
 }

@@ -11,7 +11,6 @@ func backendNoEndpoints() *Rule {
 		Remedy:   "Correct the Service's selector, start its Pods, or use another backend. Where the Pods come later, nothing needs to be done.",
 		Citation: "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
 		Default:  Warn,
-		Stage:    RouteStage,
 		Backend:  checkBackendNoEndpoints,
 	}
 }

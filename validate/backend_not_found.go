@@ -14,7 +14,6 @@ func backendNotFound() *Rule {
 		Remedy:    "Create the backend, or correct the backendRef's name and namespace.",
 		Citation:  "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
 		Default:   Warn,
-		Stage:     RouteStage,
 		Backend:   checkBackendNotFound,
 	}
 }

@@ -17,7 +17,6 @@ func backendNotPermitted() *Rule {
 		Citation: "GEP-1294, Namespace boundaries: if an implementation exposes a broader scope than would otherwise be reachable, ReferenceGrant " +
 			"must be used for cross-namespace references",
 		Default: Off,
-		Stage:   RouteStage,
 		Backend: checkBackendNotPermitted,
 	}
 }

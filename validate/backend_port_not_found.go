@@ -15,7 +15,6 @@ func backendPortNotFound() *Rule {
 		Remedy:    "Use a port number of the Service, of the protocol that the route is for.",
 		Citation:  "Gateway API, BackendObjectReference: for a Kubernetes Service, port is the Service port number, not the target port",
 		Default:   Warn,
-		Stage:     RouteStage,
 		Backend:   checkBackendPortNotFound,
 	}
 }

@@ -15,7 +15,6 @@ func backendWeightsZero() *Rule {
 		Remedy:    "Give at least one backendRef a weight above 0. A left-out weight is 1.",
 		Citation:  "Gateway API, BackendRef: if weight is 0, no traffic should be forwarded to the backend",
 		Default:   Warn,
-		Stage:     RouteStage,
 		Route:     checkBackendWeightsZero,
 	}
 }

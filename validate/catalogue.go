@@ -27,6 +27,7 @@ func Catalogue() []*Rule {
 		parentNotFound(),
 		parentPortNotFound(),
 		parentProtocolMismatch(),
+		parentServiceTerminating(),
 		routeConflict(),
 		routeOverlap(),
 	}

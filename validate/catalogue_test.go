@@ -17,36 +17,36 @@ func TestCatalogue(t *testing.T) {
 	type row struct {
 		ID              string
 		Default, DryRun Action
-		Stage           Stage
 	}
 	want := []row{
-		{"backend-external-name", Deny, "", RouteStage},
-		{"backend-group-invalid", Deny, "", RouteStage},
-		{"backend-no-endpoints", Warn, "", RouteStage},
-		{"backend-not-found", Warn, "", RouteStage},
-		{"backend-not-permitted", Off, "", RouteStage},
-		{"backend-port-not-found", Warn, "", RouteStage},
-		{"backend-weights-zero", Warn, "", RouteStage},
-		{"consumer-refused", Deny, "", HandshakeStage},
-		{"grant-missing", Deny, "", GrantStage},
-		{"hostnames-ignored", Warn, "", RouteStage},
-		{"no-catch-all", Warn, "", RouteStage},
-		{"parent-app-protocol", Warn, "", RouteStage},
-		{"parent-duplicate", Deny, "", RouteStage},
-		{"parent-exposed-type", Audit, "", RouteStage},
-		{"parent-external-name", Deny, "", RouteStage},
-		{"parent-group-invalid", Deny, "", RouteStage},
-		{"parent-headless", Deny, "", RouteStage},
-		{"parent-kind-not-allowed", Deny, "", RouteStage},
-		{"parent-not-found", Deny, Warn, RouteStage},
-		{"parent-port-not-found", Deny, "", RouteStage},
-		{"parent-protocol-mismatch", Deny, "", RouteStage},
-		{"route-conflict", Warn, "", RouteStage},
-		{"route-overlap", Warn, "", RouteStage},
+		{"backend-external-name", Deny, ""},
+		{"backend-group-invalid", Deny, ""},
+		{"backend-no-endpoints", Warn, ""},
+		{"backend-not-found", Warn, ""},
+		{"backend-not-permitted", Off, ""},
+		{"backend-port-not-found", Warn, ""},
+		{"backend-weights-zero", Warn, ""},
+		{"consumer-refused", Deny, ""},
+		{"grant-missing", Deny, ""},
+		{"hostnames-ignored", Warn, ""},
+		{"no-catch-all", Warn, ""},
+		{"parent-app-protocol", Warn, ""},
+		{"parent-duplicate", Deny, ""},
+		{"parent-exposed-type", Audit, ""},
+		{"parent-external-name", Deny, ""},
+		{"parent-group-invalid", Deny, ""},
+		{"parent-headless", Deny, ""},
+		{"parent-kind-not-allowed", Deny, ""},
+		{"parent-not-found", Deny, Warn},
+		{"parent-port-not-found", Deny, ""},
+		{"parent-protocol-mismatch", Deny, ""},
+		{"parent-service-terminating", Warn, ""},
+		{"route-conflict", Warn, ""},
+		{"route-overlap", Warn, ""},
 	}
 	var got []row
 	for _, rule := range Catalogue() {
-		got = append(got, row{rule.ID, rule.Default, rule.DryRun, rule.Stage})
+		got = append(got, row{rule.ID, rule.Default, rule.DryRun})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("catalogue (-want +got):\n%s", diff)

@@ -17,7 +17,6 @@ func consumerRefused() *Rule {
 			"the Service's own namespace.",
 		Citation: "GEP-724: the parent's side says which namespaces it trusts; GEP-1294, Namespace boundaries",
 		Default:  Deny,
-		Stage:    HandshakeStage,
 		Fault:    ConsumerRefused,
 		Describe: describeConsumerRefused,
 	}

@@ -51,7 +51,7 @@ func New(policy *Policy) (*Engine, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(engine.rules, func(a, b activeRule) int { return cmp.Compare(a.Stage, b.Stage) })
+	slices.SortStableFunc(engine.rules, func(a, b activeRule) int { return cmp.Compare(a.stage(), b.stage()) })
 	return engine, nil
 }
 

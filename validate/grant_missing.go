@@ -17,7 +17,6 @@ func grantMissing() *Rule {
 			"consumer (routes to Services of other namespaces) or all; or attach the route to a Gateway instead.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  Deny,
-		Stage:    GrantStage,
 		Fault:    GrantMissing,
 		Describe: describeGrantMissing,
 	}

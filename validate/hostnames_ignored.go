@@ -16,7 +16,6 @@ func hostnamesIgnored() *Rule {
 			"Gateways. On a TLSRoute, whose schema demands hostnames, do not rely on them.",
 		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
 		Default:  Warn,
-		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
 		Route:    checkHostnamesIgnored,
 	}

@@ -24,11 +24,11 @@ type judgement struct {
 // that read the world from running.
 func (j *judgement) run() error {
 	blind := false
-	stage := GrantStage
+	stage := 0
 	blindNext := false
 	for _, rule := range j.engine.rules {
-		if rule.Stage != stage {
-			stage, blind = rule.Stage, blindNext
+		if rule.stage() != stage {
+			stage, blind = rule.stage(), blindNext
 		}
 		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
 			continue
@@ -57,7 +57,7 @@ func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
 	for i := range findings {
 		findings[i].Action, findings[i].Effect = rule.action, rule.action
 	}
-	if rule.Stage != RouteStage && j.req.SpecUnchanged != nil && j.req.SpecUnchanged() {
+	if rule.stage() != lastStage && j.req.SpecUnchanged != nil && j.req.SpecUnchanged() {
 		j.pass.findings = j.pass.findings[:from]
 		return rule.action == Deny, nil
 	}
@@ -68,7 +68,7 @@ func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
 	if rule.DryRun != "" && j.req.DryRun {
 		lower(findings, rule.DryRun, LoweredByDryRun)
 	}
-	if rule.Stage == RouteStage {
+	if rule.stage() == lastStage {
 		if err := j.ratchet(rule, findings); err != nil {
 			return false, err
 		}
@@ -76,7 +76,7 @@ func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
 	if err := j.lowerByPlace(findings); err != nil {
 		return false, err
 	}
-	return rule.Stage != RouteStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
+	return rule.stage() != lastStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
 }
 
 // lowerByPlace applies the namespace's mode and the exemptions.

@@ -16,7 +16,6 @@ func noCatchAll() *Rule {
 		Remedy:   "Add a rule without matches that sends to the Service itself, or leave it so if all other requests are to be rejected.",
 		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
 		Default:  Warn,
-		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Parent:   checkNoCatchAll,
 	}

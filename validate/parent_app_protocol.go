@@ -17,7 +17,6 @@ func parentAppProtocol() *Rule {
 		Remedy:   "Use the kind of route that fits the protocol, or correct appProtocol on the Service's port.",
 		Citation: "GEP-1294, Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
 		Default:  Warn,
-		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
 		Parent:   checkParentAppProtocol,
 	}

@@ -14,7 +14,6 @@ func parentDuplicate() *Rule {
 		Remedy:   "Remove one of the two parentRefs.",
 		Citation: "Gateway API, CommonRouteSpec: parentRefs must be distinct",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Parent:   checkParentDuplicate,
 	}
 }

@@ -15,7 +15,6 @@ func parentExposedType() *Rule {
 		Remedy:   "Prefer a ClusterIP Service, exposed through a Gateway. Nothing needs to be done if only clients in the mesh matter.",
 		Citation: "GEP-1294, Allowed service types: NodePort and LoadBalancer MAY be allowed; north-south Gateways should be preferred",
 		Default:  Audit,
-		Stage:    RouteStage,
 		Parent:   checkParentExposedType,
 	}
 }

@@ -11,7 +11,6 @@ func parentExternalName() *Rule {
 		Remedy:   "Refer to a Service of type ClusterIP.",
 		Citation: "GEP-1294, Allowed service types: ExternalName SHOULD NOT be allowed as parentRefs or backendRefs due to security concerns",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Fault:    ParentExternalName,
 		Describe: describeParentExternalName,
 	}

@@ -15,7 +15,6 @@ func parentGroupInvalid() *Rule {
 		Remedy:   `Write group: "" for a Service and group: multicluster.x-k8s.io for a ServiceImport. A group is written without a version.`,
 		Citation: `Gateway API, ParentReference: to set the core API group, group must be explicitly set to ""`,
 		Default:  Deny,
-		Stage:    RouteStage,
 		Route:    checkParentGroupInvalid,
 	}
 }

@@ -16,7 +16,6 @@ func parentHeadless() *Rule {
 			"same Pods.",
 		Citation: "GEP-1294, Allowed service types: headless Services SHOULD NOT be supported as a parentRef",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Fault:    ParentHeadless,
 		Describe: describeParentHeadless,
 	}

@@ -17,7 +17,6 @@ func parentKindNotAllowed() *Rule {
 		Remedy:   "Refer to a parent of a listed kind, or have the kind added to parents.allowedKinds of gammaguard's configuration.",
 		Citation: "GEP-1294, Implementation-specific parentRefs",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Route:    checkParentKindNotAllowed,
 	}
 }

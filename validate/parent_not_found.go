@@ -18,7 +18,6 @@ func parentNotFound() *Rule {
 		Citation: "GEP-1294, API: a route binds to the Service that its parentRef names",
 		Default:  Deny,
 		DryRun:   Warn,
-		Stage:    RouteStage,
 		Fault:    ParentNotFound,
 		Describe: describeParentNotFound,
 	}

@@ -18,7 +18,6 @@ func parentPortNotFound() *Rule {
 		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
 			"Gateway API, ParentReference: sectionName of a Service is a port name",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Fault:    ParentPortNotFound,
 		Describe: describeParentPortNotFound,
 	}

@@ -11,7 +11,6 @@ func parentProtocolMismatch() *Rule {
 		Remedy:   "Select a port of the right protocol, use the route kind for the port's protocol, or correct the Service's protocol (TCP if left out).",
 		Citation: "GEP-1294, Route types: UDP is its own protocol, orthogonal to the other routes",
 		Default:  Deny,
-		Stage:    RouteStage,
 		Fault:    ParentProtocolMismatch,
 		Describe: describeParentProtocolMismatch,
 	}

@@ -18,7 +18,6 @@ func routeConflict() *Rule {
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
 			"should be applied",
 		Default:  Warn,
-		Stage:    RouteStage,
 		Kinds:    []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
 		Fault:    PortsLost,
 		Describe: describePortsLost,

@@ -17,7 +17,6 @@ func routeOverlap() *Rule {
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behaviour; Gateway API, HTTPRouteRule: of equal " +
 			"matches the oldest route's wins",
 		Default: Warn,
-		Stage:   RouteStage,
 		Parent:  checkRouteOverlap,
 	}
 }

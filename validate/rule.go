@@ -19,20 +19,6 @@ const (
 // Actions returns every action, the strictest first.
 func Actions() []Action { return []Action{Deny, Warn, Audit, Off} }
 
-// Stage orders rules: a stage whose finding denies ends the judgement for all
-// rules of later stages that look at parents or backends, so that who has no grant
-// learns nothing of the cluster.
-type Stage uint8
-
-const (
-	// GrantStage: is the route's namespace granted what the route does?
-	GrantStage Stage = iota
-	// HandshakeStage: does the Service's side accept the route?
-	HandshakeStage
-	// RouteStage: everything else.
-	RouteStage
-)
-
 // Rule is one check. Its texts are written for the catalogue, which is also the
 // documentation: `gammaguard explain` and docs/rules print them.
 type Rule struct {
@@ -50,8 +36,6 @@ type Rule struct {
 	Default Action
 	// DryRun is the mildest a denial becomes on a dry run; empty for no change.
 	DryRun Action
-	// Stage is when the rule runs.
-	Stage Stage
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 
@@ -71,3 +55,19 @@ type Rule struct {
 	// Route is called once.
 	Route func(*Pass)
 }
+
+// stage orders rules: first who may attach, then what the Service's side says, then
+// all else. A denial ends the judgement for all rules of later stages that look at
+// parents or backends, so that who has no grant learns nothing of the cluster.
+func (r *Rule) stage() int {
+	switch r.Fault {
+	case GrantMissing:
+		return 0
+	case ConsumerRefused:
+		return 1
+	}
+	return lastStage
+}
+
+// lastStage is that of the rules that neither grant nor refuse.
+const lastStage = 2

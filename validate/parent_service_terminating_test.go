@@ -1,0 +1,16 @@
+package validate
+
+import "github.com/gammaguard/gammaguard/mesh"
+
+var _ = addCases("parent-service-terminating", func() []ruleCase {
+	const going = `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: going, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {ports: [{port: 80}]}}` + "\n---\n"
+	return []ruleCase{
+		{name: "it stays", routes: going, spec: on(service("cart"), service("gone"))},
+		{
+			name: "it goes", kind: mesh.GRPCRoute, routes: going, spec: on(service("cart"), service("going")),
+			want: []string{
+				`Invalid spec.parentRefs[1].name "going": Service shop/going is being deleted; create it again when it is gone, or use another Service`,
+			},
+		},
+	}
+})
