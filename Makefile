@@ -22,6 +22,7 @@ COMMIT := $(COMMIT)
 
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
+DEFINITIONS := definitions/generated/made
 # The folder of every Go module in the repository.
 MODULES = $(patsubst %/,%,$(dir $(shell git ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')))
 
@@ -33,15 +34,15 @@ help: ## List the targets.
 
 ##@ Use
 .PHONY: demo
-demo: ## Start a real API server with gammaguard and play a tour; ONCE=1 ends after it.
+demo: definitions ## Start a real API server with gammaguard and play a tour; ONCE=1 ends after it.
 	ONCE=$(ONCE) go run ./test/demo
 
 .PHONY: build
-build: ## Build gammaguard-webhook and gammaguard into bin/.
+build: definitions ## Build gammaguard-webhook and gammaguard into bin/.
 	go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: image
-image: ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
+image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
 	@mkdir -p dist
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" \
 		-o dist/gammaguard-webhook ./cmd/gammaguard-webhook
@@ -58,24 +59,24 @@ cluster-down: ## Stop it.
 
 ##@ Check
 .PHONY: test
-test: controlplane ## Run go vet and every test, those with a real API server included.
+test: definitions controlplane ## Run go vet and every test, those with a real API server included.
 	go vet ./...
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
 	cd tools/image && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
-e2e: ## Install each overlay on a real cluster and test it there; needs root and Linux.
+e2e: definitions ## Install each overlay on a real cluster and test it there; needs root and Linux.
 	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/node ./test/e2e
 
 .PHONY: scenarios
-scenarios: controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
+scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
 	@go build -buildvcs=false -o $(CACHE)/bin/scenarios ./test/scenarios/run # go run would have a last word of its own
 	@for folder in "$(SCENARIOS)" "$(PWD)/$(SCENARIOS)" "$(CURDIR)/$(SCENARIOS)"; do \
 		case "$$folder" in /*) if [ -e "$$folder" ]; then exec $(CACHE)/bin/scenarios "$$folder"; fi;; esac; \
 	done; echo "error: SCENARIOS=$(SCENARIOS): no such folder" >&2; exit 2
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
+lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
 	$(GOLANGCI_LINT) run ./...
 
 .PHONY: tidy-check
@@ -91,20 +92,29 @@ verify: ## Fail where generated files are stale or not committed.
 	@.ci/verify
 
 .PHONY: bench
-bench: controlplane ## Run the benchmarks.
+bench: definitions controlplane ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
 # LOAD=-quick takes about a minute; without it, with up to 100,000 routes, a quarter
 # of an hour, and it writes docs/performance.md and its folder.
 LOAD ?= -out docs/performance
 .PHONY: bench-load
-bench-load: controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
+bench-load: definitions controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
 	go run ./test/bench/load $(LOAD)
 
 ##@ Make
 .PHONY: docs
-docs: ## Generate the pages of docs/ that come from the catalogue, the commands and what was measured.
+docs: definitions ## Generate the pages of docs/ that come from the catalogue, the commands and what was measured.
 	go generate ./...
+
+.PHONY: definitions
+definitions: $(DEFINITIONS) ## Extract the CustomResourceDefinitions of routes that gammaguard embeds, where missing.
+
+# go.mod names the version of the module that they come from.
+$(DEFINITIONS): go.mod $(wildcard definitions/gen/*.go)
+	go mod download sigs.k8s.io/gateway-api
+	go run ./definitions/gen "$$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)" definitions/generated
+	@touch $@
 
 .PHONY: controlplane
 controlplane: ## Build kube-apiserver, etcd and kubectl from their modules, where missing.
@@ -117,4 +127,4 @@ $(GOLANGCI_LINT): tools/go.mod tools/go.sum
 
 .PHONY: clean
 clean: ## Remove what was built, the control plane included.
-	rm -rf bin dist .cache
+	rm -rf bin dist .cache definitions/generated/*

@@ -1,0 +1,9 @@
+// Package definitions does to a custom resource what the API server does by its
+// CustomResourceDefinition, with the API server's own packages and without a
+// cluster.
+//
+// The definitions of the route kinds come with the binary, from the release of the
+// Gateway API in go.mod: `make definitions` puts them into the folder that is
+// embedded, where they are not under version control. A binary that was built
+// without it has none, and Embedded says so.
+package definitions

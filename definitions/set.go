@@ -1,0 +1,120 @@
+package definitions
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Channel is a release channel of the Gateway API.
+type Channel string
+
+// The channels that come with the binary.
+const (
+	Standard     Channel = "standard"
+	Experimental Channel = "experimental"
+)
+
+// generated holds <channel>/<kind>.json for each route kind; see `make definitions`.
+//
+//go:embed all:generated
+var generated embed.FS
+
+// ErrNotBuiltIn is the error of Embedded in a binary that was built without
+// definitions.
+var ErrNotBuiltIn = errors.New("this binary was built without the CustomResourceDefinitions of the Gateway API: " +
+	"run `make definitions` and build it again, or pass --crds")
+
+// Set is a set of CustomResourceDefinitions, by group and kind. It may be used by
+// several goroutines.
+type Set struct {
+	channel Channel // where to look for kinds that were not put; empty for nowhere
+	mutex   sync.Mutex
+	kinds   map[schema.GroupKind]*definition
+}
+
+// New returns an empty set.
+func New() *Set { return &Set{kinds: map[schema.GroupKind]*definition{}} }
+
+// Embedded returns the definitions of the route kinds that come with the binary.
+// Each is read when it is first asked for.
+func Embedded(channel Channel) (*Set, error) {
+	if files, err := fs.Glob(generated, path.Join("generated", string(channel), "*.json")); err != nil || len(files) == 0 {
+		return nil, ErrNotBuiltIn
+	}
+	s := New()
+	s.channel = channel
+	return s, nil
+}
+
+// Put adds a definition, in place of another one of its kind.
+func (s *Set) Put(crd *apiextensionsv1.CustomResourceDefinition) error {
+	d, err := newDefinition(crd)
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.kinds[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = d
+	return nil
+}
+
+// find returns the definition of a kind, or nil if the set has none.
+func (s *Set) find(kind schema.GroupKind) (*definition, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if d, found := s.kinds[kind]; found || s.channel == "" || kind.Group != mesh.GatewayGroup {
+		return d, nil
+	}
+	data, err := generated.ReadFile(path.Join("generated", string(s.channel), kind.Kind+".json"))
+	if err != nil {
+		return nil, nil //nolint:nilerr // the channel has no such kind
+	}
+	crd := new(apiextensionsv1.CustomResourceDefinition)
+	if err := json.Unmarshal(data, crd); err != nil {
+		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", kind, err)
+	}
+	d, err := newDefinition(crd)
+	if err != nil {
+		return nil, err
+	}
+	s.kinds[kind] = d
+	return d, nil
+}
+
+// Default fills in the defaults of the object's definition, in the version that
+// the object is written in, and takes out nulls, as the API server does before
+// admission and again after mutations. An object that the set has no definition
+// for, or not in its version, stays as it is.
+func (s *Set) Default(object map[string]any) error {
+	kind, err := kindOf(object)
+	if err != nil {
+		return err
+	}
+	d, err := s.find(kind.GroupKind())
+	if err != nil || d == nil || d.versions[kind.Version] == nil {
+		return err
+	}
+	structural := d.versions[kind.Version].structural
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, structural)
+	defaulting.Default(object, structural)
+	return nil
+}
+
+// kindOf reads apiVersion and kind.
+func kindOf(object map[string]any) (schema.GroupVersionKind, error) {
+	apiVersion, _ := object["apiVersion"].(string)
+	kind, _ := object["kind"].(string)
+	version, err := schema.ParseGroupVersion(apiVersion)
+	return version.WithKind(kind), err
+}
