@@ -10,6 +10,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -45,8 +46,10 @@ type checker struct {
 	options *Options
 	config  *config.GuardConfiguration
 	engine  *validate.Engine
-	input   input
-	files   []*file
+	// definitions are those that the routes are subject to.
+	definitions *definitions.Set
+	input       input
+	files       []*file
 	// broken are the documents that can be read, but not understood.
 	broken []error
 	world  *world
@@ -69,8 +72,10 @@ type route struct {
 	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
-	// old is the route that was there before, or nil.
-	old *manifest.Object
+	// old is the route that was there before, or nil; specUnchanged reports whether
+	// this one leaves its spec as it was.
+	old           *manifest.Object
+	specUnchanged bool
 }
 
 func newChecker(options *Options) (*checker, error) {
@@ -78,9 +83,13 @@ func newChecker(options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	crds, err := definitions.Embedded(definitions.Standard)
+	if err != nil {
+		return nil, err
+	}
 	complete := options.Complete && options.Cluster == nil
 	c := &checker{
-		options: options, config: options.Config, engine: engine, mutationsOff: options.Config.DisabledMutations(),
+		options: options, config: options.Config, engine: engine, definitions: crds, mutationsOff: options.Config.DisabledMutations(),
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
 		world: &world{
 			files:   manifest.NewSet(manifest.Options{}),

@@ -51,10 +51,7 @@ func (c *checker) request(r *route) *validate.Request {
 	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User}
 	if r.old != nil {
 		req.Old = func() (*mesh.Route, error) { return r.old.Route, nil }
-		req.SpecUnchanged = func() bool {
-			same, err := r.specUnchanged()
-			return err == nil && same
-		}
+		req.SpecUnchanged = func() bool { return r.specUnchanged }
 	}
 	return req
 }

@@ -80,9 +80,8 @@ func (c *checker) putBase(object *manifest.Object) error {
 		changes = c.mutate(object.Route)
 	}
 	stored := *object
-	stored.Route = withSchemaDefaults(mutate.Mutated(object.Route, changes))
 	var err error
-	if stored.JSON, err = mutate.Apply(object.JSON, changes); err != nil {
+	if stored.JSON, stored.Route, err = c.stored(object, changes); err != nil {
 		return err
 	}
 	return c.world.base.Put(&stored)
@@ -91,10 +90,12 @@ func (c *checker) putBase(object *manifest.Object) error {
 // putRoute makes the mutations and stores the route.
 func (c *checker) putRoute(r *route) error {
 	r.changes = c.mutate(r.Route)
-	r.mutated = withSchemaDefaults(mutate.Mutated(r.Route, r.changes))
-	if err := c.inherit(r); err != nil {
+	stored, mutated, err := c.stored(r.Object, r.changes)
+	if err != nil {
 		return err
 	}
+	r.mutated = mutated
+	c.inherit(r, stored)
 	if created := &r.mutated.Metadata.CreationTimestamp; created.IsZero() {
 		c.arrived++
 		*created = arrival.Add(time.Duration(c.arrived) * time.Second)
@@ -113,34 +114,22 @@ var arrival = time.Unix(1<<34, 0).UTC()
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.
-func (c *checker) inherit(r *route) error {
+func (c *checker) inherit(r *route, stored []byte) {
 	if r.old = c.world.base.Get(r.Key); r.old == nil {
-		return nil
+		return
 	}
+	r.specUnchanged = sameSpec(stored, r.old.JSON)
 	meta, old := &r.mutated.Metadata, &r.old.Route.Metadata
 	if meta.CreationTimestamp.IsZero() {
 		meta.CreationTimestamp = old.CreationTimestamp
 	}
 	if meta.Generation == 0 {
-		same, err := r.specUnchanged()
-		if err != nil {
-			return err
-		}
 		meta.Generation = old.Generation
-		if !same {
+		if !r.specUnchanged {
 			meta.Generation++
 		}
 	}
-	return nil
-}
 
-// stored returns the route's JSON as it would be stored, apart from defaults.
-func (r *route) stored() ([]byte, error) { return mutate.Apply(r.JSON, r.changes) }
-
-// specUnchanged reports whether the route leaves the spec as it was.
-func (r *route) specUnchanged() (bool, error) {
-	stored, err := r.stored()
-	return err == nil && sameSpec(stored, r.old.JSON), err
 }
 
 // mutate returns the changes to the route by the mutations that are on.

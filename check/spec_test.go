@@ -3,11 +3,13 @@ package check
 import (
 	"testing"
 
-	"sigs.k8s.io/yaml"
+	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
 )
 
 func TestSameSpec(t *testing.T) {
-	const written = `spec:
+	const written = `
   parentRefs: [{kind: Service, name: cart}]
   rules:
   - backendRefs: [{name: cart, port: 80}]
@@ -18,33 +20,48 @@ func TestSameSpec(t *testing.T) {
 		want       bool
 	}{
 		{"the same", written, written, true},
-		{"what the API server and mutation fill in", written, `spec:
+		{"what the API server and a mutation fill in", written, `
   parentRefs: [{group: "", kind: Service, name: cart}]
   rules:
   - backendRefs: [{group: "", kind: Service, name: cart, port: 80, weight: 1}]
     matches: [{path: {type: PathPrefix, value: /}, headers: [{name: x, value: "1", type: Exact}]}]
 `, true},
 		{
-			"a rule that is left out", `spec: {parentRefs: [{name: gateway}]}`,
-			`spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gateway}], rules: [{matches: [{path: {type: PathPrefix, value: /}}]}]}`, true,
+			"a rule that is left out", `{parentRefs: [{name: gateway}]}`,
+			`{parentRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gateway}], rules: [{matches: [{path: {type: PathPrefix, value: /}}]}]}`, true,
 		},
-		{"another port", written, `spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 81}]}]}`, false},
-		{"another type of path", `spec: {rules: [{matches: [{path: {type: Exact, value: /a}}]}]}`, `spec: {rules: [{matches: [{path: {value: /a}}]}]}`, false},
-		{"another weight", `spec: {rules: [{backendRefs: [{name: a, weight: 0}]}]}`, `spec: {rules: [{backendRefs: [{name: a}]}]}`, false},
-		{"one more rule", `spec: {rules: [{}]}`, `spec: {rules: [{}, {}]}`, false},
-		{"a field that is not read", `spec: {rules: [{timeouts: {request: 1s}}]}`, `spec: {rules: [{timeouts: {request: 2s}}]}`, false},
+		{"null", `{rules: [{timeouts: null}]}`, `{rules: [{}]}`, true},
+		{"another port", written, `{parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 81}]}]}`, false},
+		{"another type of path", `{rules: [{matches: [{path: {type: Exact, value: /a}}]}]}`, `{rules: [{matches: [{path: {value: /a}}]}]}`, false},
+		{"another weight", `{rules: [{backendRefs: [{name: a, weight: 0}]}]}`, `{rules: [{backendRefs: [{name: a}]}]}`, false},
+		{"one more rule", `{rules: [{}]}`, `{rules: [{}, {}]}`, false},
+		{"a field that is not read", `{rules: [{timeouts: {request: 1s}}]}`, `{rules: [{timeouts: {request: 2s}}]}`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var texts [2][]byte
-			for i, text := range []string{test.a, test.b} {
-				var err error
-				if texts[i], err = yaml.YAMLToJSON([]byte(text)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if sameSpec(texts[0], texts[1]) != test.want || sameSpec(texts[1], texts[0]) != test.want {
-				t.Errorf("want %t", test.want)
+			a, b := storedRoute(t, test.a), storedRoute(t, test.b)
+			if sameSpec(a, b) != test.want || sameSpec(b, a) != test.want {
+				t.Errorf("want %t of\n%s\n%s", test.want, a, b)
 			}
 		})
 	}
+}
+
+// storedRoute returns an HTTPRoute with the spec as it is stored.
+func storedRoute(t *testing.T, spec string) []byte {
+	t.Helper()
+	crds, err := definitions.Embedded(definitions.Standard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec: "
+	objects, errs := manifest.Read("route.yaml", []byte(route+spec), "default")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	changes := mutate.Changes(objects[0].Route, manifest.NewSet(manifest.Options{}), mutate.Options{})
+	stored, _, err := (&checker{definitions: crds}).stored(objects[0], changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
 }

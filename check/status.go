@@ -14,7 +14,7 @@ func (c *checker) status(r *route) (report.Status, error) {
 	if err != nil || len(entries) == 0 {
 		return status, err
 	}
-	refs, err := parentRefs(r)
+	refs, err := c.parentRefs(r)
 	if err != nil {
 		return status, err
 	}
@@ -28,8 +28,8 @@ func (c *checker) status(r *route) (report.Status, error) {
 }
 
 // parentRefs returns the parentRefs of the route as they are stored.
-func parentRefs(r *route) ([]json.RawMessage, error) {
-	stored, err := r.stored()
+func (c *checker) parentRefs(r *route) ([]json.RawMessage, error) {
+	stored, _, err := c.stored(r.Object, r.changes)
 	if err != nil {
 		return nil, err
 	}
