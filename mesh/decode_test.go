@@ -44,7 +44,7 @@ var everything = []struct {
 }{
 	{"route", everyRoute, func() any { return new(Route) }},
 	{"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
-		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}}, "status": {"loadBalancer": {}},
+		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}, "deletionTimestamp": "2026-01-02T03:04:05Z"}, "status": {"loadBalancer": {}},
 		"spec": {"type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
 			{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP", "appProtocol": "http", "nodePort": 30080}, {"port": 53}, null]}}`,
 		func() any { return new(ServiceObject) }},
