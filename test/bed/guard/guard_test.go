@@ -1,32 +1,25 @@
 package guard_test
 
 import (
-	"crypto/tls"
-	"encoding/json"
-	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
-	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) { os.Exit(bed.Run(m, bed.Options{}, &plane)) }
 
-// TestInstall sees the policy act on the first request after Install.
-func TestInstall(t *testing.T) {
-	if err := guard.Install(t.Context(), plane); err != nil {
+// exempt is a user to whom neither the policy nor the webhooks apply.
+const exempt = "exempt"
+
+// install installs what gammaguard needs, and RBAC that lets dev label namespaces.
+func install(t *testing.T) {
+	t.Helper()
+	if err := guard.Install(t.Context(), plane, exempt); err != nil {
 		t.Fatal(err)
 	}
 	const rights = `
@@ -40,57 +33,42 @@ func TestInstall(t *testing.T) {
 	if _, stderr, err := plane.Kubectl(t.Context(), rights, "apply", "-f", "-"); err != nil {
 		t.Fatal(err, stderr)
 	}
-	_, stderr, err := plane.Kubectl(t.Context(), "", "label", "namespace", "default", "gammaguard.dev/grant=all", "--as", "dev")
+}
+
+// TestInstall sees the policy act on the first request after Install.
+func TestInstall(t *testing.T) {
+	install(t)
+	label := []string{"label", "namespace", "default", "gammaguard.dev/grant=unknown", "--dry-run=server", "--as"}
+	_, stderr, err := plane.Kubectl(t.Context(), "", append(label, "dev")...)
 	if err == nil || !strings.Contains(stderr, "gammaguard-grants") {
-		t.Errorf("label by a user who is no mesh admin: %v %s", err, stderr)
+		t.Errorf("label by a user who is not a mesh admin: %v %s", err, stderr)
+	}
+	if _, stderr, err = plane.Kubectl(t.Context(), "", append(label, exempt, "--as-group", "system:masters")...); err != nil {
+		t.Errorf("label by the exempt user: %v %s", err, stderr)
 	}
 }
 
-// TestRegister serves webhooks that allow everything, and finds each of them
-// called by the time that Register returns.
-func TestRegister(t *testing.T) {
-	var mu sync.Mutex
-	called := map[string]bool{}
-	allow := func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		called[r.URL.Path] = true
-		mu.Unlock()
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+// TestStart finds the webhooks called on the first request after Start, and by the
+// replica that was started last.
+func TestStart(t *testing.T) {
+	install(t)
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: default, name: cart},
+		spec: {parentRefs: [{group: core, kind: Service, name: cart}]}}`
+	for range 2 {
+		g, err := guard.Start(t.Context(), plane, guard.Options{Exempt: exempt})
+		if err != nil {
+			t.Fatal(err)
 		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-		if err := json.NewEncoder(w).Encode(review); err != nil {
+		create := []string{"create", "-f", "-", "--dry-run=server", "--as-group", "system:masters", "--as"}
+		_, stderr, err := plane.Kubectl(t.Context(), route, append(create, "dev")...)
+		if err == nil || !strings.Contains(stderr, "(grant-missing)") || !strings.Contains(stderr, "(parent-group)") {
+			t.Errorf("a route without a grant: %v %s", err, stderr)
+		}
+		if _, stderr, err = plane.Kubectl(t.Context(), route, append(create, exempt)...); err != nil {
+			t.Errorf("a route of the exempt user: %v %s", err, stderr)
+		}
+		if err := g.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
-	server, ca := serve(t, http.HandlerFunc(allow))
-	if err := guard.Register(t.Context(), plane, server.URL, ca); err != nil {
-		t.Fatal(err)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if diff := cmp.Diff([]string{"/mutate", "/validate"}, slices.Sorted(maps.Keys(called))); diff != "" {
-		t.Errorf("paths called (-want +got):\n%s", diff)
-	}
-}
-
-// serve serves HTTPS on loopback with a certificate of package certs, and returns
-// the CA bundle.
-func serve(t *testing.T, handler http.Handler) (*httptest.Server, []byte) {
-	t.Helper()
-	bundle, err := selfsigned.New("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(bundle.Cert, bundle.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(handler)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server, bundle.CA
 }

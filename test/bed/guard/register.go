@@ -1,158 +1,140 @@
 package guard
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// Manifests returns the objects in a folder of config/, such as "webhook", as they
-// would be installed.
-func Manifests(folder string) ([]*unstructured.Unstructured, error) {
-	files, err := fs.Glob(config.Manifests, path.Join(folder, "*.yaml"))
+// Names in config: the ServiceAccount, whose rights the binary has and no more, and
+// the policy on labels.
+const (
+	systemNamespace, serviceAccount = "gammaguard-system", "gammaguard-webhook"
+	policyName                      = "gammaguard-grants"
+)
+
+// effectTimeout bounds how long the API server may take to act on what was
+// registered. It looks for new policies once a second.
+const effectTimeout = 60 * time.Second
+
+// Install applies config/rbac and config/policy, and waits until the API server
+// enforces the policy on labels. It does not apply to the exempt users.
+func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error {
+	root, err := bed.Root()
 	if err != nil {
-		return nil, fmt.Errorf("read config/%s: %w", folder, err)
+		return err
 	}
-	var objects []*unstructured.Unstructured
-	for _, file := range files {
-		if path.Base(file) == "kustomization.yaml" {
-			continue
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: " + systemNamespace + "}}"
+	steps := [][]string{
+		{"apply", "--server-side", "-f", "-"},
+		{"apply", "--server-side", "-k", filepath.Join(root, "config", "rbac")},
+		{"apply", "--server-side", "-k", filepath.Join(root, "config", "policy")},
+	}
+	for _, user := range exempt {
+		steps = append(steps, []string{"patch", "validatingadmissionpolicy", policyName, "--type=merge", "--patch",
+			fmt.Sprintf(`{"spec": {"matchConditions": [{"name": "not-exempt", "expression": %q}]}}`, isNot(user))})
+	}
+	for _, args := range steps {
+		if _, stderr, err := cp.Kubectl(ctx, namespace, args...); err != nil {
+			return fmt.Errorf("%w: %s", err, stderr)
 		}
-		data, err := config.Manifests.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read config/%s: %w", file, err)
-		}
-		for document := range strings.SplitSeq("\n"+string(data), "\n---") {
-			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-				return nil, fmt.Errorf("read config/%s: %w", file, err)
+	}
+	return awaitPolicy(ctx, cp, exempt)
+}
+
+// isNot is a CEL expression that excludes a user.
+func isNot(user string) string { return fmt.Sprintf("request.userInfo.username != %q", user) }
+
+// prepareWebhooks reads config/webhook with a base URL on loopback in place of the
+// Service, and makes a serving certificate.
+func (g *Guard) prepareWebhooks(certDir string) error {
+	root, err := bed.Root()
+	if err != nil {
+		return err
+	}
+	g.webhooks = envtest.WebhookInstallOptions{Paths: []string{filepath.Join(root, "config", "webhook")}, LocalServingHost: "127.0.0.1"}
+	if err := g.webhooks.PrepWithoutInstalling(); err != nil {
+		return err
+	}
+	g.URL = "https://" + net.JoinHostPort(g.webhooks.LocalServingHost, strconv.Itoa(g.webhooks.LocalServingPort))
+	g.CA = g.webhooks.LocalServingCAData
+	return os.Rename(g.webhooks.LocalServingCertDir, certDir) // so that it goes with the control plane
+}
+
+// register registers the webhooks, except for one user's requests, and waits until
+// the API server calls them.
+func (g *Guard) register(ctx context.Context, cp *bed.ControlPlane, exempt string) error {
+	if exempt != "" {
+		condition := admissionregistrationv1.MatchCondition{Name: "not-exempt", Expression: isNot(exempt)}
+		for _, c := range g.webhooks.MutatingWebhooks {
+			for i := range c.Webhooks {
+				c.Webhooks[i].MatchConditions = append(c.Webhooks[i].MatchConditions, condition)
 			}
-			if len(object.Object) > 0 {
-				objects = append(objects, object)
+		}
+		for _, c := range g.webhooks.ValidatingWebhooks {
+			for i := range c.Webhooks {
+				c.Webhooks[i].MatchConditions = append(c.Webhooks[i].MatchConditions, condition)
 			}
 		}
 	}
-	return objects, nil
+	if err := g.webhooks.Install(cp.Config); err != nil {
+		return fmt.Errorf("register the webhooks: %w", err)
+	}
+	return g.awaitCalls(ctx, cp)
 }
 
-// Install applies what gammaguard needs beside its webhooks, from config/rbac and
-// config/policy, and waits until the API server enforces the policies.
-func Install(ctx context.Context, cp *bed.ControlPlane) error {
-	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: gammaguard-system}}`
-	if err := apply(ctx, cp, []byte(namespace)); err != nil {
-		return err
+// awaitPolicy sends dry runs that break the policy, whoever sends them, until the
+// API server refuses those, and only those, of users who are not exempt.
+func awaitPolicy(ctx context.Context, cp *bed.ControlPlane, exempt []string) error {
+	refused := func(ctx context.Context, as ...string) bool {
+		args := append([]string{"label", "namespace", "default", "gammaguard.dev/grant=probe", "--overwrite", "--dry-run=server"}, as...)
+		_, stderr, err := cp.Kubectl(ctx, "", args...)
+		return err != nil && strings.Contains(stderr, "'"+policyName+"'")
 	}
-	var objects []*unstructured.Unstructured
-	for _, folder := range []string{"rbac", "policy"} {
-		found, err := Manifests(folder)
-		if err != nil {
-			return err
+	err := poll(ctx, func(ctx context.Context) (bool, error) {
+		enforced := refused(ctx)
+		for _, user := range exempt {
+			enforced = enforced && !refused(ctx, "--as", user, "--as-group", "system:masters")
 		}
-		objects = append(objects, found...)
-	}
-	if err := applyObjects(ctx, cp, objects); err != nil {
-		return err
-	}
-	for _, object := range objects {
-		if object.GetKind() != "ValidatingAdmissionPolicy" {
-			continue
-		}
-		if err := awaitPolicy(ctx, cp, object.GetName()); err != nil {
-			return fmt.Errorf("wait until the ValidatingAdmissionPolicy %s acts: %w", object.GetName(), err)
-		}
-	}
-	return nil
-}
-
-// Register registers the webhooks of config/webhook at a base URL on loopback,
-// such as https://127.0.0.1:9443, in place of the Service, and waits until the
-// API server calls them. The CA bundle is in PEM.
-func Register(ctx context.Context, cp *bed.ControlPlane, baseURL string, caBundle []byte) error {
-	objects, err := Manifests("webhook")
+		return enforced, nil
+	})
 	if err != nil {
-		return err
-	}
-	var names []string
-	for _, object := range objects {
-		found, err := redirect(object, baseURL, caBundle)
-		if err != nil {
-			return fmt.Errorf("config/webhook, %s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-		names = append(names, found...)
-	}
-	if err := applyObjects(ctx, cp, objects); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := awaitWebhook(ctx, cp, name); err != nil {
-			return fmt.Errorf("wait until the API server calls the webhook %s: %w", name, err)
-		}
+		return fmt.Errorf("wait until the policy %s is enforced: %w", policyName, err)
 	}
 	return nil
 }
 
-// redirect points the webhooks of a registration to a base URL, and returns their
-// names.
-func redirect(object *unstructured.Unstructured, baseURL string, caBundle []byte) ([]string, error) {
-	webhooks, found, err := unstructured.NestedSlice(object.Object, "webhooks")
-	if err != nil || !found {
-		return nil, errors.Join(errors.New("no webhooks"), err)
-	}
-	var names []string
-	for _, w := range webhooks {
-		webhook, ok := w.(map[string]any)
-		if !ok {
-			return nil, errors.New("webhooks: not a list of objects")
-		}
-		name, _, err := unstructured.NestedString(webhook, "name")
-		if err != nil {
-			return nil, err
-		}
-		servicePath, found, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
-		if err != nil || !found {
-			return nil, errors.Join(fmt.Errorf("webhook %s: no clientConfig.service.path", name), err)
-		}
-		webhook["clientConfig"] = map[string]any{
-			"url":      baseURL + servicePath,
-			"caBundle": base64.StdEncoding.EncodeToString(caBundle),
-		}
-		names = append(names, name)
-	}
-	object.Object["webhooks"] = webhooks
-	return names, nil
-}
-
-func applyObjects(ctx context.Context, cp *bed.ControlPlane, objects []*unstructured.Unstructured) error {
-	var manifest bytes.Buffer
-	for _, object := range objects {
-		document, err := yaml.Marshal(object.Object)
-		if err != nil {
-			return fmt.Errorf("write %s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-		manifest.WriteString("---\n")
-		manifest.Write(document)
-	}
-	return apply(ctx, cp, manifest.Bytes())
-}
-
-func apply(ctx context.Context, cp *bed.ControlPlane, manifest []byte) error {
-	if len(manifest) == 0 {
-		return nil
-	}
-	_, stderr, err := cp.Kubectl(ctx, string(manifest), "apply", "--server-side", "--force-conflicts", "-f", "-")
+// awaitCalls sends dry runs of a mesh route until this process has answered calls
+// of both webhooks. The verdict on the route does not matter.
+func (g *Guard) awaitCalls(ctx context.Context, cp *bed.ControlPlane) error {
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+		metadata: {namespace: default, name: gammaguard-probe},
+		spec: {parentRefs: [{group: "", kind: Service, name: gammaguard-probe}]}}`
+	called := regexp.MustCompile(`(?m)^gammaguard_webhook_duration_seconds_count\{webhook="(mutate|validate)"\} [1-9]`)
+	var stderr string
+	err := poll(ctx, func(ctx context.Context) (bool, error) {
+		_, stderr, _ = cp.Kubectl(ctx, route, "create", "--dry-run=server", "-f", "-")
+		metrics, err := get(ctx, g.MetricsURL)
+		return len(called.FindAllString(metrics, -1)) == 2, err
+	})
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, stderr)
+		return fmt.Errorf("wait until the API server calls the webhooks: %w: %s", err, stderr)
 	}
 	return nil
+}
+
+func poll(ctx context.Context, condition wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, effectTimeout, true, condition)
 }
