@@ -11,30 +11,40 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// customResources returns the CustomResourceDefinitions to install: those that
-// come with the modules which the main module requires.
-func customResources(ctx context.Context, root string, o Options) (envtest.CRDInstallOptions, error) {
-	dir, err := moduleDir(ctx, root, "sigs.k8s.io/gateway-api")
+// CustomResourceDefinitions returns the definitions that a control plane with the
+// options has installed: those in the modules which the main module requires.
+func CustomResourceDefinitions(ctx context.Context, o Options) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	root, err := Root()
 	if err != nil {
-		return envtest.CRDInstallOptions{}, err
+		return nil, err
+	}
+	// Listing a package of the module fetches the module if it is not in the cache.
+	dir, err := goCommand(ctx, root, "list", "-f", "{{.Module.Dir}}", "sigs.k8s.io/gateway-api/apis/v1")
+	if err != nil {
+		return nil, err
 	}
 	channel := "standard"
 	if o.Experimental {
 		channel = "experimental"
 	}
-	install := envtest.CRDInstallOptions{
-		Paths:   []string{filepath.Join(dir, "config", "crd", channel)},
-		MaxTime: startTimeout,
+	install := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "config", "crd", channel)}, ErrorIfPathMissing: true}
+	if err := envtest.ReadCRDFiles(&install); err != nil {
+		return nil, fmt.Errorf("read the CustomResourceDefinitions of the Gateway API: %w", err)
 	}
-	if !o.MultiCluster {
-		return install, nil
-	}
-	for _, data := range [][]byte{mcscrd.ServiceImportCRD, mcscrd.ServiceExportCRD} {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(data, crd); err != nil {
-			return install, fmt.Errorf("read the CustomResourceDefinitions of mcs-api: %w", err)
+	definitions := install.CRDs
+	if o.MultiCluster {
+		for _, data := range [][]byte{mcscrd.ServiceImportCRD, mcscrd.ServiceExportCRD} {
+			definition := &apiextensionsv1.CustomResourceDefinition{}
+			if err := yaml.UnmarshalStrict(data, definition); err != nil {
+				return nil, fmt.Errorf("read the CustomResourceDefinitions of mcs-api: %w", err)
+			}
+			definitions = append(definitions, definition)
 		}
-		install.CRDs = append(install.CRDs, crd)
 	}
-	return install, nil
+	for _, definition := range definitions {
+		for i := range definition.Spec.Versions {
+			definition.Spec.Versions[i].Served = definition.Spec.Versions[i].Served || o.AllVersions
+		}
+	}
+	return definitions, nil
 }

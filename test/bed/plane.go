@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	Experimental bool
 	// MultiCluster installs ServiceImport and ServiceExport too.
 	MultiCluster bool
+	// AllVersions serves all versions of the definitions, as in clusters that had
+	// the experimental channel before.
+	AllVersions bool
 	// AuditPolicy turns the audit log on: an audit.k8s.io/v1 Policy in YAML. The
 	// log is the file ControlPlane.AuditLog, one JSON event a line, complete at
 	// each moment a request is answered.
@@ -74,15 +78,11 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	if o.Progress == nil {
 		o.Progress = os.Stderr
 	}
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
 	binDir, err := Build(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	crds, err := customResources(ctx, root, o)
+	definitions, err := CustomResourceDefinitions(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		dir:        dir,
 	}
 	cp.stop = sync.OnceValue(cp.shutDown)
-	if err := cp.start(o, crds); err != nil {
+	if err := cp.start(o, definitions); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
 	}
 	if err := ctx.Err(); err != nil {
@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-func (cp *ControlPlane) start(o Options, crds envtest.CRDInstallOptions) error {
+func (cp *ControlPlane) start(o Options, definitions []*apiextensionsv1.CustomResourceDefinition) error {
 	etcdDir := filepath.Join(cp.dir.path, "etcd")
 	for _, dir := range []string{etcdDir, cp.CertDir} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -118,8 +118,7 @@ func (cp *ControlPlane) start(o Options, crds envtest.CRDInstallOptions) error {
 	existing := false
 	cp.env = &envtest.Environment{
 		UseExistingCluster:       &existing,
-		CRDInstallOptions:        crds,
-		ErrorIfCRDPathMissing:    true,
+		CRDInstallOptions:        envtest.CRDInstallOptions{CRDs: definitions, MaxTime: startTimeout},
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
 	}

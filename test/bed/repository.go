@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -90,24 +89,6 @@ func digest(dir string) (string, error) {
 		return "", fmt.Errorf("read the module in %s: %w", dir, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:12], nil
-}
-
-// moduleDir returns the folder of a module that the main module requires, in the
-// module cache, and fetches it through the module proxy where it is not there.
-func moduleDir(ctx context.Context, root, module string) (string, error) {
-	out, err := goCommand(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
-	if err == nil && out == "" {
-		if out, err = goCommand(ctx, root, "mod", "download", module); err == nil {
-			out, err = goCommand(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
-		}
-	}
-	if err == nil && out == "" {
-		err = errors.New("it is not in the module cache")
-	}
-	if err != nil {
-		return "", fmt.Errorf("find the module %s: %w", module, err)
-	}
-	return out, nil
 }
 
 // goCommand runs the go command in a folder and returns what it prints.

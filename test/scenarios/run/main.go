@@ -44,62 +44,59 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	runner.Sort(scenarios)
-	passed, failed := 0, 0
-	report := func(result *runner.Result) {
-		printResult(out, result)
-		if result.Passed() {
-			passed++
-		} else {
-			failed++
-		}
-	}
+	r := &report{out: out}
 	for _, b := range broken {
-		report(&runner.Result{Name: b.Name, Broken: b.Err})
+		r.add(b.Name, b.Err.Error())
 	}
 	if len(scenarios) > 0 {
-		if err := play(ctx, scenarios, report); err != nil {
+		if err := play(ctx, scenarios, r); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", passed, failed)
-	if failed > 0 {
+	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	if r.failed > 0 {
 		return errFailed
 	}
 	return nil
 }
 
-// play reports what comes of each scenario.
-func play(ctx context.Context, scenarios []*runner.Scenario, report func(*runner.Result)) (err error) {
+// report counts the scenarios, and prints a line for each and all that differs.
+type report struct {
+	out            io.Writer
+	passed, failed int
+}
+
+func (r *report) add(name string, failures ...string) {
+	if len(failures) == 0 {
+		r.passed++
+		fmt.Fprintln(r.out, "pass", name)
+		return
+	}
+	r.failed++
+	fmt.Fprintln(r.out, "FAIL", name)
+	for _, failure := range failures {
+		fmt.Fprintln(r.out, "  "+strings.ReplaceAll(failure, "\n", "\n  "))
+	}
+}
+
+// play reports the differences that the drivers find in each scenario.
+func play(ctx context.Context, scenarios []*runner.Scenario, r *report) (err error) {
 	suite, err := runner.NewSuite(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, suite.Close()) }()
 	for _, scenario := range scenarios {
-		result, err := suite.Play(ctx, scenario)
-		if err != nil {
-			return err
+		var failures []string
+		for _, driver := range suite.Drivers {
+			for _, failure := range runner.Play(ctx, driver, scenario) {
+				failures = append(failures, driver.Name()+": "+failure.String())
+			}
 		}
-		report(result)
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		r.add(scenario.Name, failures...)
 	}
 	return nil
 }
-
-// printResult prints a line, and of a failure all differences.
-func printResult(out io.Writer, result *runner.Result) {
-	if result.Passed() {
-		fmt.Fprintln(out, "pass", result.Name)
-		return
-	}
-	fmt.Fprintln(out, "FAIL", result.Name)
-	if result.Broken != nil {
-		fmt.Fprintln(out, indent(result.Broken.Error()))
-	}
-	for _, driver := range []string{"core", "handlers", "apiserver"} {
-		for _, failure := range result.Failures[driver] {
-			fmt.Fprintln(out, indent(driver+": "+failure.String()))
-		}
-	}
-}
-
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

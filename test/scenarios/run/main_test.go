@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
 func TestUnusable(t *testing.T) {
@@ -33,33 +31,34 @@ func TestBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "a", "b", "c.txtar")
-	if err := os.WriteFile(file, []byte("title\n-- want.yaml --\nstatos: []\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("title\n-- want.yaml --\nstatos: []\nresults: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
 	if err := run(t.Context(), []string{dir}, &out); !errors.Is(err, errFailed) {
 		t.Errorf("error %v, want %v", err, errFailed)
 	}
-	want := "FAIL a/b/c\n  " + file + ":3: want.yaml: yaml: unmarshal errors: field statos not found in type runner.wantFile\n0 passed, 1 failed\n"
+	want := "FAIL a/b/c\n" +
+		"  " + file + ":3: want.yaml: field statos not found in type runner.wantFile\n" +
+		"  " + file + ":4: want.yaml: field results not found in type runner.wantFile\n" +
+		"0 passed, 1 failed\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestPrintResult(t *testing.T) {
+func TestReport(t *testing.T) {
 	var out strings.Builder
-	printResult(&out, &runner.Result{Name: "a/passes"})
-	printResult(&out, &runner.Result{Name: "a/fails", Failures: map[string][]runner.Failure{
-		"apiserver": {{Place: runner.Place{Path: "a.txtar", Line: 7}, Text: "HTTPRoute shop/cart\n  verdict: want deny, got admit"}},
-		"core":      {{Place: runner.Place{Path: "a.txtar", Line: 3}, Text: "x"}},
-	}})
+	r := &report{out: &out}
+	r.add("a/passes")
+	r.add("a/fails", "core: a.txtar:3: x", "apiserver: a.txtar:7: HTTPRoute shop/cart\n  verdict: want deny, got admit")
 	const want = `pass a/passes
 FAIL a/fails
   core: a.txtar:3: x
   apiserver: a.txtar:7: HTTPRoute shop/cart
     verdict: want deny, got admit
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, out.String()); diff != "" || r.passed != 1 || r.failed != 1 {
+		t.Errorf("%d passed, %d failed\n%s", r.passed, r.failed, diff)
 	}
 }

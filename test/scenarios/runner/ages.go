@@ -2,66 +2,54 @@ package runner
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
+	"maps"
 	"time"
 
-	"github.com/gammaguard/gammaguard/mesh"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// ages keeps routes that may be compared by age from being created in the same
-// second: the API server tells no smaller differences.
-type ages struct {
-	// rivals are the routes for which age matters.
-	rivals map[manifest.Key]bool
-	// created is the last second in which a rival was created.
-	created int64
-}
-
-// begin looks for routes of one kind on one Service.
-func (a *ages) begin(scenario *Scenario) {
-	a.rivals, a.created = map[manifest.Key]bool{}, 0
-	type place struct {
-		kind mesh.RouteKind
-		name string
-	}
-	on := map[place][]manifest.Key{}
+// rivals returns the routes that are of one kind and on Services of one name. The
+// API server keeps the second in which each was created, and no more.
+func rivals(scenario *Scenario) map[manifest.Key]bool {
+	on := map[string]map[manifest.Key]bool{}
 	for _, document := range scenario.documents() {
-		if !document.IsRoute() {
+		var route struct {
+			Spec gatewayv1.CommonRouteSpec `json:"spec"`
+		}
+		if !document.IsRoute() || json.Unmarshal(document.JSON, &route) != nil {
 			continue
 		}
-		route, err := mesh.DecodeRoute(document.JSON)
-		if err != nil {
-			continue
-		}
-		for i := range route.Spec.ParentRefs {
-			at := place{route.Kind, route.Spec.ParentRefs[i].Name}
-			if !slices.Contains(on[at], document.Key) {
-				on[at] = append(on[at], document.Key)
+		for _, ref := range route.Spec.ParentRefs {
+			at := document.Key.Kind + " on " + string(ref.Name)
+			if on[at] == nil {
+				on[at] = map[manifest.Key]bool{}
 			}
+			on[at][document.Key] = true
 		}
 	}
+	rivals := map[manifest.Key]bool{}
 	for _, keys := range on {
 		if len(keys) > 1 {
-			for _, key := range keys {
-				a.rivals[key] = true
-			}
+			maps.Copy(rivals, keys)
 		}
 	}
+	return rivals
 }
 
-// await waits until the document's route, if it is created now, is younger than
-// all its rivals.
-func (a *ages) await(ctx context.Context, document *Document) error {
-	if !a.rivals[document.Key] || document.DryRun && a.created == 0 {
+// grow waits until the document's route, if it is created now, is younger than all
+// its rivals.
+func (s *apiSession) grow(ctx context.Context, document *Document) error {
+	if !s.rivals[document.Key] {
 		return nil
 	}
-	next := time.Unix(a.created+1, 0)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(time.Until(next)):
+	case <-time.After(time.Until(s.youngest.Add(time.Second))):
 	}
-	a.created = time.Now().Unix()
+	s.youngest = time.Now().Truncate(time.Second)
 	return nil
 }

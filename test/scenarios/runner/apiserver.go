@@ -12,134 +12,137 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
-// APIServer plays scenarios with the real kubectl on a real API server, with the
+// apiServer plays scenarios with the real kubectl on a real API server, with the
 // real gammaguard-webhook in front of it. Scenarios with the same configuration
 // share one process: play them one after the other (see Sort).
-type APIServer struct {
+type apiServer struct {
 	plane *bed.ControlPlane
 	// client's requests pass all admission control of gammaguard.
 	client client.Client
-	// served says whether the definition of ServiceImport is installed.
-	served bool
-	// running is the present process, and of what kind it is.
+	// running is the present process, and environment that of its scenarios.
 	running     *guard.Guard
 	environment environment
 	barrier     *barrier
-	ages        ages
 }
 
 // environment is what scenarios must have alike to share a process.
 type environment struct {
 	config string
-	served bool
+	// without: ServiceImport is not served.
+	without bool
 }
 
 // environmentOf returns the scenario's environment.
-func environmentOf(scenario *Scenario) (environment, error) {
-	text, err := yaml.Marshal(scenario.Config)
-	return environment{config: string(text), served: !scenario.withoutServiceImports()}, err
+func environmentOf(scenario *Scenario) environment {
+	return environment{compact(scenario.Config), slices.ContainsFunc(scenario.documents(), (*Document).isServiceImportCRD)}
 }
 
 // Sort puts scenarios of one environment side by side, and else keeps their order.
 func Sort(scenarios []*Scenario) {
 	first := map[environment]int{}
-	rank := map[*Scenario]int{}
 	for i, scenario := range scenarios {
-		env, err := environmentOf(scenario)
-		if err != nil {
-			continue // Begin reports it
+		if _, seen := first[environmentOf(scenario)]; !seen {
+			first[environmentOf(scenario)] = i
 		}
-		if _, seen := first[env]; !seen {
-			first[env] = i
-		}
-		rank[scenario] = first[env]
 	}
-	slices.SortStableFunc(scenarios, func(a, b *Scenario) int { return rank[a] - rank[b] })
+	slices.SortStableFunc(scenarios, func(a, b *Scenario) int { return first[environmentOf(a)] - first[environmentOf(b)] })
 }
 
-// NewAPIServer starts a control plane and installs what gammaguard needs. The
-// caller must Close it.
-func NewAPIServer(ctx context.Context) (*APIServer, error) {
-	plane, err := bed.Start(ctx, bedOptions)
+// cluster is the user who creates the objects of cluster.yaml. The webhooks and
+// policies of gammaguard, as they are registered here, are not for it.
+const cluster = "scenario:cluster"
+
+// users gives every user who is authenticated the rights that scenarios take for
+// granted: routes and what they refer to, and namespaces, but not the grants of
+// mesh admins.
+const users = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: scenario-users}
+rules:
+- {apiGroups: [gateway.networking.k8s.io, multicluster.x-k8s.io, discovery.k8s.io], resources: ["*"], verbs: ["*"]}
+- {apiGroups: [""], resources: [services, namespaces, namespaces/status, namespaces/finalize], verbs: ["*"]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: scenario-users}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scenario-users}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: system:authenticated}]
+`
+
+// newAPIServer starts a control plane and installs what gammaguard needs. The
+// caller must close it.
+func newAPIServer(ctx context.Context) (*apiServer, error) {
+	options := bedOptions
+	options.AllVersions = true
+	plane, err := bed.Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	d := &APIServer{plane: plane, served: true}
+	d := &apiServer{plane: plane}
 	if err := d.install(ctx); err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
 }
 
-func (d *APIServer) install(ctx context.Context) error {
+func (d *apiServer) install(ctx context.Context) error {
 	config := rest.CopyConfig(d.plane.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: cluster, Groups: []string{"system:masters"}}
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	var err error
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return err
-		}
-	}
-	if d.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if d.client, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
 		return err
 	}
-	if err := d.serveAllVersions(ctx); err != nil {
-		return fmt.Errorf("serve all versions of routes: %w", err)
-	}
-	if err := guard.Install(ctx, d.plane); err != nil {
+	if err := guard.Install(ctx, d.plane, cluster); err != nil {
 		return err
 	}
-	if err := d.letUsersIn(ctx); err != nil {
-		return fmt.Errorf("give users their rights: %w", err)
-	}
-	if err := d.passThrough(ctx); err != nil {
-		return fmt.Errorf("let the objects of cluster.yaml pass: %w", err)
+	if _, stderr, err := d.plane.Kubectl(ctx, users, "apply", "-f", "-"); err != nil {
+		return fmt.Errorf("%w: %s", err, stderr)
 	}
 	d.barrier = &barrier{client: d.client}
-	return d.barrier.create(ctx)
+	return nil
 }
 
-// Close stops gammaguard and the control plane.
-func (d *APIServer) Close() error { return errors.Join(d.stop(), d.plane.Stop()) }
+// close stops gammaguard and the control plane.
+func (d *apiServer) close() error { return errors.Join(d.stop(), d.plane.Stop()) }
 
-func (d *APIServer) stop() error {
-	if d.running == nil {
-		return nil
-	}
+func (d *apiServer) stop() error {
 	running := d.running
 	d.running = nil
+	if running == nil {
+		return nil
+	}
 	return running.Stop()
 }
 
 // Name returns "apiserver".
-func (*APIServer) Name() string { return "apiserver" }
+func (*apiServer) Name() string { return "apiserver" }
 
-// Begin sees to it that gammaguard runs with the scenario's configuration.
-func (d *APIServer) Begin(ctx context.Context, scenario *Scenario) (Session, error) {
-	wanted, err := environmentOf(scenario)
-	if err != nil {
-		return nil, err
-	}
+// Begin makes sure that gammaguard runs with the scenario's configuration.
+func (d *apiServer) Begin(ctx context.Context, scenario *Scenario) (Session, error) {
+	wanted := environmentOf(scenario)
 	if d.running == nil || d.environment != wanted {
 		if err := d.restart(ctx, wanted); err != nil {
 			return nil, err
 		}
+		if err := d.barrier.begin(ctx, scenario.Config); err != nil {
+			return nil, err
+		}
 	}
-	s := &apiSession{APIServer: d, scenario: scenario}
-	d.ages.begin(scenario)
+	s := &apiSession{apiServer: d, scenario: scenario, rivals: rivals(scenario)}
 	if err := s.createNamespaces(ctx); err != nil {
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx)))
 	}
@@ -147,88 +150,61 @@ func (d *APIServer) Begin(ctx context.Context, scenario *Scenario) (Session, err
 }
 
 // restart stops what runs and starts gammaguard anew.
-func (d *APIServer) restart(ctx context.Context, wanted environment) error {
+func (d *apiServer) restart(ctx context.Context, wanted environment) error {
 	if err := d.stop(); err != nil {
 		return err
 	}
-	if d.served != wanted.served {
-		if err := d.serveImports(ctx, wanted.served); err != nil {
+	if d.environment.without != wanted.without {
+		if err := d.serveImports(ctx, !wanted.without); err != nil {
 			return err
 		}
 	}
-	var err error
 	d.environment = wanted
-	d.running, err = guard.Start(ctx, d.plane, guard.Options{
-		Config: wanted.config, Args: []string{"--shutdown-delay=0s"},
-	})
+	var err error
+	d.running, err = guard.Start(ctx, d.plane, guard.Options{Config: wanted.config, Args: []string{"--shutdown-delay=0s"}, Exempt: cluster})
+	return err
+}
+
+// serveImports installs or removes the definition of ServiceImport.
+func (d *apiServer) serveImports(ctx context.Context, serve bool) error {
+	definitions, err := bed.CustomResourceDefinitions(ctx, bedOptions)
 	if err != nil {
 		return err
 	}
-	return d.reached(ctx)
-}
-
-// serveAllVersions serves older versions of routes too, as clusters do that had
-// the experimental channel before.
-func (d *APIServer) serveAllVersions(ctx context.Context) error {
-	for _, kind := range mesh.RouteKinds() {
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := d.client.Get(ctx, client.ObjectKey{Name: kind.Resource() + "." + mesh.GatewayGroup}, definition); err != nil {
-			return err
-		}
-		before := definition.DeepCopy()
-		for i := range definition.Spec.Versions {
-			definition.Spec.Versions[i].Served = true
-		}
-		if err := d.client.Patch(ctx, definition, client.MergeFrom(before)); err != nil {
-			return err
-		}
-		for _, version := range definition.Spec.Versions {
-			list := &unstructured.UnstructuredList{}
-			list.SetAPIVersion(mesh.GatewayGroup + "/" + version.Name)
-			list.SetKind(string(kind) + "List")
-			err := poll(ctx, effectTimeout, func(ctx context.Context) (bool, error) {
-				err := d.client.List(ctx, list)
-				return err == nil, ignoreNotServed(err)
-			})
-			if err != nil {
-				return err
-			}
-		}
+	definitions = slices.DeleteFunc(definitions, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Name != serviceImports })
+	if serve {
+		_, err = envtest.InstallCRDs(d.plane.Config, envtest.CRDInstallOptions{CRDs: definitions})
+	} else {
+		err = envtest.UninstallCRDs(d.plane.Config, envtest.CRDInstallOptions{CRDs: definitions})
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return poll(ctx, time.Minute, func(ctx context.Context) (bool, error) {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(mesh.MulticlusterGroup + "/v1alpha1")
+		list.SetKind(mesh.ServiceImportKind + "List")
+		err := d.client.List(ctx, list)
+		return (err == nil) == serve, ignoreNotThere(err)
+	})
 }
 
-// ignoreNotServed returns no error for a kind that is not served.
-func ignoreNotServed(err error) error {
+// ignoreNotThere returns no error for an object that does not exist, or whose kind
+// is not served.
+func ignoreNotThere(err error) error {
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil
 	}
 	return err
 }
 
-// object returns the document as a client of the API server has it.
-func (d *Document) object() (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	err := object.UnmarshalJSON(d.JSON)
-	return object, err
+// poll waits until done, and returns context.DeadlineExceeded where that takes
+// longer than the limit.
+func poll(ctx context.Context, limit time.Duration, done wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, limit, true, done)
 }
 
-// poll waits until done, as long as it takes but no longer than the API server's
-// and gammaguard's own deadlines.
-func poll(ctx context.Context, limit time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		ok, err := done(ctx)
-		if ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+// isNamespace reports whether the object is a Namespace.
+func isNamespace(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Namespace")
 }

@@ -2,180 +2,180 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/status/desired"
 )
 
-// barrier tells when gammaguard has seen all that was done before: it changes an
-// object of each kind that gammaguard watches, and waits until the status that
-// follows from the change is there. Watches keep the order of events, and status
-// is settled in the order of events, so that whatever was done before has been
-// seen then.
+// barrier waits until gammaguard has seen all that was done before: it changes a
+// route of each kind, a Service and a Namespace, so that routes get an entry in
+// their status or lose it, and waits until they have. Watches keep the order of
+// events, and status is written in that order.
 type barrier struct {
 	client client.Client
-	// round counts how often it was passed.
-	round int64
+	// fault is why the routes have an entry, if faulty.
+	fault  fault
+	faulty bool
 }
 
-// The namespaces that hold the objects: the second one loses and gets its grant.
+// fault is a Service that a route must not refer to, and the rule that marks the
+// route: a configuration may turn some rules off.
+type fault struct{ rule, service string }
+
+var faults = []fault{{"parent-not-found", "absent"}, {"parent-external-name", "external"}, {"parent-headless", "headless"}}
+
 const (
-	barrierNamespace        = "scenario-barrier"
-	barrierGrantedNamespace = "scenario-barrier-granted"
+	// The namespaces: that of the Services and of most routes, and one that changes.
+	barrierNamespace, barrierOther = "scenario-barrier", "scenario-barrier-other"
+	// barrierTimeout bounds one passage.
+	barrierTimeout = 20 * time.Second
 )
 
-// barrierTimeout bounds one passage.
-const barrierTimeout = 20 * time.Second
-
-// create creates a Service and, for each kind, a route on it. None of them does
-// ever attach.
-func (b *barrier) create(ctx context.Context) error {
-	objects := []map[string]any{
-		namespace(barrierNamespace, mesh.GrantAll), namespace(barrierGrantedNamespace, mesh.GrantAll),
-		service("routes", 1), service("service", 1),
-		routeOn(barrierNamespace, "service", mesh.HTTPRoute), routeOn(barrierGrantedNamespace, "none", mesh.HTTPRoute),
-	}
-	for _, kind := range mesh.RouteKinds() {
-		objects = append(objects, routeOn(barrierNamespace, "routes", kind))
-	}
-	for _, object := range objects {
-		if err := b.client.Create(ctx, &unstructured.Unstructured{Object: object}); err != nil {
-			return fmt.Errorf("create the barrier's %s: %w", object["kind"], err)
+// begin prepares for another configuration: the next passage makes the routes
+// faulty.
+func (b *barrier) begin(ctx context.Context, c *config.GuardConfiguration) error {
+	b.fault, b.faulty = fault{}, true
+	for _, f := range faults {
+		if !slices.Contains([]config.RuleAction{"off", "audit"}, c.Rules[f.rule]) {
+			b.fault = f
+			break
 		}
 	}
-	return nil
-}
-
-// namespace returns a namespace in which gammaguard writes status, whatever its
-// configuration.
-func namespace(name string, grant mesh.Grant) map[string]any {
-	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
-		"name": name, "labels": map[string]any{mesh.GrantLabel: string(grant), mesh.ModeLabel: string(mesh.Enforce)},
-	}}
-}
-
-func service(name string, port int64) map[string]any {
-	return map[string]any{
-		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"namespace": barrierNamespace, "name": name},
-		"spec": map[string]any{"ports": []any{map[string]any{"port": port}}},
+	if b.fault.service == "" {
+		return nil // no rule marks what has no valid parent
 	}
-}
-
-// routeOn returns a route on the Service of the same name.
-func routeOn(namespace, name string, kind mesh.RouteKind) map[string]any {
-	route := map[string]any{
-		"apiVersion": mesh.GatewayGroup + "/v1", "kind": string(kind),
-		"metadata": map[string]any{"namespace": namespace, "name": name},
-		"spec": map[string]any{
-			"parentRefs": []any{map[string]any{"group": "", "kind": "Service", "name": name, "port": int64(1)}},
-			"rules":      []any{map[string]any{"backendRefs": []any{map[string]any{"name": name, "port": int64(1)}}}},
-		},
+	for _, object := range []map[string]any{
+		namespace(barrierNamespace, barrierLabels(mesh.Enforce)),
+		namespace(barrierOther, barrierLabels(mesh.Audit)),
+		service("valid", nil),
+		service("external", map[string]any{"type": "ExternalName", "externalName": "example.com"}),
+		service("headless", map[string]any{"clusterIP": "None"}),
+		routeOn("toggled", barrierNamespace, "service", mesh.HTTPRoute),
+		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
+	} {
+		if err := b.apply(ctx, object); err != nil {
+			return err
+		}
 	}
-	if kind == mesh.TLSRoute {
-		route["spec"].(map[string]any)["hostnames"] = []any{"barrier.example.com"} //nolint:forcetypeassert // it was made above
-	}
-	return route
+	return b.pass(ctx, c)
 }
 
 // pass waits until all that was done before has been seen.
-func (b *barrier) pass(ctx context.Context, scenario *Scenario) error {
-	b.round++
+func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error {
+	if b.fault.service == "" {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, barrierTimeout)
 	defer cancel()
-	kinds := []mesh.RouteKind{mesh.HTTPRoute}
-	for _, document := range scenario.documents() {
-		if kind := mesh.RouteKind(document.Key.Kind); document.IsRoute() && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
+	b.faulty = !b.faulty
+	target, mode := "valid", mesh.Audit
+	if b.faulty {
+		target, mode = b.fault.service, mesh.Enforce
+	}
+	if err := b.toggle(ctx); err != nil {
+		return err
+	}
+	if err := b.apply(ctx, namespace(barrierOther, barrierLabels(mode))); err != nil {
+		return err
+	}
+	routes := []map[string]any{
+		routeOn("toggled", barrierNamespace, "service", mesh.HTTPRoute),
+		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
+	}
+	for _, kind := range mesh.RouteKinds() {
+		route := routeOn(target, barrierNamespace, "route", kind)
+		if err := b.apply(ctx, route); err != nil {
+			return err
 		}
+		routes = append(routes, route)
 	}
-	controller := scenario.Config.Status.ControllerName
-	for _, kind := range kinds {
-		if err := b.byRoute(ctx, kind, controller); err != nil {
-			return fmt.Errorf("wait until gammaguard sees a %s: %w", kind, err)
+	for _, object := range routes {
+		route := &unstructured.Unstructured{Object: object}
+		err := poll(ctx, barrierTimeout, func(ctx context.Context) (bool, error) {
+			if err := b.client.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
+				return false, err
+			}
+			entries, err := ownEntries(route, c.Status.ControllerName)
+			return (len(entries) > 0) == b.faulty, err
+		})
+		if err != nil {
+			return fmt.Errorf("%s %s/%s: %w", route.GetKind(), route.GetNamespace(), route.GetName(), err)
 		}
-	}
-	if err := b.byService(ctx, controller); err != nil {
-		return fmt.Errorf("wait until gammaguard sees a Service: %w", err)
-	}
-	if err := b.byNamespace(ctx, controller); err != nil {
-		return fmt.Errorf("wait until gammaguard sees a Namespace: %w", err)
 	}
 	return nil
 }
 
-// byRoute has a route name another port that its Service does not have.
-func (b *barrier) byRoute(ctx context.Context, kind mesh.RouteKind, controller string) error {
-	route := &unstructured.Unstructured{Object: routeOn(barrierNamespace, "routes", kind)}
-	port := 2 + b.round%60000
-	patch := fmt.Sprintf(`[{"op": "replace", "path": "/spec/parentRefs/0/port", "value": %d}]`, port)
-	if err := b.client.Patch(ctx, route, client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
+// toggle has the Service toggled be faulty or not.
+func (b *barrier) toggle(ctx context.Context) error {
+	toggled := service("toggled", nil)
+	err := b.client.Delete(ctx, &unstructured.Unstructured{Object: toggled})
+	if err := ignoreNotThere(err); err != nil {
 		return err
 	}
-	generation := route.GetGeneration()
-	return b.await(ctx, route, controller, func(reason string, observed int64) bool { return reason != "" && observed >= generation })
+	switch {
+	case !b.faulty:
+	case b.fault.service == "absent":
+		return nil
+	case b.fault.service == "external":
+		toggled = service("toggled", map[string]any{"type": "ExternalName", "externalName": "example.com"})
+	default:
+		toggled = service("toggled", map[string]any{"clusterIP": "None"})
+	}
+	return b.client.Create(ctx, &unstructured.Unstructured{Object: toggled})
 }
 
-// byService gives the Service the port that its route names, or takes it away.
-func (b *barrier) byService(ctx context.Context, controller string) error {
-	port, want := int64(1), ""
-	if b.round%2 == 0 {
-		port, want = 2, desired.NoMatchingParent
-	}
-	object := &unstructured.Unstructured{Object: service("service", port)}
-	patch, err := json.Marshal(map[string]any{"spec": object.Object["spec"]})
-	if err != nil {
-		return err
-	}
-	if err := b.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return err
-	}
-	return b.await(ctx, &unstructured.Unstructured{Object: routeOn(barrierNamespace, "service", mesh.HTTPRoute)}, controller,
-		func(reason string, _ int64) bool { return reason == want })
+func (b *barrier) apply(ctx context.Context, object map[string]any) error {
+	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object})
+	return b.client.Apply(ctx, configuration, client.FieldOwner("scenarios"), client.ForceOwnership)
 }
 
-// byNamespace takes the grant from the namespace, or gives it back. Its route has
-// no Service either way.
-func (b *barrier) byNamespace(ctx context.Context, controller string) error {
-	grant, want := mesh.GrantAll, desired.NoMatchingParent
-	if b.round%2 == 0 {
-		grant, want = mesh.GrantNone, desired.NamespaceNotGranted
-	}
-	object := &unstructured.Unstructured{Object: namespace(barrierGrantedNamespace, grant)}
-	patch, err := object.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	if err := b.client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return err
-	}
-	return b.await(ctx, &unstructured.Unstructured{Object: routeOn(barrierGrantedNamespace, "none", mesh.HTTPRoute)}, controller,
-		func(reason string, _ int64) bool { return reason == want })
+// barrierLabels are those of a namespace in which routes are granted everything.
+func barrierLabels(mode mesh.Mode) map[string]any {
+	return map[string]any{mesh.GrantLabel: string(mesh.GrantAll), mesh.ModeLabel: string(mode)}
 }
 
-// await waits until the route's entry has the wanted reason and generation: none
-// and zero where there is no entry.
-func (b *barrier) await(ctx context.Context, route *unstructured.Unstructured, controller string, done func(reason string, observed int64) bool) error {
-	return poll(ctx, barrierTimeout, func(ctx context.Context) (bool, error) {
-		if err := b.client.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
-			return false, err
+func namespace(name string, labels map[string]any) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name, "labels": labels}}
+}
+
+// service returns a Service with a port for each kind of routes, so that they do not
+// conflict.
+func service(name string, spec map[string]any) map[string]any {
+	var ports []any
+	for i, kind := range mesh.RouteKinds() {
+		protocol := "TCP"
+		if kind == mesh.UDPRoute {
+			protocol = "UDP"
 		}
-		text, err := route.MarshalJSON()
-		if err != nil {
-			return false, err
-		}
-		entries, err := entriesOf(text, controller)
-		if err != nil || len(entries) == 0 || len(entries[0].Conditions) == 0 {
-			return err == nil && done("", 0), err
-		}
-		condition := entries[0].Conditions[0]
-		return done(condition.Reason, condition.ObservedGeneration), nil
-	})
+		ports = append(ports, map[string]any{"name": fmt.Sprint("p", i+1), "port": int64(i + 1), "protocol": protocol})
+	}
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	spec["ports"] = ports
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"namespace": barrierNamespace, "name": name}, "spec": spec,
+	}
+}
+
+// routeOn returns a route on a Service of the barrier's.
+func routeOn(service, namespace, name string, kind mesh.RouteKind) map[string]any {
+	port := int64(1 + slices.Index(mesh.RouteKinds(), kind))
+	spec := map[string]any{
+		"parentRefs": []any{map[string]any{"group": "", "kind": "Service", "namespace": barrierNamespace, "name": service, "port": port}},
+		"rules":      []any{map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": port}}}},
+	}
+	if kind == mesh.TLSRoute {
+		spec["hostnames"] = []any{"barrier.example.com"}
+	}
+	return map[string]any{
+		"apiVersion": mesh.GatewayGroup + "/v1", "kind": string(kind),
+		"metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
 func TestCompareJSON(t *testing.T) {
@@ -38,16 +40,13 @@ func TestCompareJSON(t *testing.T) {
 }
 
 func TestCompareEntries(t *testing.T) {
-	accepted := func(name string) Entry {
-		return Entry{Parent: json.RawMessage(`{"name": "` + name + `", "port": 80}`), Conditions: []Condition{
-			{Type: "Accepted", Status: "False", Reason: "Conflicted", Message: "lost to GRPCRoute shop/cart"},
-		}}
+	entry := func(name string, conditions ...metav1.Condition) Entry {
+		return Entry{ParentRef: gatewayv1.ParentReference{Name: gatewayv1.ObjectName(name)}, Conditions: conditions}
 	}
-	partial := Entry{Parent: json.RawMessage(`{"name": "a"}`), Conditions: []Condition{
-		{Type: "gammaguard.dev/PartiallyConflicted", Status: "True", Reason: "Conflicted", Message: "port 80"},
-	}}
-	two := Entry{Parent: json.RawMessage(`{"name": "a"}`), Conditions: append(accepted("a").Conditions, partial.Conditions...)}
-	strange := Entry{Parent: json.RawMessage(`{"name": "a"}`), Conditions: append(accepted("a").Conditions, Condition{Type: "Ready"})}
+	lost := metav1.Condition{Type: "Accepted", Status: "False", Reason: "Conflicted", Message: "lost to GRPCRoute shop/cart"}
+	some := metav1.Condition{Type: "gammaguard.dev/PartiallyConflicted", Status: "True", Reason: "Conflicted", Message: "port 80"}
+	accepted := func(name string) Entry { return entry(name, lost) }
+	partial, two, strange := entry("a", some), entry("a", lost, some), entry("a", lost, metav1.Condition{Type: "Ready"})
 	parent := func(name string) any { return map[string]any{"name": name} }
 
 	tests := map[string]struct {

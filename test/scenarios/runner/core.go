@@ -2,12 +2,12 @@ package runner
 
 import (
 	"context"
-	stdjson "encoding/json"
-	"reflect"
+	"encoding/json"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -17,80 +17,75 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Core plays scenarios over the core in memory: mutations, the engine, and the
-// desired status, as Go values.
-type Core struct{ schemas *schemas }
-
-// NewCore returns the driver.
-func NewCore(ctx context.Context) (*Core, error) {
-	schemas, err := loadSchemas(ctx)
-	return &Core{schemas}, err
+// newCore returns the driver that asks the core: mutations and the engine, as Go
+// values.
+func newCore(schemas *schemas) Driver {
+	return &memory{"core", schemas, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
+		return func(_ context.Context, c *change) (*Outcome, error) {
+			return judgeByCore(c, scenario.Config, engine, set)
+		}, nil
+	}}
 }
 
-// Name returns "core".
-func (*Core) Name() string { return "core" }
-
-// Begin starts with an empty memory.
-func (d *Core) Begin(_ context.Context, scenario *Scenario) (Session, error) {
-	engine, err := validate.New(scenario.Config.Policy())
+func judgeByCore(c *change, config *config.GuardConfiguration, engine *validate.Engine, set *manifest.Set) (*Outcome, error) {
+	text, err := c.object.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	m := newMemory(d.schemas)
-	return &memorySession{memory: m, admission: &coreAdmission{engine: engine, config: scenario.Config, set: m.set}}, nil
-}
-
-type coreAdmission struct {
-	engine *validate.Engine
-	config *config.GuardConfiguration
-	set    *manifest.Set
-}
-
-func (a *coreAdmission) admit(_ context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
-	route, text, err := decode(c.object)
+	route, err := mesh.DecodeRoute(text)
 	if err != nil {
 		return nil, err
 	}
 	var changes []mutate.Change
-	if c.old == nil || !c.specUnchanged() {
-		changes = mutate.Changes(route, a.set, mutate.Options{
-			Off:     a.config.DisabledMutations(),
-			MayRead: mutate.Granted(route, &a.engine.Policy().Grants, a.set),
+	if c.old == nil || !sameSpec(c.object, c.old) {
+		changes = mutate.Changes(route, set, mutate.Options{
+			Off:     config.DisabledMutations(),
+			MayRead: mutate.Granted(route, &engine.Policy().Grants, set),
 		})
 	}
 	if text, err = mutate.Apply(text, changes); err != nil {
 		return nil, err
 	}
-	c.object = nil
-	if err := json.Unmarshal(text, &c.object); err != nil {
+	if c.object, err = decodeObject(text); err != nil {
 		return nil, err
 	}
-	if route, _, err = decode(c.object); err != nil {
+	request := &validate.Request{User: UserOf(c.User), DryRun: c.DryRun}
+	if request.Route, err = mesh.DecodeRoute(text); err != nil {
 		return nil, err
 	}
-	verdict, err := a.engine.Judge(request(route, c, user, dryRun), a.set)
+	if c.old != nil {
+		request.Old = func() (*mesh.Route, error) {
+			old, err := c.old.MarshalJSON()
+			if err != nil {
+				return nil, err
+			}
+			return mesh.DecodeRoute(old)
+		}
+		request.SpecUnchanged = func() bool { return sameSpec(c.object, c.old) }
+	}
+	verdict, err := engine.Judge(request, set)
 	if err != nil {
 		return nil, err
 	}
 	return outcomeOf(changes, &verdict), nil
 }
 
-func request(route *mesh.Route, c *change, user validate.User, dryRun bool) *validate.Request {
-	req := &validate.Request{Route: route, User: user, DryRun: dryRun}
-	if c.old != nil {
-		req.Old = func() (*mesh.Route, error) {
-			old, _, err := decode(c.old)
-			return old, err
-		}
-		req.SpecUnchanged = c.specUnchanged
+// UserOf returns the user with the groups that the API server gives to it.
+func UserOf(name string) validate.User {
+	if name == "" {
+		return validate.User{Name: administrator, Groups: []string{"system:masters", "system:authenticated"}}
 	}
-	return req
+	user := validate.User{Name: name}
+	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
+		if namespace, _, ok := strings.Cut(account, ":"); ok {
+			user.Groups = append(user.Groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+		}
+	}
+	user.Groups = append(user.Groups, "system:authenticated")
+	return user
 }
 
-// specUnchanged says whether an update leaves the spec as it is.
-func (c *change) specUnchanged() bool { return reflect.DeepEqual(c.object["spec"], c.old["spec"]) }
-
-// outcomeOf tells the outcome as the user would read it.
+// outcomeOf returns the outcome as the user would read it.
 func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 	outcome := &Outcome{Denied: verdict.Denied(), Rules: []string{}, Warnings: []string{}}
 	var lines []string
@@ -122,47 +117,32 @@ func sortedOnce(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// decode reads a route from an object, and returns its JSON too.
-func decode(object map[string]any) (*mesh.Route, []byte, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, nil, err
-	}
-	route, err := mesh.DecodeRoute(text)
-	return route, text, err
-}
-
-func (a *coreAdmission) entries(route *manifest.Object) ([]Entry, string, error) {
-	return desiredEntries(route, a.set, a.config)
-}
-
-func (*coreAdmission) close() error { return nil }
-
 // desiredEntries returns the entries that the reconciler would write.
-func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) (entries []Entry, controller string, err error) {
-	controller = c.Status.ControllerName
+func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) ([]Entry, error) {
 	engine, err := validate.New(c.Policy())
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	found, _, err := desired.NewView(engine, world, desired.Settings(c.Status)).Entries(route.Route.Attached())
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	var spec struct {
-		Spec struct {
-			ParentRefs []stdjson.RawMessage `json:"parentRefs"`
-		} `json:"spec"`
+	var object struct {
+		Spec gatewayv1.CommonRouteSpec `json:"spec"`
 	}
-	if err := json.Unmarshal(route.JSON, &spec); err != nil {
-		return nil, "", err
+	if err := json.Unmarshal(route.JSON, &object); err != nil {
+		return nil, err
 	}
-	for _, entry := range found {
+	var entries []Entry
+	for i := range found {
+		condition := &found[i].Condition
 		entries = append(entries, Entry{
-			Parent:     spec.Spec.ParentRefs[entry.Ref],
-			Controller: controller,
-			Conditions: []Condition{Condition(entry.Condition)},
+			ParentRef:      object.Spec.ParentRefs[found[i].Ref],
+			ControllerName: gatewayv1.GatewayController(c.Status.ControllerName),
+			Conditions: []metav1.Condition{{
+				Type: condition.Type, Status: metav1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
+			}},
 		})
 	}
-	return entries, controller, nil
+	return entries, nil
 }

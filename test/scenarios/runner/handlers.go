@@ -17,80 +17,79 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/webhook"
 )
 
-// Handlers plays scenarios through the webhook's HTTP handlers, over the same
-// memory as Core: AdmissionReviews in, JSON patches and statuses out.
-type Handlers struct{ schemas *schemas }
-
-// NewHandlers returns the driver.
-func NewHandlers(ctx context.Context) (*Handlers, error) {
-	schemas, err := loadSchemas(ctx)
-	return &Handlers{schemas}, err
+// newHandlers returns the driver that asks the webhook's HTTP handlers:
+// AdmissionReviews in, JSON patches and statuses out.
+func newHandlers(schemas *schemas) Driver {
+	return &memory{"handlers", schemas, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
+		metrics, err := webhook.NewMetrics(prometheus.NewRegistry())
+		if err != nil {
+			return nil, err
+		}
+		options := webhook.Options{World: set, Metrics: metrics, Log: logr.Discard()}
+		mutating := webhook.Mutating(options, &engine.Policy().Grants, scenario.Config.DisabledMutations())
+		validating := webhook.Validating(options, engine)
+		return func(ctx context.Context, c *change) (*Outcome, error) {
+			return judgeByHandlers(ctx, c, schemas, mutating, validating)
+		}, nil
+	}}
 }
 
-// Name returns "handlers".
-func (*Handlers) Name() string { return "handlers" }
+// judgeByHandlers asks the mutating handler and then the validating one, as the API
+// server does.
+func judgeByHandlers(ctx context.Context, c *change, schemas *schemas, handlers ...http.Handler) (*Outcome, error) {
+	text := ""
+	for _, handler := range handlers {
+		response, err := review(ctx, handler, c)
+		if err != nil {
+			return nil, err
+		}
+		text += printed(c, response)
+		if !response.Allowed {
+			outcome := read(text)
+			outcome.Denied = true
+			return outcome, nil
+		}
+		if response.Patch == nil {
+			continue
+		}
+		if err := c.patch(response.Patch); err != nil {
+			return nil, fmt.Errorf("patch %s: %w", response.Patch, err)
+		}
+		schemas.setDefaults(c.Key, c.Version, c.object.Object)
+	}
+	return read(text), nil
+}
 
-// Begin starts with an empty memory.
-func (d *Handlers) Begin(_ context.Context, scenario *Scenario) (Session, error) {
-	engine, err := validate.New(scenario.Config.Policy())
+// patch applies a JSON patch to the change's object.
+func (c *change) patch(patch []byte) error {
+	decoded, err := jsonpatch.DecodePatch(patch)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	metrics, err := webhook.NewMetrics(prometheus.NewRegistry())
+	text, err := c.object.MarshalJSON()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := newMemory(d.schemas)
-	core := &coreAdmission{engine: engine, config: scenario.Config, set: m.set}
-	options := webhook.Options{World: m.set, Metrics: metrics, Log: logr.Discard()}
-	return &memorySession{memory: m, admission: &handlersAdmission{
-		coreAdmission: core,
-		schemas:       d.schemas,
-		mutating:      webhook.Mutating(options, &engine.Policy().Grants, core.config.DisabledMutations()),
-		validating:    webhook.Validating(options, engine),
-	}}, nil
+	if text, err = decoded.Apply(text); err != nil {
+		return err
+	}
+	c.object, err = decodeObject(text)
+	return err
 }
 
-// handlersAdmission asks the handlers, and the core for status.
-type handlersAdmission struct {
-	*coreAdmission
-	schemas              *schemas
-	mutating, validating http.Handler
-}
-
-func (a *handlersAdmission) admit(ctx context.Context, c *change, user validate.User, dryRun bool) (*Outcome, error) {
-	response, err := review(ctx, a.mutating, c, user, dryRun)
-	if err != nil {
-		return nil, fmt.Errorf("mutating: %w", err)
-	}
-	text := said(c, response)
-	if !response.Allowed {
-		outcome := read(text)
-		outcome.Denied = true
-		return outcome, nil
-	}
-	if err := c.patch(response.Patch); err != nil {
-		return nil, fmt.Errorf("mutating: %w", err)
-	}
-	a.schemas.setDefaults(c.key, c.version, c.object)
-	if response, err = review(ctx, a.validating, c, user, dryRun); err != nil {
-		return nil, fmt.Errorf("validating: %w", err)
-	}
-	outcome := read(text + said(c, response))
-	outcome.Denied = !response.Allowed
-	return outcome, nil
-}
-
-// review posts the change to the handler, as the API server would.
-func review(ctx context.Context, handler http.Handler, c *change, user validate.User, dryRun bool) (*admissionv1.AdmissionResponse, error) {
-	body, err := reviewOf(c, user, dryRun)
+// review posts the change to the handler.
+func review(ctx context.Context, handler http.Handler, c *change) (*admissionv1.AdmissionResponse, error) {
+	body, err := stdjson.Marshal(&admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
+		Request:  c.request(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -113,61 +112,28 @@ func review(ctx context.Context, handler http.Handler, c *change, user validate.
 
 const reviewUID = types.UID("4d5a5d1a-5e2f-4bd9-b2a4-3d1a6f7f4d01")
 
-// reviewOf returns the AdmissionReview of a change.
-func reviewOf(c *change, user validate.User, dryRun bool) ([]byte, error) {
-	kind := metav1.GroupVersionKind{Group: c.key.Group, Version: c.version, Kind: c.key.Kind}
-	resource := metav1.GroupVersionResource{Group: c.key.Group, Version: c.version, Resource: mesh.RouteKind(c.key.Kind).Resource()}
+// request returns what the API server asks about the change.
+func (c *change) request() *admissionv1.AdmissionRequest {
+	kind := metav1.GroupVersionKind{Group: c.Key.Group, Version: c.Version, Kind: c.Key.Kind}
+	resource := metav1.GroupVersionResource{Group: c.Key.Group, Version: c.Version, Resource: mesh.RouteKind(c.Key.Kind).Resource()}
+	user := UserOf(c.User)
 	request := &admissionv1.AdmissionRequest{
 		UID: reviewUID, Kind: kind, Resource: resource, RequestKind: &kind, RequestResource: &resource,
-		Namespace: c.key.Namespace, Name: c.key.Name, Operation: admissionv1.Create,
+		Namespace: c.Key.Namespace, Name: c.Key.Name, Operation: admissionv1.Create,
 		UserInfo: authenticationv1.UserInfo{Username: user.Name, Groups: user.Groups},
-		DryRun:   &dryRun,
+		DryRun:   &c.DryRun, Object: runtime.RawExtension{Object: c.object},
 	}
-	var err error
-	if request.Object.Raw, err = json.Marshal(c.object); err != nil {
-		return nil, err
-	}
-	options := metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "CreateOptions"}
+	request.Options.Object = &metav1.CreateOptions{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "CreateOptions"}}
 	if c.old != nil {
-		request.Operation, options.Kind = admissionv1.Update, "UpdateOptions"
-		if request.OldObject.Raw, err = json.Marshal(c.old); err != nil {
-			return nil, err
-		}
+		request.Operation, request.OldObject.Object = admissionv1.Update, c.old
+		request.Options.Object = &metav1.UpdateOptions{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "UpdateOptions"}}
 	}
-	raw, err := json.Marshal(options)
-	if err != nil {
-		return nil, err
-	}
-	request.Options = runtime.RawExtension{Raw: raw}
-	return json.Marshal(&admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"},
-		Request:  request,
-	})
+	return request
 }
 
-// patch applies a JSON patch to the change's object.
-func (c *change) patch(patch []byte) error {
-	if patch == nil {
-		return nil
-	}
-	decoded, err := jsonpatch.DecodePatch(patch)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(c.object)
-	if err != nil {
-		return err
-	}
-	if text, err = decoded.Apply(text); err != nil {
-		return err
-	}
-	c.object = nil
-	return json.Unmarshal(text, &c.object)
-}
-
-// said returns what kubectl prints of the response, a line for each warning and
+// printed returns what kubectl prints of the response, a line for each warning and
 // cause.
-func said(c *change, response *admissionv1.AdmissionResponse) string {
+func printed(c *change, response *admissionv1.AdmissionResponse) string {
 	var b strings.Builder
 	for _, warning := range response.Warnings {
 		b.WriteString("Warning: " + warning + "\n")
@@ -176,7 +142,7 @@ func said(c *change, response *admissionv1.AdmissionResponse) string {
 	switch {
 	case response.Allowed || status == nil:
 	case status.Reason == metav1.StatusReasonInvalid && status.Details != nil && len(status.Details.Causes) > 0:
-		fmt.Fprintf(&b, "The %s %q is invalid:\n", c.key.Kind, c.key.Name)
+		fmt.Fprintf(&b, "The %s %q is invalid:\n", c.Key.Kind, c.Key.Name)
 		for _, cause := range status.Details.Causes {
 			b.WriteString("* " + cause.Field + ": " + cause.Message + "\n")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// kubectl applies the document and reads the verdict from what kubectl prints.
+// kubectl applies the document, and reads the verdict from what kubectl prints.
 func (s *apiSession) kubectl(ctx context.Context, document *Document) (*Outcome, error) {
 	user := document.User
 	args := []string{"apply", "-f", "-", "-o", "json", "--as"}

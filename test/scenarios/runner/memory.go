@@ -1,206 +1,252 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
-// memory is as much of an API server, and of kubectl apply, as the core and the
-// webhook's handlers can tell from a real one. It does not check schemas, and
-// knows no other admission control.
+// memory is a driver without an API server: it is as much of one, and of kubectl
+// apply, as the core and the webhook's handlers can tell from a real one. It does
+// not check schemas, and has no other admission control.
 type memory struct {
+	name    string
 	schemas *schemas
-	set     *manifest.Set
-	objects map[manifest.Key]map[string]any
-	// created counts objects: each is a second younger than the one before.
-	created int64
+	// admission returns what judges the changes of one scenario.
+	admission func(*Scenario, *validate.Engine, *manifest.Set) (admit, error)
 }
 
-func newMemory(schemas *schemas) *memory {
-	return &memory{
-		schemas: schemas,
-		set:     manifest.NewSet(manifest.Options{Complete: true}),
-		objects: map[manifest.Key]map[string]any{},
-	}
-}
+// admit judges a change, and changes its object as the mutations do.
+type admit func(ctx context.Context, c *change) (*Outcome, error)
 
-// change is one object on its way into the memory.
+// change is a route that is about to be stored.
 type change struct {
-	key     manifest.Key
-	version string
-	// object is as it would be stored; old is what is stored, nil on CREATE.
-	object, old map[string]any
-	// unchanged: kubectl apply sends no request.
-	unchanged bool
+	*Document
+	// object is the route as it would be stored; old is what is stored, nil on
+	// CREATE.
+	object, old *unstructured.Unstructured
 }
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+// Name returns the driver's name.
+func (d *memory) Name() string { return d.name }
 
-// apply works out what kubectl apply makes of the document.
-func (m *memory) apply(document *Document) (*change, error) {
-	var applied map[string]any
-	if err := json.Unmarshal(document.JSON, &applied); err != nil {
-		return nil, err
-	}
-	c := &change{key: document.Key, version: document.Version, old: m.objects[document.Key]}
-	if !document.ServerSide {
-		annotate(applied, lastApplied, string(document.JSON))
-	}
-	if c.old == nil {
-		c.object = applied
-		m.complete(c)
-		return c, nil
-	}
-	var err error
-	if c.object, err = merge(c.old, applied, document.ServerSide); err != nil {
-		return nil, err
-	}
-	c.unchanged = !document.ServerSide && reflect.DeepEqual(c.object, c.old)
-	m.complete(c)
-	return c, nil
-}
-
-// merge changes the stored object into what is applied. Fields that were applied
-// before and are not any more go, unless the server merges.
-func merge(stored, applied map[string]any, serverSide bool) (map[string]any, error) {
-	current, err := json.Marshal(stored)
+// Begin starts with an empty memory.
+func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
+	engine, err := validate.New(scenario.Config.Policy())
 	if err != nil {
 		return nil, err
 	}
-	patch, err := json.Marshal(applied)
-	if err != nil {
-		return nil, err
+	s := &memorySession{
+		scenario: scenario, schemas: d.schemas, set: manifest.NewSet(manifest.Options{Complete: true}),
+		objects: map[manifest.Key]*unstructured.Unstructured{},
 	}
-	if !serverSide {
-		original := annotation(stored, lastApplied)
-		if patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(original), patch, current); err != nil {
-			return nil, err
-		}
-	}
-	merged, err := jsonpatch.MergePatch(current, patch)
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]any
-	err = json.Unmarshal(merged, &object)
-	return object, err
+	s.admit, err = d.admission(scenario, engine, s.set)
+	return s, err
 }
 
-// complete fills in what an API server does before admission.
-func (m *memory) complete(c *change) {
-	metadata := metadataOf(c.object)
-	if c.old == nil {
-		if m.isRoute(c) {
-			delete(c.object, "status")
-		}
-		n := m.created + 1
-		metadata["creationTimestamp"] = firstCreation.Add(time.Duration(n) * time.Second).Format(time.RFC3339)
-		metadata["uid"] = fmt.Sprintf("00000000-0000-0000-0000-%012d", n)
-		metadata["generation"] = int64(1)
-	} else if m.isRoute(c) {
-		if status, has := c.old["status"]; has {
-			c.object["status"] = status
-		} else {
-			delete(c.object, "status")
-		}
-	}
-	metadata["resourceVersion"] = strconv.FormatInt(m.created+1, 10)
-	m.schemas.setDefaults(c.key, c.version, c.object)
+// memorySession plays one scenario.
+type memorySession struct {
+	scenario *Scenario
+	schemas  *schemas
+	admit    admit
+	set      *manifest.Set
+	objects  map[manifest.Key]*unstructured.Unstructured
+	// writes counts what was stored: each object is a second younger than the one
+	// before.
+	writes int64
 }
 
-// firstCreation is before the creation of every object.
-var firstCreation = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func (m *memory) isRoute(c *change) bool {
-	return (&manifest.Object{Key: c.key}).IsRoute()
-}
-
-// store carries the change out.
-func (m *memory) store(c *change) error {
-	m.schemas.setDefaults(c.key, c.version, c.object)
-	if c.old != nil && !reflect.DeepEqual(c.object["spec"], c.old["spec"]) {
-		generation, _ := metadataOf(c.old)["generation"].(int64)
-		metadataOf(c.object)["generation"] = generation + 1
-	}
-	text, err := json.Marshal(c.object)
-	if err != nil {
-		return err
-	}
-	objects, errs := manifest.Read(c.key.String(), text, "default")
-	if len(errs) > 0 {
-		return errs[0]
-	}
-	for _, object := range objects {
-		if err := m.set.Put(object); err != nil {
-			return err
+// Put stores the objects as they are, with their status.
+func (s *memorySession) Put(_ context.Context, documents []*Document) error {
+	for _, document := range documents {
+		object, err := document.object()
+		if err == nil {
+			annotate(object, lastApplied, string(document.JSON))
+			s.complete(document, object, s.objects[document.Key])
+			err = s.store(document, object)
+		}
+		if err != nil {
+			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
 		}
 	}
-	m.created++
-	m.objects[c.key] = c.object
 	return nil
 }
 
-// put stores the document as it is, its status too.
-func (m *memory) put(document *Document) error {
-	c, err := m.apply(document)
+// Apply judges routes. Other documents are stored if they are to be admitted, and
+// routes that another part of an API server denies are passed over.
+func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome, error) {
+	if document.Want != nil && document.Want.ByOthers() {
+		return nil, nil
+	}
+	old := s.objects[document.Key]
+	object, err := applied(document, old)
+	if err != nil {
+		return nil, err
+	}
+	if document.IsRoute() && old != nil && !document.ServerSide && reflect.DeepEqual(object.Object, old.Object) {
+		text, err := old.MarshalJSON() // kubectl apply sends no request
+		return &Outcome{Rules: []string{}, Warnings: []string{}, Object: text}, err
+	}
+	s.complete(document, object, old)
+	var outcome *Outcome
+	if document.IsRoute() {
+		if err := s.keepStatus(document.Key, object); err != nil {
+			return nil, err
+		}
+		c := &change{Document: document, object: object, old: old}
+		if outcome, err = s.admit(ctx, c); err != nil || outcome.Denied {
+			return outcome, err
+		}
+		object = c.object
+		s.finish(document, object, old)
+		if outcome.Object, err = object.MarshalJSON(); err != nil {
+			return nil, err
+		}
+	}
+	if document.DryRun {
+		return outcome, nil
+	}
+	return outcome, s.store(document, object)
+}
+
+// keepStatus sets the status to what is stored by now: it is a subresource.
+func (s *memorySession) keepStatus(key manifest.Key, object *unstructured.Unstructured) error {
+	delete(object.Object, "status")
+	parents, err := s.parents(key)
+	if err != nil || len(parents) == 0 {
+		return err
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&gatewayv1.RouteStatus{Parents: parents})
+	object.Object["status"] = status
+	return err
+}
+
+// complete fills in what an API server does before admission.
+func (s *memorySession) complete(document *Document, object, old *unstructured.Unstructured) {
+	n := s.writes + 1
+	object.SetResourceVersion(strconv.FormatInt(n, 10))
+	if old == nil {
+		object.SetCreationTimestamp(metav1.Unix(firstCreation+n, 0))
+		object.SetUID(types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)))
+	} else {
+		object.SetCreationTimestamp(old.GetCreationTimestamp())
+		object.SetUID(old.GetUID())
+	}
+	s.finish(document, object, old)
+}
+
+// firstCreation, in seconds since 1970, is before the creation of every object.
+const firstCreation = 1767225600
+
+// finish sets defaults, and the generation that follows from the spec.
+func (s *memorySession) finish(document *Document, object, old *unstructured.Unstructured) {
+	s.schemas.setDefaults(document.Key, document.Version, object.Object)
+	switch {
+	case old == nil:
+		object.SetGeneration(1)
+	case sameSpec(object, old):
+		object.SetGeneration(old.GetGeneration())
+	default:
+		object.SetGeneration(old.GetGeneration() + 1)
+	}
+}
+
+func (s *memorySession) store(document *Document, object *unstructured.Unstructured) error {
+	text, err := object.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	var whole map[string]any
-	if err := json.Unmarshal(document.JSON, &whole); err != nil {
-		return err
+	read, errs := manifest.Read(document.Key.String(), text, "default")
+	if len(errs) > 0 {
+		return errs[0]
 	}
-	if status, has := whole["status"]; has {
-		c.object["status"] = status
-	}
-	return m.store(c)
+	s.writes++
+	s.objects[document.Key] = object
+	return s.set.Put(read[0])
 }
 
-// remove deletes the object, with a namespace all that is in it.
-func (m *memory) remove(key manifest.Key) error {
-	if !m.set.Delete(key) && m.objects[key] == nil {
-		return fmt.Errorf("%s: there is none to delete", key)
-	}
-	delete(m.objects, key)
-	if key.Kind != "Namespace" || key.Group != "" {
-		return nil
-	}
-	for other := range m.objects {
-		if other.Namespace == key.Name {
-			if err := m.remove(other); err != nil {
+func sameSpec(a, b *unstructured.Unstructured) bool {
+	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
+}
+
+// Delete deletes the objects, with a namespace all that is in it. One with
+// finalizers stays, with a deletionTimestamp.
+func (s *memorySession) Delete(_ context.Context, documents []*Document) error {
+	for _, document := range documents {
+		key := document.Key
+		if object := s.objects[key]; object != nil && len(object.GetFinalizers()) > 0 {
+			now := metav1.NewTime(time.Unix(firstCreation+s.writes, 0))
+			object.SetDeletionTimestamp(&now)
+			if err := s.store(document, object); err != nil {
 				return err
+			}
+			continue
+		}
+		if s.objects[key] == nil && !s.set.Delete(key) {
+			return fmt.Errorf("%s: there is none to delete", key)
+		}
+		s.forget(key)
+		if key.Kind != "Namespace" || key.Group != "" {
+			continue
+		}
+		for other := range s.objects {
+			if other.Namespace == key.Name {
+				s.forget(other)
 			}
 		}
 	}
 	return nil
 }
 
-// metadataOf returns the object's metadata, which every document has.
-func metadataOf(object map[string]any) map[string]any {
-	metadata, _ := object["metadata"].(map[string]any)
-	return metadata
+func (s *memorySession) forget(key manifest.Key) {
+	s.set.Delete(key)
+	delete(s.objects, key)
 }
 
-func annotate(object map[string]any, key, value string) {
-	metadata := metadataOf(object)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	if annotations == nil {
-		annotations = map[string]any{}
-		metadata["annotations"] = annotations
+// Status returns the entries that the reconciler would write.
+func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Entry) bool) ([]Entry, error) {
+	parents, err := s.parents(key)
+	return slices.DeleteFunc(parents, func(e Entry) bool { return !s.own(e.ControllerName) }), err
+}
+
+// parents returns status.parents as the reconciler leaves it: the entries of other
+// controllers stay, and there is no more of its own than the list has room for.
+func (s *memorySession) parents(key manifest.Key) ([]Entry, error) {
+	route := s.set.Get(key)
+	if route == nil {
+		return nil, nil
 	}
-	annotations[key] = value
+	others, err := entriesOf(s.objects[key], func(name gatewayv1.GatewayController) bool { return !s.own(name) })
+	if err != nil {
+		return nil, err
+	}
+	entries, err := desiredEntries(route, s.set, s.scenario.Config)
+	return append(others, entries[:min(len(entries), maxParents-len(others))]...), err
 }
 
-func annotation(object map[string]any, key string) string {
-	annotations, _ := metadataOf(object)["annotations"].(map[string]any)
-	value, _ := annotations[key].(string)
-	return value
+// own reports whether an entry is gammaguard's.
+func (s *memorySession) own(controller gatewayv1.GatewayController) bool {
+	return string(controller) == s.scenario.Config.Status.ControllerName
 }
+
+// maxParents is how many entries status.parents may have.
+const maxParents = 32
+
+// End does nothing: the memory goes with the session.
+func (*memorySession) End(context.Context) error { return nil }
+
+// administrator is who applies documents that name no user: the one of the control
+// plane's kubeconfig.
+const administrator = "kubernetes-admin"

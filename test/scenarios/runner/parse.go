@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/config"
@@ -141,14 +143,9 @@ func (p *parser) config(data []byte) {
 	fields := map[string]any{}
 	err := yaml.UnmarshalStrict(data, &fields)
 	if err == nil {
-		if fields == nil {
-			fields = map[string]any{}
-		}
-		fields["apiVersion"], fields["kind"] = config.APIVersion, config.Kind
-		var whole []byte
-		if whole, err = json.Marshal(fields); err == nil {
-			p.scenario.Config, err = config.Load(whole)
-		}
+		whole := map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind}
+		maps.Copy(whole, fields)
+		p.scenario.Config, err = config.Load([]byte(compact(whole)))
 	}
 	if err != nil {
 		p.fail(p.at, "configuration: %w", err)
@@ -201,32 +198,30 @@ func (p *parser) line(n int) Place { return Place{p.at.Path, p.at.Line + n - 1} 
 // strip takes the scenario's own annotations out of the object and sets its
 // namespace.
 func (d *Document) strip(kind StepKind) error {
-	var object map[string]any
-	if err := json.Unmarshal(d.JSON, &object); err != nil {
+	object, err := d.object()
+	if err != nil {
 		return err
 	}
-	metadata, _ := object["metadata"].(map[string]any)
-	if metadata == nil {
-		return errors.New("it has no metadata")
-	}
 	if d.Key.Namespace != "" {
-		metadata["namespace"] = d.Key.Namespace
+		object.SetNamespace(d.Key.Namespace)
 	}
-	annotations, _ := metadata["annotations"].(map[string]any)
+	found, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations")
+	annotations, _ := found.(map[string]any)
 	for key, value := range annotations {
 		if !strings.HasPrefix(key, "scenario/") {
 			continue
 		}
 		text, _ := value.(string)
+		on := text == "true"
 		switch {
 		case kind != Apply:
 			return fmt.Errorf("annotation %s has a meaning in apply.yaml only", key)
 		case key == userAnnotation && text != "":
 			d.User = text
-		case key == dryRunAnnotation && (text == "true" || text == "false"):
-			d.DryRun = text == "true"
-		case key == serverSideAnnotation && (text == "true" || text == "false"):
-			d.ServerSide = text == "true"
+		case key == dryRunAnnotation && (on || text == "false"):
+			d.DryRun = on
+		case key == serverSideAnnotation && (on || text == "false"):
+			d.ServerSide = on
 		default:
 			return fmt.Errorf(`annotation %s: %v: want %s: NAME, %s: "true" or %s: "true"`,
 				key, value, userAnnotation, dryRunAnnotation, serverSideAnnotation)
@@ -234,9 +229,8 @@ func (d *Document) strip(kind StepKind) error {
 		delete(annotations, key)
 	}
 	if annotations != nil && len(annotations) == 0 {
-		delete(metadata, "annotations")
+		unstructured.RemoveNestedField(object.Object, "metadata", "annotations")
 	}
-	var err error
-	d.JSON, err = json.Marshal(object)
+	d.JSON, err = json.Marshal(object.Object)
 	return err
 }

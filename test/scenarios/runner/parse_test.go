@@ -61,11 +61,11 @@ status: []
 		},
 		"key of want": {
 			"title\n-- apply.yaml --\n" + route + "-- want.yaml --\nresults: []\n",
-			"s.txtar:7: want.yaml: yaml: unmarshal errors: field results not found in type runner.wantFile",
+			"s.txtar:7: want.yaml: field results not found in type runner.wantFile",
 		},
 		"key of verdict": {
 			"title\n-- apply.yaml --\n" + route + "-- want.yaml --\napply:\n\n- verdict: deny\n  rule: [parent-headless]\n",
-			"s.txtar:9: want.yaml, in the entry that begins here: unmarshal errors: field rule not found in type runner.applyWant",
+			"s.txtar:10: want.yaml: field rule not found in type runner.applyWant",
 		},
 		"verdicts": {
 			"title\n-- apply.yaml --\n" + route + "-- want.yaml --\napply:\n- verdict: admit\n- verdict: admit\n",

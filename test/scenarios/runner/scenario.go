@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
@@ -28,6 +31,15 @@ type Scenario struct {
 func (s *Scenario) Title() string {
 	title, _, _ := strings.Cut(s.Comment, "\n")
 	return strings.TrimSpace(title)
+}
+
+// documents returns all documents of the scenario.
+func (s *Scenario) documents() []*Document {
+	var all []*Document
+	for i := range s.Steps {
+		all = append(all, s.Steps[i].Documents...)
+	}
+	return all
 }
 
 // StepKind says what a file of a scenario is.
@@ -77,6 +89,17 @@ type Document struct {
 	Want *Verdict
 }
 
+// object returns the document as a client of the API server has it.
+func (d *Document) object() (*unstructured.Unstructured, error) { return decodeObject(d.JSON) }
+
+// isServiceImportCRD reports whether it is the definition of ServiceImport.
+func (d *Document) isServiceImportCRD() bool {
+	return d.Key.Kind == "CustomResourceDefinition" && d.Key.Name == serviceImports
+}
+
+// serviceImports names the definition of ServiceImport.
+const serviceImports = "serviceimports." + mesh.MulticlusterGroup
+
 // Verdict is what must come of applying one document.
 type Verdict struct {
 	Place Place
@@ -112,6 +135,9 @@ type RouteStatus struct {
 // must not be there; an empty reason or message is not checked.
 type WantEntry struct {
 	// Parent is part of the parentRef, as JSON decodes it.
-	Parent                             any
-	Accepted, Reason, Partial, Message string
+	Parent   any    `json:"parent,omitempty"`
+	Accepted string `json:"accepted,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Partial  string `json:"partial,omitempty"`
+	Message  string `json:"message,omitempty"`
 }

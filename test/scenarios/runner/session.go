@@ -2,66 +2,71 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// settleTimeout bounds how long status may take to become as wanted.
-const settleTimeout = 10 * time.Second
+const (
+	// statusTimeout bounds how long status may take to become as wanted.
+	statusTimeout = 10 * time.Second
+	// goneTimeout bounds how long a deletion may take.
+	goneTimeout = 30 * time.Second
+)
 
 // apiSession plays one scenario on the API server.
 type apiSession struct {
-	*APIServer
+	*apiServer
 	scenario *Scenario
 	// made are the objects to remove at the end, the oldest first.
 	made []*unstructured.Unstructured
-	// standing are the namespaces that were there before, and stay.
-	standing []string
-	// unseen says that gammaguard may not have seen yet what was done.
+	// unseen: gammaguard may not have seen yet what was done.
 	unseen bool
+	// rivals are the routes whose age matters, and youngest the second in which the
+	// last one was created.
+	rivals   map[manifest.Key]bool
+	youngest time.Time
+	// ending: finalizers do not keep an object from being deleted.
+	ending bool
 }
 
-// createNamespaces creates the namespaces that the scenario uses and never speaks
-// of.
+// createNamespaces creates the namespaces that the scenario uses and does not
+// define.
 func (s *apiSession) createNamespaces(ctx context.Context) error {
-	var there corev1.NamespaceList
-	if err := s.client.List(ctx, &there); err != nil {
-		return err
+	used := map[string]bool{}
+	for _, document := range s.scenario.documents() {
+		if document.Key.Namespace != "" {
+			used[document.Key.Namespace] = true
+		}
 	}
-	for i := range there.Items {
-		s.standing = append(s.standing, there.Items[i].Name)
-	}
-	named := slices.Clone(s.standing)
 	for _, document := range s.scenario.documents() {
 		if document.Key.Kind == "Namespace" {
-			named = append(named, document.Key.Name)
+			delete(used, document.Key.Name)
 		}
 	}
-	for _, document := range s.scenario.documents() {
-		name := document.Key.Namespace
-		if name == "" || slices.Contains(named, name) {
+	for name := range used {
+		namespace := &unstructured.Unstructured{Object: namespace(name, nil)}
+		err := s.client.Create(ctx, namespace)
+		if apierrors.IsAlreadyExists(err) {
 			continue
 		}
-		named = append(named, name)
-		namespace := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
-		}}
-		s.made = append(s.made, namespace)
-		if err := s.client.Create(ctx, namespace); err != nil {
+		if err != nil {
 			return err
 		}
+		s.made = append(s.made, namespace)
 	}
 	return nil
 }
@@ -71,57 +76,41 @@ func (s *apiSession) pass(ctx context.Context) error {
 	if !s.unseen {
 		return nil
 	}
-	if err := s.barrier.pass(ctx, s.scenario); err != nil {
-		return fmt.Errorf("%w\ngammaguard's log ends with:\n%s", err, tail(s.running.Log(), 20))
+	if err := s.barrier.pass(ctx, s.scenario.Config); err != nil {
+		return fmt.Errorf("wait until gammaguard has seen everything: %w\nits log ends with:\n%s", err, tail(s.running.Log(), 20))
 	}
 	s.unseen = false
 	return nil
 }
 
-// documents returns all documents of the scenario.
-func (s *Scenario) documents() []*Document {
-	var all []*Document
-	for i := range s.Steps {
-		all = append(all, s.Steps[i].Documents...)
-	}
-	return all
-}
-
-// Put creates or replaces the objects as the user cluster, namespaces first, and
-// waits until gammaguard has seen them.
+// Put creates or replaces the objects as the user cluster, what others need before
+// those, and waits until gammaguard has seen them.
 func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
 	s.unseen = true
-	ordered := slices.Clone(documents)
-	slices.SortStableFunc(ordered, func(a, b *Document) int {
-		return rank(a) - rank(b)
-	})
-	for _, document := range ordered {
-		if err := s.put(ctx, document); err != nil {
-			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+	for _, first := range []bool{true, false} {
+		for _, document := range documents {
+			if first != slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, document.Key.Kind) {
+				continue
+			}
+			if err := s.put(ctx, document); err != nil {
+				return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+			}
 		}
 	}
 	return s.pass(ctx)
 }
 
-// rank orders kinds that others need before those.
-func rank(d *Document) int {
-	if d.Key.Kind == "Namespace" || d.Key.Kind == "CustomResourceDefinition" {
-		return 0
-	}
-	return 1
-}
-
 func (s *apiSession) put(ctx context.Context, document *Document) error {
-	if err := s.ages.await(ctx, document); err != nil {
-		return err
-	}
 	object, err := document.object()
+	if err == nil {
+		err = s.grow(ctx, document)
+	}
 	if err != nil {
 		return err
 	}
-	annotate(object.Object, lastApplied, string(document.JSON))
 	s.made = append(s.made, object.DeepCopy())
-	status, hasStatus := object.Object["status"]
+	annotate(object, lastApplied, string(document.JSON))
+	patch := []byte(compact(map[string]any{"status": object.Object["status"]}))
 
 	current := object.DeepCopy()
 	err = s.client.Get(ctx, client.ObjectKeyFromObject(object), current)
@@ -129,21 +118,10 @@ func (s *apiSession) put(ctx context.Context, document *Document) error {
 	case apierrors.IsNotFound(err):
 		err = s.client.Create(ctx, object)
 	case err == nil:
-		merged, mergeErr := merge(current.Object, object.Object, false)
-		if mergeErr != nil {
-			return mergeErr
-		}
-		object.Object = merged
+		object.SetResourceVersion(current.GetResourceVersion())
 		err = s.client.Update(ctx, object)
 	}
-	if err != nil {
-		return err
-	}
-	if !hasStatus {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{"status": status})
-	if err != nil {
+	if err != nil || string(patch) == `{"status":null}` {
 		return err
 	}
 	return s.client.Status().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))
@@ -151,10 +129,10 @@ func (s *apiSession) put(ctx context.Context, document *Document) error {
 
 // Apply runs kubectl apply.
 func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, error) {
-	if err := s.ages.await(ctx, document); err != nil {
-		return nil, err
-	}
 	object, err := document.object()
+	if err == nil {
+		err = s.grow(ctx, document)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +143,7 @@ func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, e
 	return s.kubectl(ctx, document)
 }
 
-// Delete deletes the objects. Of a namespace, whose controller does not run here,
-// it deletes what the scenario has made in it.
+// Delete deletes the objects.
 func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
 	s.unseen = true
 	for _, document := range documents {
@@ -175,11 +152,69 @@ func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
 		}
 		object, err := document.object()
 		if err == nil {
-			err = s.remove(ctx, object, true)
+			err = s.remove(ctx, object)
 		}
 		if err != nil {
 			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
 		}
+	}
+	return nil
+}
+
+// End deletes all objects of the scenario, those in a namespace before it.
+func (s *apiSession) End(ctx context.Context) error {
+	s.ending = true
+	var errs []error
+	for _, namespaces := range []bool{false, true} {
+		for _, object := range slices.Backward(s.made) {
+			if isNamespace(object) == namespaces {
+				errs = append(errs, ignoreNotThere(s.remove(ctx, object)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes the object, and waits until it is gone or has finalizers that keep
+// it. Of a namespace, whose controller does not run here, it first deletes what the
+// scenario has made in it.
+func (s *apiSession) remove(ctx context.Context, object *unstructured.Unstructured) error {
+	if name := object.GetName(); isNamespace(object) {
+		for _, inside := range s.made {
+			if inside.GetNamespace() == name {
+				if err := ignoreNotThere(s.remove(ctx, inside)); err != nil {
+					return err
+				}
+			}
+		}
+		if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") {
+			return s.client.Update(ctx, &unstructured.Unstructured{Object: namespace(name, nil)}) // the API server keeps these
+		}
+	}
+	if err := s.client.Delete(ctx, object.DeepCopy()); err != nil {
+		return err
+	}
+	current := object.DeepCopy()
+	err := poll(ctx, goneTimeout, func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKeyFromObject(object), current)
+		switch {
+		case apierrors.IsNotFound(err):
+			return true, nil
+		case err != nil:
+			return false, err
+		case isNamespace(current): // its controller does this in the end
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: current.GetName()}}
+			return false, client.IgnoreNotFound(s.client.SubResource("finalize").Update(ctx, namespace))
+		case len(current.GetFinalizers()) > 0 && !s.ending:
+			return true, nil
+		case len(current.GetFinalizers()) > 0:
+			current.SetFinalizers(nil)
+			return false, ignoreNotThere(s.client.Update(ctx, current))
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s %s is gone: %w", object.GetKind(), object.GetName(), err)
 	}
 	return nil
 }
@@ -193,41 +228,35 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 	route := &unstructured.Unstructured{}
 	route.SetAPIVersion(mesh.GatewayGroup + "/v1")
 	route.SetKind(key.Kind)
-	var (
-		entries []Entry
-		settled bool
-	)
-	err := poll(ctx, settleTimeout, func(ctx context.Context) (bool, error) {
+	var entries []Entry
+	old := false // the entries are not about the present generation
+	err := poll(ctx, statusTimeout, func(ctx context.Context) (bool, error) {
 		err := s.client.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, route)
 		if apierrors.IsNotFound(err) {
-			entries, settled = nil, true
+			entries, old = nil, false
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		text, err := route.MarshalJSON()
-		if err != nil {
+		if entries, err = ownEntries(route, s.scenario.Config.Status.ControllerName); err != nil {
 			return false, err
 		}
-		if entries, err = entriesOf(text, s.scenario.Config.Status.ControllerName); err != nil {
-			return false, err
-		}
-		settled = current(entries, route.GetGeneration())
-		return settled && wanted(entries), nil
+		old = slices.ContainsFunc(entries, func(e Entry) bool {
+			return slices.ContainsFunc(e.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration != route.GetGeneration() })
+		})
+		return !old && wanted(entries), nil
 	})
 	if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 		return entries, err
 	}
-	if !settled && wanted(entries) {
+	if old && wanted(entries) {
 		return entries, fmt.Errorf("the entries are as wanted, but not about generation %d", route.GetGeneration())
 	}
-	return entries, nil // the caller tells the difference
+	return entries, nil // the caller reports the difference
 }
 
-// current says whether the entries are about that generation of their route.
-func current(entries []Entry, generation int64) bool {
-	return !slices.ContainsFunc(entries, func(e Entry) bool {
-		return slices.ContainsFunc(e.Conditions, func(c Condition) bool { return c.ObservedGeneration != generation })
-	})
+// ownEntries returns the controller's entries in a route's status.
+func ownEntries(route *unstructured.Unstructured, controller string) ([]Entry, error) {
+	return entriesOf(route, func(name gatewayv1.GatewayController) bool { return string(name) == controller })
 }

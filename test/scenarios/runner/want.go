@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -19,10 +20,10 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// wantFile is want.yaml. The nodes keep the lines, for messages.
+// wantFile is want.yaml.
 type wantFile struct {
-	Apply  []placed[applyWant]  `yaml:"apply"`
-	Status []placed[statusWant] `yaml:"status"`
+	Apply  []applyWant  `yaml:"apply"`
+	Status []statusWant `yaml:"status"`
 }
 
 type applyWant struct {
@@ -46,103 +47,77 @@ type entryWant struct {
 	Message  string      `yaml:"message"`
 }
 
-// placed is a value of want.yaml with its line.
-type placed[T any] struct {
-	line  int
-	value T
+// wantLines has the nodes of the same lists, for their lines.
+type wantLines struct {
+	Apply  []yamlv3.Node `yaml:"apply"`
+	Status []yamlv3.Node `yaml:"status"`
 }
-
-// UnmarshalYAML keeps the line. Unknown keys are refused here: a decoder that is
-// strict is not so for types that unmarshal themselves.
-func (p *placed[T]) UnmarshalYAML(node *yamlv3.Node) error {
-	p.line = node.Line
-	data, err := yamlv3.Marshal(node)
-	if err != nil {
-		return err
-	}
-	if err := decodeStrict(data, &p.value); err != nil {
-		return &lineError{node.Line, err}
-	}
-	return nil
-}
-
-// lineError is a mistake in the entry that begins at the line.
-type lineError struct {
-	line int
-	err  error
-}
-
-func (e *lineError) Error() string { return e.err.Error() }
-
-func decodeStrict(data []byte, to any) error {
-	decoder := yamlv3.NewDecoder(strings.NewReader(string(data)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(to); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
-var yamlLine = regexp.MustCompile(`line (\d+): `)
 
 // want reads want.yaml. Its verdicts are those of the last apply.yaml.
 func (p *parser) want(step *Step, data []byte) {
-	var file wantFile
-	if err := decodeStrict(data, &file); err != nil {
-		p.wantError(err)
+	var (
+		file  wantFile
+		lines wantLines
+	)
+	decoder := yamlv3.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	err := decoder.Decode(&file)
+	if err == nil {
+		err = yamlv3.Unmarshal(data, &lines)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.wantErrors(err)
 		return
 	}
 	if file.Apply == nil && file.Status == nil {
 		p.fail(p.at, "want.yaml has neither apply nor status")
 	}
 	if file.Apply != nil {
-		p.verdicts(file.Apply)
+		p.verdicts(file.Apply, lines.Apply)
 	}
 	for i := range file.Status {
-		if status := p.status(p.line(file.Status[i].line), &file.Status[i].value); status != nil {
+		if status := p.status(p.line(lines.Status[i].Line), &file.Status[i]); status != nil {
 			step.Status = append(step.Status, status)
 		}
 	}
 }
 
-// wantError reports a mistake at its own line if it names one.
-func (p *parser) wantError(err error) {
-	var at *lineError
-	if errors.As(err, &at) {
-		message := strings.Join(strings.Fields(strings.TrimPrefix(at.err.Error(), "yaml: ")), " ")
-		p.fail(p.line(at.line), "want.yaml, in the entry that begins here: %s", yamlLine.ReplaceAllString(message, ""))
-		return
+var yamlLine = regexp.MustCompile(`^line (\d+): `)
+
+// wantErrors reports each mistake at its own line, as far as it names one.
+func (p *parser) wantErrors(err error) {
+	mistakes := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
+	if several := new(yamlv3.TypeError); errors.As(err, &several) {
+		mistakes = several.Errors
 	}
-	at = &lineError{line: 1}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			at.line = n
+	for _, mistake := range mistakes {
+		line := 1
+		if m := yamlLine.FindStringSubmatch(mistake); m != nil {
+			mistake = strings.TrimPrefix(mistake, m[0])
+			line, _ = strconv.Atoi(m[1]) // digits
 		}
+		p.fail(p.line(line), "want.yaml: %s", mistake)
 	}
-	p.fail(p.line(at.line), "want.yaml: %s", strings.Join(strings.Fields(yamlLine.ReplaceAllString(err.Error(), "")), " "))
 }
 
 // verdicts gives each applied document its verdict.
-func (p *parser) verdicts(wants []placed[applyWant]) {
+func (p *parser) verdicts(wants []applyWant, nodes []yamlv3.Node) {
+	at := p.at
+	if len(nodes) > 0 {
+		at = p.line(nodes[0].Line)
+	}
 	if p.applied == nil {
-		p.fail(p.line(wants0(wants)), "apply: there is no apply.yaml before it whose verdicts these could be")
+		p.fail(at, "apply: there is no apply.yaml before it whose verdicts these could be")
 		return
 	}
 	documents := p.applied.Documents
 	if len(documents) != len(wants) {
-		p.fail(p.line(wants0(wants)), "apply: %d verdicts for the %d documents at %s", len(wants), len(documents), p.applied.Place)
+		p.fail(at, "apply: %d verdicts for the %d documents at %s", len(wants), len(documents), p.applied.Place)
 		return
 	}
 	for i := range wants {
-		documents[i].Want = p.verdict(p.line(wants[i].line), &wants[i].value)
+		documents[i].Want = p.verdict(p.line(nodes[i].Line), &wants[i])
 	}
-}
-
-func wants0[T any](wants []placed[T]) int {
-	if len(wants) == 0 {
-		return 1
-	}
-	return wants[0].line
 }
 
 func (p *parser) verdict(at Place, want *applyWant) *Verdict {
