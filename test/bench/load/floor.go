@@ -7,26 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// serveFloor serves the least that a webhook in Go does, on a port of loopback
-// that it prints: it decodes the review into the published types, and admits.
-func serveFloor(ctx context.Context, certDir string) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Println("https://" + listener.Addr().String())
-	return http.ServeTLS(listener, http.HandlerFunc(admit), filepath.Join(certDir, "tls.crt"), filepath.Join(certDir, "tls.key")) //nolint:gosec // as the simplest webhook would
+// floorArgument makes this program serve the floor.
+const floorArgument = "-floor"
+
+// serveFloor serves the least that a webhook in Go does, at a URL that it prints:
+// it decodes the review into the published types, and admits.
+func serveFloor(ctx context.Context) error {
+	server := httptest.NewTLSServer(http.HandlerFunc(admit))
+	defer server.Close()
+	fmt.Println(server.URL)
+	<-ctx.Done()
+	return nil
 }
 
 func admit(w http.ResponseWriter, req *http.Request) {
@@ -45,36 +46,25 @@ func admit(w http.ResponseWriter, req *http.Request) {
 	json.NewEncoder(w).Encode(review) //nolint:errcheck,errchkjson // as the simplest webhook would
 }
 
-// floor is a running floor, a process of its own.
-type floor struct {
-	url string
-	cmd *exec.Cmd
-}
-
-// startFloor starts this program once more, as the floor.
-func startFloor(ctx context.Context, certDir string) (*floor, error) {
+// startFloor starts this program once more, as the floor, until the context ends.
+func startFloor(ctx context.Context) (url string, pid int, err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return "", 0, err
 	}
-	cmd := exec.CommandContext(ctx, program, "-floor", certDir)
+	cmd := exec.CommandContext(ctx, program, floorArgument)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return "", 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return "", 0, err
 	}
-	url, err := bufio.NewReader(out).ReadString('\n')
+	url, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the floor: %w", err), cmd.Process.Kill(), cmd.Wait())
+		return "", 0, errors.Join(fmt.Errorf("start the floor: %w", err), cmd.Process.Kill(), cmd.Wait())
 	}
-	return &floor{strings.TrimSpace(url), cmd}, nil
-}
-
-func (f *floor) stop() {
-	f.cmd.Process.Kill() //nolint:errcheck // it has ended otherwise
-	f.cmd.Wait()         //nolint:errcheck // killed
+	return strings.TrimSpace(url), cmd.Process.Pid, nil
 }

@@ -8,7 +8,7 @@ import (
 
 type object = map[string]any
 
-// layout says what the cluster holds: Services spread over namespaces, and routes
+// layout is what the cluster holds: Services spread over namespaces, and routes
 // spread over the Services. All names follow from numbers.
 type layout struct{ namespaces, services, routes int }
 
@@ -29,39 +29,43 @@ func namespace(name, grant string) object {
 	return object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name, "labels": object{"gammaguard.dev/grant": grant}}}
 }
 
-func service(namespace, name string) object {
-	return object{
-		"apiVersion": "v1", "kind": "Service", "metadata": object{"namespace": namespace, "name": name},
-		"spec": object{"selector": object{"app": name}, "ports": []object{{"name": "http", "port": 80}}},
+var httpPort = []object{{"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"}}
+
+// service returns a Service; without a spec, one with port 80.
+func service(namespace, name string, spec object) object {
+	if spec == nil {
+		spec = object{"selector": object{"app": name}, "ports": httpPort}
 	}
-}
-
-func headlessService(namespace, name string) object {
-	o := service(namespace, name)
-	o["spec"].(object)["clusterIP"] = "None" //nolint:forcetypeassert // see service
-	return o
-}
-
-func externalService(namespace, name string) object {
-	o := service(namespace, name)
-	o["spec"] = object{"type": "ExternalName", "externalName": "example.test"}
-	return o
+	return object{"apiVersion": "v1", "kind": "Service", "metadata": metadata(namespace, name, nil), "spec": spec}
 }
 
 func endpointSlice(namespace, name string) object {
 	return object{
 		"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-		"metadata":    object{"namespace": namespace, "name": name, "labels": object{"kubernetes.io/service-name": name}},
+		"metadata":    metadata(namespace, name, object{"kubernetes.io/service-name": name}),
 		"addressType": "IPv4", "ports": []object{{"name": "http", "port": 8080}}, "endpoints": []object{{"addresses": []string{"10.0.0.1"}}},
 	}
 }
 
 // route returns a route on a Service of its own namespace.
-func route(kind, namespace, name string, parents, rules []object) object {
+func route(kind, namespace, name string, parent object, rules ...object) object {
 	return object{
-		"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind,
-		"metadata": object{"namespace": namespace, "name": name, "labels": object{"app": name}},
-		"spec":     object{"parentRefs": parents, "rules": rules},
+		"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": metadata(namespace, name, object{"app": name}),
+		"spec": object{"parentRefs": []object{parent}, "rules": rules},
+	}
+}
+
+// plainRoute returns an HTTPRoute with two rules and nothing wrong.
+func plainRoute(namespace, name, service string, i int) object {
+	return route("HTTPRoute", namespace, name, parent(service, 80), rule(i, service), rule(-1, service))
+}
+
+// metadata is as the API server would have completed it: what is created there gets
+// its own in place of these.
+func metadata(namespace, name string, labels object) object {
+	return object{
+		"namespace": namespace, "name": name, "labels": labels,
+		"uid": namespace + "." + name, "creationTimestamp": "2026-01-02T03:04:05Z", "generation": 1,
 	}
 }
 
@@ -88,11 +92,30 @@ func rule(matched int, backend string) object {
 	return r
 }
 
-// seeded returns the seeded HTTPRoute with the number: two rules, nothing wrong.
-func (l layout) seeded(i int) object {
-	service := i % l.services
-	name := serviceName(service)
-	return route("HTTPRoute", l.at(service), fmt.Sprintf("route-%06d", i), []object{parent(name, 80)}, []object{rule(i, name), rule(-1, name)})
+// serviceEntries returns what etcd holds of the Service with the number: itself,
+// its address and its EndpointSlice.
+func (l layout) serviceEntries(i int) []entry {
+	namespace, name := l.at(i), serviceName(i)
+	ip := fmt.Sprintf("10.96.%d.%d", 100+i/250, 1+i%250)
+	address := object{
+		"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress",
+		"metadata": metadata("", ip, object{"ipaddress.kubernetes.io/ip-family": "IPv4", "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io"}),
+		"spec":     object{"parentRef": object{"group": "", "resource": "services", "namespace": namespace, "name": name}},
+	}
+	return []entry{
+		{"ipaddresses/" + ip, address},
+		{"services/specs/" + namespace + "/" + name, service(namespace, name, object{
+			"type": "ClusterIP", "clusterIP": ip, "clusterIPs": []string{ip}, "ipFamilies": []string{"IPv4"}, "ipFamilyPolicy": "SingleStack",
+			"sessionAffinity": "None", "internalTrafficPolicy": "Cluster", "selector": object{"app": name}, "ports": httpPort,
+		})},
+		{"endpointslices/" + namespace + "/" + name, endpointSlice(namespace, name)},
+	}
+}
+
+// routeEntry returns what etcd holds of the route with the number.
+func (l layout) routeEntry(i int) entry {
+	namespace, name := l.at(i%l.services), fmt.Sprintf("route-%06d", i)
+	return entry{"gateway.networking.k8s.io/httproutes/" + namespace + "/" + name, plainRoute(namespace, name, serviceName(i%l.services), i)}
 }
 
 func encode(o object) []byte {

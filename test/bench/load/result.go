@@ -2,34 +2,25 @@ package main
 
 // Result is what a run found. Times are in the unit that a field's name ends in.
 type Result struct {
-	// Machine and Go are what it ran on. Load is the machine's load average as the
-	// run began, Stolen the share of CPU that other guests of the host took.
 	Machine string  `json:"machine"`
 	Go      string  `json:"go"`
 	Date    string  `json:"date"`
 	Flags   string  `json:"flags"`
-	Load    float64 `json:"loadAverageAtStart"`
-	Stolen  float64 `json:"stolenShare"`
-
-	Stages []Stage `json:"stages"`
+	Stages  []Stage `json:"stages"`
 }
 
 // Stage is what was found with so many routes in the cluster.
 type Stage struct {
 	Routes   int `json:"routes"`
 	Services int `json:"services"`
-	// IdleBefore is how idle the machine was in the second before the start.
-	IdleBefore float64 `json:"idleBefore"`
 	// Webhook has the comparisons with the floor, by traffic.
-	Webhook []Comparison `json:"webhook,omitempty"`
+	Webhook []Comparison `json:"webhook"`
 	// ReadySeconds is from the process's start until /readyz says so.
 	ReadySeconds float64 `json:"readySeconds"`
 	// RSSMiB and HeapMiB are after a forced garbage collection of a process that
-	// has just settled, PeakMiB the most so far, and LoadedMiB the memory at the end
-	// of the requests, without a forced collection.
+	// has just settled, and LoadedMiB is the memory at the end of the requests.
 	RSSMiB    float64 `json:"rssMiB"`
 	HeapMiB   float64 `json:"heapMiB"`
-	PeakMiB   float64 `json:"peakMiB"`
 	LoadedMiB float64 `json:"loadedMiB"`
 	Status    *Status `json:"status,omitempty"`
 }
@@ -48,19 +39,17 @@ const (
 type Comparison struct {
 	Traffic string  `json:"traffic"`
 	CPU     Measure `json:"cpu"`
-	P50     Measure `json:"p50"`
 	P99     Measure `json:"p99"`
 }
 
 // Measure has medians over the rounds, and the median and the quartiles of the
-// ratios within a round. All is the ratio over all rounds taken as one.
+// ratios within a round.
 type Measure struct {
 	Guard float64 `json:"guard"`
 	Floor float64 `json:"floor"`
 	Ratio float64 `json:"ratio"`
 	Lower float64 `json:"lowerQuartile"`
 	Upper float64 `json:"upperQuartile"`
-	All   float64 `json:"ratioOverAll"`
 }
 
 // Status is what the reconciler took.
@@ -84,14 +73,13 @@ type Latency struct {
 	Samples int     `json:"samples"`
 	P50     float64 `json:"p50ms"`
 	P99     float64 `json:"p99ms"`
-	Most    float64 `json:"mostms"`
 }
 
-// Mass is an event that bears on many routes at once.
+// Mass is an event that affects many routes at once. Writes are all patches in the
+// meantime, those of fresh conflicts included.
 type Mass struct {
-	Routes  int     `json:"routes"`
-	Seconds float64 `json:"seconds"`
-	// Writes are all patches in the meantime, those of fresh conflicts included.
+	Routes     int     `json:"routes"`
+	Seconds    float64 `json:"seconds"`
 	Writes     int     `json:"writes"`
 	CPUSeconds float64 `json:"cpuSeconds"`
 }

@@ -82,7 +82,7 @@ func (t traffic) review(random *rand.Rand, kind string, i int) review {
 	if kind == warned {
 		rules = append(rules, rule(-1, backend))
 	}
-	o := route("HTTPRoute", namespace, fmt.Sprintf("request-%06d", i), []object{parent(name, 80*random.IntN(2))}, rules)
+	o := route("HTTPRoute", namespace, fmt.Sprintf("request-%06d", i), parent(name, 80*random.IntN(2)), rules...)
 	if kind == warned {
 		o["spec"].(object)["hostnames"] = []string{"shop.example.test"} //nolint:forcetypeassert // see route
 	}
