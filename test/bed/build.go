@@ -1,12 +1,15 @@
 package bed
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -53,14 +56,6 @@ func Build(ctx context.Context, progress io.Writer) (string, error) {
 // does nothing. Any number of processes may call it at once: one builds, the
 // others wait. A build that is interrupted leaves nothing that looks complete.
 func (b Binaries) Build(ctx context.Context, progress io.Writer) (string, error) {
-	dir, err := b.ensure(ctx, progress)
-	if err != nil {
-		return "", fmt.Errorf("build the %s: %w", b.Name, err)
-	}
-	return dir, nil
-}
-
-func (b Binaries) ensure(ctx context.Context, progress io.Writer) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -84,10 +79,12 @@ func (b Binaries) ensure(ctx context.Context, progress io.Writer) (string, error
 		return "", err
 	}
 	defer unlock()
-	if b.complete(dir) {
-		return dir, nil
+	if !b.complete(dir) {
+		if err := src.build(ctx, dir, progress); err != nil {
+			return "", fmt.Errorf("build the %s: %w", b.Name, err)
+		}
 	}
-	return dir, src.build(ctx, dir, progress)
+	return dir, nil
 }
 
 // complete says whether a folder holds all programs. Build puts the folder there
@@ -147,31 +144,45 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	log := &buildLog{}
-	cmd.Stderr = log
-
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
 	started := time.Now()
 	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	ticker := time.NewTicker(progressInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case err := <-done:
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err != nil {
-				return fmt.Errorf("go build in %s: %w\n%s", s.dir, err, log.errors())
-			}
-			fmt.Fprintf(progress, "built the %s in %s\n", s.Name, time.Since(started).Round(time.Second))
-			return nil
-		case <-ticker.C:
-			fmt.Fprintf(progress, "  %4s  %s\n", time.Since(started).Round(time.Second), log.summary())
+	mistakes := follow(stderr, started, progress)
+	if err := cmd.Wait(); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("go build in %s: %w\n%s", s.dir, err, mistakes))
+	}
+	fmt.Fprintf(progress, "built the %s in %s\n", s.Name, time.Since(started).Round(time.Second))
+	return nil
+}
+
+// importPath matches the line that go build -v prints of a package.
+var importPath = regexp.MustCompile(`^[\w.~/-]+$`)
+
+// follow reads what go build -v prints until it ends, says now and then how far it
+// is, and returns the lines that are errors.
+func follow(output io.Reader, started time.Time, progress io.Writer) string {
+	var mistakes []string
+	modules, packages, told := 0, 0, started
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case strings.HasPrefix(line, "go: downloading "):
+			modules++
+		case importPath.MatchString(line):
+			packages++
+		default:
+			mistakes = append(mistakes, line)
+		}
+		if time.Since(told) > progressInterval {
+			told = time.Now()
+			fmt.Fprintf(progress, "  %4s  %d modules fetched, %d packages compiled\n", time.Since(started).Round(time.Second), modules, packages)
 		}
 	}
+	return strings.Join(mistakes, "\n")
 }

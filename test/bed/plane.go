@@ -67,7 +67,7 @@ type ControlPlane struct {
 	// AuditLog is the path of the audit log, empty where there is none.
 	AuditLog string
 
-	dir  *ownedDir
+	dir  string
 	env  *envtest.Environment
 	stop func() error
 }
@@ -86,14 +86,14 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newOwnedDir()
+	dir, err := newDir()
 	if err != nil {
 		return nil, err
 	}
 	cp := &ControlPlane{
 		BinDir:     binDir,
-		CertDir:    filepath.Join(dir.path, "apiserver"),
-		Kubeconfig: filepath.Join(dir.path, "kubeconfig"),
+		CertDir:    filepath.Join(dir, "apiserver"),
+		Kubeconfig: filepath.Join(dir, "kubeconfig"),
 		dir:        dir,
 	}
 	cp.stop = sync.OnceValue(cp.shutDown)
@@ -107,7 +107,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 }
 
 func (cp *ControlPlane) start(o Options, definitions []*apiextensionsv1.CustomResourceDefinition) error {
-	etcdDir := filepath.Join(cp.dir.path, "etcd")
+	etcdDir := filepath.Join(cp.dir, "etcd")
 	for _, dir := range []string{etcdDir, cp.CertDir} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
@@ -152,11 +152,11 @@ func (cp *ControlPlane) configure(o Options) error {
 	flags.Set("service-cluster-ip-range", ServiceCIDR)
 	flags.Set("authorization-mode", "RBAC")
 	if o.AuditPolicy != "" {
-		policy := filepath.Join(cp.dir.path, "audit-policy.yaml")
+		policy := filepath.Join(cp.dir, "audit-policy.yaml")
 		if err := os.WriteFile(policy, []byte(o.AuditPolicy), 0o600); err != nil {
 			return err
 		}
-		cp.AuditLog = filepath.Join(cp.dir.path, "audit.log")
+		cp.AuditLog = filepath.Join(cp.dir, "audit.log")
 		flags.Set("audit-policy-file", policy)
 		flags.Set("audit-log-path", cp.AuditLog)
 		flags.Set("audit-log-mode", "blocking-strict")
@@ -180,7 +180,7 @@ func (cp *ControlPlane) shutDown() error {
 	if cp.env != nil {
 		err = cp.env.Stop()
 	}
-	if err := errors.Join(err, cp.dir.remove()); err != nil {
+	if err := errors.Join(err, os.RemoveAll(cp.dir)); err != nil {
 		return fmt.Errorf("stop the control plane: %w", err)
 	}
 	return nil

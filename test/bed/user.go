@@ -65,7 +65,7 @@ func (cp *ControlPlane) serviceAccountKubeconfig(ctx context.Context, namespace,
 // TempDir makes a folder that only its owner can read, and that goes when the
 // control plane stops.
 func (cp *ControlPlane) TempDir(prefix string) (string, error) {
-	return os.MkdirTemp(cp.dir.path, prefix+"-")
+	return os.MkdirTemp(cp.dir, prefix+"-")
 }
 
 // Kubectl runs the real kubectl as the administrator (--as makes it another user)
@@ -91,5 +91,5 @@ func (cp *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...strin
 func (cp *ControlPlane) Environ() []string {
 	return append(os.Environ(),
 		"PATH="+cp.BinDir+string(filepath.ListSeparator)+os.Getenv("PATH"),
-		"KUBECONFIG="+cp.Kubeconfig, "HOME="+cp.dir.path, "KUBECACHEDIR="+cp.dir.path, "KUBERC=off")
+		"KUBECONFIG="+cp.Kubeconfig, "HOME="+cp.dir, "KUBECACHEDIR="+cp.dir, "KUBERC=off")
 }

@@ -15,11 +15,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 func main() {
+	log.SetLogger(logr.Discard()) // or controller-runtime prints a stack trace after 30 seconds
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := demo(ctx, os.Getenv("ONCE") != "")
 	stop()
