@@ -61,7 +61,7 @@ func TestScenarios(t *testing.T) {
 
 // TestEveryRule holds the scenarios to the catalogues.
 func TestEveryRule(t *testing.T) {
-	for _, lack := range runner.Lacks(load(t)) {
+	for _, lack := range lacks(load(t)) {
 		t.Error(lack)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // API server keeps the second in which each was created, and no more.
 func rivals(scenario *Scenario) map[manifest.Key]bool {
 	on := map[string]map[manifest.Key]bool{}
-	for _, document := range scenario.documents() {
+	for _, document := range scenario.Documents() {
 		var route struct {
 			Spec gatewayv1.CommonRouteSpec `json:"spec"`
 		}

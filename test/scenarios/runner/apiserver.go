@@ -45,7 +45,7 @@ type environment struct {
 
 // environmentOf returns the scenario's environment.
 func environmentOf(scenario *Scenario) environment {
-	return environment{compact(scenario.Config), slices.ContainsFunc(scenario.documents(), (*Document).isServiceImportCRD)}
+	return environment{compact(scenario.Config), slices.ContainsFunc(scenario.Documents(), (*Document).isServiceImportCRD)}
 }
 
 // Sort puts scenarios of one environment side by side, and else keeps their order.

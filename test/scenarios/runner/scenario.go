@@ -33,8 +33,8 @@ func (s *Scenario) Title() string {
 	return strings.TrimSpace(title)
 }
 
-// documents returns all documents of the scenario.
-func (s *Scenario) documents() []*Document {
+// Documents returns all documents of the scenario.
+func (s *Scenario) Documents() []*Document {
 	var all []*Document
 	for i := range s.Steps {
 		all = append(all, s.Steps[i].Documents...)

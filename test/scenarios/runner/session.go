@@ -47,12 +47,12 @@ type apiSession struct {
 // define.
 func (s *apiSession) createNamespaces(ctx context.Context) error {
 	used := map[string]bool{}
-	for _, document := range s.scenario.documents() {
+	for _, document := range s.scenario.Documents() {
 		if document.Key.Namespace != "" {
 			used[document.Key.Namespace] = true
 		}
 	}
-	for _, document := range s.scenario.documents() {
+	for _, document := range s.scenario.Documents() {
 		if document.Key.Kind == "Namespace" {
 			delete(used, document.Key.Name)
 		}

@@ -189,7 +189,7 @@ func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 		return nil
 	}
 	key := manifest.Key{Group: mesh.GatewayGroup, Kind: part[0], Namespace: part[1], Name: part[2]}
-	if !slices.ContainsFunc(p.scenario.documents(), func(d *Document) bool { return d.Key == key }) {
+	if !slices.ContainsFunc(p.scenario.Documents(), func(d *Document) bool { return d.Key == key }) {
 		p.fail(at, "route: no document before is %s", key)
 		return nil
 	}
