@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -27,6 +30,7 @@ type options struct {
 }
 
 func main() {
+	log.SetLogger(logr.Discard()) // or controller-runtime prints a stack trace after 30 seconds
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := start(ctx, os.Args[1:])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"text/template"
 )
@@ -18,27 +19,23 @@ var pageText string
 
 // page returns the page that shows the result.
 func page(r *Result) ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"count": count, "ms": milliseconds}).Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"count":      count,
+		"thousandth": func(v float64) string { return fmt.Sprintf("%.2f", v/1e3) },
+		"ratios":     func(c Comparison) string { return fmt.Sprintf("%.2f, %.2f", c.CPU.Ratio, c.P99.Ratio) },
+		"holds": func(conditions ...bool) string {
+			if slices.Contains(conditions, false) {
+				return "**no**"
+			}
+			return "yes"
+		},
+	}).Parse(pageText)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
 	err = t.Execute(&out, r)
 	return out.Bytes(), err
-}
-
-// Most is the stage with the most routes.
-func (r *Result) Most() *Stage { return &r.Stages[len(r.Stages)-1] }
-
-// Settled are the stages in which status was measured.
-func (r *Result) Settled() []Stage {
-	var stages []Stage
-	for _, s := range r.Stages {
-		if s.Status != nil {
-			stages = append(stages, s)
-		}
-	}
-	return stages
 }
 
 // resultFile is the name of the result in the folder.
@@ -93,6 +90,3 @@ func count(n int) string {
 	}
 	return digits
 }
-
-// milliseconds writes microseconds as such.
-func milliseconds(us float64) string { return fmt.Sprintf("%.1f", us/1e3) }

@@ -7,46 +7,40 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // cpuTime is how long a process's threads have run, to the nanosecond. Those that
 // have ended are not counted, but Go keeps its threads.
 func cpuTime(pid int) (all time.Duration, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(threads) == 0 {
-		return 0, fmt.Errorf("process %d has ended, or this kernel does not count what threads use: %w", pid, err)
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return 0, err
 	}
-	for _, path := range threads {
-		data, err := os.ReadFile(path)
+	for _, thread := range threads {
+		ran, err := thread.Schedstat()
 		if err != nil {
 			return 0, err
 		}
-		ran, _, _ := strings.Cut(string(data), " ")
-		n, err := strconv.ParseInt(ran, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", path, err)
-		}
-		all += time.Duration(n)
+		all += time.Duration(ran.RunningNanoseconds) //nolint:gosec // for 292 years
 	}
 	return all, nil
 }
 
 // memory is how much memory a process has resident, in MiB.
-func memory(pid int) (mib float64, err error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func memory(pid int) (float64, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	_, resident, _ := strings.Cut(string(data), "VmRSS:")
-	_, err = fmt.Sscan(resident, &mib)
-	return mib / 1024, err
+	status, err := process.NewStatus()
+	return float64(status.VmRSS) / (1 << 20), err
 }
 
 // settledMemory is memory once no more is given back.
@@ -64,24 +58,16 @@ func settledMemory(ctx context.Context, pid int) (now float64, err error) {
 // quiet waits until the machine has been idle for a second, so that what ran before
 // is not measured with what comes, or until patience has run out.
 func quiet(ctx context.Context, patience time.Duration) error {
-	idle := func() (idle, all float64) {
-		data, _ := os.ReadFile("/proc/stat") // without it, all is zero, which is never quiet
-		line, _, _ := strings.Cut(string(data), "\n")
-		for i, field := range strings.Fields(line) {
-			n, _ := strconv.ParseFloat(field, 64)
-			all += n
-			if i == 4 || i == 5 { // idle, and waiting for disks
-				idle += n
-			}
-		}
-		return idle, all
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return err
 	}
-	idleBefore, allBefore := idle()
-	err := wait.PollUntilContextTimeout(ctx, time.Second, patience, false, func(context.Context) (bool, error) {
-		idleNow, allNow := idle()
-		share := (idleNow - idleBefore) / (allNow - allBefore)
-		idleBefore, allBefore = idleNow, allNow
-		return share >= 0.95, nil
+	idle := math.Inf(1) // in seconds since boot, of all processors
+	err = wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(context.Context) (bool, error) {
+		now, err := fs.Stat()
+		before := idle
+		idle = now.CPUTotal.Idle + now.CPUTotal.Iowait
+		return idle-before >= 0.95*float64(runtime.NumCPU()), err
 	})
 	if ctx.Err() == nil && wait.Interrupted(err) {
 		progress("  the machine is not idle: the figures may be worse than they are")

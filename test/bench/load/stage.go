@@ -42,11 +42,11 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	if err := quiet(ctx, 2*time.Minute); err != nil {
 		return nil, err
 	}
-	began := time.Now()
 	g, err := guard.Start(ctx, b.plane, guard.Options{Unregistered: true, Args: []string{"--shutdown-delay", "0s"}})
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now().Add(-g.ReadyAfter)
 	defer func() { err = errors.Join(err, g.Stop()) }()
 	stage := &Stage{Routes: l.routes, Services: l.services, ReadySeconds: g.ReadyAfter.Seconds()}
 	status := &Status{}
