@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -113,30 +115,27 @@ func launch(ctx context.Context, dir string, progress io.Writer) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	ctx, cancel := context.WithTimeout(ctx, upTimeout)
-	defer cancel()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
 	told := 0
-	for {
-		said, err := os.ReadFile(log.Name())
-		if err != nil {
-			return err
-		}
-		fmt.Fprint(progress, string(said[told:]))
-		told = len(said)
-		if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
-			return nil
-		}
+	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, upTimeout, true, func(context.Context) (bool, error) {
 		select {
 		case err := <-ended:
 			said, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("the cluster did not start: %w\n%s", err, said[told:])
-		case <-ctx.Done():
-			return fmt.Errorf("the cluster did not start: %w", ctx.Err())
-		case <-ticker.C:
+			return false, fmt.Errorf("%w\n%s", err, said[told:])
+		default:
 		}
+		said, err := os.ReadFile(log.Name())
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprint(progress, string(said[told:]))
+		told = len(said)
+		_, err = os.Stat(filepath.Join(dir, "ready"))
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the cluster did not start: %w", err)
 	}
+	return nil
 }
 
 // serveArgument makes a command that Up runs in call Serve.
@@ -208,16 +207,12 @@ func end(ctx context.Context, dir string, pid int) error {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
-		deadline := time.Now().Add(downTimeout)
-		for time.Now().Before(deadline) {
-			if _, running := supervisor(dir); !running {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(50 * time.Millisecond):
-			}
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
+			_, running := supervisor(dir)
+			return !running, nil
+		})
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("the cluster's process %d does not end", pid)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // cleanUpTimeout bounds the wait for processes that the kernel is ending.
@@ -30,19 +32,15 @@ func cleanUp(ctx context.Context, dir string) error {
 // removeCgroups removes the Pods' cgroups, the innermost first. It waits while
 // there are processes in them: the kernel is ending those.
 func removeCgroups(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, cleanUpTimeout)
-	defer cancel()
-	for {
-		err := tryRemoveCgroups()
-		if !errors.Is(err, syscall.EBUSY) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("remove the Pods' cgroups: %w", err)
-		case <-time.After(50 * time.Millisecond):
-		}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, cleanUpTimeout, true, func(context.Context) (bool, error) {
+		last = tryRemoveCgroups()
+		return !errors.Is(last, syscall.EBUSY), nil
+	})
+	if err != nil || last != nil {
+		return fmt.Errorf("remove the Pods' cgroups: %w", errors.Join(err, last))
 	}
+	return nil
 }
 
 func tryRemoveCgroups() error {

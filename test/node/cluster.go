@@ -140,14 +140,12 @@ const nodeName = "node"
 const readyTimeout = 2 * time.Minute
 
 func (c *cluster) waitForNode(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
 	client, err := kubernetes.NewForConfig(c.plane.Config)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(c.progress, "waiting for the node")
-	return c.wait(ctx, "the node", func(ctx context.Context) error {
+	return c.wait(ctx, readyTimeout, "the node", func(ctx context.Context) error {
 		node, err := client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -19,9 +19,7 @@ func (c *cluster) startContainerd(ctx context.Context) error {
 	if err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, containerdTimeout)
-	defer cancel()
-	if err := c.wait(ctx, "containerd", func(ctx context.Context) error { return Ctr(ctx, "version") }); err != nil {
+	if err := c.wait(ctx, containerdTimeout, "containerd", func(ctx context.Context) error { return Ctr(ctx, "version") }); err != nil {
 		return err
 	}
 	return Import(ctx, c.path("pause.tar"))

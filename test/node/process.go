@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // process is one of the cluster's servers. What it prints goes to a file of its
@@ -53,22 +55,15 @@ func (c *cluster) died() error {
 	return nil
 }
 
-// wait calls ready until it returns nil, a server ends, or the context is done.
-func (c *cluster) wait(ctx context.Context, what string, ready func(context.Context) error) error {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := ready(ctx)
-		if err == nil {
-			return nil
-		}
-		if died := c.died(); died != nil {
-			return died
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w: %w", what, ctx.Err(), err)
-		case <-ticker.C:
-		}
+// wait calls ready until it returns nil, a server ends, or the timeout is over.
+func (c *cluster) wait(ctx context.Context, timeout time.Duration, what string, ready func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
+		last = ready(ctx)
+		return last == nil, c.died()
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", what, errors.Join(err, last))
 	}
+	return nil
 }

@@ -24,11 +24,15 @@ type barrier struct {
 	faulty bool
 }
 
-// fault is a Service that a route must not refer to, and the rule that marks the
-// route: a configuration may turn some rules off.
+// fault is a rule that marks routes, and the Service on which it does; a
+// configuration may turn some rules off.
 type fault struct{ rule, service string }
 
-var faults = []fault{{"parent-not-found", "absent"}, {"parent-external-name", "external"}, {"parent-headless", "headless"}}
+var faults = []fault{{"parent-not-found", absent}, {"parent-external-name", external}, {"parent-headless", headless}}
+
+// The Services, each named after what it is. One more changes from valid to faulty
+// and back.
+const valid, absent, external, headless, toggled = "valid", "absent", "external", "headless", "toggled"
 
 const (
 	// The namespaces: that of the Services and of most routes, and one that changes.
@@ -50,20 +54,24 @@ func (b *barrier) begin(ctx context.Context, c *config.GuardConfiguration) error
 	if b.fault.service == "" {
 		return nil // no rule marks what has no valid parent
 	}
-	for _, object := range []map[string]any{
-		namespace(barrierNamespace, barrierLabels(mesh.Enforce)),
-		namespace(barrierOther, barrierLabels(mesh.Audit)),
-		service("valid", nil),
-		service("external", map[string]any{"type": "ExternalName", "externalName": "example.com"}),
-		service("headless", map[string]any{"clusterIP": "None"}),
-		routeOn("toggled", barrierNamespace, "service", mesh.HTTPRoute),
-		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
-	} {
+	objects := []map[string]any{
+		namespace(barrierNamespace, barrierLabels(mesh.Enforce)), namespace(barrierOther, barrierLabels(mesh.Audit)),
+		service(valid, valid), service(external, external), service(headless, headless),
+	}
+	for _, object := range append(objects, b.watched()...) {
 		if err := b.apply(ctx, object); err != nil {
 			return err
 		}
 	}
 	return b.pass(ctx, c)
+}
+
+// watched returns the routes that stay as they are.
+func (b *barrier) watched() []map[string]any {
+	return []map[string]any{
+		routeOn(toggled, barrierNamespace, "service", mesh.HTTPRoute),
+		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
+	}
 }
 
 // pass waits until all that was done before has been seen.
@@ -74,20 +82,21 @@ func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error 
 	ctx, cancel := context.WithTimeout(ctx, barrierTimeout)
 	defer cancel()
 	b.faulty = !b.faulty
-	target, mode := "valid", mesh.Audit
+	target, mode := valid, mesh.Audit
 	if b.faulty {
 		target, mode = b.fault.service, mesh.Enforce
 	}
-	if err := b.toggle(ctx); err != nil {
+	err := ignoreNotThere(b.client.Delete(ctx, &unstructured.Unstructured{Object: service(toggled, target)}))
+	if err == nil && target != absent {
+		err = b.apply(ctx, service(toggled, target))
+	}
+	if err == nil {
+		err = b.apply(ctx, namespace(barrierOther, barrierLabels(mode)))
+	}
+	if err != nil {
 		return err
 	}
-	if err := b.apply(ctx, namespace(barrierOther, barrierLabels(mode))); err != nil {
-		return err
-	}
-	routes := []map[string]any{
-		routeOn("toggled", barrierNamespace, "service", mesh.HTTPRoute),
-		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
-	}
+	routes := b.watched()
 	for _, kind := range mesh.RouteKinds() {
 		route := routeOn(target, barrierNamespace, "route", kind)
 		if err := b.apply(ctx, route); err != nil {
@@ -111,25 +120,6 @@ func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error 
 	return nil
 }
 
-// toggle has the Service toggled be faulty or not.
-func (b *barrier) toggle(ctx context.Context) error {
-	toggled := service("toggled", nil)
-	err := b.client.Delete(ctx, &unstructured.Unstructured{Object: toggled})
-	if err := ignoreNotThere(err); err != nil {
-		return err
-	}
-	switch {
-	case !b.faulty:
-	case b.fault.service == "absent":
-		return nil
-	case b.fault.service == "external":
-		toggled = service("toggled", map[string]any{"type": "ExternalName", "externalName": "example.com"})
-	default:
-		toggled = service("toggled", map[string]any{"clusterIP": "None"})
-	}
-	return b.client.Create(ctx, &unstructured.Unstructured{Object: toggled})
-}
-
 func (b *barrier) apply(ctx context.Context, object map[string]any) error {
 	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object})
 	return b.client.Apply(ctx, configuration, client.FieldOwner("scenarios"), client.ForceOwnership)
@@ -144,9 +134,9 @@ func namespace(name string, labels map[string]any) map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name, "labels": labels}}
 }
 
-// service returns a Service with a port for each kind of routes, so that they do not
-// conflict.
-func service(name string, spec map[string]any) map[string]any {
+// service returns a Service that is valid, external or headless, with a port for
+// each kind of routes, so that they do not conflict.
+func service(name, is string) map[string]any {
 	var ports []any
 	for i, kind := range mesh.RouteKinds() {
 		protocol := "TCP"
@@ -155,10 +145,13 @@ func service(name string, spec map[string]any) map[string]any {
 		}
 		ports = append(ports, map[string]any{"name": fmt.Sprint("p", i+1), "port": int64(i + 1), "protocol": protocol})
 	}
-	if spec == nil {
-		spec = map[string]any{}
+	spec := map[string]any{"ports": ports}
+	switch is {
+	case external:
+		spec["type"], spec["externalName"] = "ExternalName", "example.com"
+	case headless:
+		spec["clusterIP"] = "None"
 	}
-	spec["ports"] = ports
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"namespace": barrierNamespace, "name": name}, "spec": spec,
 	}
