@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 )
 
 // What a request is about. All but fine and warned must be refused.
@@ -86,44 +86,34 @@ func (t traffic) review(random *rand.Rand, kind string, i int) review {
 	if kind == warned {
 		o["spec"].(object)["hostnames"] = []string{"shop.example.test"} //nolint:forcetypeassert // see route
 	}
-	before, after := posted(o)
+	metadata := o["metadata"].(object) //nolint:forcetypeassert // see route
+	metadata["managedFields"] = json.RawMessage(managedFields)
+	var body bytes.Buffer
+	text := fmt.Appendf(nil, request, uidMark, namespace, metadata["name"], encode(o))
+	if err := json.Compact(&body, text); err != nil {
+		panic(err) // it was made above
+	}
+	before, after, _ := bytes.Cut(body.Bytes(), []byte(uidMark))
 	return review{kind, before, after}
 }
 
 // uidMark stands where each request has its own uid.
 const uidMark = "00000000-0000-4000-8000-000000000000"
 
-// posted wraps a route as the API server does for a CREATE, managed fields
-// included, and cuts that around its uid.
-func posted(o object) (before, after []byte) {
-	metadata := o["metadata"].(object) //nolint:forcetypeassert // see route
-	for key, value := range (object{
-		"uid": "6b0e2d1c-8f7a-4c55-9d3e-0a1b2c3d4e5f", "creationTimestamp": "2026-01-02T03:04:05Z", "generation": 1,
-		"managedFields": []object{{
-			"manager": "kubectl-create", "operation": "Update", "apiVersion": o["apiVersion"], "time": "2026-01-02T03:04:05Z", "fieldsType": "FieldsV1",
-			"fieldsV1": object{
-				"f:metadata": object{"f:labels": object{".": object{}, "f:app": object{}}},
-				"f:spec":     object{".": object{}, "f:parentRefs": object{}, "f:rules": object{}},
-			},
-		}},
-	}) {
-		metadata[key] = value
-	}
-	kind := object{"group": "gateway.networking.k8s.io", "version": "v1", "kind": "HTTPRoute"}
-	resource := object{"group": "gateway.networking.k8s.io", "version": "v1", "resource": "httproutes"}
-	body := encode(object{
-		"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-		"request": object{
-			"uid": uidMark, "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-			"name": metadata["name"], "namespace": metadata["namespace"], "operation": "CREATE",
-			"userInfo": object{
-				"username": "admin", "groups": []string{"system:masters", "system:authenticated"},
-				"extra": object{"authentication.kubernetes.io/credential-id": []string{"X509SHA256=" + strings.Repeat("ab", 32)}},
-			},
-			"object": o, "oldObject": nil, "dryRun": false,
-			"options": object{"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-create", "fieldValidation": "Strict"},
-		},
-	})
-	before, after, _ = bytes.Cut(body, []byte(uidMark))
-	return before, after
-}
+// managedFields are those of a route that kubectl create has made.
+const managedFields = `[{"manager": "kubectl-create", "operation": "Update", "apiVersion": "gateway.networking.k8s.io/v1",
+	"time": "2026-01-02T03:04:05Z", "fieldsType": "FieldsV1", "fieldsV1": {
+		"f:metadata": {"f:labels": {".": {}, "f:app": {}}}, "f:spec": {".": {}, "f:parentRefs": {}, "f:rules": {}}}}]`
+
+// request is an AdmissionReview of a CREATE as the API server writes it, but for the
+// space: the uid, the namespace, the name and the object are missing.
+const request = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "%s",
+	"kind": {"group": "gateway.networking.k8s.io", "version": "v1", "kind": "HTTPRoute"},
+	"resource": {"group": "gateway.networking.k8s.io", "version": "v1", "resource": "httproutes"},
+	"requestKind": {"group": "gateway.networking.k8s.io", "version": "v1", "kind": "HTTPRoute"},
+	"requestResource": {"group": "gateway.networking.k8s.io", "version": "v1", "resource": "httproutes"},
+	"namespace": %q, "name": %q, "operation": "CREATE",
+	"userInfo": {"username": "admin", "groups": ["system:masters", "system:authenticated"],
+		"extra": {"authentication.kubernetes.io/credential-id": ["X509SHA256=abababababababababababababababababababababababababababababababab"]}},
+	"object": %s, "oldObject": null, "dryRun": false,
+	"options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-create", "fieldValidation": "Strict"}}}`

@@ -23,8 +23,9 @@ import (
 type cluster struct {
 	client.WithWatch
 	etcd string
-	// has is what was seeded so far.
-	has layout
+	// has is what was seeded so far, and bound are the Services with routes.
+	has   layout
+	bound map[int]bool
 }
 
 func newCluster(plane *bed.ControlPlane) (*cluster, error) {
@@ -35,7 +36,7 @@ func newCluster(plane *bed.ControlPlane) (*cluster, error) {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme})
-	return &cluster{WithWatch: c, etcd: plane.EtcdURL}, err
+	return &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]bool{}}, err
 }
 
 func (c *cluster) create(ctx context.Context, objects ...object) error {
@@ -115,6 +116,9 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 		}
 		return c.restore(ctx, entries)
 	})
+	for i := from.routes; i < to.routes; i++ {
+		c.bound[i%to.services] = true
+	}
 	return errors.Join(err, c.caughtUp(ctx, to.routes))
 }
 

@@ -51,7 +51,7 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	stage := &Stage{Routes: l.routes, Services: l.services, ReadySeconds: g.ReadyAfter.Seconds()}
 	status := &Status{}
 	// Every Service with routes is looked at once.
-	want := float64(min(l.services, l.routes) + 1 + contested)
+	want := float64(len(b.cluster.bound) + 1 + contested)
 	err = await(ctx, 5*time.Minute, func() (bool, error) {
 		values, err := numbers(ctx, g.MetricsURL)
 		status.ColdWrites = int(values[written])
