@@ -7,7 +7,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -66,7 +64,7 @@ type Guard struct {
 	readyURL string
 	webhooks envtest.WebhookInstallOptions
 	cmd      *exec.Cmd
-	log      syncBuffer
+	log      *os.File
 	stop     context.CancelFunc
 	done     chan struct{}
 	exit     error
@@ -86,6 +84,7 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 	}
 	go func() {
 		g.exit = g.cmd.Wait()
+		_ = g.log.Close()
 		close(g.done)
 	}()
 	err := g.awaitReady(ctx)
@@ -139,12 +138,15 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 		"--health-probe-bind-address", free[2],
 		"--leader-elect=false",
 	}, o.Args...)
+	if g.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
+		return err
+	}
 	// The process outlives the caller's context: Stop ends it.
 	ctx, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	g.cmd = exec.CommandContext(ctx, o.Binary, args...)
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = stopTimeout
-	g.cmd.Stdout, g.cmd.Stderr = &g.log, &g.log
+	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
 	g.cmd.SysProcAttr = childAttributes()
 	return nil
 }
@@ -199,7 +201,13 @@ func get(ctx context.Context, url string) (string, error) {
 func (g *Guard) PID() int { return g.cmd.Process.Pid }
 
 // Log returns what the binary has printed so far.
-func (g *Guard) Log() string { return g.log.String() }
+func (g *Guard) Log() string {
+	text, err := os.ReadFile(g.log.Name())
+	if err != nil {
+		return err.Error() // it goes with the control plane
+	}
+	return string(text)
+}
 
 // Stop shuts the binary down as Kubernetes does, by SIGTERM, and returns an error
 // if it fails or has to be killed. Its webhooks stay registered.
@@ -224,24 +232,4 @@ func (g *Guard) Kill() error {
 	}
 	<-g.done
 	return nil
-}
-
-// syncBuffer is a buffer that may be read while it is written.
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-// Write appends p.
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(p)
-}
-
-// String returns what was written.
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

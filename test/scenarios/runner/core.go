@@ -17,6 +17,12 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
+// NewCore returns the driver core alone, which needs no control plane.
+func NewCore(ctx context.Context) (Driver, error) {
+	schemas, err := loadSchemas(ctx)
+	return newCore(schemas), err
+}
+
 // newCore returns the driver that asks the core: mutations and the engine, as Go
 // values.
 func newCore(schemas *schemas) Driver {
