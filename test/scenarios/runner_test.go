@@ -11,15 +11,9 @@ const held = `A Service with a finalizer stays when it is deleted
 -- config.yaml --
 grants: {default: all}
 -- cluster.yaml --
-apiVersion: v1
-kind: Service
-metadata: {name: held, namespace: held, finalizers: [example.com/hold]}
-spec: {ports: [{port: 80}]}
+{apiVersion: v1, kind: Service, metadata: {name: held, namespace: held, finalizers: [example.com/hold]}, spec: {ports: [{port: 80}]}}
 ---
-apiVersion: v1
-kind: Service
-metadata: {name: gone, namespace: held}
-spec: {ports: [{port: 80}]}
+{apiVersion: v1, kind: Service, metadata: {name: gone, namespace: held}, spec: {ports: [{port: 80}]}}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

@@ -43,8 +43,10 @@ func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error 
 		{"apply", "--server-side", "-k", filepath.Join(root, "config", "policy")},
 	}
 	for _, user := range exempt {
-		steps = append(steps, []string{"patch", "validatingadmissionpolicy", policyName, "--type=merge", "--patch",
-			fmt.Sprintf(`{"spec": {"matchConditions": [{"name": "not-exempt", "expression": %q}]}}`, isNot(user))})
+		steps = append(steps, []string{
+			"patch", "validatingadmissionpolicy", policyName, "--type=merge", "--patch",
+			fmt.Sprintf(`{"spec": {"matchConditions": [{"name": "not-exempt", "expression": %q}]}}`, isNot(user)),
+		})
 	}
 	for _, args := range steps {
 		if _, stderr, err := cp.Kubectl(ctx, namespace, args...); err != nil {
