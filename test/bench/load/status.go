@@ -147,7 +147,7 @@ func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status)
 		return err
 	}
 	var all metav1.PartialObjectMetadataList
-	all.SetGroupVersionKind(gatewayv1.GroupVersion.WithKind("HTTPRouteList"))
+	all.APIVersion, all.Kind = gatewayv1.GroupVersion.String(), "HTTPRouteList"
 	if err := b.cluster.List(ctx, &all, client.InNamespace(namespaceName(0))); err != nil {
 		return err
 	}
