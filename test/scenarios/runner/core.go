@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -19,14 +20,14 @@ import (
 
 // NewCore returns the driver core alone, which needs no control plane.
 func NewCore(ctx context.Context) (Driver, error) {
-	schemas, err := loadSchemas(ctx)
-	return newCore(schemas), err
+	crds, err := loadDefinitions(ctx)
+	return newCore(crds), err
 }
 
 // newCore returns the driver that asks the core: mutations and the engine, as Go
 // values.
-func newCore(schemas *schemas) Driver {
-	return &memory{"core", schemas, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
+func newCore(crds *definitions.Set) Driver {
+	return &memory{"core", crds, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
 		return func(_ context.Context, c *change) (*Outcome, error) {
 			return judgeByCore(c, scenario.Config, engine, set)
 		}, nil

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
@@ -26,8 +27,8 @@ import (
 
 // newHandlers returns the driver that asks the webhook's HTTP handlers:
 // AdmissionReviews in, JSON patches and statuses out.
-func newHandlers(schemas *schemas) Driver {
-	return &memory{"handlers", schemas, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
+func newHandlers(crds *definitions.Set) Driver {
+	return &memory{"handlers", crds, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
 		metrics, err := webhook.NewMetrics(prometheus.NewRegistry())
 		if err != nil {
 			return nil, err
@@ -36,14 +37,14 @@ func newHandlers(schemas *schemas) Driver {
 		mutating := webhook.Mutating(options, &engine.Policy().Grants, scenario.Config.DisabledMutations())
 		validating := webhook.Validating(options, engine)
 		return func(ctx context.Context, c *change) (*Outcome, error) {
-			return judgeByHandlers(ctx, c, schemas, mutating, validating)
+			return judgeByHandlers(ctx, c, crds, mutating, validating)
 		}, nil
 	}}
 }
 
 // judgeByHandlers asks the mutating handler and then the validating one, as the API
 // server does.
-func judgeByHandlers(ctx context.Context, c *change, schemas *schemas, handlers ...http.Handler) (*Outcome, error) {
+func judgeByHandlers(ctx context.Context, c *change, crds *definitions.Set, handlers ...http.Handler) (*Outcome, error) {
 	text := ""
 	for _, handler := range handlers {
 		response, err := review(ctx, handler, c)
@@ -62,7 +63,9 @@ func judgeByHandlers(ctx context.Context, c *change, schemas *schemas, handlers 
 		if err := c.patch(response.Patch); err != nil {
 			return nil, fmt.Errorf("patch %s: %w", response.Patch, err)
 		}
-		schemas.setDefaults(c.Key, c.Version, c.object.Object)
+		if err := crds.Default(c.object.Object); err != nil {
+			return nil, err
+		}
 	}
 	return read(text), nil
 }

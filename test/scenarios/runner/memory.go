@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -22,8 +23,8 @@ import (
 // apply, as the core and the webhook's handlers can tell from a real one. It does
 // not check schemas, and has no other admission control.
 type memory struct {
-	name    string
-	schemas *schemas
+	name string
+	crds *definitions.Set
 	// admission returns what judges the changes of one scenario.
 	admission func(*Scenario, *validate.Engine, *manifest.Set) (admit, error)
 }
@@ -49,7 +50,7 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 		return nil, err
 	}
 	s := &memorySession{
-		scenario: scenario, schemas: d.schemas, set: manifest.NewSet(manifest.Options{Complete: true}),
+		scenario: scenario, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true}),
 		objects: map[manifest.Key]*unstructured.Unstructured{},
 	}
 	s.admit, err = d.admission(scenario, engine, s.set)
@@ -59,7 +60,7 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 // memorySession plays one scenario.
 type memorySession struct {
 	scenario *Scenario
-	schemas  *schemas
+	crds     *definitions.Set
 	admit    admit
 	set      *manifest.Set
 	objects  map[manifest.Key]*unstructured.Unstructured
@@ -74,7 +75,9 @@ func (s *memorySession) Put(_ context.Context, documents []*Document) error {
 		object, err := document.object()
 		if err == nil {
 			annotate(object, lastApplied, string(document.JSON))
-			s.complete(document, object, s.objects[document.Key])
+			err = s.complete(object, s.objects[document.Key])
+		}
+		if err == nil {
 			err = s.store(document, object)
 		}
 		if err != nil {
@@ -99,7 +102,9 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 		text, err := old.MarshalJSON() // kubectl apply sends no request
 		return &Outcome{Rules: []string{}, Warnings: []string{}, Object: text}, err
 	}
-	s.complete(document, object, old)
+	if err := s.complete(object, old); err != nil {
+		return nil, err
+	}
 	var outcome *Outcome
 	if document.IsRoute() {
 		if err := s.keepStatus(document.Key, object); err != nil {
@@ -110,7 +115,9 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 			return outcome, err
 		}
 		object = c.object
-		s.finish(document, object, old)
+		if err := s.finish(object, old); err != nil {
+			return nil, err
+		}
 		if outcome.Object, err = object.MarshalJSON(); err != nil {
 			return nil, err
 		}
@@ -134,7 +141,7 @@ func (s *memorySession) keepStatus(key manifest.Key, object *unstructured.Unstru
 }
 
 // complete fills in what an API server does before admission.
-func (s *memorySession) complete(document *Document, object, old *unstructured.Unstructured) {
+func (s *memorySession) complete(object, old *unstructured.Unstructured) error {
 	n := s.writes + 1
 	object.SetResourceVersion(strconv.FormatInt(n, 10))
 	if old == nil {
@@ -144,15 +151,17 @@ func (s *memorySession) complete(document *Document, object, old *unstructured.U
 		object.SetCreationTimestamp(old.GetCreationTimestamp())
 		object.SetUID(old.GetUID())
 	}
-	s.finish(document, object, old)
+	return s.finish(object, old)
 }
 
 // firstCreation, in seconds since 1970, is before the creation of every object.
 const firstCreation = 1767225600
 
 // finish sets defaults, and the generation that follows from the spec.
-func (s *memorySession) finish(document *Document, object, old *unstructured.Unstructured) {
-	s.schemas.setDefaults(document.Key, document.Version, object.Object)
+func (s *memorySession) finish(object, old *unstructured.Unstructured) error {
+	if err := s.crds.Default(object.Object); err != nil {
+		return err
+	}
 	switch {
 	case old == nil:
 		object.SetGeneration(1)
@@ -161,6 +170,7 @@ func (s *memorySession) finish(document *Document, object, old *unstructured.Uns
 	default:
 		object.SetGeneration(old.GetGeneration() + 1)
 	}
+	return nil
 }
 
 func (s *memorySession) store(document *Document, object *unstructured.Unstructured) error {

@@ -17,7 +17,7 @@ type Suite struct {
 // Close it.
 func NewSuite(ctx context.Context) (*Suite, error) {
 	ctrllog.SetLogger(logr.Discard()) // the log of envtest is of no use here
-	schemas, err := loadSchemas(ctx)
+	crds, err := loadDefinitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func NewSuite(ctx context.Context) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Suite{Drivers: []Driver{newCore(schemas), newHandlers(schemas), server}, server: server}, nil
+	return &Suite{Drivers: []Driver{newCore(crds), newHandlers(crds), server}, server: server}, nil
 }
 
 // Close stops everything that was started.
