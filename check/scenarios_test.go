@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"sigs.k8s.io/yaml"
 
@@ -163,9 +164,12 @@ func (s *filesSession) Delete(ctx context.Context, documents []*runner.Document)
 			if key != document.Key && !inside && !imports {
 				continue
 			}
-			delete(s.stored, key)
-			if err := os.Remove(o.file); err != nil {
+			gone, err := s.remove(key, o)
+			if err != nil {
 				return err
+			}
+			if gone {
+				delete(s.stored, key)
 			}
 		}
 		if document.Key == serviceImportCRD {
@@ -173,6 +177,22 @@ func (s *filesSession) Delete(ctx context.Context, documents []*runner.Document)
 		}
 	}
 	return nil
+}
+
+// remove removes the object's file. An object with finalizers stays, with a
+// deletionTimestamp.
+func (s *filesSession) remove(key manifest.Key, o *object) (gone bool, err error) {
+	var stored metav1.PartialObjectMetadata
+	if err := json.Unmarshal(o.stored, &stored); err != nil {
+		return false, fmt.Errorf("%s: %w", key, err)
+	}
+	if len(stored.Finalizers) == 0 {
+		return true, os.Remove(o.file)
+	}
+	if o.stored, err = jsonpatch.MergePatch(o.stored, []byte(`{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}`)); err != nil {
+		return false, err
+	}
+	return false, write(o.file, o.stored)
 }
 
 // options are those of a check of one folder or file.
