@@ -69,7 +69,7 @@ func changesOf(r *route) []report.Change {
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
 	found := report.Finding{
-		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Lowered: string(f.Lowered),
+		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Downgraded: string(f.Downgraded),
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
 	}
 	if f.Effect == validate.Deny {

@@ -47,7 +47,7 @@ type Options struct {
 	Stdin io.Reader
 }
 
-// Cluster is a live cluster. Its errors are those of mesh.World; mesh.ErrUnknown
+// Cluster is a live cluster. Its errors are those of mesh.Reader; mesh.ErrUnknown
 // where it may not be read.
 type Cluster interface {
 	Namespace(name string) (*mesh.Namespace, error)

@@ -17,7 +17,7 @@ type world struct {
 	cluster Cluster // may be nil
 }
 
-var _ mesh.World = (*world)(nil)
+var _ mesh.Reader = (*world)(nil)
 
 // ask asks the sets, then the cluster.
 func ask[T any](w *world, set func(*manifest.Set) (T, error), cluster func(Cluster) (T, error)) (T, error) {

@@ -29,9 +29,9 @@ func (b *BackendRef) IsService() bool {
 	return false
 }
 
-// Misgrouped says whether the backend is a Service or ServiceImport in a group that
+// WrongGroup says whether the backend is a Service or ServiceImport in a group that
 // has none, as people write it by mistake: nobody finds such a backend.
-func (b *BackendRef) Misgrouped() bool {
+func (b *BackendRef) WrongGroup() bool {
 	switch b.Kind {
 	case "", ServiceKind:
 		return b.Group != "" && (b.Group == MulticlusterGroup || mistakenGroup(b.Group))

@@ -70,8 +70,8 @@ func TestBackendRefIsService(t *testing.T) {
 		{"storage.example", "Bucket", false, false},
 	} {
 		ref := mesh.BackendRef{Group: test.group, Kind: test.kind}
-		if service, misgrouped := ref.IsService(), ref.Misgrouped(); service != test.service || misgrouped != test.misgrouped {
-			t.Errorf("backendRef of kind %q in group %q: IsService = %v, Misgrouped = %v", test.kind, test.group, service, misgrouped)
+		if service, misgrouped := ref.IsService(), ref.WrongGroup(); service != test.service || misgrouped != test.misgrouped {
+			t.Errorf("backendRef of kind %q in group %q: IsService = %v, WrongGroup = %v", test.kind, test.group, service, misgrouped)
 		}
 	}
 }

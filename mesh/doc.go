@@ -2,7 +2,7 @@
 // routes of every kind, the Services that they have as parents, the ports that
 // a parentRef selects, scopes, grants and precedence between route kinds.
 //
-// The package is pure: it takes values and returns values. World is the one
+// The package is pure: it takes values and returns values. Reader is the one
 // interface through which it, and all that is built on it, sees a cluster or a
 // set of files.
 //

@@ -21,12 +21,12 @@ const (
 	GatewayParent ParentClass = iota
 	// MeshParent is a Service or ServiceImport (GEP-1294, Allowed service types).
 	MeshParent
-	// MisgroupedParent is a Service or ServiceImport in a group that has none:
+	// WrongGroupParent is a Service or ServiceImport in a group that has none:
 	// the reference is stored, and no mesh acts on it.
-	MisgroupedParent
-	// ForeignParent is a kind of another implementation (GEP-1294,
+	WrongGroupParent
+	// ImplementationSpecificParent is a kind of another implementation (GEP-1294,
 	// Implementation-specific parentRefs).
-	ForeignParent
+	ImplementationSpecificParent
 )
 
 // Same says whether both parentRefs are written alike.
@@ -70,17 +70,17 @@ func (p *ParentRef) Class() ParentClass {
 		case group == "":
 			return MeshParent
 		case group == MulticlusterGroup, mistakenGroup(group):
-			return MisgroupedParent
+			return WrongGroupParent
 		}
 	case ServiceImportKind:
 		switch {
 		case group == MulticlusterGroup:
 			return MeshParent
 		case group == "", mistakenGroup(group), strings.HasPrefix(group, MulticlusterGroup+"/"):
-			return MisgroupedParent
+			return WrongGroupParent
 		}
 	}
-	return ForeignParent
+	return ImplementationSpecificParent
 }
 
 // mistakenGroup knows the groups that are written where the core group, or
@@ -98,7 +98,7 @@ func mistakenGroup(group string) bool {
 
 // Service returns the key of the Service or ServiceImport that the parentRef of
 // a route in the given namespace refers to. It has a meaning only for a
-// MeshParent or MisgroupedParent.
+// MeshParent or WrongGroupParent.
 func (p *ParentRef) Service(routeNamespace string) ServiceKey {
 	namespace := p.Namespace
 	if namespace == "" {

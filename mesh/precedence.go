@@ -10,8 +10,8 @@ type PortScope struct {
 	Scope    Scope
 }
 
-// Holder says who has a PortScope.
-type Holder struct {
+// Owner says who has a PortScope.
+type Owner struct {
 	// Kind is the most specific kind bound there.
 	Kind RouteKind
 	// Routes are the routes of that kind bound there, the oldest first. Routes of
@@ -22,20 +22,20 @@ type Holder struct {
 	Displaced *AttachedRoute
 }
 
-// Standing says who holds each PortScope of one Service.
-type Standing map[PortScope]*Holder
+// PortOwners says who holds each PortScope of one Service.
+type PortOwners map[PortScope]*Owner
 
 // Precedence decides who holds each port of the Service in each scope: the most
 // specific kind, whatever the routes' age (GEP-1294, Route types). The routes
 // must be those that are otherwise valid: their grant is held and their kind
 // enabled. Those that are being deleted, or whose parentRefs do not attach,
 // hold nothing.
-func Precedence(service *Service, routes []*AttachedRoute) Standing {
-	standing := Standing{}
+func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
+	standing := PortOwners{}
 	// Most routes are bound to the same ports as the one before.
 	var (
 		last    *AttachedRoute
-		holders []*Holder
+		holders []*Owner
 		aged    = true // whether all come the oldest first, as caches have them
 	)
 	for _, route := range routes {
@@ -44,7 +44,7 @@ func Precedence(service *Service, routes []*AttachedRoute) Standing {
 			route.eachPort(service, func(_ int, at PortScope) {
 				holder := standing[at]
 				if holder == nil {
-					holder = &Holder{Kind: route.Kind}
+					holder = &Owner{Kind: route.Kind}
 					standing[at] = holder
 				}
 				holders = append(holders, holder)
@@ -64,7 +64,7 @@ func Precedence(service *Service, routes []*AttachedRoute) Standing {
 
 // take has the route compete for what the holder has. It says whether the route is
 // younger than all those whom it joins.
-func (h *Holder) take(route *AttachedRoute) bool {
+func (h *Owner) take(route *AttachedRoute) bool {
 	switch {
 	case route.Kind != h.Kind && route.Kind.Beats(h.Kind):
 		h.displace(h.Routes...)
@@ -86,7 +86,7 @@ func (h *Holder) take(route *AttachedRoute) bool {
 }
 
 // displace notes who has lost the port.
-func (h *Holder) displace(routes ...*AttachedRoute) {
+func (h *Owner) displace(routes ...*AttachedRoute) {
 	for _, route := range routes {
 		if h.Displaced == nil || route.CompareAge(h.Displaced) < 0 {
 			h.Displaced = route
@@ -143,7 +143,7 @@ func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
 
 // LostTo returns who holds the PortScope instead of the route, or nil if no other
 // kind has taken it from the route.
-func (s Standing) LostTo(route *AttachedRoute, at PortScope) *Holder {
+func (s PortOwners) LostTo(route *AttachedRoute, at PortScope) *Owner {
 	if holder := s[at]; holder != nil && holder.Kind.Beats(route.Kind) {
 		return holder
 	}

@@ -20,7 +20,7 @@ func onService(kind RouteKind, namespace, name string, created int64, ports ...i
 }
 
 // described reads "80/TCP producer" to "HTTPRoute shop/a, HTTPRoute shop/b".
-func described(standing Standing) map[string]string {
+func described(standing PortOwners) map[string]string {
 	all := map[string]string{}
 	for at, holder := range standing {
 		names := ""
@@ -175,7 +175,7 @@ func TestLostTo(t *testing.T) {
 			}
 		}
 	}
-	if lost := (Standing{}).LostTo(onService(TCPRoute, "shop", "l", 1, 80), PortScope{Port: 80, Protocol: TCP}); lost != nil {
+	if lost := (PortOwners{}).LostTo(onService(TCPRoute, "shop", "l", 1, 80), PortScope{Port: 80, Protocol: TCP}); lost != nil {
 		t.Errorf("lost to %v where nobody holds the port", lost)
 	}
 }

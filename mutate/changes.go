@@ -2,7 +2,7 @@ package mutate
 
 import "github.com/gammaguard/gammaguard/mesh"
 
-// Services is what mutations see of the world beside the route. Every mesh.World
+// Services is what mutations see of the world beside the route. Every mesh.Reader
 // is one.
 type Services interface {
 	// Service returns a Service or a ServiceImport.

@@ -236,7 +236,7 @@ spec: {parentRefs: [{kind: Service, name: one}]}`)
 	}
 }
 
-// Whatever keeps a World from answering, only the changes that read nothing are
+// Whatever keeps a Reader from answering, only the changes that read nothing are
 // made.
 func TestChangesWithoutAnswer(t *testing.T) {
 	_, route := decode(t, `

@@ -6,9 +6,9 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// World is what Granted sees of the world: the labels that grant and refuse.
-// Every mesh.World is one.
-type World interface {
+// Reader is what Granted sees of the world: the labels that grant and refuse.
+// Every mesh.Reader is one.
+type Reader interface {
 	Services
 	// Namespace returns a namespace.
 	Namespace(name string) (*mesh.Namespace, error)
@@ -19,7 +19,7 @@ type World interface {
 // and no consumer parent is refused. Parents that only lack the right group
 // count. Where labels cannot be known, nothing may be read. The world is asked
 // once, and only if the answer is needed; one goroutine may use it.
-func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) func(namespace string) bool {
+func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(namespace string) bool {
 	var answer, known bool
 	return func(string) bool {
 		if !known {
@@ -29,14 +29,14 @@ func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) func(name
 	}
 }
 
-func granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) bool {
+func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	own, known := namespaceOf(world, route.Metadata.Namespace)
 	if !known {
 		return false
 	}
 	for i := range route.Spec.ParentRefs {
 		ref := &route.Spec.ParentRefs[i]
-		if class := ref.Class(); class != mesh.MeshParent && class != mesh.MisgroupedParent {
+		if class := ref.Class(); class != mesh.MeshParent && class != mesh.WrongGroupParent {
 			continue
 		}
 		key := ref.Service(route.Metadata.Namespace)
@@ -52,7 +52,7 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world World) bool {
 }
 
 // refused says whether consumer routes to the Service are refused, or may be.
-func refused(world World, key mesh.ServiceKey) bool {
+func refused(world Reader, key mesh.ServiceKey) bool {
 	theirs, known := namespaceOf(world, key.Namespace)
 	if !known {
 		return true
@@ -66,7 +66,7 @@ func refused(world World, key mesh.ServiceKey) bool {
 
 // namespaceOf returns the namespace, or nil if it does not exist; known is false
 // where that cannot be known.
-func namespaceOf(world World, name string) (namespace *mesh.Namespace, known bool) {
+func namespaceOf(world Reader, name string) (namespace *mesh.Namespace, known bool) {
 	namespace, err := world.Namespace(name)
 	if err != nil {
 		return nil, errors.Is(err, mesh.ErrNotFound)

@@ -83,9 +83,9 @@ kind: HTTPRoute
 metadata: {namespace: shop, name: r}
 spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
 	labelled := map[string]map[string]string{"shop": {"gammaguard.dev/grant": "all"}, "bar": {}}
-	for _, w := range []mutate.World{
-		failing{World: &world{namespaces: labelled}, service: mesh.ErrUnknown},
-		failing{World: &world{namespaces: labelled}, namespace: "bar"},
+	for _, w := range []mutate.Reader{
+		failing{Reader: &world{namespaces: labelled}, service: mesh.ErrUnknown},
+		failing{Reader: &world{namespaces: labelled}, namespace: "bar"},
 	} {
 		if mutate.Granted(route, &mesh.GrantPolicy{}, w)("bar") {
 			t.Errorf("%+v: may be read", w)
@@ -96,9 +96,9 @@ spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
 	}
 }
 
-// failing is a World that does not know about Services, or about one namespace.
+// failing is a Reader that does not know about Services, or about one namespace.
 type failing struct {
-	mutate.World
+	mutate.Reader
 	service   error
 	namespace string
 }
@@ -107,12 +107,12 @@ func (f failing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if f.service != nil {
 		return nil, f.service
 	}
-	return f.World.Service(key)
+	return f.Reader.Service(key)
 }
 
 func (f failing) Namespace(name string) (*mesh.Namespace, error) {
 	if f.namespace == name {
 		return nil, mesh.ErrUnknown
 	}
-	return f.World.Namespace(name)
+	return f.Reader.Namespace(name)
 }

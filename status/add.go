@@ -61,16 +61,16 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 		return err
 	}
 	r := &Reconciler{
-		cache:    cache,
-		reader:   reader,
-		engine:   options.Engine,
-		settings: options.Settings,
-		feeder:   feeder{cache: cache},
-		writer:   writer,
-		herald:   herald{mgr.GetEventRecorder("gammaguard")},
-		metrics:  m,
+		cache:         cache,
+		reader:        reader,
+		engine:        options.Engine,
+		settings:      options.Settings,
+		enqueuer:      enqueuer{cache: cache},
+		writer:        writer,
+		eventRecorder: eventRecorder{mgr.GetEventRecorder("gammaguard")},
+		metrics:       m,
 	}
-	cache.OnChange(r.feeder.changed)
+	cache.OnChange(r.enqueuer.changed)
 	yes := true
 	c, err := controller.NewTyped("status", mgr, controller.TypedOptions[mesh.ServiceKey]{
 		Reconciler:              r,
@@ -83,7 +83,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	if err != nil {
 		return fmt.Errorf("controller of status: %w", err)
 	}
-	if err := c.Watch(source.TypedFunc[mesh.ServiceKey](r.feeder.Start)); err != nil {
+	if err := c.Watch(source.TypedFunc[mesh.ServiceKey](r.enqueuer.Start)); err != nil {
 		return fmt.Errorf("controller of status: %w", err)
 	}
 	return nil

@@ -27,11 +27,11 @@ const (
 // maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
 const maxNote = 1024
 
-// herald records Events on routes. The recorder merges those that repeat.
-type herald struct{ recorder events.EventRecorder }
+// eventRecorder records Events on routes. The recorder merges those that repeat.
+type eventRecorder struct{ recorder events.EventRecorder }
 
 // tell records an entry that came, went or changed what it is about.
-func (h *herald) tell(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
+func (h *eventRecorder) tell(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
 	route, parent := routeReference(key, version, uid), serviceReference(service)
 	if t.after.Type == "" {
 		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
@@ -42,7 +42,7 @@ func (h *herald) tell(key live.RouteKey, version, uid string, service mesh.Servi
 }
 
 // tellFull records that a route has no room for an entry of ours.
-func (h *herald) tellFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+func (h *eventRecorder) tellFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
 		shorten("status.parents has all of its 32 entries, so what is wrong with this route on "+service.String()+" cannot be written there; gammaguard check tells it"))
 }

@@ -36,9 +36,9 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 	return entries, false
 }
 
-// settled says whether the entries in the cached route's status are as desired,
+// converged says whether the entries in the cached route's status are as desired,
 // as far as they are about the Service, and whether there is no room for some.
-func settled(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
+func converged(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
 	part := ourPart{service, route.Namespace}
 	others := route.ForeignEntries
 	var stored []*live.Entry

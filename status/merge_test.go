@@ -138,7 +138,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// sameOnceWritten checks that what was merged is settled in the eyes of the cache,
+// sameOnceWritten checks that what was merged is converged in the eyes of the cache,
 // and needs no second write: the two comparisons agree.
 func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full bool) {
 	t.Helper()
@@ -158,8 +158,8 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 			route.Entries = append(route.Entries, *own)
 		}
 	}
-	if same, isFull := settled(route, cartPart.service, entries); !same || isFull != full {
-		t.Errorf("once written, the cache sees settled: %t, full: %t", same, isFull)
+	if same, isFull := converged(route, cartPart.service, entries); !same || isFull != full {
+		t.Errorf("once written, the cache sees converged: %t, full: %t", same, isFull)
 	}
 	again, err := doc.merge(ourName, cartPart, entries, metav1.Now())
 	if err != nil || again.changed {
@@ -203,8 +203,8 @@ func TestUnsettled(t *testing.T) {
 		"generation":      {next},
 	}
 	for name, entries := range tests {
-		if same, full := settled(route, cartPart.service, entries); same || full {
-			t.Errorf("%s: settled: %t, full: %t, want neither", name, same, full)
+		if same, full := converged(route, cartPart.service, entries); same || full {
+			t.Errorf("%s: converged: %t, full: %t, want neither", name, same, full)
 		}
 	}
 }

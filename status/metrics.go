@@ -96,9 +96,9 @@ func (t *tally) addFull(key live.RouteKey) {
 	t.full[key] = struct{}{}
 }
 
-// settle replaces what the Service contributes, and returns the routes that have
+// replace sets what the Service contributes, and returns the routes that have
 // no room now, and had before.
-func (m *metrics) settle(service mesh.ServiceKey, now *tally) (newlyFull []live.RouteKey) {
+func (m *metrics) replace(service mesh.ServiceKey, now *tally) (newlyFull []live.RouteKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.at[service]

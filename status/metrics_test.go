@@ -21,7 +21,7 @@ func TestGauges(t *testing.T) {
 	}
 	a, b := mesh.ServiceKey{Name: "a"}, mesh.ServiceKey{Name: "b"}
 	full := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "full"}
-	settle := func(service mesh.ServiceKey, isFull bool, entries ...desired.Entry) []live.RouteKey {
+	replace := func(service mesh.ServiceKey, isFull bool, entries ...desired.Entry) []live.RouteKey {
 		var now tally
 		for i := range entries {
 			now.add(mesh.HTTPRoute, &entries[i].Condition)
@@ -29,12 +29,12 @@ func TestGauges(t *testing.T) {
 		if isFull {
 			now.addFull(full)
 		}
-		return m.settle(service, &now)
+		return m.replace(service, &now)
 	}
 	lost := entry(0, desired.Accepted, "False", "Conflicted", "")
 	some := entry(0, desired.PartiallyConflicted, "True", "Conflicted", "")
 	for what, step := range map[string][]live.RouteKey{
-		"first": settle(a, true, lost, lost, some), "again": settle(a, true, lost, some), "elsewhere": settle(b, false, lost),
+		"first": replace(a, true, lost, lost, some), "again": replace(a, true, lost, some), "elsewhere": replace(b, false, lost),
 	} {
 		if want := map[string][]live.RouteKey{"first": {full}}[what]; !cmp.Equal(want, step) {
 			t.Errorf("%s: newly full are %v, want %v", what, step, want)
@@ -55,8 +55,8 @@ func TestGauges(t *testing.T) {
 gammaguard_status_marks{kind="HTTPRoute",reason="Conflicted"} 2
 gammaguard_status_marks{kind="HTTPRoute",reason="PartiallyConflicted"} 1
 `)
-	settle(a, false)
-	settle(b, false)
+	replace(a, false)
+	replace(b, false)
 	expect(help + `gammaguard_status_full 0
 gammaguard_status_marks{kind="HTTPRoute",reason="Conflicted"} 0
 gammaguard_status_marks{kind="HTTPRoute",reason="PartiallyConflicted"} 0

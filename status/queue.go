@@ -28,9 +28,9 @@ const (
 // massFrom is on how many Services a change must bear to count as a mass event.
 const massFrom = 32
 
-// feeder turns changes in the cache into looks at Services. Before the process
+// enqueuer turns changes in the cache into looks at Services. Before the process
 // leads it only keeps the index of marked routes.
-type feeder struct {
+type enqueuer struct {
 	cache  *live.Cache
 	marked markedRoutes
 
@@ -40,7 +40,7 @@ type feeder struct {
 
 // Start has looks queued there from now on. It is called when the process begins
 // to lead, and queues a look at everything once the cache is complete.
-func (f *feeder) Start(ctx context.Context, queue serviceQueue) error {
+func (f *enqueuer) Start(ctx context.Context, queue serviceQueue) error {
 	go func() {
 		if f.cache.WaitForSync(ctx) != nil {
 			return
@@ -54,7 +54,7 @@ func (f *feeder) Start(ctx context.Context, queue serviceQueue) error {
 }
 
 // lookAtAll queues a look at every Service on which a route is bound or marked.
-func (f *feeder) lookAtAll() {
+func (f *enqueuer) lookAtAll() {
 	seen := map[mesh.ServiceKey]bool{}
 	for route := range f.cache.Routes() {
 		for _, key := range route.Services() {
@@ -68,7 +68,7 @@ func (f *feeder) lookAtAll() {
 }
 
 // changed takes a change from the cache. It is quick: it only looks up and queues.
-func (f *feeder) changed(change live.Change) {
+func (f *enqueuer) changed(change live.Change) {
 	seen := map[mesh.ServiceKey]bool{}
 	for _, key := range change.Services {
 		seen[key] = true
@@ -102,13 +102,13 @@ func (f *feeder) changed(change live.Change) {
 	f.enqueue(seen, priority)
 }
 
-func (f *feeder) leads() bool {
+func (f *enqueuer) leads() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.queue != nil
 }
 
-func (f *feeder) enqueue(services map[mesh.ServiceKey]bool, priority int) {
+func (f *enqueuer) enqueue(services map[mesh.ServiceKey]bool, priority int) {
 	f.mu.Lock()
 	queue := f.queue
 	f.mu.Unlock()

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// turn is how long one look at a Service may go on writing before it makes room
-	// for others, and chunk how many routes it takes up before it looks again.
-	turn  = 250 * time.Millisecond
-	chunk = 32
+	// timeSlice is how long one look at a Service may go on writing before it makes room
+	// for others, and batchSize how many routes it takes up before it looks again.
+	timeSlice = 250 * time.Millisecond
+	batchSize = 32
 )
 
 // Reconciler keeps our entries in the status of routes right while the process
 // leads.
 type Reconciler struct {
-	cache    *live.Cache
-	reader   *live.Reader
-	engine   *validate.Engine
-	settings desired.Settings
-	feeder   feeder
-	writer   *writer
-	herald   herald
-	metrics  *metrics
+	cache         *live.Cache
+	reader        *live.Reader
+	engine        *validate.Engine
+	settings      desired.Settings
+	enqueuer      enqueuer
+	writer        *writer
+	eventRecorder eventRecorder
+	metrics       *metrics
 }
 
 // Reconcile looks at one Service: it compares the entries about it of all routes
@@ -73,7 +73,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]liv
 		for i := range entries {
 			now.add(route.Kind, &entries[i].Condition)
 		}
-		same, full := settled(route, service, entries)
+		same, full := converged(route, service, entries)
 		if !same {
 			due = append(due, route.Key())
 		}
@@ -87,33 +87,33 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]liv
 			return nil, err
 		}
 	}
-	for _, key := range r.feeder.marked.on(service) {
+	for _, key := range r.enqueuer.marked.on(service) {
 		if err := look(r.cache.Route(key)); err != nil {
 			return nil, err
 		}
 	}
-	for _, key := range r.metrics.settle(service, &now) {
+	for _, key := range r.metrics.replace(service, &now) {
 		if route := r.cache.Route(key); route != nil {
-			r.herald.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
+			r.eventRecorder.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
 		}
 	}
 	return due, nil
 }
 
 // carryOut writes the routes that are due, over live reads of what they are judged
-// by, until its turn is over. It says whether any are left. That one write fails
+// by, until its timeSlice is over. It says whether any are left. That one write fails
 // does not keep the others from being tried.
 func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (left bool, err error) {
 	if len(due) == 0 {
 		return false, nil
 	}
-	left = len(due) > chunk
-	due = due[:min(len(due), chunk)]
+	left = len(due) > batchSize
+	due = due[:min(len(due), batchSize)]
 	view, err := r.confirm(ctx, service, due)
 	if err != nil {
 		return left, err
 	}
-	end := time.Now().Add(turn)
+	end := time.Now().Add(timeSlice)
 	var errs []error
 	for i, key := range due {
 		if i > 0 && time.Now().After(end) {
@@ -129,7 +129,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 			errs = append(errs, err)
 		}
 		for _, t := range done.transitions {
-			r.herald.tell(key, version, done.uid, service, t)
+			r.eventRecorder.tell(key, version, done.uid, service, t)
 		}
 	}
 	return left, errors.Join(errs...)

@@ -24,7 +24,7 @@ func checkBackendGroupInvalid(p *Pass) {
 		return
 	}
 	for backend := range p.Route.Backends() {
-		if !backend.Ref.Misgrouped() {
+		if !backend.Ref.WrongGroup() {
 			continue
 		}
 		key := backend.Ref.Service(p.Route.Metadata.Namespace)

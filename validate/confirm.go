@@ -2,10 +2,10 @@ package validate
 
 import "github.com/gammaguard/gammaguard/mesh"
 
-// Confirmer is a World that makes reads live when it is told to, and from then on
+// Confirmer is a Reader that makes reads live when it is told to, and from then on
 // answers them as they were read.
 type Confirmer interface {
-	mesh.World
+	mesh.Reader
 	// Read makes those of the reads live that were not made before, and returns how
 	// many these were.
 	Read(reads []mesh.Read) (fresh int, err error)
@@ -15,7 +15,7 @@ type Confirmer interface {
 // an exemption or a dry run, is judged again over live reads of all that it was read
 // from, until it rests on nothing else: a cache that lags never denies. confirmer is
 // called when it is first needed.
-func (e *Engine) JudgeConfirmed(req *Request, cache mesh.World, confirmer func() Confirmer) (Verdict, error) {
+func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmer func() Confirmer) (Verdict, error) {
 	verdict, err := e.Judge(req, cache)
 	if err != nil || len(verdict.Reads()) == 0 {
 		return verdict, err

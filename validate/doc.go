@@ -1,5 +1,5 @@
 // Package validate is the catalogue of gammaguard's rules and the engine that
-// runs them: a route and a World in, a Verdict out.
+// runs them: a route and a Reader in, a Verdict out.
 //
 // Each rule has one file, named after its ID. The engine checks grants first,
 // then all other rules, and settles by the Policy what each finding leads to.

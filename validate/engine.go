@@ -95,7 +95,7 @@ func (v *Verdict) Reads() []mesh.Read {
 // Judge runs the rules over the request's route. Routes without a parentRef that
 // concerns a mesh, and routes that are being deleted, have no findings. The error
 // is not nil if the world could not be asked; no verdict may then be drawn.
-func (e *Engine) Judge(req *Request, world mesh.World) (Verdict, error) {
+func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 	if req.Route.Deleting() || !e.concerns(req.Route) {
 		return Verdict{}, nil
 	}
@@ -149,9 +149,9 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 func (e *Engine) concerns(route *mesh.Route) bool {
 	for i := range route.Spec.ParentRefs {
 		switch route.Spec.ParentRefs[i].Class() {
-		case mesh.MeshParent, mesh.MisgroupedParent:
+		case mesh.MeshParent, mesh.WrongGroupParent:
 			return true
-		case mesh.ForeignParent:
+		case mesh.ImplementationSpecificParent:
 			if len(e.policy.AllowedParentKinds) > 0 {
 				return true
 			}

@@ -11,7 +11,7 @@ import (
 
 // judge returns the verdict of the engine for the policy, and fails the test on an
 // error.
-func judge(t *testing.T, policy *Policy, world mesh.World, req *Request) Verdict {
+func judge(t *testing.T, policy *Policy, world mesh.Reader, req *Request) Verdict {
 	t.Helper()
 	verdict, err := newEngine(t, policy).Judge(req, world)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestActionsOfThePolicy(t *testing.T) {
 			}
 			got := map[Action]int{}
 			for _, f := range judge(t, policy, newWorld(t, cluster, c.routes), &Request{Route: newRoute(t, c.kind, c.namespace, c.spec)}).Findings {
-				if f.Rule != c.rule || f.Action != f.Effect || f.Lowered != NotLowered {
+				if f.Rule != c.rule || f.Action != f.Effect || f.Downgraded != NotDowngraded {
 					t.Errorf("%s set to %s: %+v", c.rule, action, f)
 				}
 				got[f.Effect]++
@@ -97,7 +97,7 @@ func TestOfNoConcern(t *testing.T) {
 		"being deleted":          deleted,
 	} {
 		route.Metadata.Annotations.Ignore = "no-such-rule"
-		world := &witness{World: newWorld(t, cluster)}
+		world := &witness{Reader: newWorld(t, cluster)}
 		if verdict := judge(t, nil, world, &Request{Route: route}); !cmp.Equal(verdict, Verdict{}) || world.asked != nil {
 			t.Errorf("%s: verdict %+v, asked %q", name, verdict, world.asked)
 		}

@@ -83,7 +83,7 @@ type Parent struct {
 // LostPort is a port that routes of a more specific kind hold.
 type LostPort struct {
 	mesh.PortScope
-	Owner *mesh.Holder
+	Owner *mesh.Owner
 }
 
 // Outcome is what an evaluation comes to.

@@ -34,8 +34,8 @@ type Finding struct {
 	// Effect is what the finding leads to on this request, at most as strict as
 	// Action.
 	Effect Action
-	// Lowered says why Effect is milder than Action.
-	Lowered Lowering
+	// Downgraded says why Effect is milder than Action.
+	Downgraded DowngradeReason
 
 	// reads are what a finding that would deny was read from.
 	reads []mesh.Read
@@ -62,22 +62,22 @@ type Reference struct {
 	Detail string
 }
 
-// Lowering says why a finding leads to less than its rule's action.
-type Lowering string
+// DowngradeReason says why a finding leads to less than its rule's action.
+type DowngradeReason string
 
 const (
-	// NotLowered: the finding leads to its rule's action.
-	NotLowered Lowering = ""
-	// LoweredByUpdate: the same finding holds for the old object.
-	LoweredByUpdate Lowering = "update"
-	// LoweredByDryRun: the request is a dry run.
-	LoweredByDryRun Lowering = "dry-run"
-	// LoweredByMode: the namespace's mode does not enforce.
-	LoweredByMode Lowering = "mode"
-	// LoweredByExemption: the user or the namespace is exempt.
-	LoweredByExemption Lowering = "exemption"
-	// LoweredByAnnotation: the route's annotation silences the rule.
-	LoweredByAnnotation Lowering = "annotation"
+	// NotDowngraded: the finding leads to its rule's action.
+	NotDowngraded DowngradeReason = ""
+	// DowngradedByUpdate: the same finding holds for the old object.
+	DowngradedByUpdate DowngradeReason = "update"
+	// DowngradedByDryRun: the request is a dry run.
+	DowngradedByDryRun DowngradeReason = "dry-run"
+	// DowngradedByMode: the namespace's mode does not enforce.
+	DowngradedByMode DowngradeReason = "mode"
+	// DowngradedByExemption: the user or the namespace is exempt.
+	DowngradedByExemption DowngradeReason = "exemption"
+	// DowngradedByAnnotation: the route's annotation silences the rule.
+	DowngradedByAnnotation DowngradeReason = "annotation"
 )
 
 // Message reads "what is wrong; how to mend it (rule-id)".
@@ -94,7 +94,7 @@ func (f *Finding) prefix() string {
 	switch {
 	case f.Action != Deny || f.Effect == Deny:
 		return ""
-	case f.Lowered == LoweredByUpdate:
+	case f.Downgraded == DowngradedByUpdate:
 		return "was so before: "
 	}
 	return "would be denied: "

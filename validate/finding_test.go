@@ -14,18 +14,18 @@ func TestFindingMessage(t *testing.T) {
 	const message = "it is headless; use another (parent-headless)"
 	for _, test := range []struct {
 		action, effect Action
-		lowered        Lowering
+		lowered        DowngradeReason
 		want           string
 	}{
-		{Deny, Deny, NotLowered, message},
-		{Warn, Warn, NotLowered, message},
-		{Audit, Audit, NotLowered, message},
-		{Deny, Warn, LoweredByUpdate, "was so before: " + message},
-		{Deny, Warn, LoweredByMode, "would be denied: " + message},
-		{Deny, Warn, LoweredByDryRun, "would be denied: " + message},
-		{Deny, Audit, LoweredByExemption, "would be denied: " + message},
+		{Deny, Deny, NotDowngraded, message},
+		{Warn, Warn, NotDowngraded, message},
+		{Audit, Audit, NotDowngraded, message},
+		{Deny, Warn, DowngradedByUpdate, "was so before: " + message},
+		{Deny, Warn, DowngradedByMode, "would be denied: " + message},
+		{Deny, Warn, DowngradedByDryRun, "would be denied: " + message},
+		{Deny, Audit, DowngradedByExemption, "would be denied: " + message},
 	} {
-		finding.Action, finding.Effect, finding.Lowered = test.action, test.effect, test.lowered
+		finding.Action, finding.Effect, finding.Downgraded = test.action, test.effect, test.lowered
 		if got := finding.Message(); got != test.want {
 			t.Errorf("%s to %s by %q: got %q, want %q", test.action, test.effect, test.lowered, got, test.want)
 		}
@@ -91,7 +91,7 @@ func TestWarningsFit(t *testing.T) {
 		c.spec, c.namespace, c.routes = long(c.spec), long(c.namespace), long(c.routes)
 		for _, f := range c.look(t, newWorld(t, long(cluster), c.routes)).findings {
 			fired[c.rule] = true
-			f.Action, f.Effect, f.Lowered = Deny, Deny, NotLowered
+			f.Action, f.Effect, f.Downgraded = Deny, Deny, NotDowngraded
 			if warning := f.Warning(); len(warning) > longest {
 				t.Errorf("%s, %s: %d characters with names of %d:\n%s", c.rule, c.name, len(warning), length, warning)
 			}

@@ -12,7 +12,7 @@ import (
 
 // judgeTwice judges the request twice, as a CREATE and as an UPDATE of itself, and
 // holds the verdicts to what is true of all. It returns the verdict on the CREATE.
-func judgeTwice(t *testing.T, engine *Engine, world mesh.World, route *mesh.Route) Verdict {
+func judgeTwice(t *testing.T, engine *Engine, world mesh.Reader, route *mesh.Route) Verdict {
 	t.Helper()
 	req := &Request{Route: route}
 	first, err := engine.Judge(req, world)

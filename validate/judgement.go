@@ -13,7 +13,7 @@ type judgement struct {
 	pass   *Pass
 
 	// The following are worked out when first needed.
-	settled bool
+	placed  bool
 	mode    mesh.Mode
 	exempt  bool
 	ignored map[string]bool
@@ -41,7 +41,7 @@ func (j *judgement) run() error {
 		if len(j.pass.findings) == before {
 			continue
 		}
-		closed, err := j.settle(rule, before)
+		closed, err := j.decide(rule, before)
 		if err != nil {
 			return err
 		}
@@ -50,9 +50,9 @@ func (j *judgement) run() error {
 	return nil
 }
 
-// settle decides the effects of the findings from index from on, which are all of
+// decide sets the effects of the findings from index from on, which are all of
 // one rule. It says whether they close the judgement to rules that read.
-func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
+func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 	findings := j.pass.findings[from:]
 	for i := range findings {
 		findings[i].Action, findings[i].Effect = rule.action, rule.action
@@ -66,22 +66,22 @@ func (j *judgement) settle(rule activeRule, from int) (closed bool, err error) {
 		return false, nil
 	}
 	if rule.DryRun != "" && j.req.DryRun {
-		lower(findings, rule.DryRun, LoweredByDryRun)
+		downgrade(findings, rule.DryRun, DowngradedByDryRun)
 	}
 	if rule.stage() == lastStage {
-		if err := j.ratchet(rule, findings); err != nil {
+		if err := j.downgradeExisting(rule, findings); err != nil {
 			return false, err
 		}
 	}
-	if err := j.lowerByPlace(findings); err != nil {
+	if err := j.downgradeByNamespace(findings); err != nil {
 		return false, err
 	}
 	return rule.stage() != lastStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
 }
 
-// lowerByPlace applies the namespace's mode and the exemptions.
-func (j *judgement) lowerByPlace(findings []Finding) error {
-	if !j.settled {
+// downgradeByNamespace applies the namespace's mode and the exemptions.
+func (j *judgement) downgradeByNamespace(findings []Finding) error {
+	if !j.placed {
 		namespace := j.req.Route.Metadata.Namespace
 		labels, err := mesh.Known(j.pass.world.Namespace(namespace)) // none that is known: the default mode
 		if err != nil {
@@ -89,10 +89,10 @@ func (j *judgement) lowerByPlace(findings []Finding) error {
 		}
 		j.mode = j.engine.policy.ModeIn(labels)
 		j.exempt = j.engine.policy.Exemptions.Cover(j.req.User, namespace)
-		j.settled = true
+		j.placed = true
 	}
 	for i := range findings {
-		if findings[i].Lowered == LoweredByUpdate {
+		if findings[i].Downgraded == DowngradedByUpdate {
 			findings[i].reads = nil // the finding denies nothing
 		} else {
 			findings[i].reads = append(findings[i].reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: j.req.Route.Metadata.Namespace})
@@ -100,21 +100,21 @@ func (j *judgement) lowerByPlace(findings []Finding) error {
 	}
 	switch j.mode {
 	case mesh.Warn:
-		lower(findings, Warn, LoweredByMode)
+		downgrade(findings, Warn, DowngradedByMode)
 	case mesh.Audit:
-		lower(findings, Audit, LoweredByMode)
+		downgrade(findings, Audit, DowngradedByMode)
 	}
 	if j.exempt {
-		lower(findings, Audit, LoweredByExemption)
+		downgrade(findings, Audit, DowngradedByExemption)
 	}
 	return nil
 }
 
-// lower makes the findings at most as strict as the action.
-func lower(findings []Finding, to Action, why Lowering) {
+// downgrade makes the findings at most as strict as the action.
+func downgrade(findings []Finding, to Action, why DowngradeReason) {
 	for i := range findings {
 		if slices.Index(Actions(), findings[i].Effect) < slices.Index(Actions(), to) {
-			findings[i].Effect, findings[i].Lowered = to, why
+			findings[i].Effect, findings[i].Downgraded = to, why
 		}
 	}
 }
@@ -129,13 +129,13 @@ func (j *judgement) silence(findings []Finding) {
 		j.ignored = ignored(j.req.Route)
 	}
 	if j.ignored[findings[0].Rule] {
-		lower(findings, Off, LoweredByAnnotation)
+		downgrade(findings, Off, DowngradedByAnnotation)
 	}
 }
 
-// ratchet lowers to warnings the findings that hold for the old object too: an
+// downgradeExisting lowers to warnings the findings that hold for the old object too: an
 // update is denied only for what it brings in.
-func (j *judgement) ratchet(rule activeRule, findings []Finding) error {
+func (j *judgement) downgradeExisting(rule activeRule, findings []Finding) error {
 	if j.req.Old == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (j *judgement) ratchet(rule activeRule, findings []Finding) error {
 	}
 	for i := range findings {
 		if slices.ContainsFunc(pass.findings, func(f Finding) bool { return f.sameFault(&findings[i]) }) {
-			lower(findings[i:i+1], Warn, LoweredByUpdate)
+			downgrade(findings[i:i+1], Warn, DowngradedByUpdate)
 		}
 	}
 	return nil

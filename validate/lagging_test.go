@@ -7,7 +7,7 @@ import (
 )
 
 // choice is a world that answers each read as another world does.
-type choice func(mesh.Read) mesh.World
+type choice func(mesh.Read) mesh.Reader
 
 func (c choice) Namespace(name string) (*mesh.Namespace, error) {
 	return c(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}).Namespace(name)
@@ -35,9 +35,9 @@ type confirming struct {
 	made map[mesh.Read]bool
 }
 
-func newConfirming(cache, now mesh.World) *confirming {
+func newConfirming(cache, now mesh.Reader) *confirming {
 	c := &confirming{made: map[mesh.Read]bool{}}
-	c.choice = func(read mesh.Read) mesh.World {
+	c.choice = func(read mesh.Read) mesh.Reader {
 		if c.made[read] {
 			return now
 		}
@@ -98,7 +98,7 @@ func (f fine) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, er
 // object that a rule's denials are read from is one that can lag.
 func TestLaggingCacheNeverDenies(t *testing.T) {
 	granted := map[string]string{mesh.GrantLabel: "all", mesh.ConsumerRoutesLabel: "allow"}
-	presents := []mesh.World{
+	presents := []mesh.Reader{
 		fine{labels: granted},
 		fine{labels: map[string]string{mesh.ModeLabel: "audit"}},
 		newWorld(t), // nothing is there
@@ -126,7 +126,7 @@ func TestLaggingCacheNeverDenies(t *testing.T) {
 		for _, read := range verdict.Reads() {
 			lags[c.rule][read.Kind] = lags[c.rule][read.Kind] || false
 			for _, present := range append(presents, fine{routes: []*mesh.AttachedRoute{&older}}) {
-				now := choice(func(asked mesh.Read) mesh.World {
+				now := choice(func(asked mesh.Read) mesh.Reader {
 					if asked == read {
 						return present
 					}

@@ -15,7 +15,7 @@ func effects(verdict Verdict) []string {
 	for _, f := range verdict.Findings {
 		line := f.Rule + " " + string(f.Action)
 		if f.Effect != f.Action {
-			line += " to " + string(f.Effect) + " by " + string(f.Lowered)
+			line += " to " + string(f.Effect) + " by " + string(f.Downgraded)
 		}
 		lines = append(lines, line)
 	}
@@ -23,7 +23,7 @@ func effects(verdict Verdict) []string {
 }
 
 // modeWorld has namespace mine with a mode and no grant.
-func modeWorld(t *testing.T, mode string) mesh.World {
+func modeWorld(t *testing.T, mode string) mesh.Reader {
 	labels := `{}`
 	if mode != "" {
 		labels = `{gammaguard.dev/mode: ` + mode + `}`
@@ -213,7 +213,7 @@ func TestReads(t *testing.T) {
 		},
 	} {
 		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
-		world := &witness{World: unknowing{}}
+		world := &witness{Reader: unknowing{}}
 		for _, read := range verdict.Reads() {
 			repeat(world, read)
 		}
@@ -224,7 +224,7 @@ func TestReads(t *testing.T) {
 }
 
 // repeat makes the read again.
-func repeat(world mesh.World, read mesh.Read) {
+func repeat(world mesh.Reader, read mesh.Read) {
 	switch read.Kind {
 	case mesh.ReadNamespace:
 		_, _ = world.Namespace(read.Namespace)

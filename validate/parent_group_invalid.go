@@ -22,7 +22,7 @@ func parentGroupInvalid() *Rule {
 func checkParentGroupInvalid(p *Pass) {
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
-		if ref.Class() != mesh.MisgroupedParent {
+		if ref.Class() != mesh.WrongGroupParent {
 			continue
 		}
 		right, where := `""`, "the core group, which is written \"\""

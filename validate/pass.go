@@ -25,7 +25,7 @@ type Pass struct {
 	err      error
 }
 
-func (e *Engine) newPass(route *mesh.Route, world mesh.World) *Pass {
+func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
 	return &Pass{Route: route, Policy: e.policy, engine: e, world: &recorder{world: world}}
 }
 
@@ -117,8 +117,8 @@ func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
 // Owned yields each port that the route selects by the parent, in the order of the
 // Service, with its owner. It yields nothing for a kind that the mesh does not
 // implement, or where the routes cannot be known.
-func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Holder] {
-	return func(yield func(mesh.PortScope, *mesh.Holder) bool) {
+func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
+	return func(yield func(mesh.PortScope, *mesh.Owner) bool) {
 		if len(parent.Ports) == 0 || !p.Policy.Implements(p.Route.Kind) {
 			return
 		}

@@ -60,12 +60,12 @@ func TestRatchet(t *testing.T) {
 				switch {
 				case f.Action != Deny || f.Rule != test.rule:
 					t.Errorf("unexpected finding %+v", f)
-				case f.Effect == Deny && f.Lowered == NotLowered:
+				case f.Effect == Deny && f.Downgraded == NotDowngraded:
 					denied = append(denied, f.Field)
-				case f.Effect == Warn && f.Lowered == LoweredByUpdate:
+				case f.Effect == Warn && f.Downgraded == DowngradedByUpdate:
 					lowered = append(lowered, f.Field)
 				default:
-					t.Errorf("effect %s, lowered by %q", f.Effect, f.Lowered)
+					t.Errorf("effect %s, lowered by %q", f.Effect, f.Downgraded)
 				}
 			}
 			if diff := cmp.Diff(test.denied, denied); diff != "" {
@@ -122,7 +122,7 @@ func TestRatchetOld(t *testing.T) {
 	if !verdict.Denied() {
 		t.Error("a CREATE, which has no old object, is lowered")
 	}
-	world := &failsLater{World: newWorld(t, cluster), good: 1}
+	world := &failsLater{Reader: newWorld(t, cluster), good: 1}
 	_, err = newEngine(t, only(map[string]Action{"parent-headless": Deny})).Judge(&Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }}, world)
 	if !errors.Is(err, errAsked) {
 		t.Errorf("where the world fails for the old object: error %v", err)
@@ -131,7 +131,7 @@ func TestRatchetOld(t *testing.T) {
 
 // failsLater is a world that answers for that many Services, and then fails.
 type failsLater struct {
-	mesh.World
+	mesh.Reader
 	good int
 }
 
@@ -140,5 +140,5 @@ func (w *failsLater) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		return nil, errAsked
 	}
 	w.good--
-	return w.World.Service(key)
+	return w.Reader.Service(key)
 }

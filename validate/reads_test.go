@@ -11,7 +11,7 @@ import (
 
 // witness is a world that keeps what it is asked, and fails where it is told to.
 type witness struct {
-	mesh.World
+	mesh.Reader
 	asked []string
 	reads map[mesh.ReadKind]bool
 	// failing are the kinds of reads that fail.
@@ -36,35 +36,35 @@ func (w *witness) Namespace(name string) (*mesh.Namespace, error) {
 	if err := w.ask(mesh.ReadNamespace, "Namespace "+name); err != nil {
 		return nil, err
 	}
-	return w.World.Namespace(name)
+	return w.Reader.Namespace(name)
 }
 
 func (w *witness) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if err := w.ask(mesh.ReadService, key.String()); err != nil {
 		return nil, err
 	}
-	return w.World.Service(key)
+	return w.Reader.Service(key)
 }
 
 func (w *witness) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	if err := w.ask(mesh.ReadEndpoints, "endpoints of "+key.String()); err != nil {
 		return false, err
 	}
-	return w.World.HasEndpoints(key)
+	return w.Reader.HasEndpoints(key)
 }
 
 func (w *witness) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 	if err := w.ask(mesh.ReadReferenceGrants, "ReferenceGrants in "+namespace); err != nil {
 		return nil, err
 	}
-	return w.World.ReferenceGrants(namespace)
+	return w.Reader.ReferenceGrants(namespace)
 }
 
 func (w *witness) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	if err := w.ask(mesh.ReadRoutes, "routes in "+namespace+" on "+key.String()); err != nil {
 		return nil, err
 	}
-	return w.World.AttachedRoutes(key, namespace)
+	return w.Reader.AttachedRoutes(key, namespace)
 }
 
 var readNames = map[mesh.ReadKind]string{
@@ -80,7 +80,7 @@ func TestRouteRulesReadNothing(t *testing.T) {
 		}
 		for _, c := range ruleCases() { // the routes of every other rule too
 			c.rule = rule.ID
-			world := &witness{World: newWorld(t, cluster, c.routes)}
+			world := &witness{Reader: newWorld(t, cluster, c.routes)}
 			if c.policy == nil {
 				c.policy = &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}
 			}
@@ -96,7 +96,7 @@ func TestErrorsOfTheWorldPropagate(t *testing.T) {
 	policy := &Policy{Actions: map[string]Action{"backend-not-permitted": Warn}}
 	spec := on(service("cart")) + `, rules: [{matches: [{method: GET}], backendRefs: [{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}]}]`
 	for failing, name := range readNames {
-		world := &witness{World: newWorld(t, cluster, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart")))), failing: map[mesh.ReadKind]bool{failing: true}}
+		world := &witness{Reader: newWorld(t, cluster, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart")))), failing: map[mesh.ReadKind]bool{failing: true}}
 		verdict, err := newEngine(t, policy).Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
 		if !errors.Is(err, errAsked) || len(verdict.Findings) > 0 {
 			t.Errorf("where %s cannot be read: verdict %+v, error %v", name, verdict, err)
@@ -112,7 +112,7 @@ func TestNoRulePassesOverAnError(t *testing.T) {
 			c.rule = rule.ID
 			all := newWorld(t, cluster, c.routes)
 			for failing, name := range readNames {
-				world := &witness{World: all, failing: map[mesh.ReadKind]bool{failing: true}}
+				world := &witness{Reader: all, failing: map[mesh.ReadKind]bool{failing: true}}
 				pass := c.look(t, world)
 				if asked := world.reads[failing]; asked != errors.Is(pass.err, errAsked) {
 					t.Fatalf("%s, where %s cannot be read: error %v in case %s, after asking for %q", rule.ID, name, pass.err, c.name, world.asked)
@@ -166,7 +166,7 @@ func TestUnknownHandshake(t *testing.T) {
 		{"the Service, which says nothing", "cart, namespace: shop", false, true, nil, nil},
 		{"the Service, which refuses", "shy, namespace: shop", false, true, []string{"Service shop/shy refuses consumer routes"}, nil},
 	} {
-		world := &partial{World: newWorld(t, cluster), namespaces: test.namespaces, services: test.services}
+		world := &partial{Reader: newWorld(t, cluster), namespaces: test.namespaces, services: test.services}
 		verdict := judge(t, policy, world, &Request{Route: newRoute(t, mesh.HTTPRoute, "faces", on(service(test.ref)))})
 		var got, unknown []string
 		for _, f := range verdict.Findings {
@@ -183,7 +183,7 @@ func TestUnknownHandshake(t *testing.T) {
 
 // partial is a world that may not know of namespaces or Services.
 type partial struct {
-	mesh.World
+	mesh.Reader
 	namespaces, services bool
 }
 
@@ -191,14 +191,14 @@ func (w *partial) Namespace(name string) (*mesh.Namespace, error) {
 	if !w.namespaces {
 		return nil, mesh.ErrUnknown
 	}
-	return w.World.Namespace(name)
+	return w.Reader.Namespace(name)
 }
 
 func (w *partial) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if !w.services {
 		return nil, mesh.ErrUnknown
 	}
-	return w.World.Service(key)
+	return w.Reader.Service(key)
 }
 
 // unknowing is a world that knows nothing.
@@ -236,13 +236,13 @@ func TestNotServed(t *testing.T) {
 }
 
 // notServing is a world without the kind ServiceImport.
-type notServing struct{ mesh.World }
+type notServing struct{ mesh.Reader }
 
 func (w notServing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if key.Kind == mesh.ServiceImportKind {
 		return nil, mesh.ErrNotServed
 	}
-	return w.World.Service(key)
+	return w.Reader.Service(key)
 }
 
 // told returns the effect and the warning of each finding.

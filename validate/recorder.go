@@ -6,10 +6,10 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// recorder is a World that records what it is asked. What a denial was read from is
+// recorder is a Reader that records what it is asked. What a denial was read from is
 // what must be confirmed before it is answered.
 type recorder struct {
-	world mesh.World
+	world mesh.Reader
 	reads []mesh.Read
 }
 
@@ -28,31 +28,31 @@ func (r *recorder) again(reads []mesh.Read) { r.reads = append(r.reads, reads...
 
 func (r *recorder) record(read mesh.Read) { r.reads = append(r.reads, read) }
 
-// Namespace implements mesh.World.
+// Namespace implements mesh.Reader.
 func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
 	r.record(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
 	return r.world.Namespace(name)
 }
 
-// Service implements mesh.World.
+// Service implements mesh.Reader.
 func (r *recorder) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	r.record(mesh.Read{Kind: mesh.ReadService, Service: key})
 	return r.world.Service(key)
 }
 
-// HasEndpoints implements mesh.World.
+// HasEndpoints implements mesh.Reader.
 func (r *recorder) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	r.record(mesh.Read{Kind: mesh.ReadEndpoints, Service: key})
 	return r.world.HasEndpoints(key)
 }
 
-// ReferenceGrants implements mesh.World.
+// ReferenceGrants implements mesh.Reader.
 func (r *recorder) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 	r.record(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace})
 	return r.world.ReferenceGrants(namespace)
 }
 
-// AttachedRoutes implements mesh.World.
+// AttachedRoutes implements mesh.Reader.
 func (r *recorder) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	r.record(mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace})
 	return r.world.AttachedRoutes(key, namespace)

@@ -21,7 +21,7 @@ func findingText(f Finding) string {
 }
 
 // look runs one rule, and nothing of the engine, over the route.
-func (c *ruleCase) look(t testing.TB, world mesh.World) *Pass {
+func (c *ruleCase) look(t testing.TB, world mesh.Reader) *Pass {
 	t.Helper()
 	rule := Find(c.rule)
 	if rule == nil {

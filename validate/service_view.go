@@ -11,7 +11,7 @@ import (
 // it may or may not show.
 type ServiceView struct {
 	engine *Engine
-	world  mesh.World
+	world  mesh.Reader
 	key    mesh.ServiceKey
 	// namespace is the one whose routes are looked at; empty for all.
 	namespace string
@@ -24,20 +24,20 @@ type ServiceView struct {
 
 	// The following are worked out when first needed.
 	routes   []*mesh.AttachedRoute
-	owners   mesh.Standing
+	owners   mesh.PortOwners
 	resolved bool
 	err      error
 }
 
 // View returns a view of the Service with all its routes.
-func (e *Engine) View(world mesh.World, key mesh.ServiceKey) *ServiceView {
+func (e *Engine) View(world mesh.Reader, key mesh.ServiceKey) *ServiceView {
 	return &ServiceView{engine: e, world: world, key: key}
 }
 
 // Owners returns who owns each port of the Service in each scope: none where the
 // Service does not exist. The error says that the world could not be asked, or
 // (mesh.ErrUnknown) does not know the routes.
-func (v *ServiceView) Owners() (mesh.Standing, error) {
+func (v *ServiceView) Owners() (mesh.PortOwners, error) {
 	v.resolve()
 	return v.owners, v.err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// crowd is a World with one Service on which many routes are.
+// crowd is a Reader with one Service on which many routes are.
 type crowd struct {
 	service   *mesh.Service
 	namespace *mesh.Namespace
@@ -23,7 +23,7 @@ func (c *crowd) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, 
 	return c.routes, nil
 }
 
-// crowdOf returns a World with so many routes on the Service shop/cart, the oldest
+// crowdOf returns a Reader with so many routes on the Service shop/cart, the oldest
 // first and with one list of parentRefs as the cache has them, and a route that is
 // about to join them.
 func crowdOf(t testing.TB, routes int) (*crowd, *mesh.Route) {
@@ -104,7 +104,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// town is a World of many Services with five routes each.
+// town is a Reader of many Services with five routes each.
 type town struct {
 	crowd
 	services map[mesh.ServiceKey]*crowd

@@ -40,7 +40,7 @@ func TestUngrantedLearnNothing(t *testing.T) {
 				}
 				var first *Verdict
 				for name, manifests := range worlds {
-					world := &witness{World: newWorld(t, namespace, manifests)}
+					world := &witness{Reader: newWorld(t, namespace, manifests)}
 					policy := &Policy{Actions: map[string]Action{"backend-not-permitted": Warn}}
 					verdict := judge(t, policy, world, &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", parents+refs)})
 					if !verdict.Denied() || len(verdict.Unknown) > 0 {
@@ -104,7 +104,7 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world := &witness{World: newWorld(t, cluster)}
+			world := &witness{Reader: newWorld(t, cluster)}
 			asked := 0
 			route := newRoute(t, mesh.HTTPRoute, test.namespace, spec)
 			verdict := judge(t, test.policy, world, &Request{

@@ -23,8 +23,8 @@ func findingsAnnotation(verdict *validate.Verdict) map[string]string {
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
 		list.add(len(verdict.Findings)-i, f.Rule, " ", f.Field, " ", string(f.Effect))
-		if f.Lowered != validate.NotLowered {
-			list.more(" (", string(f.Lowered), ")")
+		if f.Downgraded != validate.NotDowngraded {
+			list.more(" (", string(f.Downgraded), ")")
 		}
 	}
 	return map[string]string{"findings": list.text.String()}

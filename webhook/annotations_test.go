@@ -14,7 +14,7 @@ func TestBoundedAnnotation(t *testing.T) {
 	var verdict validate.Verdict
 	for i := range 300 {
 		verdict.Findings = append(verdict.Findings, validate.Finding{
-			Rule: "backend-not-found", Field: fmt.Sprintf("spec.rules[%d].backendRefs[0].name", i), Effect: validate.Off, Lowered: validate.LoweredByAnnotation,
+			Rule: "backend-not-found", Field: fmt.Sprintf("spec.rules[%d].backendRefs[0].name", i), Effect: validate.Off, Downgraded: validate.DowngradedByAnnotation,
 		})
 	}
 	text := findingsAnnotation(&verdict)["findings"]

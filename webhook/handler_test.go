@@ -87,7 +87,7 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
 // broken is a world that has a mistake in it.
-type broken struct{ mesh.World }
+type broken struct{ mesh.Reader }
 
 func (broken) Namespace(string) (*mesh.Namespace, error) { panic("mistake") }
 

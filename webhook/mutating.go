@@ -53,12 +53,12 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 	options := mutate.Options{Off: m.off}
 	if m.Live == nil {
-		options.MayRead = mutate.Granted(&r.Object, m.grants, m.World)
-		return mutate.Changes(&r.Object, m.World, options)
+		options.MayRead = mutate.Granted(&r.Object, m.grants, m.Reader)
+		return mutate.Changes(&r.Object, m.Reader, options)
 	}
 	ctx, cancel := r.deadline(ctx)
 	defer cancel()
-	world := &fallbackReader{confirmed: live.Confirm(ctx, m.Live, m.World), cache: m.World}
+	world := &fallbackReader{confirmed: live.Confirm(ctx, m.Live, m.Reader), cache: m.Reader}
 	granted := mutate.Granted(&r.Object, m.grants, world)
 	grantedNow := mutate.Granted(&r.Object, m.grants, world.confirmed)
 	options.MayRead = func(namespace string) bool {
@@ -72,7 +72,7 @@ func grantsOf(route *mesh.Route) []mesh.Read {
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
 	for i := range route.Spec.ParentRefs {
 		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
-		case mesh.MeshParent, mesh.MisgroupedParent:
+		case mesh.MeshParent, mesh.WrongGroupParent:
 			key := ref.Service(route.Metadata.Namespace)
 			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 		}
@@ -80,10 +80,10 @@ func grantsOf(route *mesh.Route) []mesh.Read {
 	return reads
 }
 
-// fallbackReader is a mutate.World that reads live what the cache does not have.
+// fallbackReader is a mutate.Reader that reads live what the cache does not have.
 type fallbackReader struct {
 	confirmed *live.Confirmed
-	cache     mesh.World
+	cache     mesh.Reader
 }
 
 func (f *fallbackReader) read(reads ...mesh.Read) error {
@@ -91,7 +91,7 @@ func (f *fallbackReader) read(reads ...mesh.Read) error {
 	return err
 }
 
-// Service implements mutate.World.
+// Service implements mutate.Reader.
 func (f *fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	service, err := f.cache.Service(key)
 	if !errors.Is(err, mesh.ErrNotFound) {
@@ -103,7 +103,7 @@ func (f *fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return f.confirmed.Service(key)
 }
 
-// Namespace implements mutate.World.
+// Namespace implements mutate.Reader.
 func (f *fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
 	namespace, err := f.cache.Namespace(name)
 	if !errors.Is(err, mesh.ErrNotFound) {

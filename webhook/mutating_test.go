@@ -90,7 +90,7 @@ func TestMutating(t *testing.T) {
 				cache = ""
 			}
 			o := options(t, world(t, cache))
-			now := &source{World: world(t, stdcmp.Or(test.now, cache)), fail: test.fail}
+			now := &source{Reader: world(t, stdcmp.Or(test.now, cache)), fail: test.fail}
 			o.Live = now
 			response := ask(t, Mutating(o, &mesh.GrantPolicy{}, test.off), test.ask)
 			if !response.Allowed || response.Result != nil {

@@ -19,17 +19,17 @@ const (
 
 // Options is what both webhooks work with.
 type Options struct {
-	// World is where verdicts are first taken from: the caches.
-	World mesh.World
-	// Live confirms them. Nil means that World is exact, and nothing need be.
+	// Reader is where verdicts are first taken from: the caches.
+	Reader mesh.Reader
+	// Live confirms them. Nil means that Reader is exact, and nothing need be.
 	Live live.Source
-	// Sync says whether World is complete. Nil means that it is.
+	// Sync says whether Reader is complete. Nil means that it is.
 	Sync    Syncer
 	Metrics *Metrics
 	Log     logr.Logger
 }
 
-// Syncer is a World that takes time to fill, such as a live.Cache.
+// Syncer is a Reader that takes time to fill, such as a live.Cache.
 type Syncer interface {
 	HasSynced() bool
 	// WaitForSync waits until HasSynced, or says what is missing.

@@ -48,9 +48,9 @@ func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, er
 		return validate.Verdict{}, err
 	}
 	if v.Live == nil {
-		return v.engine.Judge(r.toJudge(), v.World)
+		return v.engine.Judge(r.toJudge(), v.Reader)
 	}
 	ctx, cancel := r.deadline(ctx)
 	defer cancel()
-	return v.engine.JudgeConfirmed(r.toJudge(), v.World, func() validate.Confirmer { return live.Confirm(ctx, v.Live, v.World) })
+	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, func() validate.Confirmer { return live.Confirm(ctx, v.Live, v.Reader) })
 }

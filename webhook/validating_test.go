@@ -215,7 +215,7 @@ func TestConfirm(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			now := &source{World: world(t, test.now)}
+			now := &source{Reader: world(t, test.now)}
 			o := options(t, world(t, test.cache))
 			o.Live = now
 			response := ask(t, Validating(o, newEngine(t, test.actions)), admission{object: routeOn(test.parents)})
@@ -237,7 +237,7 @@ func TestConfirm(t *testing.T) {
 // TestConfirmFails: what cannot be confirmed is neither denied nor admitted.
 func TestConfirmFails(t *testing.T) {
 	o := options(t, world(t, ""))
-	o.Live = &source{World: world(t, cluster), fail: errors.New("connection refused")}
+	o.Live = &source{Reader: world(t, cluster), fail: errors.New("connection refused")}
 	response := ask(t, Validating(o, newEngine(t, nil)), admission{object: routeOn(onCart)})
 	want := &metav1.Status{
 		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonInternalError,

@@ -86,7 +86,7 @@ func world(t testing.TB, manifests string) *manifest.Set {
 // source is a live.Source of a world that counts what it is asked, and fails where
 // it is told to.
 type source struct {
-	mesh.World
+	mesh.Reader
 	fail error
 
 	mu    sync.Mutex
@@ -104,45 +104,45 @@ func (s *source) Service(_ context.Context, key mesh.ServiceKey) (*mesh.Service,
 	if err := s.note("%s", key); err != nil {
 		return nil, err
 	}
-	return s.World.Service(key)
+	return s.Reader.Service(key)
 }
 
 func (s *source) Namespace(_ context.Context, name string) (*mesh.Namespace, error) {
 	if err := s.note("Namespace %s", name); err != nil {
 		return nil, err
 	}
-	return s.World.Namespace(name)
+	return s.Reader.Namespace(name)
 }
 
 func (s *source) AttachedRoutes(_ context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	if err := s.note("routes in %s on %s", namespace, key); err != nil {
 		return nil, err
 	}
-	return s.World.AttachedRoutes(key, namespace)
+	return s.Reader.AttachedRoutes(key, namespace)
 }
 
 func (s *source) HasEndpoints(_ context.Context, key mesh.ServiceKey) (bool, error) {
 	if err := s.note("endpoints of %s", key); err != nil {
 		return false, err
 	}
-	return s.World.HasEndpoints(key)
+	return s.Reader.HasEndpoints(key)
 }
 
 func (s *source) ReferenceGrants(_ context.Context, namespace string) ([]mesh.ReferenceGrant, error) {
 	if err := s.note("ReferenceGrants in %s", namespace); err != nil {
 		return nil, err
 	}
-	return s.World.ReferenceGrants(namespace)
+	return s.Reader.ReferenceGrants(namespace)
 }
 
 // options are those of a webhook over the world, which is exact.
-func options(t testing.TB, world mesh.World) Options {
+func options(t testing.TB, world mesh.Reader) Options {
 	t.Helper()
 	metrics, err := NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{World: world, Metrics: metrics}
+	o := Options{Reader: world, Metrics: metrics}
 	if t, ok := t.(*testing.T); ok {
 		o.Log = testr.New(t)
 	}

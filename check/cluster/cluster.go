@@ -26,7 +26,7 @@ import (
 // Cluster is a live cluster. It reads each object once and keeps what it found; it
 // is for one goroutine. What the user may not read is mesh.ErrUnknown.
 type Cluster struct {
-	ctx    context.Context // of the command: mesh.World has none
+	ctx    context.Context // of the command: mesh.Reader has none
 	reader *live.Reader
 	routes dynamic.Interface
 	mapper meta.RESTMapper

@@ -137,7 +137,7 @@ func parentsOf(route *mesh.Route) []mesh.ServiceKey {
 }
 
 // on lists the bound ports of one Service: none if it does not exist.
-func on(w mesh.World, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
+func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):
@@ -192,7 +192,7 @@ func on(w mesh.World, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, 
 
 // binding describes one port. Absent says why a route does not take part, or
 // nothing.
-func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Holder, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
+func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}

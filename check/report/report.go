@@ -92,9 +92,9 @@ type Finding struct {
 	// Action is the rule's, by the configuration; Effect is what it comes to here.
 	Action validate.Action `json:"action"`
 	Effect validate.Action `json:"effect"`
-	// Lowered says why the effect is milder than the action: update, dry-run, mode,
+	// Downgraded says why the effect is milder than the action: update, dry-run, mode,
 	// exemption or annotation.
-	Lowered string `json:"lowered,omitempty"`
+	Downgraded string `json:"lowered,omitempty"`
 	// Unknown says that the finding is about something that is not known. Its
 	// effect is deny if the check is strict.
 	Unknown bool   `json:"unknown,omitempty"`

@@ -28,7 +28,7 @@ type Options struct {
 	Unreadable func(kind, namespace, name string, err error)
 }
 
-// Cache is a mesh.World of a running cluster, kept up to date by watches. It is
+// Cache is a mesh.Reader of a running cluster, kept up to date by watches. It is
 // safe for concurrent use.
 type Cache struct {
 	options   Options
@@ -49,7 +49,7 @@ type Cache struct {
 	synced atomic.Bool
 }
 
-var _ mesh.World = (*Cache)(nil)
+var _ mesh.Reader = (*Cache)(nil)
 
 // New returns a cache that is empty until Start runs.
 func New(config *rest.Config, options Options) (*Cache, error) {
@@ -138,7 +138,7 @@ func (c *Cache) RouteVersion(kind mesh.RouteKind) string {
 	return ""
 }
 
-// Namespace implements mesh.World.
+// Namespace implements mesh.Reader.
 func (c *Cache) Namespace(name string) (*mesh.Namespace, error) {
 	if namespace, ok := c.tables[namespaceResource].Get(name); ok {
 		return namespace.(*mesh.Namespace), nil
@@ -146,7 +146,7 @@ func (c *Cache) Namespace(name string) (*mesh.Namespace, error) {
 	return nil, mesh.ErrNotFound
 }
 
-// Service implements mesh.World.
+// Service implements mesh.Reader.
 func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	resource := serviceResource
 	if key.Kind == mesh.ServiceImportKind {
@@ -161,7 +161,7 @@ func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return nil, mesh.ErrNotFound
 }
 
-// HasEndpoints implements mesh.World. Whether a ServiceImport has endpoints is
+// HasEndpoints implements mesh.Reader. Whether a ServiceImport has endpoints is
 // unknown: implementations need not keep EndpointSlices for it (GEP-1748).
 func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	if key.Kind != mesh.ServiceKind {
@@ -170,7 +170,7 @@ func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	return len(c.tables[endpointSlices].by(byService, key.String())) > 0, nil
 }
 
-// ReferenceGrants implements mesh.World.
+// ReferenceGrants implements mesh.Reader.
 func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 	var grants []mesh.ReferenceGrant
 	for _, grant := range c.tables[referenceGrants].by(byNamespace, namespace) {
@@ -179,7 +179,7 @@ func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
 	return grants, nil
 }
 
-// AttachedRoutes implements mesh.World.
+// AttachedRoutes implements mesh.Reader.
 func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	routes := c.RoutesOn(key)
 	attached := make([]*mesh.AttachedRoute, 0, len(routes))

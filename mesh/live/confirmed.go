@@ -9,8 +9,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Source reads objects as they are now: a mesh.World by live reads. Errors are those
-// of a mesh.World. A Reader is one.
+// Source reads objects as they are now: a mesh.Reader by live reads. Errors are those
+// of a mesh.Reader. A Reader is one.
 type Source interface {
 	Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Service, error)
 	Namespace(ctx context.Context, name string) (*mesh.Namespace, error)
@@ -21,12 +21,12 @@ type Source interface {
 
 var _ Source = (*Reader)(nil)
 
-// Confirmed is a mesh.World for one decision. What Read has read is answered as it
+// Confirmed is a mesh.Reader for one decision. What Read has read is answered as it
 // is now, all else as the cache has it. It is not safe for concurrent use.
 type Confirmed struct {
-	ctx     context.Context // a World has no contexts: this one lives as long as its decision
+	ctx     context.Context // a Reader has no contexts: this one lives as long as its decision
 	now     Source
-	cache   mesh.World
+	cache   mesh.Reader
 	answers map[mesh.Read]answer
 }
 
@@ -36,10 +36,10 @@ type answer struct {
 	err   error
 }
 
-var _ mesh.World = (*Confirmed)(nil)
+var _ mesh.Reader = (*Confirmed)(nil)
 
-// Confirm returns a World that answers from the cache until Read is called.
-func Confirm(ctx context.Context, now Source, cache mesh.World) *Confirmed {
+// Confirm returns a Reader that answers from the cache until Read is called.
+func Confirm(ctx context.Context, now Source, cache mesh.Reader) *Confirmed {
 	return &Confirmed{ctx: ctx, now: now, cache: cache, answers: map[mesh.Read]answer{}}
 }
 
@@ -102,31 +102,31 @@ func answered[T any](c *Confirmed, read mesh.Read, cached func() (T, error)) (T,
 	return value, made.err
 }
 
-// Namespace implements mesh.World.
+// Namespace implements mesh.Reader.
 func (c *Confirmed) Namespace(name string) (*mesh.Namespace, error) {
 	return answered(c, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name},
 		func() (*mesh.Namespace, error) { return c.cache.Namespace(name) })
 }
 
-// Service implements mesh.World.
+// Service implements mesh.Reader.
 func (c *Confirmed) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return answered(c, mesh.Read{Kind: mesh.ReadService, Service: key},
 		func() (*mesh.Service, error) { return c.cache.Service(key) })
 }
 
-// HasEndpoints implements mesh.World.
+// HasEndpoints implements mesh.Reader.
 func (c *Confirmed) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	return answered(c, mesh.Read{Kind: mesh.ReadEndpoints, Service: key},
 		func() (bool, error) { return c.cache.HasEndpoints(key) })
 }
 
-// ReferenceGrants implements mesh.World.
+// ReferenceGrants implements mesh.Reader.
 func (c *Confirmed) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 	return answered(c, mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace},
 		func() ([]mesh.ReferenceGrant, error) { return c.cache.ReferenceGrants(namespace) })
 }
 
-// AttachedRoutes implements mesh.World.
+// AttachedRoutes implements mesh.Reader.
 func (c *Confirmed) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	return answered(c, mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace},
 		func() ([]*mesh.AttachedRoute, error) { return c.cache.AttachedRoutes(key, namespace) })

@@ -1,4 +1,4 @@
-// Package live shows the core a running cluster: as a mesh.World from caches
+// Package live shows the core a running cluster: as a mesh.Reader from caches
 // that keep only what the core reads (Cache), and by live reads of single
 // objects (Reader).
 //
@@ -6,7 +6,7 @@
 // the API server serves them, ServiceImports, ReferenceGrants and the five route
 // kinds. Each object is decoded by package mesh, reduced to a small immutable
 // value, and kept in one of client-go's indexed stores, so that every question of
-// mesh.World is a few lookups. Kinds that are installed later are found without a
+// mesh.Reader is a few lookups. Kinds that are installed later are found without a
 // restart.
 //
 // The stores are fed by client-go's reflectors, not by its informers: these want

@@ -1,4 +1,4 @@
-// Package manifest is a mesh.World made of manifests: YAML or JSON files as one
+// Package manifest is a mesh.Reader made of manifests: YAML or JSON files as one
 // gives them to kubectl.
 //
 // Read splits a file into objects that know where they stand in it. A Set holds

@@ -18,7 +18,7 @@ type Options struct {
 	NoServiceImports bool
 }
 
-// Set is a collection of objects that answers as a mesh.World. Put and Delete
+// Set is a collection of objects that answers as a mesh.Reader. Put and Delete
 // must not run at the same time as anything else; reading may be concurrent.
 type Set struct {
 	options    Options
@@ -42,7 +42,7 @@ type routeEntry struct {
 	attached *mesh.AttachedRoute
 }
 
-var _ mesh.World = (*Set)(nil)
+var _ mesh.Reader = (*Set)(nil)
 
 // NewSet returns an empty set.
 func NewSet(options Options) *Set {

@@ -52,7 +52,7 @@ func engine(t testing.TB, policy validate.Policy) *validate.Engine {
 	return engine
 }
 
-func entriesOf(t testing.TB, route *mesh.AttachedRoute, world mesh.World, policy validate.Policy, settings desired.Settings) ([]desired.Entry, error) {
+func entriesOf(t testing.TB, route *mesh.AttachedRoute, world mesh.Reader, policy validate.Policy, settings desired.Settings) ([]desired.Entry, error) {
 	t.Helper()
 	entries, _, err := desired.NewView(engine(t, policy), world, settings).Entries(route)
 	return entries, err

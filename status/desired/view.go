@@ -11,13 +11,13 @@ import (
 // changes there later it may or may not show. It is for one goroutine.
 type View struct {
 	engine   *validate.Engine
-	world    mesh.World
+	world    mesh.Reader
 	settings Settings
 	services map[mesh.ServiceKey]*validate.ServiceView
 }
 
 // NewView returns a view of the world.
-func NewView(engine *validate.Engine, world mesh.World, settings Settings) *View {
+func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *View {
 	settings.ConflictReason = cmp.Or(settings.ConflictReason, Conflicted)
 	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.ServiceView{}}
 }

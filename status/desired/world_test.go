@@ -12,7 +12,7 @@ import (
 
 // broken is a world that cannot be asked one thing.
 type broken struct {
-	mesh.World
+	mesh.Reader
 	service, namespace, routes error
 }
 
@@ -20,28 +20,28 @@ func (b *broken) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if b.service != nil {
 		return nil, b.service
 	}
-	return b.World.Service(key)
+	return b.Reader.Service(key)
 }
 
 func (b *broken) Namespace(name string) (*mesh.Namespace, error) {
 	if b.namespace != nil {
 		return nil, b.namespace
 	}
-	return b.World.Namespace(name)
+	return b.Reader.Namespace(name)
 }
 
 func (b *broken) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	if b.routes != nil {
 		return nil, b.routes
 	}
-	return b.World.AttachedRoutes(key, namespace)
+	return b.Reader.AttachedRoutes(key, namespace)
 }
 
 func TestWorldThatCannotBeAsked(t *testing.T) {
 	world := newWorld(t, cluster, route(mesh.HTTPRoute, "shop/own", "name: cart"))
 	failure := errors.New("no answer")
 	for name, b := range map[string]*broken{"service": {service: failure}, "namespace": {namespace: failure}, "routes": {routes: failure}} {
-		b.World = world
+		b.Reader = world
 		if entries, err := entriesOf(t, find(t, world, "shop/own"), b, validate.Policy{}, desired.Settings{}); !errors.Is(err, failure) || len(entries) > 0 {
 			t.Errorf("%s: %v, %v, want the failure", name, entries, err)
 		}
@@ -72,12 +72,12 @@ func TestStable(t *testing.T) {
 
 // rotated tells of the routes in another order.
 type rotated struct {
-	mesh.World
+	mesh.Reader
 	by int
 }
 
 func (r *rotated) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	routes, err := r.World.AttachedRoutes(key, namespace)
+	routes, err := r.Reader.AttachedRoutes(key, namespace)
 	at := r.by % len(routes)
 	turned := append(append([]*mesh.AttachedRoute{}, routes[at:]...), routes[:at]...)
 	if r.by >= len(routes) {

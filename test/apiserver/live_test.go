@@ -49,7 +49,7 @@ func startCache(t *testing.T, options live.Options, listeners ...func(live.Chang
 }
 
 // attached returns the names of the routes on the Service, sorted.
-func attached(t *testing.T, world mesh.World, namespace, name string) []string {
+func attached(t *testing.T, world mesh.Reader, namespace, name string) []string {
 	t.Helper()
 	routes, err := world.AttachedRoutes(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: namespace, Name: name}, "")
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *Server) wire() error {
 	}
 	handlers := http.NewServeMux()
 	webhook.Register(handlers, webhook.Options{
-		World: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
+		Reader: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
 	}, engine, guard.DisabledMutations())
 	if err := status.Add(s.manager, s.cache, status.Options{
 		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,

@@ -125,7 +125,7 @@ func sortedOnce(ids []string) []string {
 }
 
 // desiredEntries returns the entries that the reconciler would write.
-func desiredEntries(route *manifest.Object, world mesh.World, c *config.GuardConfiguration) ([]Entry, error) {
+func desiredEntries(route *manifest.Object, world mesh.Reader, c *config.GuardConfiguration) ([]Entry, error) {
 	engine, err := validate.New(c.Policy())
 	if err != nil {
 		return nil, err

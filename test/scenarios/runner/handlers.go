@@ -33,7 +33,7 @@ func newHandlers(crds *definitions.Set) Driver {
 		if err != nil {
 			return nil, err
 		}
-		options := webhook.Options{World: set, Metrics: metrics, Log: logr.Discard()}
+		options := webhook.Options{Reader: set, Metrics: metrics, Log: logr.Discard()}
 		mutating := webhook.Mutating(options, &engine.Policy().Grants, scenario.Config.DisabledMutations())
 		validating := webhook.Validating(options, engine)
 		return func(ctx context.Context, c *change) (*Outcome, error) {

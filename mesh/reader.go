@@ -2,7 +2,7 @@ package mesh
 
 import "errors"
 
-// Why a World has no answer. Any other error means that it could not be asked,
+// Why a Reader has no answer. Any other error means that it could not be asked,
 // and nothing may be concluded from it.
 var (
 	// ErrNotFound: the object does not exist.
@@ -10,7 +10,7 @@ var (
 	// ErrNotServed: the API server does not serve the kind at all. It is an
 	// ErrNotFound too.
 	ErrNotServed error = &notServed{}
-	// ErrUnknown: this World cannot know, as a set of files cannot know of a
+	// ErrUnknown: this Reader cannot know, as a set of files cannot know of a
 	// Service that is in none of them.
 	ErrUnknown = errors.New("unknown")
 )
@@ -20,10 +20,10 @@ type notServed struct{}
 func (*notServed) Error() string        { return "its CustomResourceDefinition is not installed" }
 func (*notServed) Is(target error) bool { return target == ErrNotFound }
 
-// World is all that the core can see beside the route at hand: a cluster, from
+// Reader is all that the core can see beside the route at hand: a cluster, from
 // caches or live, or a set of files. What it returns is shared and must not be
 // changed. Errors are ErrNotFound, ErrNotServed, ErrUnknown, or failures.
-type World interface {
+type Reader interface {
 	// Namespace returns a namespace.
 	Namespace(name string) (*Namespace, error)
 	// Service returns a Service or a ServiceImport.
@@ -47,7 +47,7 @@ func Known[T any](object *T, err error) (*T, error) {
 	return object, err
 }
 
-// Read is one question to a World: what was asked, and of which object. It is
+// Read is one question to a Reader: what was asked, and of which object. It is
 // comparable.
 type Read struct {
 	Kind ReadKind
@@ -58,7 +58,7 @@ type Read struct {
 	Namespace string
 }
 
-// ReadKind is a method of World.
+// ReadKind is a method of Reader.
 type ReadKind uint8
 
 // The kinds of reads.
