@@ -72,10 +72,10 @@ type route struct {
 	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
-	// old is the route that was there before, or nil; specUnchanged reports whether
-	// this one leaves its spec as it was.
-	old           *manifest.Object
-	specUnchanged bool
+	// stored is the mutated route in JSON, and old the route that was there before, or
+	// nil.
+	stored []byte
+	old    *manifest.Object
 }
 
 func newChecker(options *Options) (*checker, error) {

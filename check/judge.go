@@ -50,8 +50,7 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 func (c *checker) request(r *route) *validate.Request {
 	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User}
 	if r.old != nil {
-		req.Old = func() (*mesh.Route, error) { return r.old.Route, nil }
-		req.SpecUnchanged = func() bool { return r.specUnchanged }
+		req.Object, req.Old = r.stored, r.old.JSON
 	}
 	return req
 }

@@ -90,12 +90,11 @@ func (c *checker) putBase(object *manifest.Object) error {
 // putRoute makes the mutations and stores the route.
 func (c *checker) putRoute(r *route) error {
 	r.changes = c.mutate(r.Route)
-	stored, mutated, err := c.stored(r.Object, r.changes)
-	if err != nil {
+	var err error
+	if r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
 		return err
 	}
-	r.mutated = mutated
-	c.inherit(r, stored)
+	c.inherit(r)
 	if created := &r.mutated.Metadata.CreationTimestamp; created.IsZero() {
 		c.arrived++
 		*created = arrival.Add(time.Duration(c.arrived) * time.Second)
@@ -114,18 +113,17 @@ var arrival = time.Unix(1<<34, 0).UTC()
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.
-func (c *checker) inherit(r *route, stored []byte) {
+func (c *checker) inherit(r *route) {
 	if r.old = c.world.base.Get(r.Key); r.old == nil {
 		return
 	}
-	r.specUnchanged = sameSpec(stored, r.old.JSON)
 	meta, old := &r.mutated.Metadata, &r.old.Route.Metadata
 	if meta.CreationTimestamp.IsZero() {
 		meta.CreationTimestamp = old.CreationTimestamp
 	}
 	if meta.Generation == 0 {
 		meta.Generation = old.Generation
-		if !r.specUnchanged {
+		if !mesh.SameSpec(r.stored, r.old.JSON) {
 			meta.Generation++
 		}
 	}

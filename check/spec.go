@@ -3,7 +3,6 @@ package check
 import (
 	stdjson "encoding/json"
 	"fmt"
-	"reflect"
 
 	"sigs.k8s.io/json"
 
@@ -36,14 +35,4 @@ func (c *checker) stored(object *manifest.Object, changes []mutate.Change) ([]by
 	route := *object.Route // whose metadata are complete
 	route.Spec = decoded.Spec
 	return text, &route, nil
-}
-
-// sameSpec reports whether two stored objects have the same spec.
-func sameSpec(a, b []byte) bool {
-	var x, y struct {
-		Spec any `json:"spec"`
-	}
-	return json.UnmarshalCaseSensitivePreserveInts(a, &x) == nil &&
-		json.UnmarshalCaseSensitivePreserveInts(b, &y) == nil &&
-		reflect.DeepEqual(x.Spec, y.Spec)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
 )
@@ -39,7 +40,7 @@ func TestSameSpec(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, b := storedRoute(t, test.a), storedRoute(t, test.b)
-			if sameSpec(a, b) != test.want || sameSpec(b, a) != test.want {
+			if mesh.SameSpec(a, b) != test.want || mesh.SameSpec(b, a) != test.want {
 				t.Errorf("want %t of\n%s\n%s", test.want, a, b)
 			}
 		})

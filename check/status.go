@@ -14,7 +14,7 @@ func (c *checker) status(r *route) (report.Status, error) {
 	if err != nil || len(entries) == 0 {
 		return status, err
 	}
-	refs, err := c.parentRefs(r)
+	refs, err := parentRefs(r)
 	if err != nil {
 		return status, err
 	}
@@ -28,16 +28,12 @@ func (c *checker) status(r *route) (report.Status, error) {
 }
 
 // parentRefs returns the parentRefs of the route as they are stored.
-func (c *checker) parentRefs(r *route) ([]json.RawMessage, error) {
-	stored, _, err := c.stored(r.Object, r.changes)
-	if err != nil {
-		return nil, err
-	}
+func parentRefs(r *route) ([]json.RawMessage, error) {
 	var object struct {
 		Spec struct {
 			ParentRefs []json.RawMessage `json:"parentRefs"`
 		} `json:"spec"`
 	}
-	err = json.Unmarshal(stored, &object)
+	err := json.Unmarshal(r.stored, &object)
 	return object.Spec.ParentRefs, err
 }

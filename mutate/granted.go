@@ -14,6 +14,13 @@ type Reader interface {
 	Namespace(name string) (*mesh.Namespace, error)
 }
 
+// Confirmer is a Reader that makes reads live when it is told to, and from then on
+// answers them as they were read.
+type Confirmer interface {
+	Reader
+	Read(reads []mesh.Read) (fresh int, err error)
+}
+
 // Granted returns an Options.MayRead for the route: objects of other namespaces
 // may be read if the route's namespace is granted the role of every mesh parent,
 // and no consumer parent is refused. Parents that only lack the right group
@@ -23,10 +30,32 @@ func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(nam
 	var answer, known bool
 	return func(string) bool {
 		if !known {
-			answer, known = granted(route, grants, world), true
+			answer, known = confirmed(route, grants, world), true
 		}
 		return answer
 	}
+}
+
+// confirmed says whether the route is granted what it does, by the cache or, where
+// that says no, by live reads: a label that was set a moment ago counts.
+func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
+	if granted(route, grants, world) {
+		return true
+	}
+	confirmer, ok := world.(Confirmer)
+	if !ok {
+		return false
+	}
+	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
+	for i := range route.Spec.ParentRefs {
+		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
+		case mesh.MeshParent, mesh.WrongGroupParent:
+			key := ref.Service(route.Metadata.Namespace)
+			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
+		}
+	}
+	_, err := confirmer.Read(reads)
+	return err == nil && granted(route, grants, world)
 }
 
 func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {

@@ -138,8 +138,6 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 // confirm looks at the Service again by live reads, so that no route is marked
 // only because one watch is ahead of another.
 func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.View, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: service.Namespace}}
 	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: service})
@@ -147,7 +145,7 @@ func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due [
 	for _, key := range due {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 	}
-	world := live.Confirm(ctx, r.reader, r.cache)
+	world := live.Confirm(ctx, time.Now().Add(requestTimeout), r.reader, r.cache)
 	if _, err := world.Read(reads); err != nil {
 		return nil, err
 	}

@@ -13,14 +13,12 @@ type Confirmer interface {
 
 // JudgeConfirmed judges by the cache. A verdict that denies, or would but for a mode,
 // an exemption or a dry run, is judged again over live reads of all that it was read
-// from, until it rests on nothing else: a cache that lags never denies. confirmer is
-// called when it is first needed.
-func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmer func() Confirmer) (Verdict, error) {
+// from, until it rests on nothing else: a cache that lags never denies.
+func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confirmer) (Verdict, error) {
 	verdict, err := e.Judge(req, cache)
 	if err != nil || len(verdict.Reads()) == 0 {
 		return verdict, err
 	}
-	confirmed := confirmer()
 	for {
 		fresh, err := confirmed.Read(verdict.Reads())
 		if err != nil {

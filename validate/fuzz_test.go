@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // judgeTwice judges the request twice, as a CREATE and as an UPDATE of itself, and
 // holds the verdicts to what is true of all. It returns the verdict on the CREATE.
-func judgeTwice(t *testing.T, engine *Engine, world mesh.Reader, route *mesh.Route) Verdict {
+func judgeTwice(t *testing.T, engine *Engine, world mesh.Reader, route *mesh.Route, raw []byte) Verdict {
 	t.Helper()
 	req := &Request{Route: route}
 	first, err := engine.Judge(req, world)
@@ -31,12 +32,7 @@ func judgeTwice(t *testing.T, engine *Engine, world mesh.Reader, route *mesh.Rou
 			t.Errorf("%s stands before %s", first.Findings[i-1].Field, f.Field)
 		}
 	}
-	update := &Request{
-		Route:         route,
-		Old:           func() (*mesh.Route, error) { return route, nil },
-		SpecUnchanged: func() bool { return true },
-	}
-	verdict, err := engine.Judge(update, world)
+	verdict, err := engine.Judge(&Request{Route: route, Object: raw, Old: raw}, world)
 	if err != nil || verdict.Denied() {
 		t.Errorf("an update that changes nothing is denied (error %v): %q", err, told(verdict))
 	}
@@ -62,8 +58,18 @@ func FuzzJudgeRoute(f *testing.F) {
 		if err != nil {
 			return
 		}
-		judgeTwice(t, engine, world, route)
+		judgeTwice(t, engine, world, route, data)
 	})
+}
+
+// written returns the route in JSON.
+func written(t *testing.T, route *mesh.Route) []byte {
+	t.Helper()
+	raw, err := json.Marshal(route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // FuzzJudgeNamespace judges one route under any labels of its namespace and its
@@ -80,7 +86,7 @@ func FuzzJudgeNamespace(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, grant, mode, consumers, own string) {
 		world := &labelledWorld{grant: grant, mode: mode, consumers: consumers, own: own}
-		verdict := judgeTwice(t, newEngine(t, nil), world, newRoute(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))))
+		verdict := judgeTwice(t, newEngine(t, nil), world, newRoute(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))), routeJSON(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))))
 		granted := grant == "consumer" || grant == "all"
 		welcome := own == "allow" || own == "" && (consumers == "allow")
 		relaxed := mode == "warn" || mode == "audit"
@@ -132,7 +138,7 @@ func FuzzJudgePorts(f *testing.F) {
 		group := ""
 		route := &mesh.Route{Kind: mesh.RouteKind(kind), Metadata: mesh.Metadata{Namespace: "mine", Name: "own"}}
 		route.Spec.ParentRefs = []mesh.ParentRef{{Group: &group, Kind: "Service", Name: "cart", Port: port, SectionName: name}}
-		verdict := judgeTwice(t, newEngine(t, nil), &oneService{service: cart}, route)
+		verdict := judgeTwice(t, newEngine(t, nil), &oneService{service: cart}, route, written(t, route))
 		attached, _ := cart.Attach(route.Kind, &route.Spec.ParentRefs[0])
 		if denials := with(verdict, Deny); len(denials) > 1 || (len(denials) == 0) != (len(attached) > 0) {
 			t.Errorf("%d ports are selected, and the denials are %q", len(attached), told(verdict))
@@ -171,9 +177,9 @@ func FuzzIgnoreAnnotation(f *testing.F) {
 	const spec = `, hostnames: [a.example], rules: [{matches: [{method: GET}], backendRefs: [{name: gone, port: 80, weight: 0}]}]`
 	f.Fuzz(func(t *testing.T, ignore string) {
 		route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"), service("cart"))+spec)
-		plain := judgeTwice(t, newEngine(t, nil), world, route)
+		plain := judgeTwice(t, newEngine(t, nil), world, route, written(t, route))
 		route.Metadata.Annotations.Ignore = ignore
-		verdict := judgeTwice(t, newEngine(t, nil), world, route)
+		verdict := judgeTwice(t, newEngine(t, nil), world, route, written(t, route))
 		if diff := cmp.Diff(with(plain, Deny), with(verdict, Deny), cmp.AllowUnexported(Finding{})); diff != "" {
 			t.Errorf("denials (-without +with the annotation):\n%s", diff)
 		}

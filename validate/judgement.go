@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -17,6 +18,7 @@ type judgement struct {
 	mode    mesh.Mode
 	exempt  bool
 	ignored map[string]bool
+	old     *mesh.Route
 }
 
 // run runs the rules stage by stage. A finding of the first two stages, if it
@@ -57,7 +59,7 @@ func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 	for i := range findings {
 		findings[i].Action, findings[i].Effect = rule.action, rule.action
 	}
-	if rule.stage() != lastStage && j.req.SpecUnchanged != nil && j.req.SpecUnchanged() {
+	if rule.stage() != lastStage && len(j.req.Old) > 0 && mesh.SameSpec(j.req.Object, j.req.Old) {
 		j.pass.findings = j.pass.findings[:from]
 		return rule.action == Deny, nil
 	}
@@ -136,14 +138,18 @@ func (j *judgement) silence(findings []Finding) {
 // downgradeExisting lowers to warnings the findings that hold for the old object too: an
 // update is denied only for what it brings in.
 func (j *judgement) downgradeExisting(rule activeRule, findings []Finding) error {
-	if j.req.Old == nil {
+	if len(j.req.Old) == 0 {
 		return nil
 	}
-	old, err := j.req.Old()
-	if err != nil || old == nil {
-		return err
+	if j.old == nil {
+		old, err := mesh.DecodeRoute(j.req.Old)
+		if err != nil {
+			return fmt.Errorf("oldObject: %w", err)
+		}
+		old.Metadata.Namespace = j.req.Route.Metadata.Namespace
+		j.old = old
 	}
-	pass := j.engine.newPass(old, j.pass.world.world)
+	pass := j.engine.newPass(j.old, j.pass.world.world)
 	pass.run(rule)
 	if pass.err != nil {
 		return pass.err

@@ -137,7 +137,7 @@ func TestLaggingCacheNeverDenies(t *testing.T) {
 					continue
 				}
 				lags[c.rule][read.Kind] = true
-				verdict, err := engine.JudgeConfirmed(req, cache, func() Confirmer { return newConfirming(cache, now) })
+				verdict, err := engine.JudgeConfirmed(req, cache, newConfirming(cache, now))
 				if denied := with(verdict, Deny); err != nil || len(denied) != len(right) {
 					t.Errorf("%s, %s: a cache that lags in %+v denies %+v, want %+v; %v", c.rule, c.name, read, denied, right, err)
 				}

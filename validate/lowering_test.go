@@ -175,13 +175,11 @@ func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {
 // What is confirmed is what the findings that would deny were read from, and nothing
 // that only leads to warnings.
 func TestReads(t *testing.T) {
-	old := func() (*mesh.Route, error) {
-		return newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), nil
-	}
+	old := routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
 	for _, test := range []struct {
 		name, namespace, spec string
 		policy                *Policy
-		old                   func() (*mesh.Route, error)
+		old                   []byte
 		want                  []string
 	}{
 		{"nothing wrong", "shop", on(service("cart")), nil, nil, nil},

@@ -64,13 +64,9 @@ type User struct {
 type Request struct {
 	// Route is the route as it would be stored.
 	Route *mesh.Route
-	// Old returns the route as it is stored, and nil on CREATE. It is asked only
-	// if a finding would deny.
-	Old func() (*mesh.Route, error)
-	// SpecUnchanged says whether an update leaves the spec semantically as it is,
-	// fields that gammaguard does not read included. Nil on CREATE. It is asked
-	// only if a grant is missing.
-	SpecUnchanged func() bool
+	// Object and Old are, on UPDATE, the route as it would be stored and as it is
+	// stored, in JSON. They are read only if a finding would deny.
+	Object, Old []byte
 	// DryRun is set for requests that are not to be carried out.
 	DryRun bool
 	User   User

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,7 +54,7 @@ func TestRatchet(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			verdict := judge(t, only(map[string]Action{test.rule: Deny}), newWorld(t, cluster), &Request{
 				Route: newRoute(t, test.kind, "shop", test.spec),
-				Old:   func() (*mesh.Route, error) { return newRoute(t, test.kind, "shop", test.old), nil },
+				Old:   routeJSON(t, test.kind, "shop", test.old),
 			})
 			var denied, lowered []string
 			for _, f := range verdict.Findings {
@@ -81,13 +82,13 @@ func TestRatchet(t *testing.T) {
 // A fault that the world brought, such as a Service that became headless, is the
 // old object's too.
 func TestRatchetLooksAtOneWorld(t *testing.T) {
-	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless")))
-	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }})
+	route, old := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
+	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: old})
 	want := []string{"warn spec.parentRefs[0].name: was so before: Service shop/headless is headless (clusterIP: None): no IP to match; use one with a cluster IP (parent-headless)"}
 	if diff := cmp.Diff(want, told(verdict)); diff != "" || verdict.Denied() {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	verdict = judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }})
+	verdict = judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: route, Old: old})
 	if diff := cmp.Diff(want, told(verdict)); diff != "" {
 		t.Errorf("in mode warn, which changes nothing (-want +got):\n%s", diff)
 	}
@@ -99,11 +100,10 @@ func TestGrantsHaveNoRatchet(t *testing.T) {
 		{"lab", on(service("probe")), "grant-missing"},
 		{"faces", on(service("shy, namespace: shop")), "consumer-refused"},
 	} {
-		route := newRoute(t, mesh.HTTPRoute, test.namespace, test.spec)
 		verdict := judge(t, nil, newWorld(t, cluster), &Request{
-			Route:         route,
-			Old:           func() (*mesh.Route, error) { return route, nil },
-			SpecUnchanged: func() bool { return false },
+			Route:  newRoute(t, mesh.HTTPRoute, test.namespace, test.spec),
+			Object: routeJSON(t, mesh.HTTPRoute, test.namespace, test.spec),
+			Old:    routeJSON(t, mesh.HTTPRoute, test.namespace, test.spec+catchAll),
 		})
 		if denials := with(verdict, Deny); len(denials) != 1 || denials[0].Rule != test.want {
 			t.Errorf("denials %+v, want one of %s", denials, test.want)
@@ -113,17 +113,17 @@ func TestGrantsHaveNoRatchet(t *testing.T) {
 
 func TestRatchetOld(t *testing.T) {
 	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless")))
-	broken := errors.New("the old object cannot be read")
-	_, err := newEngine(t, nil).Judge(&Request{Route: route, Old: func() (*mesh.Route, error) { return nil, broken }}, newWorld(t, cluster))
-	if !errors.Is(err, broken) {
-		t.Errorf("got error %v, want %v", err, broken)
+	old := routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
+	_, err := newEngine(t, nil).Judge(&Request{Route: route, Old: []byte(`{"kind": "HTTPRoute", "spec": []}`)}, newWorld(t, cluster))
+	if err == nil || !strings.HasPrefix(err.Error(), "oldObject: ") {
+		t.Errorf("an old object that cannot be read: error %v", err)
 	}
-	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: func() (*mesh.Route, error) { return nil, nil }})
+	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route})
 	if !verdict.Denied() {
 		t.Error("a CREATE, which has no old object, is lowered")
 	}
 	world := &failsLater{Reader: newWorld(t, cluster), good: 1}
-	_, err = newEngine(t, only(map[string]Action{"parent-headless": Deny})).Judge(&Request{Route: route, Old: func() (*mesh.Route, error) { return route, nil }}, world)
+	_, err = newEngine(t, only(map[string]Action{"parent-headless": Deny})).Judge(&Request{Route: route, Old: old}, world)
 	if !errors.Is(err, errAsked) {
 		t.Errorf("where the world fails for the old object: error %v", err)
 	}

@@ -24,7 +24,7 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := got.oldRoute()
+	old, err := mesh.DecodeRoute(got.OldObject)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestDecode(t *testing.T) {
 			Kind: mesh.HTTPRoute, Metadata: mesh.Metadata{Namespace: "shop", Name: "web"},
 			Spec: mesh.RouteSpec{ParentRefs: []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart", Port: 80}}},
 		}},
-		{old, &mesh.Route{Kind: mesh.HTTPRoute, Metadata: mesh.Metadata{Namespace: "shop"}, Spec: mesh.RouteSpec{Hostnames: []string{"\u00e9\n"}}}},
+		{old, &mesh.Route{Kind: mesh.HTTPRoute, Spec: mesh.RouteSpec{Hostnames: []string{"\u00e9\n"}}}},
 	} {
 		if diff := cmp.Diff(route.want, route.got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -78,7 +78,7 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	if err != nil && !errors.As(err, &fault) {
 		return &httpError{http.StatusBadRequest, err.Error()}
 	}
-	r.query = req.URL.RawQuery
+	r.query, r.received = req.URL.RawQuery, time.Now()
 	answered := admit
 	if r.judged() {
 		answered = h.answer(req.Context(), r, fault)
@@ -135,15 +135,14 @@ func release(body *bytes.Buffer) {
 	}
 }
 
-// deadline returns a context for what the answer takes: it ends a little before the
-// API server, which says in the query how long it waits, gives up. The end of the
-// server's own context does not end it: requests under way are still answered.
-func (r *review) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+// deadline returns when the answer must be there: a little before the API server,
+// which says in the query how long it waits, gives up.
+func (r *review) deadline() time.Time {
 	wait := 5 * time.Second
 	if query, err := url.ParseQuery(r.query); err == nil {
 		if said, err := time.ParseDuration(query.Get("timeout")); err == nil && said > 0 {
 			wait = min(said, 30*time.Second)
 		}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), wait-min(wait/5, 500*time.Millisecond))
+	return r.received.Add(wait - min(wait/5, 500*time.Millisecond))
 }

@@ -56,61 +56,34 @@ func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 		options.MayRead = mutate.Granted(&r.Object, m.grants, m.Reader)
 		return mutate.Changes(&r.Object, m.Reader, options)
 	}
-	ctx, cancel := r.deadline(ctx)
-	defer cancel()
-	world := &fallbackReader{confirmed: live.Confirm(ctx, m.Live, m.Reader), cache: m.Reader}
-	granted := mutate.Granted(&r.Object, m.grants, world)
-	grantedNow := mutate.Granted(&r.Object, m.grants, world.confirmed)
-	options.MayRead = func(namespace string) bool {
-		return granted(namespace) || world.read(grantsOf(&r.Object)...) == nil && grantedNow(namespace)
-	}
-	return mutate.Changes(&r.Object, world, options)
+	reader := fallbackReader{live.Confirm(ctx, r.deadline(), m.Live, m.Reader)}
+	options.MayRead = mutate.Granted(&r.Object, m.grants, reader)
+	return mutate.Changes(&r.Object, reader, options)
 }
 
-// grantsOf returns what says whether the route is granted what it does.
-func grantsOf(route *mesh.Route) []mesh.Read {
-	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
-	for i := range route.Spec.ParentRefs {
-		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
-		case mesh.MeshParent, mesh.WrongGroupParent:
-			key := ref.Service(route.Metadata.Namespace)
-			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
-		}
-	}
-	return reads
-}
-
-// fallbackReader is a mutate.Reader that reads live what the cache does not have.
-type fallbackReader struct {
-	confirmed *live.Confirmed
-	cache     mesh.Reader
-}
-
-func (f *fallbackReader) read(reads ...mesh.Read) error {
-	_, err := f.confirmed.Read(reads)
-	return err
-}
+// fallbackReader is a mutate.Confirmer that reads live what the cache does not have.
+type fallbackReader struct{ *live.Confirmed }
 
 // Service implements mutate.Reader.
-func (f *fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service, err := f.cache.Service(key)
+func (f fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	service, err := f.Confirmed.Service(key)
 	if !errors.Is(err, mesh.ErrNotFound) {
 		return service, err
 	}
-	if err := f.read(mesh.Read{Kind: mesh.ReadService, Service: key}); err != nil {
+	if _, err := f.Read([]mesh.Read{{Kind: mesh.ReadService, Service: key}}); err != nil {
 		return nil, err
 	}
-	return f.confirmed.Service(key)
+	return f.Confirmed.Service(key)
 }
 
 // Namespace implements mutate.Reader.
-func (f *fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
-	namespace, err := f.cache.Namespace(name)
+func (f fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := f.Confirmed.Namespace(name)
 	if !errors.Is(err, mesh.ErrNotFound) {
 		return namespace, err
 	}
-	if err := f.read(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}); err != nil {
+	if _, err := f.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: name}}); err != nil {
 		return nil, err
 	}
-	return f.confirmed.Namespace(name)
+	return f.Confirmed.Namespace(name)
 }

@@ -42,7 +42,7 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 	if o.Sync == nil || o.Sync.HasSynced() {
 		return nil
 	}
-	ctx, cancel := r.deadline(ctx)
+	ctx, cancel := context.WithDeadline(ctx, r.deadline())
 	defer cancel()
 	return o.Sync.WaitForSync(ctx)
 }

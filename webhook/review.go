@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -80,14 +81,8 @@ type review struct {
 	// body is the AdmissionReview as it was posted.
 	body []byte
 	// query is the query of the URL that it was posted to.
-	query string
-	old   *oldRoute
-}
-
-// oldRoute is the decoded oldObject.
-type oldRoute struct {
-	route *mesh.Route
-	err   error
+	query    string
+	received time.Time
 }
 
 // objectError says that the object of an otherwise sound review is no route.
@@ -161,39 +156,14 @@ func (r *review) toJudge() *validate.Request {
 		DryRun: r.DryRun,
 		User:   validate.User{Name: r.UserInfo.Username, Groups: r.UserInfo.Groups},
 	}
-	if r.Operation == operationUpdate {
-		judged.Old, judged.SpecUnchanged = r.oldRoute, r.specUnchanged
+	if r.Operation == operationUpdate && !absent(r.OldObject) {
+		judged.Object, judged.Old = r.objectText(), r.OldObject
 	}
 	return judged
 }
 
-// oldRoute decodes the oldObject, once.
-func (r *review) oldRoute() (*mesh.Route, error) {
-	if r.old == nil {
-		r.old = &oldRoute{}
-		r.old.route, r.old.err = r.decodeOld()
-	}
-	return r.old.route, r.old.err
-}
+// absent says whether a value was left out, or is null.
+func absent(value jsontext.Value) bool { return len(value) == 0 || value.Kind() == 'n' }
 
-func (r *review) decodeOld() (*mesh.Route, error) {
-	if len(r.OldObject) == 0 || string(r.OldObject) == "null" {
-		return nil, nil
-	}
-	old, err := mesh.DecodeRoute(r.OldObject)
-	if err != nil {
-		return nil, fmt.Errorf("oldObject: %w", err)
-	}
-	old.Metadata.Namespace = cmp.Or(r.Namespace, old.Metadata.Namespace)
-	return old, nil
-}
-
-// specUnchanged says whether object and oldObject have the same spec: all fields,
-// whatever the order of keys and the spelling of numbers.
-func (r *review) specUnchanged() bool {
-	var now, old struct {
-		Spec jsontext.Value `json:"spec"`
-	}
-	return mesh.Decode(r.objectText(), &now) == nil && mesh.Decode(r.OldObject, &old) == nil &&
-		sameJSON(now.Spec, old.Spec)
-}
+// specUnchanged says whether an update leaves the spec as it is.
+func (r *review) specUnchanged() bool { return mesh.SameSpec(r.objectText(), r.OldObject) }

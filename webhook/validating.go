@@ -50,7 +50,5 @@ func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, er
 	if v.Live == nil {
 		return v.engine.Judge(r.toJudge(), v.Reader)
 	}
-	ctx, cancel := r.deadline(ctx)
-	defer cancel()
-	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, func() validate.Confirmer { return live.Confirm(ctx, v.Live, v.Reader) })
+	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, live.Confirm(ctx, r.deadline(), v.Live, v.Reader))
 }

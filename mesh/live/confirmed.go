@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -24,10 +25,11 @@ var _ Source = (*Reader)(nil)
 // Confirmed is a mesh.Reader for one decision. What Read has read is answered as it
 // is now, all else as the cache has it. It is not safe for concurrent use.
 type Confirmed struct {
-	ctx     context.Context // a Reader has no contexts: this one lives as long as its decision
-	now     Source
-	cache   mesh.Reader
-	answers map[mesh.Read]answer
+	ctx      context.Context // a Reader has no contexts: this one lives as long as its decision
+	deadline time.Time
+	now      Source
+	cache    mesh.Reader
+	answers  map[mesh.Read]answer
 }
 
 // answer is what a live read returned; its error is never a failure.
@@ -38,15 +40,22 @@ type answer struct {
 
 var _ mesh.Reader = (*Confirmed)(nil)
 
-// Confirm returns a Reader that answers from the cache until Read is called.
-func Confirm(ctx context.Context, now Source, cache mesh.Reader) *Confirmed {
-	return &Confirmed{ctx: ctx, now: now, cache: cache, answers: map[mesh.Read]answer{}}
+// Confirm returns a Reader that answers from the cache until Read is called. Live
+// reads end at the deadline. The end of the context does not end them: what is under
+// way when a server shuts down is still answered.
+func Confirm(ctx context.Context, deadline time.Time, now Source, cache mesh.Reader) *Confirmed {
+	return &Confirmed{ctx: context.WithoutCancel(ctx), deadline: deadline, now: now, cache: cache}
 }
 
 // Read makes those of the reads live that were not made before, side by side, and
 // returns how many these were. An error is a failure: it says which reads failed,
 // and why.
 func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
+	if c.answers == nil {
+		c.answers = map[mesh.Read]answer{}
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.deadline)
+	defer cancel()
 	var due []mesh.Read
 	for _, read := range reads {
 		if _, made := c.answers[read]; !made {
@@ -57,7 +66,7 @@ func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 	made := make([]answer, len(due))
 	var wg sync.WaitGroup
 	for i := range due {
-		read := func() { made[i].value, made[i].err = c.read(due[i]) }
+		read := func() { made[i].value, made[i].err = c.read(ctx, due[i]) }
 		if i == len(due)-1 { // one is for this goroutine, which would else only wait
 			read()
 		} else {
@@ -76,18 +85,18 @@ func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 }
 
 // read makes one live read.
-func (c *Confirmed) read(read mesh.Read) (any, error) {
+func (c *Confirmed) read(ctx context.Context, read mesh.Read) (any, error) {
 	switch read.Kind {
 	case mesh.ReadNamespace:
-		return c.now.Namespace(c.ctx, read.Namespace)
+		return c.now.Namespace(ctx, read.Namespace)
 	case mesh.ReadService:
-		return c.now.Service(c.ctx, read.Service)
+		return c.now.Service(ctx, read.Service)
 	case mesh.ReadEndpoints:
-		return c.now.HasEndpoints(c.ctx, read.Service)
+		return c.now.HasEndpoints(ctx, read.Service)
 	case mesh.ReadReferenceGrants:
-		return c.now.ReferenceGrants(c.ctx, read.Namespace)
+		return c.now.ReferenceGrants(ctx, read.Namespace)
 	case mesh.ReadRoutes:
-		return c.now.AttachedRoutes(c.ctx, read.Service, read.Namespace)
+		return c.now.AttachedRoutes(ctx, read.Service, read.Namespace)
 	}
 	return nil, fmt.Errorf("unknown kind of read: %d", read.Kind)
 }

@@ -61,14 +61,10 @@ func judgeByCore(c *change, config *config.GuardConfiguration, engine *validate.
 		return nil, err
 	}
 	if c.old != nil {
-		request.Old = func() (*mesh.Route, error) {
-			old, err := c.old.MarshalJSON()
-			if err != nil {
-				return nil, err
-			}
-			return mesh.DecodeRoute(old)
+		if request.Old, err = c.old.MarshalJSON(); err != nil {
+			return nil, err
 		}
-		request.SpecUnchanged = func() bool { return sameSpec(c.object, c.old) }
+		request.Object = text
 	}
 	verdict, err := engine.Judge(request, set)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestMistakes(t *testing.T) {
 		},
 		"route in the cluster that is none": {
 			"title\n-- cluster.yaml --\n" + route + "spec: {parentRefs: 1}\n-- want.yaml --\nstatus: []\n",
-			"s.txtar:3: not a route: json: cannot unmarshal number into Go struct field RouteSpec.spec.parentRefs of type []mesh.ParentRef",
+			"s.txtar:3: not a route: spec.parentRefs: found number, want array",
 		},
 		"annotation": {
 			"title\n-- apply.yaml --\n" + route + `  annotations: {}

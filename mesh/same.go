@@ -1,10 +1,20 @@
-package webhook
+package mesh
 
 import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// SameSpec says whether two routes, in JSON, have the same spec: all fields, those
+// that gammaguard does not read included, whatever the order of keys and the spelling
+// of numbers.
+func SameSpec(a, b []byte) bool {
+	var x, y struct {
+		Spec jsontext.Value `json:"spec"`
+	}
+	return Decode(a, &x) == nil && Decode(b, &y) == nil && sameJSON(x.Spec, y.Spec)
+}
 
 // sameJSON says whether two JSON values mean the same: the order of keys, spaces
 // and the spelling of strings and numbers apart. Two absent values are the same,
