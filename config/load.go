@@ -77,14 +77,14 @@ func document(data []byte) ([]byte, error) {
 		}
 	}
 	if filled > 1 {
-		return nil, fmt.Errorf("%d YAML documents, want one", filled)
+		return nil, fmt.Errorf("found %d YAML documents, expected one", filled)
 	}
 	object, err := yaml.YAMLToJSONStrict(data)
 	switch {
 	case err != nil:
 		return nil, errors.New(oneLine(err))
 	case filled == 0, string(object) == "null":
-		return nil, fmt.Errorf("the first YAML document is empty, want one with apiVersion: %s, kind: %s", APIVersion, Kind)
+		return nil, fmt.Errorf("the first YAML document is empty, expected one with apiVersion: %s, kind: %s", APIVersion, Kind)
 	}
 	return object, nil
 }

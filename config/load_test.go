@@ -129,10 +129,10 @@ func TestDocumentedDefault(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	for _, test := range []struct{ name, data, want string }{
-		{"nothing", "", "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
-		{"only comments", "# later\n", "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
-		{"second document only", "---\n---\n" + header, "the first YAML document is empty, want one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
-		{"two documents", header + "---\n" + header, "2 YAML documents, want one"},
+		{"nothing", "", "the first YAML document is empty, expected one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"only comments", "# later\n", "the first YAML document is empty, expected one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"second document only", "---\n---\n" + header, "the first YAML document is empty, expected one with apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration"},
+		{"two documents", header + "---\n" + header, "found 2 YAML documents, expected one"},
 		{"two documents, the first one ended", header + "...\n" + header, "yaml: line 3: did not find expected <document start>"},
 		{"no YAML", "mode: [", "yaml: line 1: did not find expected node content"},
 		{"a list", "- a\n", "the document: must be a mapping, not array"},
@@ -163,12 +163,12 @@ func TestLoadRefuses(t *testing.T) {
 			"route kinds", header + "routeKinds: [HTTPRoute, Gateway, HTTPRoute]\n",
 			`[routeKinds[1]: Unsupported value: "Gateway": supported values: "GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute", routeKinds[2]: Duplicate value: "HTTPRoute"]`,
 		},
-		{"no route kinds", header + "routeKinds: []\n", "routeKinds: Required value: leave it out for all kinds"},
+		{"no route kinds", header + "routeKinds: []\n", "routeKinds: Required value: omit it to select all kinds"},
 		{"a grant", header + "grants: {default: some}\n", `grants.default: Unsupported value: "some": supported values: "none", "producer", "consumer", "all"`},
 		{
 			"an empty selector", header + "grants: {selectors: [{}]}\n",
-			"[grants.selectors[0].namespaceSelector: Required value: write {} for all namespaces, " +
-				"grants.selectors[0].roles: Required value: a grant without roles grants nothing]",
+			"[grants.selectors[0].namespaceSelector: Required value: use {} to select all namespaces, " +
+				"grants.selectors[0].roles: Required value: must list at least one role]",
 		},
 		{
 			"a bad selector", header + "grants: {selectors: [{namespaceSelector: {matchExpressions: [{key: a b, operator: In}]}, roles: [boss], routeKinds: []}]}\n",
@@ -176,13 +176,13 @@ func TestLoadRefuses(t *testing.T) {
 				`grants.selectors[0].namespaceSelector.matchExpressions[0].key: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
 				`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), ` +
 				`grants.selectors[0].roles[0]: Unsupported value: "boss": supported values: "producer", "consumer", ` +
-				"grants.selectors[0].routeKinds: Required value: leave it out for all kinds]",
+				"grants.selectors[0].routeKinds: Required value: omit it to select all kinds]",
 		},
 		{
 			"a misspelt rule", header + "rules: {parent-headles: warn}\n",
-			`rules[parent-headles]: Unsupported value: "parent-headles": no such rule; did you mean "parent-headless"?`,
+			`rules[parent-headles]: Unsupported value: "parent-headles": unknown rule; did you mean "parent-headless"?`,
 		},
-		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": no such rule`},
+		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": unknown rule`},
 		{
 			"an action", header + "rules: {parent-headless: on, grant-missing: 3, parent-not-found: }\n",
 			`[rules[grant-missing]: Unsupported value: "3": supported values: "deny", "warn", "audit", "off", ` +
@@ -191,16 +191,16 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		{
 			"mutations", header + "mutations: {backend-prt: off, x: on, parent-group: warn}\n",
-			`[mutations[backend-prt]: Unsupported value: "backend-prt": no such mutation; did you mean "backend-port"?, ` +
+			`[mutations[backend-prt]: Unsupported value: "backend-prt": unknown mutation; did you mean "backend-port"?, ` +
 				`mutations[parent-group]: Unsupported value: "warn": supported values: "on", "off", ` +
-				`mutations[x]: Unsupported value: "x": no such mutation, there are backend-group, backend-port, parent-group, parent-section]`,
+				`mutations[x]: Unsupported value: "x": unknown mutation, valid values: backend-group, backend-port, parent-group, parent-section]`,
 		},
 		{
 			"allowed kinds", header + "parents: {allowedKinds: [ServiceEntry, ServiceEntry., .istio.io, A.b c]}\n",
-			`[parents.allowedKinds[0]: Invalid value: "ServiceEntry": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
-				`parents.allowedKinds[1]: Invalid value: "ServiceEntry.": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
-				`parents.allowedKinds[2]: Invalid value: ".istio.io": must be Kind.group, like ServiceEntry.networking.istio.io, ` +
-				`parents.allowedKinds[3]: Invalid value: "A.b c": must be Kind.group, like ServiceEntry.networking.istio.io]`,
+			`[parents.allowedKinds[0]: Invalid value: "ServiceEntry": must be Kind.group, for example ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[1]: Invalid value: "ServiceEntry.": must be Kind.group, for example ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[2]: Invalid value: ".istio.io": must be Kind.group, for example ServiceEntry.networking.istio.io, ` +
+				`parents.allowedKinds[3]: Invalid value: "A.b c": must be Kind.group, for example ServiceEntry.networking.istio.io]`,
 		},
 		{
 			"exemptions", header + "exemptions: {usernames: [''], groups: [a, ''], namespaces: [Shop]}\n",
@@ -210,12 +210,12 @@ func TestLoadRefuses(t *testing.T) {
 		},
 		{
 			"status", header + "status: {controllerName: gammaguard.dev, conflictReason: route conflict}\n",
-			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, like gammaguard.dev/guard, ` +
-				`status.conflictReason: Invalid value: "route conflict": must be a condition's reason: one CamelCase word of at most 1024 characters, like Conflicted]`,
+			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
+				`status.conflictReason: Invalid value: "route conflict": must be a condition reason: one CamelCase word of at most 1024 characters, for example Conflicted]`,
 		},
 		{
 			"everything at once", header + "extra: 1\nmode: warned\nrules: {nope: deny}\n",
-			`[unknown field "extra", mode: Unsupported value: "warned": supported values: "enforce", "warn", "audit", rules[nope]: Unsupported value: "nope": no such rule]`,
+			`[unknown field "extra", mode: Unsupported value: "warned": supported values: "enforce", "warn", "audit", rules[nope]: Unsupported value: "nope": unknown rule]`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

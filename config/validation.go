@@ -32,7 +32,7 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs := oneOf(field.NewPath("mode"), c.Mode, mesh.Modes())
 	errs = append(errs, listOf(field.NewPath("routeKinds"), c.RouteKinds, mesh.RouteKinds())...)
 	if len(c.RouteKinds) == 0 {
-		errs = append(errs, field.Required(field.NewPath("routeKinds"), "leave it out for all kinds"))
+		errs = append(errs, field.Required(field.NewPath("routeKinds"), "omit it to select all kinds"))
 	}
 	errs = append(errs, c.Grants.validate(field.NewPath("grants"))...)
 	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
@@ -53,16 +53,16 @@ func (g *Grants) validate(path *field.Path) field.ErrorList {
 func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.NamespaceSelector == nil {
-		errs = append(errs, field.Required(path.Child("namespaceSelector"), "write {} for all namespaces"))
+		errs = append(errs, field.Required(path.Child("namespaceSelector"), "use {} to select all namespaces"))
 	}
 	errs = append(errs, metavalidation.ValidateLabelSelector(s.NamespaceSelector,
 		metavalidation.LabelSelectorValidationOptions{}, path.Child("namespaceSelector"))...)
 	if len(s.Roles) == 0 {
-		errs = append(errs, field.Required(path.Child("roles"), "a grant without roles grants nothing"))
+		errs = append(errs, field.Required(path.Child("roles"), "must list at least one role"))
 	}
 	errs = append(errs, listOf(path.Child("roles"), s.Roles, []mesh.Role{mesh.Producer, mesh.Consumer})...)
 	if s.RouteKinds != nil && len(s.RouteKinds) == 0 {
-		errs = append(errs, field.Required(path.Child("routeKinds"), "leave it out for all kinds"))
+		errs = append(errs, field.Required(path.Child("routeKinds"), "omit it to select all kinds"))
 	}
 	return append(errs, listOf(path.Child("routeKinds"), s.RouteKinds, mesh.RouteKinds())...)
 }
@@ -98,7 +98,7 @@ func (p *Parents) validate(path *field.Path) field.ErrorList {
 	for i, entry := range p.AllowedKinds {
 		kind, group, _ := strings.Cut(entry, ".")
 		if len(kind) > 63 || !kindName.MatchString(kind) || len(validation.IsDNS1123Subdomain(group)) > 0 {
-			errs = append(errs, field.Invalid(path.Child("allowedKinds").Index(i), entry, "must be Kind.group, like ServiceEntry.networking.istio.io"))
+			errs = append(errs, field.Invalid(path.Child("allowedKinds").Index(i), entry, "must be Kind.group, for example ServiceEntry.networking.istio.io"))
 		}
 	}
 	return errs
@@ -119,16 +119,16 @@ func (s *Status) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(s.ControllerName) > 253 || !controllerName.MatchString(s.ControllerName) {
 		errs = append(errs, field.Invalid(path.Child("controllerName"), s.ControllerName,
-			"must be a domain and a path of at most 253 characters, like gammaguard.dev/guard"))
+			"must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard"))
 	}
 	if len(s.ConflictReason) > 1024 || !conditionReason.MatchString(s.ConflictReason) {
 		errs = append(errs, field.Invalid(path.Child("conflictReason"), s.ConflictReason,
-			"must be a condition's reason: one CamelCase word of at most 1024 characters, like Conflicted"))
+			"must be a condition reason: one CamelCase word of at most 1024 characters, for example Conflicted"))
 	}
 	return errs
 }
 
-// oneOf wants the value among the known ones.
+// oneOf requires one of the known values.
 func oneOf[T ~string](path *field.Path, value T, known []T) field.ErrorList {
 	if slices.Contains(known, value) {
 		return nil
@@ -136,7 +136,7 @@ func oneOf[T ~string](path *field.Path, value T, known []T) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, value, known)}
 }
 
-// listOf wants every value among the known ones, and none twice.
+// listOf requires known values without duplicates.
 func listOf[T ~string](path *field.Path, values, known []T) field.ErrorList {
 	var errs field.ErrorList
 	for i, value := range values {
@@ -148,7 +148,7 @@ func listOf[T ~string](path *field.Path, values, known []T) field.ErrorList {
 	return errs
 }
 
-// filled wants no empty value.
+// filled requires values that are not empty.
 func filled(path *field.Path, values []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, value := range values {
@@ -159,14 +159,14 @@ func filled(path *field.Path, values []string) field.ErrorList {
 	return errs
 }
 
-// unknown says that there is no such ID, and which one was probably meant.
+// unknown returns the error for an unknown ID, with the most similar known one.
 func unknown(path *field.Path, id, what string, known []string) *field.Error {
 	err := field.NotSupported[string](path, id, nil)
-	err.Detail = "no such " + what
+	err.Detail = "unknown " + what
 	if near := nearest(id, known); near != "" {
 		err.Detail += `; did you mean "` + near + `"?`
 	} else if len(known) < 10 {
-		err.Detail += ", there are " + strings.Join(known, ", ")
+		err.Detail += ", valid values: " + strings.Join(known, ", ")
 	}
 	return err
 }

@@ -52,7 +52,7 @@ type LabelError struct {
 
 // Error names the label, the value, what it counts as, and the values it may have.
 func (e *LabelError) Error() string {
-	return fmt.Sprintf("label %s=%q is unknown and counts as %q (known: %s)", e.Key, e.Value, e.CountsAs, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("unknown value %q of label %s: it counts as %q (valid values: %s)", e.Value, e.Key, e.CountsAs, strings.Join(e.Known, ", "))
 }
 
 // Policy reads the namespace's labels. Any value yields a policy: an unknown one

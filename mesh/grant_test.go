@@ -76,7 +76,7 @@ func TestNamespacePolicy(t *testing.T) {
 		t.Errorf("a namespace that does not exist says %+v, %v", policy, errs)
 	}
 	err := &mesh.LabelError{Key: mesh.GrantLabel, Value: "yes", CountsAs: "none", Known: grants}
-	if got, want := err.Error(), `label gammaguard.dev/grant="yes" is unknown and counts as "none" (known: none, producer, consumer, all)`; got != want {
+	if got, want := err.Error(), `unknown value "yes" of label gammaguard.dev/grant: it counts as "none" (valid values: none, producer, consumer, all)`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

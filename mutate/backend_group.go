@@ -3,9 +3,9 @@ package mutate
 func backendGroup() *Mutation {
 	return &Mutation{
 		ID:    "backend-group",
-		Title: `A backendRef in group core, also in a RequestMirror filter, gets the empty group`,
-		Rationale: "No API group is called core: it is what people call the group whose name is empty, and what the documentation of GAMMA writes " +
-			"for a Service. A backendRef with it is stored and refers to nothing.",
+		Title: "The group core in a backendRef, including RequestMirror filters, is replaced by the empty group",
+		Rationale: "No API group is named core. It is the common term for the group whose name is empty, and the GAMMA documentation uses it for a " +
+			"Service. A backendRef with this group is stored, but refers to nothing.",
 		Citation: "GAMMA initiative, How the Gateway API works for Service Mesh: the example writes group: core",
 		find:     findBackendGroups,
 	}
@@ -20,7 +20,7 @@ func findBackendGroups(p *pass) []Change {
 		if backend.Ref.Group != "core" {
 			continue
 		}
-		changes = append(changes, set(backend.Path()+".group", "core", "", `the core group is written ""`))
+		changes = append(changes, set(backend.Path()+".group", "core", "", `the core group is ""`))
 	}
 	return changes
 }

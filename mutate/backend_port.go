@@ -9,10 +9,11 @@ import (
 func backendPort() *Mutation {
 	return &Mutation{
 		ID:    "backend-port",
-		Title: "A backendRef to a Service without a port, also in a RequestMirror filter, gets the only port that it can mean",
-		Rationale: "The API demands a port of every backendRef to a Service. Where the Service is a parent of the route and its parentRef names " +
-			"one port, that one is meant. Where the Service has a single port, there is no other. Two parentRefs that name different ports, a " +
-			"Service with ports of several numbers, or a port that does not speak the route's transport are no answer, and none is given.",
+		Title: "A backendRef to a Service without a port, including RequestMirror filters, gets the only possible port",
+		Rationale: "The API requires a port in every backendRef to a Service. If the Service is a parent of the route and its parentRef selects one " +
+			"port, the backendRef gets this port. If the Service has a single port, the backendRef gets this port. If two parentRefs select " +
+			"different ports, the Service has ports with different numbers, or the port does not use the transport protocol of the route, the " +
+			"backendRef is not changed.",
 		Citation:      "GEP-1294, API: the example's backendRefs have no port",
 		ReadsServices: true,
 		find:          findBackendPorts,

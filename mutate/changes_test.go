@@ -155,7 +155,7 @@ func TestChanges(t *testing.T) {
 		},
 	}
 	backend := mutate.Change{
-		ID: "backend-group", Path: "spec.rules[0].backendRefs[0].group", Op: mutate.Replace, Before: "core", After: "", Why: `the core group is written ""`,
+		ID: "backend-group", Path: "spec.rules[0].backendRefs[0].group", Op: mutate.Replace, Before: "core", After: "", Why: `the core group is ""`,
 	}
 	port := mutate.Change{
 		ID: "backend-port", Path: "spec.rules[0].backendRefs[0].port", Op: mutate.Add, After: int32(80), Why: "Service shop/one has no other port",
@@ -163,11 +163,11 @@ func TestChanges(t *testing.T) {
 	sections := []mutate.Change{
 		{
 			ID: "parent-section", Path: "spec.parentRefs[0].sectionName", Op: mutate.Add, After: "http",
-			Why: "port 80 has this name, and parentRefs to one Service are told apart by sectionName",
+			Why: "port 80 has this name, and parentRefs to one Service must differ in sectionName",
 		},
 		{
 			ID: "parent-section", Path: "spec.parentRefs[1].sectionName", Op: mutate.Add, After: "grpc",
-			Why: "port 90 has this name, and parentRefs to one Service are told apart by sectionName",
+			Why: "port 90 has this name, and parentRefs to one Service must differ in sectionName",
 		},
 	}
 	run(t, []example{

@@ -10,11 +10,11 @@ import (
 func parentGroup() *Mutation {
 	return &Mutation{
 		ID:    "parent-group",
-		Title: "A parentRef to a Service or ServiceImport gets the group that its kind is in; a group loses its version",
-		Rationale: "The API server fills in gateway.networking.k8s.io where a parentRef leaves its group out, so a Service without a group is " +
-			"stored as a kind that does not exist, and no mesh acts on it. Its group is the empty one, also for those who write core, v1 or " +
-			"core/v1. A ServiceImport is in multicluster.x-k8s.io. Any other kind keeps its group, without the version that is sometimes " +
-			"written behind it. A ServiceImport in the core group is left alone, since the kind may be the mistake.",
+		Title: "A parentRef to a Service or ServiceImport gets the group of its kind; a version is removed from a group",
+		Rationale: "The API server defaults an omitted group in a parentRef to gateway.networking.k8s.io, so a Service without a group is stored as " +
+			"a kind that does not exist, and no mesh acts on it. The group of a Service is the empty string; core, v1, and core/v1 are " +
+			"replaced too. The group of a ServiceImport is multicluster.x-k8s.io. Any other kind keeps its group, without a version that " +
+			"follows it. A ServiceImport in the core group is not changed, because the kind may be the mistake.",
 		Citation: "GEP-1294, API: the example's parentRef names kind Service and no group; Implementation-specific parentRefs: the example's " +
 			"group has a version",
 		find: findParentGroups,
@@ -25,7 +25,7 @@ func findParentGroups(p *pass) []Change {
 	var changes []Change
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
-		group := mendedGroup(ref)
+		group := correctGroup(ref)
 		if group == ref.EffectiveGroup() {
 			continue
 		}
@@ -38,9 +38,9 @@ func findParentGroups(p *pass) []Change {
 	return changes
 }
 
-// mendedGroup returns the group that the parentRef should have; its own where
-// that is right, or where it cannot be told what is meant.
-func mendedGroup(ref *mesh.ParentRef) string {
+// correctGroup returns the group that the parentRef should have: its own if that is
+// right, or if the intended one is not clear.
+func correctGroup(ref *mesh.ParentRef) string {
 	group := withoutVersion(ref.EffectiveGroup())
 	switch ref.Kind {
 	case mesh.ServiceKind:
@@ -70,9 +70,9 @@ func whyGroup(kind, group string) string {
 	case kind == mesh.ServiceKind && group == "":
 		return "Service is in the core group"
 	case kind == mesh.ServiceImportKind && group == mesh.MulticlusterGroup:
-		return "ServiceImport is in the group " + mesh.MulticlusterGroup
+		return "ServiceImport is in group " + mesh.MulticlusterGroup
 	}
-	return "a group is written without its version"
+	return "a group has no version"
 }
 
 // parentPath returns the path of a field in a parentRef.

@@ -15,8 +15,8 @@ func TestParentGroup(t *testing.T) {
 		gateway = mesh.GatewayGroup
 		multi   = mesh.MulticlusterGroup
 		core    = "Service is in the core group"
-		mcs     = "ServiceImport is in the group multicluster.x-k8s.io"
-		version = "a group is written without its version"
+		mcs     = "ServiceImport is in group multicluster.x-k8s.io"
+		version = "a group has no version"
 		absent  = "absent"
 	)
 	for _, test := range []struct{ kind, group, want, why string }{

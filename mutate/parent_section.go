@@ -9,11 +9,11 @@ import (
 func parentSection() *Mutation {
 	return &Mutation{
 		ID:    "parent-section",
-		Title: "Where several parentRefs name one Service by port alone, each gets the sectionName of its port",
-		Rationale: "A route may attach to some of a Service's ports by one parentRef for each. The CEL rules of the standard " +
-			"CustomResourceDefinitions tell parentRefs to one parent apart by sectionName only, and refuse those that have just a port. A " +
-			"Service port's sectionName is its name. Where any of these parentRefs would still have no sectionName, because its port has no " +
-			"name or does not exist or it names no port at all, the route would be refused anyway, and none is set.",
+		Title: "If several parentRefs refer to one Service by port only, each gets the sectionName of its port",
+		Rationale: "A route can attach to some ports of a Service with one parentRef for each port. The CEL rules of the standard " +
+			"CustomResourceDefinitions compare parentRefs to the same parent by sectionName only, and reject parentRefs that set only a port. " +
+			"The sectionName of a Service port is its name. If any of these parentRefs would still lack a sectionName, because its port has " +
+			"no name, does not exist, or is not set, the API server rejects the route anyway, and no parentRef is changed.",
 		Citation:      "GEP-1294, Ports; HTTPRoute (standard channel), spec.parentRefs: sectionName must be unique when parentRefs includes 2 or more references to the same parent",
 		ReadsServices: true,
 		find:          findParentSections,
@@ -28,7 +28,7 @@ func findParentSections(p *pass) []Change {
 			continue
 		}
 		if name := p.portName(&refs[i]); name != "" {
-			why := fmt.Sprintf("port %d has this name, and parentRefs to one %s are told apart by sectionName", refs[i].Port, refs[i].Kind)
+			why := fmt.Sprintf("port %d has this name, and parentRefs to one %s must differ in sectionName", refs[i].Port, refs[i].Kind)
 			changes = append(changes, set(parentPath(i, "sectionName"), "", name, why))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func section(index int, name string, port int, kind string) mutate.Change {
 	return mutate.Change{
 		ID: "parent-section", Path: fmt.Sprintf("spec.parentRefs[%d].sectionName", index), Op: mutate.Add, After: name,
-		Why: fmt.Sprintf("port %d has this name, and parentRefs to one %s are told apart by sectionName", port, kind),
+		Why: fmt.Sprintf("port %d has this name, and parentRefs to one %s must differ in sectionName", port, kind),
 	}
 }
 

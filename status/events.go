@@ -12,15 +12,15 @@ import (
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
-// What Events on routes say, beside the reasons of conditions.
+// The reasons and actions of Events on routes, in addition to the reasons of conditions.
 const (
-	// resolvedReason: a parentRef has nothing wrong any more.
+	// resolvedReason: a parentRef no longer has a problem.
 	resolvedReason = "Resolved"
 	// partialReason: a parentRef has lost some of its ports.
 	partialReason = "PartiallyConflicted"
-	// fullReason: there is no room for an entry of ours.
+	// fullReason: status.parents has no room for an entry of gammaguard.
 	fullReason = "StatusFull"
-	// action is what was done about it.
+	// The actions that gammaguard took.
 	markAction, clearAction, skipAction = "Mark", "Clear", "Skip"
 )
 
@@ -30,8 +30,8 @@ const maxNote = 1024
 // eventRecorder records Events on routes. The recorder merges those that repeat.
 type eventRecorder struct{ recorder events.EventRecorder }
 
-// tell records an entry that came, went or changed what it is about.
-func (h *eventRecorder) tell(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
+// recordTransition records an entry that was added, removed, or got another reason.
+func (h *eventRecorder) recordTransition(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
 	route, parent := routeReference(key, version, uid), serviceReference(service)
 	if t.after.Type == "" {
 		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
@@ -41,10 +41,10 @@ func (h *eventRecorder) tell(key live.RouteKey, version, uid string, service mes
 	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s", shorten(t.after.Message))
 }
 
-// tellFull records that a route has no room for an entry of ours.
-func (h *eventRecorder) tellFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+// recordFull records that status.parents of a route has no room for an entry.
+func (h *eventRecorder) recordFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
-		shorten("status.parents has all of its 32 entries, so what is wrong with this route on "+service.String()+" cannot be written there; gammaguard check tells it"))
+		shorten("status.parents has the maximum of 32 entries, so the problem with this route on "+service.String()+" is not reported there; run gammaguard check for details"))
 }
 
 func reasonOf(c *desired.Condition) string {

@@ -18,8 +18,8 @@ const (
 	writeFailed   = "error"
 )
 
-// metrics are what the reconciler tells of itself. The gauges are kept Service by
-// Service, so that a change costs no more than the Services it touches.
+// metrics are the metrics of the reconciler. The gauges are kept for each Service, so
+// that the cost of a change depends only on the Services it affects.
 type metrics struct {
 	marks      *prometheus.GaugeVec
 	full       prometheus.Gauge
@@ -46,23 +46,23 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		marks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "gammaguard_status_marks",
-			Help: "parentRefs that are marked in their route's status, by route kind and reason (PartiallyConflicted for a partial conflict). Only the leader has any.",
+			Help: "Number of parentRefs that are marked in the status of their route, by route kind and reason (PartiallyConflicted for a partial conflict). Only the leader reports them.",
 		}, []string{"kind", "reason"}),
 		full: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "gammaguard_status_full",
-			Help: "Routes on Services whose status.parents has no room for an entry of ours. A route on several Services may count for each.",
+			Help: "Number of routes whose status.parents has no room for an entry of gammaguard. A route on several Services can count once for each.",
 		}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_status_writes_total",
-			Help: "Patches of routes' status, by result: written, conflict (read and tried again) or error.",
+			Help: "Patches of the status of routes, by result: written, conflict (retried), or error.",
 		}, []string{"result"}),
 		reads: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "gammaguard_status_reads_total",
-			Help: "Routes that were read live before a write.",
+			Help: "Live reads of routes before a write.",
 		}),
 		reconciles: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "gammaguard_status_reconciles_total",
-			Help: "Looks at a Service and its routes.",
+			Help: "Reconciliations of a Service and its routes.",
 		}),
 		at: map[mesh.ServiceKey]*tally{},
 	}
@@ -88,7 +88,7 @@ func (t *tally) add(kind mesh.RouteKind, condition *desired.Condition) {
 	t.marks[series{kind, reason}]++
 }
 
-// addFull notes a route without room.
+// addFull counts a route without room.
 func (t *tally) addFull(key live.RouteKey) {
 	if t.full == nil {
 		t.full = map[live.RouteKey]struct{}{}
@@ -96,8 +96,8 @@ func (t *tally) addFull(key live.RouteKey) {
 	t.full[key] = struct{}{}
 }
 
-// replace sets what the Service contributes, and returns the routes that have
-// no room now, and had before.
+// replace sets what the Service contributes, and returns the routes that no longer
+// have room.
 func (m *metrics) replace(service mesh.ServiceKey, now *tally) (newlyFull []live.RouteKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -46,9 +46,9 @@ func TestGauges(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	const help = `# HELP gammaguard_status_marks parentRefs that are marked in their route's status, by route kind and reason (PartiallyConflicted for a partial conflict). Only the leader has any.
+	const help = `# HELP gammaguard_status_marks Number of parentRefs that are marked in the status of their route, by route kind and reason (PartiallyConflicted for a partial conflict). Only the leader reports them.
 # TYPE gammaguard_status_marks gauge
-# HELP gammaguard_status_full Routes on Services whose status.parents has no room for an entry of ours. A route on several Services may count for each.
+# HELP gammaguard_status_full Number of routes whose status.parents has no room for an entry of gammaguard. A route on several Services can count once for each.
 # TYPE gammaguard_status_full gauge
 `
 	expect(help + `gammaguard_status_full 1

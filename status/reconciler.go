@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// timeSlice is how long one look at a Service may go on writing before it makes room
-	// for others, and batchSize how many routes it takes up before it looks again.
+	// timeSlice is how long one reconciliation of a Service may write before it lets
+	// others run, and batchSize is the maximum number of routes that it writes.
 	timeSlice = 250 * time.Millisecond
 	batchSize = 32
 )
 
-// Reconciler keeps our entries in the status of routes right while the process
-// leads.
+// Reconciler maintains our entries in the status of routes while the process is the
+// leader.
 type Reconciler struct {
 	cache         *live.Cache
 	reader        *live.Reader
@@ -33,9 +33,9 @@ type Reconciler struct {
 	metrics       *metrics
 }
 
-// Reconcile looks at one Service: it compares the entries about it of all routes
-// that are bound or marked there with those that they must have, and writes where
-// they differ.
+// Reconcile handles one Service: for all routes that are bound or marked there, it
+// compares the entries about the Service with the desired ones, and writes those that
+// differ.
 func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
 	r.metrics.reconciles.Inc()
 	due, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
@@ -53,8 +53,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (re
 	return reconcile.Result{}, nil
 }
 
-// compare returns the routes whose entries about the Service are not as they must
-// be, as far as the cache knows, and counts what it sees.
+// compare returns the routes whose entries about the Service differ from the desired
+// ones, according to the cache, and updates the gauges.
 func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]live.RouteKey, error) {
 	var (
 		due  []live.RouteKey
@@ -94,15 +94,15 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]liv
 	}
 	for _, key := range r.metrics.replace(service, &now) {
 		if route := r.cache.Route(key); route != nil {
-			r.eventRecorder.tellFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
+			r.eventRecorder.recordFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
 		}
 	}
 	return due, nil
 }
 
-// carryOut writes the routes that are due, over live reads of what they are judged
-// by, until its timeSlice is over. It says whether any are left. That one write fails
-// does not keep the others from being tried.
+// carryOut writes the routes that are due, confirmed by live reads, until its
+// timeSlice is over. It reports whether any are left. If one write fails, it still
+// tries the others.
 func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (left bool, err error) {
 	if len(due) == 0 {
 		return false, nil
@@ -122,21 +122,21 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 		}
 		version := r.cache.RouteVersion(key.Kind)
 		if version == "" {
-			continue // no longer served: the routes are gone, and the cache will say so
+			continue // no longer served: the routes are gone, and the cache will report it
 		}
 		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, view)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		for _, t := range done.transitions {
-			r.eventRecorder.tell(key, version, done.uid, service, t)
+			r.eventRecorder.recordTransition(key, version, done.uid, service, t)
 		}
 	}
 	return left, errors.Join(errs...)
 }
 
-// confirm looks at the Service again by live reads, so that no route is marked
-// only because one watch is ahead of another.
+// confirm evaluates the Service again with live reads, so that no route is marked only
+// because one watch is ahead of another.
 func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.View, error) {
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: service.Namespace}}
 	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {

@@ -86,7 +86,7 @@ func (w *writer) write(ctx context.Context, key live.RouteKey, version string, p
 		}
 		w.metrics.writes.WithLabelValues(writeConflict).Inc()
 		if attempt == attempts {
-			return done, fmt.Errorf("status of %s: others changed the route %d times meanwhile: %w", key, attempts, err)
+			return done, fmt.Errorf("status of %s: the route changed during each of %d attempts: %w", key, attempts, err)
 		}
 		select {
 		case <-ctx.Done():

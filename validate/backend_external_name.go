@@ -9,11 +9,11 @@ import (
 func backendExternalName() *Rule {
 	return &Rule{
 		ID:    "backend-external-name",
-		Title: "A backendRef is a Service of type ExternalName",
-		Rationale: "A backend's endpoints are where traffic ends up. An ExternalName Service has none: it is a name, chosen by whoever may write the " +
-			"Service, and a proxy that followed it would reach hosts that the route's author may not.",
-		Remedy: "Send traffic to a Service with endpoints. This holds for mirrors and for backends with weight 0 too: a weight is changed " +
-			"more easily than a review is repeated.",
+		Title: "A backendRef refers to a Service of type ExternalName",
+		Rationale: "A backend receives traffic at its endpoints. An ExternalName Service has none: it is an alias for a DNS name, chosen by anyone " +
+			"who can write the Service. A proxy that follows the alias can reach hosts that the author of the route may not access.",
+		Remedy: "Send traffic to a Service with endpoints. This also applies to mirrors and to backends with weight 0, because a weight can " +
+			"change without another review.",
 		Citation: "GEP-1294, Allowed service types: ExternalName SHOULD NOT be allowed as parentRefs or backendRefs due to security concerns",
 		Default:  Deny,
 		Backend:  checkBackendExternalName,

@@ -9,10 +9,10 @@ import (
 func backendGroupInvalid() *Rule {
 	return &Rule{
 		ID:    "backend-group-invalid",
-		Title: "A backendRef is of kind Service or ServiceImport, in a group that has none",
-		Rationale: "The API takes any word for a group. A mesh finds no Service in a group that is written core, and answers requests to such a " +
-			"backend with a server error.",
-		Remedy:   `Leave the group out, or write group: "", for a Service; write group: multicluster.x-k8s.io for a ServiceImport.`,
+		Title: "A backendRef to a Service or ServiceImport has the wrong group",
+		Rationale: "The API accepts any group. No API group is named core, so a mesh does not find such a backend, and answers its requests with a " +
+			"server error.",
+		Remedy:   `For a Service, omit group or set group: "". For a ServiceImport, set group: multicluster.x-k8s.io.`,
 		Citation: `Gateway API, BackendObjectReference: when group is unspecified or the empty string, the core API group is inferred`,
 		Default:  Deny,
 		Route:    checkBackendGroupInvalid,

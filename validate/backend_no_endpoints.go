@@ -5,10 +5,10 @@ import "github.com/gammaguard/gammaguard/mesh"
 func backendNoEndpoints() *Rule {
 	return &Rule{
 		ID:    "backend-no-endpoints",
-		Title: "The backend Service has no EndpointSlice with an endpoint",
-		Rationale: "A route to a Service without selector, or whose selector fits no Pod, sends its requests nowhere. A Service can be a fine parent " +
-			"without endpoints, but not a backend.",
-		Remedy:   "Correct the Service's selector, start its Pods, or use another backend. Where the Pods come later, nothing needs to be done.",
+		Title: "No EndpointSlice of the backend Service has an endpoint",
+		Rationale: "Requests to a Service without endpoints fail. A Service has no endpoints if its selector matches no Pod, or if it has no " +
+			"selector and nobody creates its EndpointSlices. Such a Service can be a parent, but not a backend.",
+		Remedy:   "Correct the selector of the Service, start its Pods, or use another backend. If the Pods are created later, no action is needed.",
 		Citation: "GEP-1294, Allowed service types: Services supported as backendRefs MUST have associated endpoints",
 		Default:  Warn,
 		Backend:  checkBackendNoEndpoints,
@@ -27,7 +27,7 @@ func checkBackendNoEndpoints(p *Pass, backend *BackendService) {
 		Field:     backend.Path() + ".name",
 		Value:     backend.Ref.Name,
 		Problem:   backend.Key.String() + " has no endpoints",
-		Remedy:    "check its selector, and that its Pods exist",
+		Remedy:    "check its selector and its Pods",
 		Reference: Reference{Service: backend.Key},
 	})
 }

@@ -8,8 +8,8 @@ var _ = addCases("backend-no-endpoints", func() []ruleCase {
 		{
 			name: "has none", spec: cart + to(`{name: alias, port: 80}, {name: one, port: 80}, {name: dns, port: 80}`),
 			want: []string{
-				`Invalid spec.rules[0].backendRefs[1].name "one": Service shop/one has no endpoints; check its selector, and that its Pods exist`,
-				`Invalid spec.rules[0].backendRefs[2].name "dns": Service shop/dns has no endpoints; check its selector, and that its Pods exist`,
+				`Invalid spec.rules[0].backendRefs[1].name "one": Service shop/one has no endpoints; check its selector and its Pods`,
+				`Invalid spec.rules[0].backendRefs[2].name "dns": Service shop/dns has no endpoints; check its selector and its Pods`,
 			},
 		},
 	}

@@ -26,7 +26,7 @@ func checkBackendNotFound(p *Pass, backend *BackendService) {
 	f := notFound(backend.Key, err, Finding{
 		Field:  backend.Path() + ".name",
 		Value:  backend.Ref.Name,
-		Remedy: "create it, or correct name and namespace",
+		Remedy: "create it, or correct the reference",
 	})
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):

@@ -10,9 +10,9 @@ import (
 func backendNotPermitted() *Rule {
 	return &Rule{
 		ID:    "backend-not-permitted",
-		Title: "A backendRef crosses namespaces without a ReferenceGrant",
-		Rationale: "Most meshes need no ReferenceGrant for mesh routes, as these expose nothing that a client could not reach anyway. A mesh that can " +
-			"reach further must ask for one; switch this rule on for such a mesh.",
+		Title: "A backendRef refers to another namespace without a ReferenceGrant",
+		Rationale: "Most meshes require no ReferenceGrant for mesh routes, because a mesh route exposes only what its clients can reach anyway. A " +
+			"mesh that exposes more must require one; enable this rule for such a mesh.",
 		Remedy: "Create a ReferenceGrant in the backend's namespace that permits this kind of route from the route's namespace.",
 		Citation: "GEP-1294, Namespace boundaries: if an implementation exposes a broader scope than would otherwise be reachable, ReferenceGrant " +
 			"must be used for cross-namespace references",
@@ -35,7 +35,7 @@ func checkBackendNotPermitted(p *Pass, backend *BackendService) {
 		Value:     backend.Ref.Namespace,
 		Type:      Forbidden,
 		Problem:   fmt.Sprintf("no ReferenceGrant permits %ss of %s to use %s", p.Route.Kind, from, backend.Key),
-		Remedy:    "have one created in its namespace",
+		Remedy:    "create a ReferenceGrant in namespace " + backend.Key.Namespace,
 		Reference: Reference{Service: backend.Key},
 	}
 	if known {

@@ -10,9 +10,9 @@ import (
 func backendPortNotFound() *Rule {
 	return &Rule{
 		ID:        "backend-port-not-found",
-		Title:     "The backend Service has no such port",
-		Rationale: "A backendRef names a Service port, not a container's. Requests to a port that the Service does not have fail.",
-		Remedy:    "Use a port number of the Service, of the protocol that the route is for.",
+		Title:     "The backend Service does not have the port",
+		Rationale: "The port of a backendRef is a port of the Service, not of a container. Requests to a port that the Service does not have fail.",
+		Remedy:    "Use a port number of the Service, with the transport protocol of the route kind.",
 		Citation:  "Gateway API, BackendObjectReference: for a Kubernetes Service, port is the Service port number, not the target port",
 		Default:   Warn,
 		Backend:   checkBackendPortNotFound,
@@ -22,7 +22,7 @@ func backendPortNotFound() *Rule {
 func checkBackendPortNotFound(p *Pass, backend *BackendService) {
 	transport := p.Route.Kind.Transport()
 	service, err := p.Service(backend.Key)
-	// A missing port is the schema's to refuse; an ExternalName has no ports to lack.
+	// The schema rejects a missing port; a Service of type ExternalName needs no ports.
 	if err != nil || backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
 		return
 	}

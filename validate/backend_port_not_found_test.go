@@ -11,13 +11,13 @@ var _ = addCases("backend-port-not-found", func() []ruleCase {
 			name: "no such port", spec: cart + to(`{name: alias, port: 1}, {name: cart, port: 81}, {name: portless, port: 80}`),
 			want: []string{
 				`Invalid spec.rules[0].backendRefs[1].port 81: Service shop/cart has no TCP port 81; use one of its ports: 80 (http), 8080 (admin)`,
-				`Invalid spec.rules[0].backendRefs[2].port 80: Service shop/portless has no TCP port 80; give it a TCP port`,
+				`Invalid spec.rules[0].backendRefs[2].port 80: Service shop/portless has no TCP port 80; add a TCP port to it`,
 			},
 		},
 		{
 			name: "of the other transport", kind: mesh.UDPRoute, spec: on(service("dns")) + to(`{name: syslog, port: 514}, {name: cart, port: 80}`),
 			want: []string{
-				`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/cart has no UDP port 80; give it a UDP port`,
+				`Invalid spec.rules[0].backendRefs[1].port 80: Service shop/cart has no UDP port 80; add a UDP port to it`,
 			},
 		},
 	}

@@ -11,8 +11,8 @@ func backendWeightsZero() *Rule {
 	return &Rule{
 		ID:        "backend-weights-zero",
 		Title:     "Every backendRef of a rule has weight 0",
-		Rationale: "Requests that such a rule matches go nowhere and fail with a server error.",
-		Remedy:    "Give at least one backendRef a weight above 0. A left-out weight is 1.",
+		Rationale: "Requests that match such a rule have no backend, and fail with a server error.",
+		Remedy:    "Give at least one backendRef a weight above 0. The default weight is 1.",
 		Citation:  "Gateway API, BackendRef: if weight is 0, no traffic should be forwarded to the backend",
 		Default:   Warn,
 		Route:     checkBackendWeightsZero,
@@ -31,8 +31,8 @@ func checkBackendWeightsZero(p *Pass) {
 		path := fmt.Sprintf("spec.rules[%d].backendRefs", i)
 		p.Report(Finding{
 			Field:     path,
-			Problem:   "every backendRef has weight 0, so requests that this rule matches fail",
-			Remedy:    "give one of them a weight above 0",
+			Problem:   "every backendRef has weight 0, so requests that match this rule fail",
+			Remedy:    "set a weight above 0 on at least one of them",
 			Reference: Reference{Detail: path},
 		})
 	}

@@ -10,7 +10,7 @@ var _ = addCases("backend-weights-zero", func() []ruleCase {
 		{
 			name: "none", kind: mesh.TCPRoute, spec: cart + `, rules: [{backendRefs: [{name: cart, port: 80}]}, {backendRefs: [{name: cart, port: 80, weight: 0}, {name: gone, port: 80, weight: 0}]}]`,
 			want: []string{
-				`Invalid spec.rules[1].backendRefs "": every backendRef has weight 0, so requests that this rule matches fail; give one of them a weight above 0`,
+				`Invalid spec.rules[1].backendRefs "": every backendRef has weight 0, so requests that match this rule fail; set a weight above 0 on at least one of them`,
 			},
 		},
 	}

@@ -9,12 +9,12 @@ import (
 func consumerRefused() *Rule {
 	return &Rule{
 		ID:    "consumer-refused",
-		Title: "The Service, or its namespace, refuses consumer routes",
-		Rationale: "A consumer route changes how a whole namespace reaches somebody else's Service. As with a Gateway's allowed routes, " +
-			"the parent's side says whom it trusts: a mesh admin by a label on the Service's namespace, the Service's owner by the " +
-			"same label on the Service, which overrides the namespace either way.",
-		Remedy: "Ask the Service's owner to label it gammaguard.dev/consumer-routes=allow, or move the routing into a producer route in " +
-			"the Service's own namespace.",
+		Title: "The Service or its namespace refuses consumer routes",
+		Rationale: "A consumer route changes how an entire namespace reaches a Service that others own. As with the allowed routes of a Gateway, the " +
+			"parent decides which routes it accepts: a mesh admin sets a label on the namespace of the Service, and the owner of the Service " +
+			"can override it with the same label on the Service.",
+		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or use a producer route in the namespace of the " +
+			"Service.",
 		Citation: "GEP-724: the parent's side says which namespaces it trusts; GEP-1294, Namespace boundaries",
 		Default:  Deny,
 		Fault:    ConsumerRefused,
@@ -27,14 +27,14 @@ func describeConsumerRefused(_ *Policy, parent *Parent) Finding {
 		Field:   parent.Path(""),
 		Type:    Forbidden,
 		Problem: fmt.Sprintf("%s refuses consumer routes", parent.Key),
-		Remedy: fmt.Sprintf("the Service's owner can: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
+		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
 			parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
 		Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
 	switch parent.Refusal {
 	case mesh.RefusedByNamespace:
 		f.Problem = fmt.Sprintf("namespace %s refuses consumer routes", parent.Key.Namespace)
-	case mesh.NotRefused: // that is not known
+	case mesh.NotRefused: // unknown
 		f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
 	}
 	return f

@@ -1,8 +1,8 @@
 package validate
 
 var _ = addCases("consumer-refused", func() []ruleCase {
-	const can = "a mesh admin can: kubectl label namespace "
-	const allow = " refuses consumer routes; the Service's owner can: kubectl label "
+	const can = "ask a mesh admin to run: kubectl label namespace "
+	const allow = " refuses consumer routes; ask the Service's owner to run: kubectl label "
 	return []ruleCase{
 		{name: "welcome", namespace: "faces", spec: on(service("cart, namespace: shop"), service("lobby, namespace: closed"))},
 		{name: "a producer is no consumer", spec: on(service("shy"))},

@@ -175,7 +175,7 @@ func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 
 // UnknownIgnore is the warning about a name among the UnknownIgnores.
 func UnknownIgnore(name string) string {
-	return fmt.Sprintf("metadata.annotations[%s]: %q is no rule that can be ignored", mesh.IgnoreAnnotation, name)
+	return fmt.Sprintf("metadata.annotations[%s]: %q is not an ignorable rule", mesh.IgnoreAnnotation, name)
 }
 
 // ignored returns the rule IDs in the route's ignore annotation.

@@ -103,8 +103,8 @@ func TestOfNoConcern(t *testing.T) {
 		}
 	}
 	verdict := judge(t, &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)})
-	want := []string{"deny spec.parentRefs[0].kind: parents of kind ServiceEntry.networking.istio.io are not allowed here; " +
-		"beside Gateway, ListenerSet, Service and ServiceImport, use one of: MeshService.kuma.io (parent-kind-not-allowed)"}
+	want := []string{"deny spec.parentRefs[0].kind: ServiceEntry.networking.istio.io is not an allowed parent kind; " +
+		"use Gateway, ListenerSet, Service, ServiceImport, or one of: MeshService.kuma.io (parent-kind-not-allowed)"}
 	if diff := cmp.Diff(want, told(verdict)); diff != "" {
 		t.Errorf("another implementation's parent where kinds are listed (-want +got):\n%s", diff)
 	}

@@ -95,7 +95,7 @@ func (f *Finding) prefix() string {
 	case f.Action != Deny || f.Effect == Deny:
 		return ""
 	case f.Downgraded == DowngradedByUpdate:
-		return "was so before: "
+		return "existing problem: "
 	}
 	return "would be denied: "
 }

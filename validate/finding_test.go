@@ -20,7 +20,7 @@ func TestFindingMessage(t *testing.T) {
 		{Deny, Deny, NotDowngraded, message},
 		{Warn, Warn, NotDowngraded, message},
 		{Audit, Audit, NotDowngraded, message},
-		{Deny, Warn, DowngradedByUpdate, "was so before: " + message},
+		{Deny, Warn, DowngradedByUpdate, "existing problem: " + message},
 		{Deny, Warn, DowngradedByMode, "would be denied: " + message},
 		{Deny, Warn, DowngradedByDryRun, "would be denied: " + message},
 		{Deny, Audit, DowngradedByExemption, "would be denied: " + message},
@@ -41,37 +41,37 @@ func TestFieldError(t *testing.T) {
 		value any
 		want  string
 	}{
-		{Invalid, "cart", `spec.a: Invalid value: "cart": wrong; mend it (some-rule)`},
-		{Invalid, int32(81), `spec.a: Invalid value: 81: wrong; mend it (some-rule)`},
-		{Invalid, nil, `spec.a: Invalid value: wrong; mend it (some-rule)`},
-		{NotFound, "cart", `spec.a: Not found: "cart": wrong; mend it (some-rule)`},
-		{Duplicate, "cart", `spec.a: Duplicate value: "cart": wrong; mend it (some-rule)`},
-		{Forbidden, nil, `spec.a: Forbidden: wrong; mend it (some-rule)`},
+		{Invalid, "cart", `spec.a: Invalid value: "cart": wrong; fix it (some-rule)`},
+		{Invalid, int32(81), `spec.a: Invalid value: 81: wrong; fix it (some-rule)`},
+		{Invalid, nil, `spec.a: Invalid value: wrong; fix it (some-rule)`},
+		{NotFound, "cart", `spec.a: Not found: "cart": wrong; fix it (some-rule)`},
+		{Duplicate, "cart", `spec.a: Duplicate value: "cart": wrong; fix it (some-rule)`},
+		{Forbidden, nil, `spec.a: Forbidden: wrong; fix it (some-rule)`},
 	} {
-		finding := Finding{Rule: "some-rule", Field: "spec.a", Type: test.fault, Value: test.value, Problem: "wrong", Remedy: "mend it", Action: Deny, Effect: Deny}
+		finding := Finding{Rule: "some-rule", Field: "spec.a", Type: test.fault, Value: test.value, Problem: "wrong", Remedy: "fix it", Action: Deny, Effect: Deny}
 		if got := finding.FieldError().Error(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
 }
 
-// longest is how many characters kubectl and the API server leave of a warning.
+// longest is the maximum length of a warning: kubectl and the API server cut longer ones.
 const longest = 256
 
-// A warning fits into what the API server leaves of it, with the longest names
-// that there can be. Where a rule names several objects, or a whole command, it
-// fits with names that people give: this many characters each.
+// A warning is not cut, even with the longest valid names. If a rule names several
+// objects, or a command, its warnings fit with names of a realistic length.
 func TestWarningsFit(t *testing.T) {
 	realistic := map[string]int{
 		"backend-external-name":  49, // in a mirror of a backendRef
 		"backend-not-found":      57, // in a mirror
-		"backend-not-permitted":  31,
+		"backend-not-permitted":  22,
 		"backend-port-not-found": 60,
-		"consumer-refused":       20,
-		"grant-missing":          30,
-		"parent-app-protocol":    48,
+		"consumer-refused":       18,
+		"grant-missing":          22,
+		"parent-app-protocol":    43,
+		"parent-headless":        56,
 		"parent-port-not-found":  57,
-		"route-conflict":         14,
+		"route-conflict":         13,
 		"route-overlap":          25,
 	}
 	const names = "shop faces lab closed some cart headless alias alias-none node balanced one vault nothing cards gone " +

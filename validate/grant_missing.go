@@ -10,11 +10,11 @@ import (
 func grantMissing() *Rule {
 	return &Rule{
 		ID:    "grant-missing",
-		Title: "The route's namespace is not granted this role, or this route kind",
-		Rationale: "Whoever can write routes can otherwise reshape mesh traffic: a producer route changes what every client of a Service " +
-			"gets, a consumer route what its whole namespace gets. Which namespaces may is for a mesh admin to say.",
-		Remedy: "Ask a mesh admin to label the namespace with gammaguard.dev/grant=producer (routes to Services of the same namespace), " +
-			"consumer (routes to Services of other namespaces) or all; or attach the route to a Gateway instead.",
+		Title: "The route's namespace lacks the grant for this role or route kind",
+		Rationale: "Without grants, anyone who can write routes can change mesh traffic: a producer route affects all clients of a Service, and a " +
+			"consumer route affects all clients in its namespace. A mesh admin decides which namespaces can do this.",
+		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer " +
+			"(routes to Services in other namespaces), or all. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  Deny,
 		Fault:    GrantMissing,
@@ -27,27 +27,26 @@ func describeGrantMissing(policy *Policy, parent *Parent) Finding {
 	return Finding{
 		Field:     parent.Path(""),
 		Type:      Forbidden,
-		Problem:   fmt.Sprintf("namespace %s is not granted %s %ss", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
-		Remedy:    "a mesh admin can: " + grantCommand(policy, parent),
+		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
+		Remedy:    "ask a mesh admin to run: " + grantCommand(policy, parent),
 		Reference: Reference{Namespace: name, Detail: string(role)},
 	}
 }
 
-// unknownGrant says in parentheses that the namespace's grant is misspelt, if it
-// is.
+// unknownGrant returns the value of the namespace's grant label in parentheses, if
+// it is unknown.
 func unknownGrant(namespace *mesh.Namespace) string {
 	_, errs := namespace.Policy()
 	for _, err := range errs {
 		if wrong, ok := err.(*mesh.LabelError); ok && wrong.Key == mesh.GrantLabel { //nolint:errorlint // Policy wraps nothing
-			return fmt.Sprintf(" (its label says %q)", wrong.Value)
+			return fmt.Sprintf(" (unknown label value %q)", wrong.Value)
 		}
 	}
 	return ""
 }
 
 // grantCommand returns the command that grants what the route lacks for all its
-// parents, and takes nothing away that the namespace's label, or the default, grants
-// now.
+// parents, and keeps what the namespace's label, or the default, grants now.
 func grantCommand(policy *Policy, parent *Parent) string {
 	route, namespace := parent.Route, parent.Namespace
 	labels, _ := namespace.Policy()

@@ -3,34 +3,34 @@ package validate
 import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("grant-missing", func() []ruleCase {
-	const can = "a mesh admin can: kubectl label namespace "
+	const can = "ask a mesh admin to run: kubectl label namespace "
 	return []ruleCase{
 		{name: "granted", spec: on(service("cart"), service("probe, namespace: lab"))},
 		{
 			name: "producer", namespace: "lab", spec: on(service("probe")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab is not granted producer HTTPRoutes; ` + can + `lab gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=producer`,
 			},
 		},
 		{
 			name: "consumer", kind: mesh.GRPCRoute, namespace: "lab", spec: on(`{name: edge}`, service("cart, namespace: shop")),
 			want: []string{
-				`Forbidden spec.parentRefs[1] "": namespace lab is not granted consumer GRPCRoutes; ` + can + `lab gammaguard.dev/grant=consumer`,
+				`Forbidden spec.parentRefs[1] "": namespace lab lacks the consumer grant for GRPCRoute; ` + can + `lab gammaguard.dev/grant=consumer`,
 			},
 		},
 		{
 			name: "both", kind: mesh.TCPRoute, namespace: "lab", spec: on(service("probe"), service("cart, namespace: shop"), serviceImport("x")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab is not granted producer TCPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
-				`Forbidden spec.parentRefs[1] "": namespace lab is not granted consumer TCPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
-				`Forbidden spec.parentRefs[2] "": namespace lab is not granted producer TCPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[1] "": namespace lab lacks the consumer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
 			},
 		},
 		{
 			name: "beside the default", namespace: "lab", spec: on(service("cart, namespace: shop")),
 			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantProducer}},
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab is not granted consumer HTTPRoutes; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the consumer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
 			},
 		},
 		{
@@ -40,14 +40,14 @@ var _ = addCases("grant-missing", func() []ruleCase {
 		{
 			name: "no such namespace", namespace: "gone", spec: on(service("cart")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace gone is not granted producer HTTPRoutes; ` + can + `gone gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace gone lacks the producer grant for HTTPRoute; ` + can + `gone gammaguard.dev/grant=producer`,
 			},
 		},
 		{
 			name: "label of the other role", namespace: "some", spec: on(service("cart, namespace: shop")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some is not granted consumer HTTPRoutes; ` + can + `some gammaguard.dev/grant=all --overwrite`,
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the consumer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=all --overwrite`,
 			},
 		},
 		{
@@ -55,14 +55,14 @@ var _ = addCases("grant-missing", func() []ruleCase {
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`,
 			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}},
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer --overwrite`,
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer --overwrite`,
 			},
 		},
 		{
 			name: "misspelt label", namespace: "some", spec: on(service("cart")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes (its label says "Producer"); ` +
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute (unknown label value "Producer"); ` +
 					can + `some gammaguard.dev/grant=producer --overwrite`,
 			},
 		},
@@ -70,7 +70,7 @@ var _ = addCases("grant-missing", func() []ruleCase {
 			name: "another label is misspelt", namespace: "some", spec: on(service("cart")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some is not granted producer HTTPRoutes; ` + can + `some gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer`,
 			},
 		},
 	}

@@ -9,11 +9,11 @@ import (
 func hostnamesIgnored() *Rule {
 	return &Rule{
 		ID:    "hostnames-ignored",
-		Title: "hostnames is set on a route with mesh parents",
-		Rationale: "A mesh matches traffic by the parent Service, and should infer nothing from hostnames. A route that relies on it to narrow what it " +
-			"matches applies to more requests than its author thinks.",
-		Remedy: "Match the Host header in the rules instead (headers: name: Host), or move the hostnames to a route of their own whose parents are " +
-			"Gateways. On a TLSRoute, whose schema demands hostnames, do not rely on them.",
+		Title: "A route with mesh parents sets hostnames",
+		Rationale: "A mesh matches traffic by the parent Service, and should not use hostnames. A route that relies on hostnames to restrict what it " +
+			"matches applies to more requests than its author expects.",
+		Remedy: "Match the Host header in the rules instead (headers: name: Host), or move the hostnames to a separate route with Gateways as " +
+			"parents. The schema of TLSRoute requires hostnames; do not rely on them.",
 		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
 		Default:  Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
@@ -27,12 +27,12 @@ func checkHostnamesIgnored(p *Pass) {
 	}
 	remedy := "match the Host header in the rules instead"
 	if p.Route.Kind == mesh.TLSRoute {
-		remedy = "do not rely on them to narrow what this route matches"
+		remedy = "do not rely on hostnames to restrict what this route matches"
 	}
 	p.Report(Finding{
 		Field:     "spec.hostnames",
 		Value:     shortList(p.Route.Spec.Hostnames),
-		Problem:   "a mesh matches by the parent Service and infers nothing from hostnames",
+		Problem:   "a mesh matches traffic by the parent Service, not by hostnames",
 		Remedy:    remedy,
 		Reference: Reference{Detail: strings.Join(p.Route.Spec.Hostnames, ",")},
 	})

@@ -4,7 +4,7 @@ import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("hostnames-ignored", func() []ruleCase {
 	cart80 := on(service("cart, port: 80"))
-	const ignored = `spec.hostnames "a.example": a mesh matches by the parent Service and infers nothing from hostnames; `
+	const ignored = `spec.hostnames "a.example": a mesh matches traffic by the parent Service, not by hostnames; `
 	const matchHost = `match the Host header in the rules instead`
 	return []ruleCase{
 		{name: "none", spec: cart80},
@@ -19,7 +19,7 @@ var _ = addCases("hostnames-ignored", func() []ruleCase {
 		{
 			name: "demanded by the schema", kind: mesh.TLSRoute, spec: cart80 + `, hostnames: [a.example]`,
 			want: []string{
-				`Invalid ` + ignored + `do not rely on them to narrow what this route matches`,
+				`Invalid ` + ignored + `do not rely on hostnames to restrict what this route matches`,
 			},
 		},
 	}

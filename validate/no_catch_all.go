@@ -10,10 +10,11 @@ import (
 func noCatchAll() *Rule {
 	return &Rule{
 		ID:    "no-catch-all",
-		Title: "No rule of the routes on a Service port matches every request",
-		Rationale: "A route on a Service replaces the Service's plain behaviour, it does not add to it. As soon as one is attached, requests that no rule " +
-			"matches are rejected. That is often wanted, and as often a surprise.",
-		Remedy:   "Add a rule without matches that sends to the Service itself, or leave it so if all other requests are to be rejected.",
+		Title: "On a Service port, no rule of any route matches every request",
+		Rationale: "A route on a Service replaces the default behavior of the Service. As soon as a route is attached, requests that match no rule " +
+			"are rejected. This can be intended, but it is often a surprise.",
+		Remedy: "Add a rule without matches that sends requests to the Service itself. If all other requests must be rejected, no action is " +
+			"needed.",
 		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
 		Default:  Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
@@ -37,7 +38,7 @@ func checkNoCatchAll(p *Pass, parent *Parent) {
 	p.Report(Finding{
 		Field:     "spec.rules",
 		Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected",
-		Remedy:    "if unwanted, add a rule without matches",
+		Remedy:    "to accept them, add a catch-all rule",
 		Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
 	})
 }

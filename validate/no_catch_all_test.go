@@ -3,7 +3,7 @@ package validate
 import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("no-catch-all", func() []ruleCase {
-	const add = ` are rejected; if unwanted, add a rule without matches`
+	const add = ` are rejected; to accept them, add a catch-all rule`
 	const bare = `Invalid spec.rules "": unmatched requests to `
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))

@@ -11,10 +11,10 @@ import (
 func parentAppProtocol() *Rule {
 	return &Rule{
 		ID:    "parent-app-protocol",
-		Title: "Every selected port declares an appProtocol that the route kind cannot serve",
-		Rationale: "A Service port's appProtocol tells a mesh what to expect on the wire. Where it says TLS or plain TCP, a mesh sees no HTTP " +
-			"requests to match; where it says HTTP/1.1, there is no gRPC.",
-		Remedy:   "Use the kind of route that fits the protocol, or correct appProtocol on the Service's port.",
+		Title: "Every selected port has an appProtocol that the route kind does not support",
+		Rationale: "A mesh uses the appProtocol of a Service port to determine the protocol of the traffic. If it is TLS or plain TCP, the mesh sees " +
+			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests.",
+		Remedy:   "Use a route kind that supports the protocol, or correct the appProtocol of the Service port.",
 		Citation: "GEP-1294, Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
 		Default:  Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
@@ -22,14 +22,14 @@ func parentAppProtocol() *Rule {
 	}
 }
 
-// unservable lists, by route kind, the application protocols that such a route
-// cannot serve. Names that are not listed are never complained about.
-func unservable(kind mesh.RouteKind) []string {
+// unsupported returns the application protocols that the route kind does not
+// support. Any other name is accepted.
+func unsupported(kind mesh.RouteKind) []string {
 	switch kind {
 	case mesh.HTTPRoute:
 		return []string{"tcp", "udp", "tls", "https", "kubernetes.io/wss", "mongo", "mysql", "postgresql", "redis"}
 	case mesh.GRPCRoute:
-		return append(unservable(mesh.HTTPRoute), "http", "kubernetes.io/ws")
+		return append(unsupported(mesh.HTTPRoute), "http", "kubernetes.io/ws")
 	case mesh.TLSRoute:
 		return []string{"http", "http2", "h2c", "grpc", "grpc-web", "kubernetes.io/h2c", "kubernetes.io/ws", "udp"}
 	}
@@ -37,21 +37,21 @@ func unservable(kind mesh.RouteKind) []string {
 }
 
 func checkParentAppProtocol(p *Pass, parent *Parent) {
-	cannot := unservable(p.Route.Kind)
+	protocols := unsupported(p.Route.Kind)
 	if len(parent.Ports) == 0 || slices.ContainsFunc(parent.Ports, func(port mesh.Port) bool {
-		return !slices.Contains(cannot, strings.ToLower(port.AppProtocol))
+		return !slices.Contains(protocols, strings.ToLower(port.AppProtocol))
 	}) {
 		return
 	}
-	said := make([]string, 0, len(parent.Ports))
+	found := make([]string, 0, len(parent.Ports))
 	for _, port := range parent.Ports {
-		said = append(said, fmt.Sprintf("%d: %s", port.Number, port.AppProtocol))
+		found = append(found, fmt.Sprintf("%s (port %d)", port.AppProtocol, port.Number))
 	}
 	p.Report(Finding{
 		Field:     parent.Path("name"),
 		Value:     parent.Ref.Name,
-		Problem:   fmt.Sprintf("%ss cannot serve the appProtocol of %s (%s)", p.Route.Kind, parent.Key, shortList(said)),
-		Remedy:    "use another route kind, or correct it",
+		Problem:   fmt.Sprintf("%s does not support appProtocol %s of %s", p.Route.Kind, shortList(found), parent.Key),
+		Remedy:    "use another route kind or appProtocol",
 		Reference: parent.Reference(),
 	})
 }

@@ -12,20 +12,20 @@ var _ = addCases("parent-app-protocol", func() []ruleCase {
 		{
 			name: "HTTPRoute on TLS and TCP", spec: on(service("secure"), service("secure, port: 9000")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (443: TLS, 9000: tcp); use another route kind, or correct it`,
-				`Invalid spec.parentRefs[1].name "secure": HTTPRoutes cannot serve the appProtocol of Service shop/secure (9000: tcp); use another route kind, or correct it`,
+				`Invalid spec.parentRefs[0].name "secure": HTTPRoute does not support appProtocol TLS (port 443), tcp (port 9000) of Service shop/secure; use another route kind or appProtocol`,
+				`Invalid spec.parentRefs[1].name "secure": HTTPRoute does not support appProtocol tcp (port 9000) of Service shop/secure; use another route kind or appProtocol`,
 			},
 		},
 		{
 			name: "GRPCRoute on plain HTTP", kind: mesh.GRPCRoute, spec: on(service("plain, port: 80")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "plain": GRPCRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
+				`Invalid spec.parentRefs[0].name "plain": GRPCRoute does not support appProtocol http (port 80) of Service shop/plain; use another route kind or appProtocol`,
 			},
 		},
 		{
 			name: "TLSRoute on plain HTTP", kind: mesh.TLSRoute, spec: on(service("plain, sectionName: http")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "plain": TLSRoutes cannot serve the appProtocol of Service shop/plain (80: http); use another route kind, or correct it`,
+				`Invalid spec.parentRefs[0].name "plain": TLSRoute does not support appProtocol http (port 80) of Service shop/plain; use another route kind or appProtocol`,
 			},
 		},
 	}

@@ -8,9 +8,10 @@ import (
 func parentDuplicate() *Rule {
 	return &Rule{
 		ID:    "parent-duplicate",
-		Title: "Two parentRefs come to the same Service and the same ports",
-		Rationale: "Parents must be distinct. The API's own check compares what is written, so it misses one namespace left out and the same spelt " +
-			"out, or a port and a sectionName that name one port. Implementations then report two states for one binding.",
+		Title: "Two parentRefs resolve to the same Service and the same ports",
+		Rationale: "Parents must be distinct. The API compares parentRefs as they are written. It does not detect that an omitted namespace is the " +
+			"namespace of the route, or that a port and a sectionName select the same port. Implementations then report two statuses for one " +
+			"binding.",
 		Remedy:   "Remove one of the two parentRefs.",
 		Citation: "Gateway API, CommonRouteSpec: parentRefs must be distinct",
 		Default:  Deny,
@@ -39,8 +40,8 @@ func checkParentDuplicate(p *Pass, parent *Parent) {
 	}
 }
 
-// boundTo identifies the finding by what the parent is bound to, so that it stays
-// the same when the two change places.
+// boundTo identifies the finding by the ports that the parent is bound to, so that it
+// does not change when the two parentRefs are swapped.
 func boundTo(parent *Parent) Reference {
 	if len(parent.Ports) == 0 {
 		return parent.Reference()
@@ -48,8 +49,8 @@ func boundTo(parent *Parent) Reference {
 	return Reference{Service: parent.Key, Detail: portList(parent.Ports)}
 }
 
-// sameBinding says whether two parents are one Service with the same ports; where
-// one of them attaches to none, whether they say the same.
+// sameBinding reports whether two parents are the same Service with the same ports.
+// If one of them attaches to no port, it compares port and sectionName.
 func sameBinding(a, b *Parent) bool {
 	if a.Key != b.Key {
 		return false

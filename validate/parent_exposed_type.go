@@ -10,9 +10,9 @@ func parentExposedType() *Rule {
 	return &Rule{
 		ID:    "parent-exposed-type",
 		Title: "The parent is a Service of type NodePort or LoadBalancer",
-		Rationale: "Such a Service has a cluster IP and works as a parent, but traffic that comes in through its node ports or load balancer may " +
-			"pass the mesh by, and with it the route.",
-		Remedy:   "Prefer a ClusterIP Service, exposed through a Gateway. Nothing needs to be done if only clients in the mesh matter.",
+		Rationale: "Such a Service has a cluster IP and works as a parent. However, traffic through its node ports or its load balancer can bypass " +
+			"the mesh, and therefore the route.",
+		Remedy:   "Use a ClusterIP Service and expose it through a Gateway. If only clients in the mesh matter, no action is needed.",
 		Citation: "GEP-1294, Allowed service types: NodePort and LoadBalancer MAY be allowed; north-south Gateways should be preferred",
 		Default:  Audit,
 		Parent:   checkParentExposedType,

@@ -9,10 +9,10 @@ import (
 func parentGroupInvalid() *Rule {
 	return &Rule{
 		ID:    "parent-group-invalid",
-		Title: "The parent is of kind Service or ServiceImport, in a group that has none",
-		Rationale: "The API fills in gateway.networking.k8s.io where a parentRef leaves its group out, and takes any word for a group. A " +
-			"mesh looks for Services in the core group, whose name is the empty string, so it passes such a reference over in silence.",
-		Remedy:   `Write group: "" for a Service and group: multicluster.x-k8s.io for a ServiceImport. A group is written without a version.`,
+		Title: "A parentRef to a Service or ServiceImport has the wrong group",
+		Rationale: "The API accepts any group, and defaults an omitted group to gateway.networking.k8s.io. A mesh looks for Services in the core " +
+			"group, whose name is the empty string, so it ignores such a reference without an error.",
+		Remedy:   `Set group: "" for a Service, and group: multicluster.x-k8s.io for a ServiceImport. Do not add a version to the group.`,
 		Citation: `Gateway API, ParentReference: to set the core API group, group must be explicitly set to ""`,
 		Default:  Deny,
 		Route:    checkParentGroupInvalid,
@@ -25,7 +25,7 @@ func checkParentGroupInvalid(p *Pass) {
 		if ref.Class() != mesh.WrongGroupParent {
 			continue
 		}
-		right, where := `""`, "the core group, which is written \"\""
+		right, where := `""`, `the core group ("")`
 		if ref.Kind == mesh.ServiceImportKind {
 			right, where = mesh.MulticlusterGroup, mesh.MulticlusterGroup
 		}

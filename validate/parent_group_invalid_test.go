@@ -1,7 +1,7 @@
 package validate
 
 var _ = addCases("parent-group-invalid", func() []ruleCase {
-	const mistaken = `kind Service is in the core group, which is written ""; set group: ""`
+	const mistaken = `kind Service is in the core group (""); set group: ""`
 	return []ruleCase{
 		{name: "right", spec: on(service("cart"), serviceImport("cards"), `{name: edge}`)},
 		{

@@ -10,10 +10,9 @@ func parentHeadless() *Rule {
 	return &Rule{
 		ID:    "parent-headless",
 		Title: "The parent is a headless Service or ServiceImport",
-		Rationale: "A mesh tells traffic to a Service by its cluster IP. A headless Service has none, so there is nothing to match and the " +
+		Rationale: "A mesh identifies traffic to a Service by its cluster IP. A headless Service has none, so there is no traffic to match and the " +
 			"route has no effect.",
-		Remedy: "Refer to a Service with a cluster IP: remove clusterIP: None, or put a second Service of type ClusterIP in front of the " +
-			"same Pods.",
+		Remedy:   "Refer to a Service with a cluster IP: remove clusterIP: None, or create a second Service of type ClusterIP for the same Pods.",
 		Citation: "GEP-1294, Allowed service types: headless Services SHOULD NOT be supported as a parentRef",
 		Default:  Deny,
 		Fault:    ParentHeadless,
@@ -29,8 +28,8 @@ func describeParentHeadless(_ *Policy, parent *Parent) Finding {
 	return Finding{
 		Field:     parent.Path("name"),
 		Value:     parent.Ref.Name,
-		Problem:   fmt.Sprintf("%s is headless (%s): no IP to match", parent.Key, why),
-		Remedy:    "use one with a cluster IP",
+		Problem:   fmt.Sprintf("%s is headless (%s): it has no cluster IP to match", parent.Key, why),
+		Remedy:    "use a ClusterIP Service",
 		Reference: Reference{Service: parent.Key},
 	}
 }

@@ -9,8 +9,8 @@ var _ = addCases("parent-headless", func() []ruleCase {
 		{
 			name: "headless", kind: mesh.TCPRoute, spec: on(service("headless"), serviceImport("loose")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "headless": Service shop/headless is headless (clusterIP: None): no IP to match; use one with a cluster IP`,
-				`Invalid spec.parentRefs[1].name "loose": ServiceImport shop/loose is headless (type: Headless): no IP to match; use one with a cluster IP`,
+				`Invalid spec.parentRefs[0].name "headless": Service shop/headless is headless (clusterIP: None): it has no cluster IP to match; use a ClusterIP Service`,
+				`Invalid spec.parentRefs[1].name "loose": ServiceImport shop/loose is headless (type: Headless): it has no cluster IP to match; use a ClusterIP Service`,
 			},
 		},
 	}

@@ -11,10 +11,12 @@ import (
 func parentKindNotAllowed() *Rule {
 	return &Rule{
 		ID:    "parent-kind-not-allowed",
-		Title: "The parent is of a kind that the configuration does not list in parents.allowedKinds",
-		Rationale: "Kinds other than Gateway, ListenerSet, Service and ServiceImport belong to one implementation. By default they are left " +
-			"alone; where the configuration lists those that the installed mesh knows, any other is a mistake that nobody acts on.",
-		Remedy:   "Refer to a parent of a listed kind, or have the kind added to parents.allowedKinds of gammaguard's configuration.",
+		Title: "The configuration does not list the kind of the parent in parents.allowedKinds",
+		Rationale: "Kinds other than Gateway, ListenerSet, Service, and ServiceImport are specific to an implementation. By default, gammaguard " +
+			"ignores them. If the configuration lists the kinds that the installed mesh supports, any other kind is a mistake, and the route " +
+			"has no effect.",
+		Remedy: "Refer to a parent of a listed kind, or ask a mesh admin to add the kind to parents.allowedKinds in the configuration of " +
+			"gammaguard.",
 		Citation: "GEP-1294, Implementation-specific parentRefs",
 		Default:  Deny,
 		Route:    checkParentKindNotAllowed,
@@ -35,8 +37,8 @@ func checkParentKindNotAllowed(p *Pass) {
 		p.Report(Finding{
 			Field:     parentPath(i, "kind"),
 			Value:     ref.EffectiveKind(),
-			Problem:   fmt.Sprintf("parents of kind %s are not allowed here", kind),
-			Remedy:    "beside Gateway, ListenerSet, Service and ServiceImport, use one of: " + strings.Join(allowed, ", "),
+			Problem:   fmt.Sprintf("%s is not an allowed parent kind", kind),
+			Remedy:    "use Gateway, ListenerSet, Service, ServiceImport, or one of: " + strings.Join(allowed, ", "),
 			Reference: Reference{Detail: kind + " " + ref.Service(p.Route.Metadata.Namespace).String()},
 		})
 	}

@@ -11,8 +11,8 @@ var _ = addCases("parent-kind-not-allowed", func() []ruleCase {
 			name: "not listed", spec: on(service("cart"), `{group: networking.istio.io, kind: ServiceEntry, name: cart}`),
 			policy: &Policy{AllowedParentKinds: []string{"MeshService.kuma.io", "Waypoint.acme.example"}},
 			want: []string{
-				`Invalid spec.parentRefs[1].kind "ServiceEntry": parents of kind ServiceEntry.networking.istio.io are not allowed here; ` +
-					`beside Gateway, ListenerSet, Service and ServiceImport, use one of: MeshService.kuma.io, Waypoint.acme.example`,
+				`Invalid spec.parentRefs[1].kind "ServiceEntry": ServiceEntry.networking.istio.io is not an allowed parent kind; ` +
+					`use Gateway, ListenerSet, Service, ServiceImport, or one of: MeshService.kuma.io, Waypoint.acme.example`,
 			},
 		},
 	}

@@ -11,10 +11,10 @@ func parentNotFound() *Rule {
 	return &Rule{
 		ID:    "parent-not-found",
 		Title: "The parent Service or ServiceImport does not exist",
-		Rationale: "A route on a Service that does not exist is stored, and changes nothing. Mostly the name is misspelt, or the Service is in " +
-			"another namespace than the route and the parentRef does not say so.",
-		Remedy: "Correct the name, set the parentRef's namespace, or create the Service first; in one kubectl apply the Service must come " +
-			"before the route. On a dry run this only warns, since tools dry-run a whole set before its Services exist.",
+		Rationale: "A route on a Service that does not exist is stored, but has no effect. Usually the name is misspelled, or the Service is in " +
+			"another namespace and the parentRef does not set namespace.",
+		Remedy: "Correct the name, set namespace in the parentRef, or create the Service first. In a single kubectl apply, the Service must come " +
+			"before the route. On a dry run, this rule only warns, because tools dry-run a set of objects before its Services exist.",
 		Citation: "GEP-1294, API: a route binds to the Service that its parentRef names",
 		Default:  Deny,
 		DryRun:   Warn,
@@ -27,12 +27,12 @@ func describeParentNotFound(_ *Policy, parent *Parent) Finding {
 	return notFound(parent.Key, parent.Missing, Finding{
 		Field:  parent.Path("name"),
 		Value:  parent.Ref.Name,
-		Remedy: "create it first, or correct name and namespace",
+		Remedy: "create it first, or correct the reference",
 	})
 }
 
-// notFound completes the finding that a Service or ServiceImport does not exist, or,
-// by the error, cannot.
+// notFound completes the finding that a Service or ServiceImport does not exist or,
+// depending on the error, cannot exist.
 func notFound(key mesh.ServiceKey, err error, f Finding) Finding {
 	f.Type = NotFound
 	f.Problem = fmt.Sprintf("%s does not exist", key)

@@ -12,9 +12,9 @@ func parentPortNotFound() *Rule {
 	return &Rule{
 		ID:    "parent-port-not-found",
 		Title: "The parentRef's port and sectionName select no port of the Service",
-		Rationale: "A route with a port is for that port only, and sectionName is the name of a Service port. Where no port fits, or both are set and " +
-			"no single port fits both, the route is for no port at all.",
-		Remedy: "Use a port number or a port name of the Service (not a targetPort), or leave both out to attach to all ports.",
+		Rationale: "A route with a port applies to that port only, and sectionName is the name of a Service port. If no port matches, or if both " +
+			"fields are set and no single port matches both, the route applies to no port.",
+		Remedy: "Use a port number or a port name of the Service (not a targetPort), or omit both to attach to all ports.",
 		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
 			"Gateway API, ParentReference: sectionName of a Service is a port name",
 		Default:  Deny,
@@ -48,10 +48,10 @@ func describeParentPortNotFound(_ *Policy, parent *Parent) Finding {
 	return f
 }
 
-// maxListed bounds how many names a message lists.
+// maxListed is the maximum number of names that a message lists.
 const maxListed = 6
 
-// useOneOf says which ports can be used instead: those that speak the protocol.
+// useOneOf lists the ports that can be used instead: those with the protocol.
 func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
 	var usable []mesh.Port
 	for _, port := range ports {
@@ -60,7 +60,7 @@ func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
 		}
 	}
 	if len(usable) == 0 {
-		return fmt.Sprintf("give it a %s port", protocol)
+		return fmt.Sprintf("add a %s port to it", protocol)
 	}
 	return "use one of its ports: " + portList(usable)
 }

@@ -31,14 +31,14 @@ var _ = addCases("parent-port-not-found", func() []ruleCase {
 		{
 			name: "no ports at all", spec: on(service("portless")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; give it a TCP port`,
+				`Invalid spec.parentRefs[0].name "portless": Service shop/portless has no ports; add a TCP port to it`,
 			},
 		},
 		{
 			name: "ports of the other protocol are no help", kind: mesh.UDPRoute, spec: on(service("dns, port: 54"), service("cart, sectionName: dns")),
 			want: []string{
 				`Invalid spec.parentRefs[0].port 54: Service shop/dns has no port 54; use one of its ports: 53 (dns), 5353 (alt)`,
-				`Invalid spec.parentRefs[1].sectionName "dns": Service shop/cart has no port named dns; give it a UDP port`,
+				`Invalid spec.parentRefs[1].sectionName "dns": Service shop/cart has no port named dns; add a UDP port to it`,
 			},
 		},
 		{

@@ -5,10 +5,11 @@ import "fmt"
 func parentProtocolMismatch() *Rule {
 	return &Rule{
 		ID:    "parent-protocol-mismatch",
-		Title: "No selected port of the Service speaks the route's transport protocol",
-		Rationale: "A UDPRoute can only attach to UDP ports, every other route only to TCP ports. Where none of the selected ports is of that " +
-			"protocol, there is no traffic that the route could be about.",
-		Remedy:   "Select a port of the right protocol, use the route kind for the port's protocol, or correct the Service's protocol (TCP if left out).",
+		Title: "No selected port of the Service uses the route's transport protocol",
+		Rationale: "A UDPRoute attaches to UDP ports only, and every other route kind to TCP ports only. If no selected port uses this protocol, " +
+			"there is no traffic that the route can match.",
+		Remedy: "Select a port with this protocol, use the route kind for the protocol of the port, or correct the protocol of the Service port " +
+			"(default: TCP).",
 		Citation: "GEP-1294, Route types: UDP is its own protocol, orthogonal to the other routes",
 		Default:  Deny,
 		Fault:    ParentProtocolMismatch,
@@ -22,7 +23,7 @@ func describeParentProtocolMismatch(_ *Policy, parent *Parent) Finding {
 		Field:     parent.Path("name"),
 		Value:     parent.Ref.Name,
 		Problem:   fmt.Sprintf("%s has no %s port", parent.Key, transport),
-		Remedy:    "use a Service with one, or another route kind",
+		Remedy:    fmt.Sprintf("use a Service with a %s port or another route kind", transport),
 		Reference: parent.Reference(),
 	}
 	switch {
@@ -33,7 +34,7 @@ func describeParentProtocolMismatch(_ *Policy, parent *Parent) Finding {
 	default:
 		return f
 	}
-	f.Problem = fmt.Sprintf("that port of %s is not %s", parent.Key, transport)
+	f.Problem = fmt.Sprintf("port %v of %s is not a %s port", f.Value, parent.Key, transport)
 	f.Remedy = fmt.Sprintf("use a %s port or another route kind", transport)
 	return f
 }

@@ -10,17 +10,17 @@ var _ = addCases("parent-protocol-mismatch", func() []ruleCase {
 		{
 			name: "does not fit", spec: on(service("syslog"), service("syslog, port: 514"), service("dns, sectionName: dns"), service("dns, port: 53, sectionName: dns")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "syslog": Service shop/syslog has no TCP port; use a Service with one, or another route kind`,
-				`Invalid spec.parentRefs[1].port 514: that port of Service shop/syslog is not TCP; use a TCP port or another route kind`,
-				`Invalid spec.parentRefs[2].sectionName "dns": that port of Service shop/dns is not TCP; use a TCP port or another route kind`,
-				`Invalid spec.parentRefs[3].port 53: that port of Service shop/dns is not TCP; use a TCP port or another route kind`,
+				`Invalid spec.parentRefs[0].name "syslog": Service shop/syslog has no TCP port; use a Service with a TCP port or another route kind`,
+				`Invalid spec.parentRefs[1].port 514: port 514 of Service shop/syslog is not a TCP port; use a TCP port or another route kind`,
+				`Invalid spec.parentRefs[2].sectionName "dns": port dns of Service shop/dns is not a TCP port; use a TCP port or another route kind`,
+				`Invalid spec.parentRefs[3].port 53: port 53 of Service shop/dns is not a TCP port; use a TCP port or another route kind`,
 			},
 		},
 		{
 			name: "UDPRoute", kind: mesh.UDPRoute, spec: on(service("cart"), service("dns, sectionName: web")),
 			want: []string{
-				`Invalid spec.parentRefs[0].name "cart": Service shop/cart has no UDP port; use a Service with one, or another route kind`,
-				`Invalid spec.parentRefs[1].sectionName "web": that port of Service shop/dns is not UDP; use a UDP port or another route kind`,
+				`Invalid spec.parentRefs[0].name "cart": Service shop/cart has no UDP port; use a Service with a UDP port or another route kind`,
+				`Invalid spec.parentRefs[1].sectionName "web": port web of Service shop/dns is not a UDP port; use a UDP port or another route kind`,
 			},
 		},
 	}

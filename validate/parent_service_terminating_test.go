@@ -9,7 +9,7 @@ var _ = addCases("parent-service-terminating", func() []ruleCase {
 		{
 			name: "it goes", kind: mesh.GRPCRoute, routes: going, spec: on(service("cart"), service("going")),
 			want: []string{
-				`Invalid spec.parentRefs[1].name "going": Service shop/going is being deleted; create it again when it is gone, or use another Service`,
+				`Invalid spec.parentRefs[1].name "going": Service shop/going is being deleted; create it again after its deletion, or use another Service`,
 			},
 		},
 	}

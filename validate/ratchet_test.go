@@ -84,7 +84,7 @@ func TestRatchet(t *testing.T) {
 func TestRatchetLooksAtOneWorld(t *testing.T) {
 	route, old := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
 	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: old})
-	want := []string{"warn spec.parentRefs[0].name: was so before: Service shop/headless is headless (clusterIP: None): no IP to match; use one with a cluster IP (parent-headless)"}
+	want := []string{"warn spec.parentRefs[0].name: existing problem: Service shop/headless is headless (clusterIP: None): it has no cluster IP to match; use a ClusterIP Service (parent-headless)"}
 	if diff := cmp.Diff(want, told(verdict)); diff != "" || verdict.Denied() {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}

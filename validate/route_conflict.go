@@ -12,9 +12,10 @@ func routeConflict() *Rule {
 	return &Rule{
 		ID:    "route-conflict",
 		Title: "The route loses a Service port to a route of another kind, or takes one from it",
-		Rationale: "Where routes of different kinds are bound to one port of a Service, only the most specific kind is applied (GRPCRoute, HTTPRoute, " +
-			"TLSRoute, TCPRoute, in this order); the others are ignored, whatever their age. The author of either route should know.",
-		Remedy: "Give the routes different ports of the Service, by port or sectionName in their parentRefs, or use routes of one kind: these merge.",
+		Rationale: "If routes of different kinds bind to the same port of a Service, only the most specific kind applies (GRPCRoute, HTTPRoute, " +
+			"TLSRoute, TCPRoute, in this order). The others are ignored, regardless of their age. The authors of both routes should know.",
+		Remedy: "Use different ports of the Service for the routes, with port or sectionName in their parentRefs, or use routes of the same kind, " +
+			"which merge.",
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
 			"should be applied",
 		Default:  Warn,
@@ -25,8 +26,9 @@ func routeConflict() *Rule {
 	}
 }
 
-// describePortsLost says which ports are lost, to whom, and which are kept. It names
-// the oldest owner only, so that the words stay as they are when others come and go.
+// describePortsLost reports which ports are lost, to which routes, and which are kept.
+// It names only the oldest owner, so that the message does not change when other
+// owners are added or removed.
 func describePortsLost(_ *Policy, parent *Parent) Finding {
 	f := Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
@@ -35,13 +37,13 @@ func describePortsLost(_ *Policy, parent *Parent) Finding {
 	}
 	if len(parent.Kept) > 0 {
 		f.Problem += ", but not on " + portsNamed(portNumbers(parent.Kept))
-		f.Remedy = "set port or sectionName, or use one route kind"
+		f.Remedy = "set port or sectionName in the parentRef, or use one route kind"
 	}
 	return f
 }
 
 // lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
-// stays far under the 32 KiB that a condition's message may have.
+// is much shorter than the maximum of 32 KiB for the message of a condition.
 func lostPorts(parent *Parent) string {
 	var (
 		owners []*mesh.AttachedRoute

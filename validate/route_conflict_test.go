@@ -7,11 +7,11 @@ import (
 )
 
 var _ = addCases("route-conflict", func() []ruleCase {
-	const ignored = `spec.hostnames "a.example": a mesh matches by the parent Service and infers nothing from hostnames; `
+	const ignored = `spec.hostnames "a.example": a mesh matches traffic by the parent Service, not by hostnames; `
 	const allLost = `, so this TCPRoute is ignored there; use another port, or one route kind`
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
-	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName, or use one route kind`
+	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName in the parentRef, or use one route kind`
 	const specific = `; use another port, or one route kind`
 	return []ruleCase{
 		{name: "alone", spec: cart80},

@@ -9,11 +9,11 @@ import (
 func routeOverlap() *Rule {
 	return &Rule{
 		ID:    "route-overlap",
-		Title: "A match equals one in an older route on the same Service port",
-		Rationale: "Routes of one kind on one port merge. Where two of them have the same match, the older route wins and this one's rule never sees a " +
-			"request, in silence.",
-		Remedy: "Change the match, merge the rule into the older route, or remove it there. Matches are compared by meaning: defaults, the order of " +
-			"headers and query parameters and the case of header names do not matter.",
+		Title: "A match equals a match of an older route on the same Service port",
+		Rationale: "Routes of the same kind on the same port merge. If two of them have the same match, the older route wins, and the rule in the " +
+			"newer route receives no requests. Nothing else reports this.",
+		Remedy: "Change the match, merge the rule into the older route, or remove the match from the older route. Matches are compared by " +
+			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behaviour; Gateway API, HTTPRouteRule: of equal " +
 			"matches the oldest route's wins",
 		Default: Warn,
@@ -23,7 +23,7 @@ func routeOverlap() *Rule {
 
 func checkRouteOverlap(p *Pass, parent *Parent) {
 	own := p.Attached()
-	// Nearly all keys of others are told apart from all of these by one bit.
+	// A bit set rules out most keys of other routes.
 	var bits uint64
 	for _, key := range own.Matches {
 		bits |= 1 << (key % 64)
@@ -35,7 +35,7 @@ func checkRouteOverlap(p *Pass, parent *Parent) {
 		}
 		for _, older := range owner.Routes {
 			if older.CompareAge(own) >= 0 {
-				break // the oldest come first
+				break // sorted, the oldest first
 			}
 			for _, key := range older.Matches {
 				if bits&(1<<(key%64)) == 0 {
@@ -53,7 +53,7 @@ func checkRouteOverlap(p *Pass, parent *Parent) {
 	}
 }
 
-// firstPlaces returns where in the route each of its matches is first.
+// firstPlaces returns the first place of each match in the route.
 func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
 	places := map[mesh.MatchKey]mesh.PlacedMatch{}
 	for _, match := range route.MatchKeys() {
@@ -65,7 +65,7 @@ func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
 }
 
 func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) Finding {
-	field, does := fmt.Sprintf("spec.rules[%d]", match.Rule), "takes the same requests"
+	field, does := fmt.Sprintf("spec.rules[%d]", match.Rule), "matches the same requests"
 	if match.Match >= 0 {
 		field, does = field+fmt.Sprintf(".matches[%d]", match.Match), "has this match"
 	}

@@ -46,7 +46,7 @@ var _ = addCases("route-overlap", func() []ruleCase {
 			name: "rules without matches", spec: cart80 + catchAll,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
-				`Invalid spec.rules[0] "": HTTPRoute shop/old takes the same requests on port 80 of Service shop/cart and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0] "": HTTPRoute shop/old matches the same requests on port 80 of Service shop/cart and is older, so it wins` + overlaps,
 			},
 		},
 		{
@@ -60,7 +60,7 @@ var _ = addCases("route-overlap", func() []ruleCase {
 			name: "kinds without matches", kind: mesh.UDPRoute, spec: on(service("dns, port: 53")) + catchAll,
 			routes: routeText(mesh.UDPRoute, "shop", "old", on(service("dns"))+catchAll),
 			want: []string{
-				`Invalid spec.rules[0] "": UDPRoute shop/old takes the same requests on port 53 of Service shop/dns and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0] "": UDPRoute shop/old matches the same requests on port 53 of Service shop/dns and is older, so it wins` + overlaps,
 			},
 		},
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // denial returns the status of a denied request, in the API server's own form:
-// Forbidden if anyone's permission is missing, else Invalid, with a cause for each
+// Forbidden if a permission is missing, Invalid otherwise, with a cause for each
 // finding that denies.
 func denial(r *review, verdict *validate.Verdict) *metav1.Status {
 	var (
@@ -53,14 +53,14 @@ func onOneLine(errs field.ErrorList) error {
 	return errors.New(strings.Join(texts, ", "))
 }
 
-// unconfirmed returns the status of a request about which nothing could be found
-// out. Clients are asked to repeat it, and kubectl does.
+// unconfirmed returns the status of a request that could not be verified. It asks
+// clients to retry, as kubectl does.
 func unconfirmed(err error) *metav1.Status {
 	return &metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInternalServerError,
 		Reason:  metav1.StatusReasonInternalError,
-		Message: "gammaguard could not find out whether the route is valid, try again: " + err.Error(),
+		Message: "gammaguard could not verify the route, try again: " + err.Error(),
 		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	}
 }

@@ -27,11 +27,11 @@ type handler struct {
 	name    string
 	metrics *Metrics
 	log     logr.Logger
-	// answer answers a review; fault says that its object could not be read.
+	// answer answers a review; fault is set if its object could not be read.
 	answer func(ctx context.Context, r *review, fault *objectError) answer
 }
 
-// httpError is an answer that is no AdmissionReview.
+// httpError is an answer that is not an AdmissionReview.
 type httpError struct {
 	code int
 	text string
@@ -47,7 +47,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 				panic(p)
 			}
 			h.metrics.request(h.name, nil, failed)
-			h.log.Error(fmt.Errorf("panic: %v", p), "A request could not be answered", "webhook", h.name, "stack", string(debug.Stack()))
+			h.log.Error(fmt.Errorf("panic: %v", p), "Failed to answer the request", "webhook", h.name, "stack", string(debug.Stack()))
 			http.Error(w, "internal error", http.StatusInternalServerError)
 		}
 	}()
@@ -91,7 +91,7 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	if _, err := w.Write(text); err != nil {
-		h.log.V(1).Info("The client was gone before its answer", "webhook", h.name, "reason", err.Error())
+		h.log.V(1).Info("The client closed the connection before the response", "webhook", h.name, "reason", err.Error())
 	}
 	return nil
 }
@@ -140,8 +140,8 @@ func release(body *bytes.Buffer) {
 func (r *review) deadline() time.Time {
 	wait := 5 * time.Second
 	if query, err := url.ParseQuery(r.query); err == nil {
-		if said, err := time.ParseDuration(query.Get("timeout")); err == nil && said > 0 {
-			wait = min(said, 30*time.Second)
+		if timeout, err := time.ParseDuration(query.Get("timeout")); err == nil && timeout > 0 {
+			wait = min(timeout, 30*time.Second)
 		}
 	}
 	return r.received.Add(wait - min(wait/5, 500*time.Millisecond))

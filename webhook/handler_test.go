@@ -162,7 +162,7 @@ gammaguard_findings_total{effect="deny",rule="parent-headless"} 1
 		t.Error(err)
 	}
 	want = `
-# HELP gammaguard_live_reads_total Reads from the API server that confirm a denial or a repair, by kind and result (found, not-found, error).
+# HELP gammaguard_live_reads_total Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error).
 # TYPE gammaguard_live_reads_total counter
 gammaguard_live_reads_total{kind="Service",result="not-found"} 1
 `

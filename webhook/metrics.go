@@ -31,11 +31,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}, []string{"rule", "effect"}),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_live_reads_total",
-			Help: "Reads from the API server that confirm a denial or a repair, by kind and result (found, not-found, error).",
+			Help: "Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error).",
 		}, []string{"kind", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "gammaguard_webhook_duration_seconds",
-			Help:    "Time to answer an admission request, by webhook.",
+			Help:    "Latency of admission requests in seconds, by webhook.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"webhook"}),
 	}
@@ -47,7 +47,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// request counts a request; r is nil for one that is no AdmissionReview.
+// request counts a request; r is nil if it is not a valid AdmissionReview.
 func (m *Metrics) request(webhook string, r *review, result outcome) {
 	kind, operation := "other", "other"
 	if r != nil {

@@ -11,17 +11,16 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// mutating answers by the changes that package mutate makes. Whatever goes wrong,
-// it admits the route as it is: what a missing change leaves is for the validating
-// side to judge.
+// mutating answers by the changes that package mutate makes. If a mutation
+// fails, it admits the route unchanged; the validating webhook then checks it.
 type mutating struct {
 	Options
 	grants *mesh.GrantPolicy
 	off    map[string]bool
 }
 
-// Mutating returns the handler that repairs routes. What reads another namespace
-// is repaired only under the grants. off are the mutations that are not made.
+// Mutating returns the handler that mutates routes. A mutation that reads another
+// namespace requires the grants. off are the disabled mutations.
 func Mutating(options Options, grants *mesh.GrantPolicy, off map[string]bool) http.Handler {
 	m := &mutating{options, grants, off}
 	return &handler{name: "mutate", metrics: options.Metrics, log: options.Log, answer: m.answer}
@@ -40,7 +39,7 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 	}
 	patch, err := json.Marshal(mutate.Patch(changes))
 	if err != nil {
-		m.Log.Error(err, "A route could not be repaired", "route", r.Object.String())
+		m.Log.Error(err, "Failed to mutate the route", "route", r.Object.String())
 		return answer{outcome: failed}
 	}
 	texts := make([]string, len(changes))

@@ -26,7 +26,7 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	}
 	verdict, err := v.judge(ctx, r)
 	if err != nil {
-		v.Log.Error(err, "A route could not be judged", "route", r.Object.String(), "user", r.UserInfo.Username)
+		v.Log.Error(err, "Failed to validate the route", "route", r.Object.String(), "user", r.UserInfo.Username)
 		return answer{status: unconfirmed(err), outcome: failed}
 	}
 	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 {

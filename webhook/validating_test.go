@@ -85,7 +85,7 @@ func TestValidating(t *testing.T) {
 			want: result{Warnings: []string{"parent-not-found"}, Audit: "parent-not-found spec.parentRefs[0].name warn (dry-run)"},
 		},
 		{
-			name: "was so before",
+			name: "existing problem",
 			ask: admission{
 				operation: "UPDATE", object: routeOn(`{group: "", kind: Service, name: headless}`),
 				old: routeOn(`{name: gateway}, {group: "", kind: Service, name: headless}`),
@@ -241,7 +241,7 @@ func TestConfirmFails(t *testing.T) {
 	response := ask(t, Validating(o, newEngine(t, nil)), admission{object: routeOn(onCart)})
 	want := &metav1.Status{
 		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonInternalError,
-		Message: "gammaguard could not find out whether the route is valid, try again: connection refused",
+		Message: "gammaguard could not verify the route, try again: connection refused",
 		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	}
 	if response.Allowed {

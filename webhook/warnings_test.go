@@ -60,8 +60,8 @@ func TestUnknownIgnores(t *testing.T) {
 	object := strings.Replace(routeOn(onCart), "uid: u1", `uid: u1, annotations: {gammaguard.dev/ignore: "no-such, parent-headless, no-catch-all"}`, 1)
 	response := ask(t, handler, admission{object: object})
 	want := []string{
-		`metadata.annotations[gammaguard.dev/ignore]: "no-such" is no rule that can be ignored`,
-		`metadata.annotations[gammaguard.dev/ignore]: "parent-headless" is no rule that can be ignored`,
+		`metadata.annotations[gammaguard.dev/ignore]: "no-such" is not an ignorable rule`,
+		`metadata.annotations[gammaguard.dev/ignore]: "parent-headless" is not an ignorable rule`,
 	}
 	if diff := cmp.Diff(want, response.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
