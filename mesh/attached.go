@@ -18,7 +18,7 @@ type AttachedRoute struct {
 	Deleting   bool
 	// Parents are all parentRefs, in the order of the spec.
 	Parents []ParentRef
-	// CatchAll says whether any rule matches every request.
+	// CatchAll reports whether any rule matches every request.
 	CatchAll bool
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
@@ -51,7 +51,7 @@ func (a *AttachedRoute) String() string {
 	return string(a.Kind) + " " + a.Namespace + "/" + a.Name
 }
 
-// Same says whether both are the same route, maybe at different times.
+// Same reports whether both are the same route, maybe at different times.
 func (a *AttachedRoute) Same(b *AttachedRoute) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }

@@ -17,7 +17,7 @@ type BackendRef struct {
 	Filters   []Filter `json:"filters"`
 }
 
-// IsService says whether the backend is a Service or ServiceImport, and so one
+// IsService reports whether the backend is a Service or ServiceImport, and so one
 // that gammaguard judges.
 func (b *BackendRef) IsService() bool {
 	switch b.Kind {
@@ -29,7 +29,7 @@ func (b *BackendRef) IsService() bool {
 	return false
 }
 
-// WrongGroup says whether the backend is a Service or ServiceImport in a group that
+// WrongGroup reports whether the backend is a Service or ServiceImport in a group that
 // has none, as people write it by mistake: nobody finds such a backend.
 func (b *BackendRef) WrongGroup() bool {
 	switch b.Kind {
@@ -64,7 +64,7 @@ type Backend struct {
 	backend, filter int
 }
 
-// Mirror says whether the backend only receives copies of requests.
+// Mirror reports whether the backend only receives copies of requests.
 func (b *Backend) Mirror() bool { return b.filter >= 0 }
 
 // Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".

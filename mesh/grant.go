@@ -22,7 +22,7 @@ const (
 // Grants returns every grant.
 func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, GrantAll} }
 
-// Allows says whether the grant holds for the role.
+// Allows reports whether the grant holds for the role.
 func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
 
 // ConsumerRoutes is the value of ConsumerRoutesLabel: whether consumer routes
@@ -106,7 +106,7 @@ type GrantSelector struct {
 	RouteKinds []RouteKind
 }
 
-// Allows says whether routes of the kind in the namespace are granted the role.
+// Allows reports whether routes of the kind in the namespace are granted the role.
 // The label none, which is also what an unknown value counts as, beats every
 // selector.
 func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bool {
@@ -141,7 +141,7 @@ const (
 	RefusedByService
 )
 
-// RefusesConsumers says whether consumer routes to the Service are refused. The
+// RefusesConsumers reports whether consumer routes to the Service are refused. The
 // Service's own label overrides its namespace's either way; an unknown value
 // refuses. Either may be nil, where it does not exist. Where both refuse, the
 // namespace is named, so that the answer does not depend on the Service.

@@ -28,7 +28,7 @@ func RouteKinds() []RouteKind {
 	return []RouteKind{GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute}
 }
 
-// IsRouteKind says whether kind names an xRoute.
+// IsRouteKind reports whether kind names an xRoute.
 func IsRouteKind(kind string) bool { return slices.Contains(RouteKinds(), RouteKind(kind)) }
 
 // Resource returns the kind's resource name, as in a URL of the API server.
@@ -57,7 +57,7 @@ func (k RouteKind) Transport() Protocol {
 	return TCP
 }
 
-// Beats says whether routes of kind k take a port from routes of kind other
+// Beats reports whether routes of kind k take a port from routes of kind other
 // (GEP-1294, Route types). Kinds of different transports never meet.
 func (k RouteKind) Beats(other RouteKind) bool {
 	return k != other && k.Transport() == other.Transport() && k.rank() < other.rank()

@@ -50,7 +50,7 @@ func (m *MethodMatch) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // they match the same requests by the same conditions.
 type MatchKey uint64
 
-// CatchAll says whether any rule of the route matches every request. Rules of
+// CatchAll reports whether any rule of the route matches every request. Rules of
 // TLSRoute, TCPRoute and UDPRoute all do: meshes infer nothing from hostnames
 // (GEP-1294, hostnames field).
 func (r *Route) CatchAll() bool {

@@ -13,7 +13,7 @@ const (
 	GrantLabel = "gammaguard.dev/grant"
 	// ModeLabel, on a namespace, says how deny rules act on its routes.
 	ModeLabel = "gammaguard.dev/mode"
-	// ConsumerRoutesLabel, on a namespace or a Service, says whether consumer
+	// ConsumerRoutesLabel, on a namespace or a Service, reports whether consumer
 	// routes to its Services are welcome.
 	ConsumerRoutesLabel = "gammaguard.dev/consumer-routes"
 )

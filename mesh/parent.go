@@ -29,7 +29,7 @@ const (
 	ImplementationSpecificParent
 )
 
-// Same says whether both parentRefs are written alike.
+// Same reports whether both parentRefs are written alike.
 func (p *ParentRef) Same(q *ParentRef) bool {
 	if (p.Group == nil) != (q.Group == nil) || p.EffectiveGroup() != q.EffectiveGroup() {
 		return false

@@ -62,7 +62,7 @@ func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 	return standing
 }
 
-// take has the route compete for what the holder has. It says whether the route is
+// take has the route compete for what the holder has. It reports whether the route is
 // younger than all those whom it joins.
 func (h *Owner) take(route *AttachedRoute) bool {
 	switch {
@@ -94,7 +94,7 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 	}
 }
 
-// bindsLike says whether the route is bound to the same ports as the other, of
+// bindsLike reports whether the route is bound to the same ports as the other, of
 // whatever Service, as far as their parentRefs tell.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting &&

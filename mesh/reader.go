@@ -28,7 +28,7 @@ type Reader interface {
 	Namespace(name string) (*Namespace, error)
 	// Service returns a Service or a ServiceImport.
 	Service(key ServiceKey) (*Service, error)
-	// HasEndpoints says whether any EndpointSlice of the Service has an endpoint.
+	// HasEndpoints reports whether any EndpointSlice of the Service has an endpoint.
 	HasEndpoints(key ServiceKey) (bool, error)
 	// ReferenceGrants returns the ReferenceGrants in a namespace.
 	ReferenceGrants(namespace string) ([]ReferenceGrant, error)
@@ -91,7 +91,7 @@ type ReferenceGrantTo struct {
 	Name  string `json:"name"`
 }
 
-// Permits says whether the grant lets routes of a kind in a namespace refer to
+// Permits reports whether the grant lets routes of a kind in a namespace refer to
 // the Service or ServiceImport, which must be in the grant's own namespace.
 func (g *ReferenceGrant) Permits(kind RouteKind, namespace string, to ServiceKey) bool {
 	from := ReferenceGrantFrom{Group: GatewayGroup, Kind: string(kind), Namespace: namespace}

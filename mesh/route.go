@@ -82,10 +82,10 @@ func (r *Route) String() string {
 	return string(r.Kind) + " " + r.Metadata.Namespace + "/" + name
 }
 
-// Deleting says whether the route is being deleted.
+// Deleting reports whether the route is being deleted.
 func (r *Route) Deleting() bool { return r.Metadata.DeletionTimestamp != nil }
 
-// HasMeshParent says whether any parentRef refers to a Service or ServiceImport.
+// HasMeshParent reports whether any parentRef refers to a Service or ServiceImport.
 func (r *Route) HasMeshParent() bool {
 	for i := range r.Spec.ParentRefs {
 		if r.Spec.ParentRefs[i].Class() == MeshParent {

@@ -49,7 +49,7 @@ type ServiceMetadata struct {
 	DeletionTimestamp string `json:"deletionTimestamp"`
 }
 
-// Terminating says whether the Service is being deleted.
+// Terminating reports whether the Service is being deleted.
 func (s *Service) Terminating() bool { return s.DeletionTimestamp != "" }
 
 // ServiceLabels are the labels that gammaguard reads on a Service or ServiceImport.
@@ -86,7 +86,7 @@ func (p Port) String() string {
 	return number + " (" + p.Name + ")"
 }
 
-// Attachment says whether a parentRef attaches to a Service, or why not.
+// Attachment reports whether a parentRef attaches to a Service, or why not.
 type Attachment uint8
 
 const (

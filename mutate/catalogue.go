@@ -13,7 +13,7 @@ type Mutation struct {
 	Rationale string
 	// Citation names the document and section that it rests on.
 	Citation string
-	// ReadsServices says whether the mutation looks at Services. The others look
+	// ReadsServices reports whether the mutation looks at Services. The others look
 	// at nothing but the route.
 	ReadsServices bool
 

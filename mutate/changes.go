@@ -13,7 +13,7 @@ type Services interface {
 type Options struct {
 	// Off names the mutations that are not made.
 	Off map[string]bool
-	// MayRead says whether objects of another namespace than the route's may be
+	// MayRead reports whether objects of another namespace than the route's may be
 	// read: a change tells the author what is there. Nil for no namespace. It is
 	// asked only where such an object would be read; see Granted.
 	MayRead func(namespace string) bool

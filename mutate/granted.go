@@ -80,7 +80,7 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	return true
 }
 
-// refused says whether consumer routes to the Service are refused, or may be.
+// refused reports whether consumer routes to the Service are refused, or may be.
 func refused(world Reader, key mesh.ServiceKey) bool {
 	theirs, known := namespaceOf(world, key.Namespace)
 	if !known {

@@ -35,12 +35,12 @@ func findParentSections(p *pass) []Change {
 	return changes
 }
 
-// lacksSection says whether the parentRef is to a mesh parent by port alone.
+// lacksSection reports whether the parentRef is to a mesh parent by port alone.
 func lacksSection(ref *mesh.ParentRef) bool {
 	return ref.SectionName == "" && ref.Port != 0 && ref.Name != "" && ref.Class() == mesh.MeshParent
 }
 
-// siblingsHaveSection says whether there are other parentRefs to the same parent
+// siblingsHaveSection reports whether there are other parentRefs to the same parent
 // as this one, and all of them have a sectionName or can have one.
 func (p *pass) siblingsHaveSection(index int) bool {
 	refs, found := p.route.Spec.ParentRefs, false

@@ -93,7 +93,7 @@ func markOf(route *live.Route) mark {
 	return next
 }
 
-// judgedNow says whether every entry of ours is about the route's present
+// judgedNow reports whether every entry of ours is about the route's present
 // generation: then whoever wrote them last has seen its present spec.
 func judgedNow(route *live.Route) bool {
 	for i := range route.Entries {

@@ -20,7 +20,7 @@ type ourPart struct {
 	namespace string // the route's
 }
 
-// covers says whether the entry of ours is about the Service. An entry about
+// covers reports whether the entry of ours is about the Service. An entry about
 // nothing that could be a mesh parent is nobody else's concern, and so belongs to
 // every part.
 func (o ourPart) covers(entry *live.Entry) bool {
@@ -36,7 +36,7 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 	return entries, false
 }
 
-// converged says whether the entries in the cached route's status are as desired,
+// converged reports whether the entries in the cached route's status are as desired,
 // as far as they are about the Service, and whether there is no room for some.
 func converged(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
 	part := ourPart{service, route.Namespace}
@@ -91,7 +91,7 @@ type transition struct{ before, after desired.Condition }
 type merged struct {
 	parents     []json.RawMessage
 	transitions []transition
-	// changed says whether anything is to be written at all.
+	// changed reports whether anything is to be written at all.
 	changed bool
 	// full says that there is no room for some entry.
 	full bool

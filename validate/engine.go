@@ -70,7 +70,7 @@ type Verdict struct {
 	UnknownIgnores []string
 }
 
-// Denied says whether any finding denies the request.
+// Denied reports whether any finding denies the request.
 func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
 }
@@ -145,7 +145,7 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 	return f
 }
 
-// concerns says whether any parentRef is one that the rules are about.
+// concerns reports whether any parentRef is one that the rules are about.
 func (e *Engine) concerns(route *mesh.Route) bool {
 	for i := range route.Spec.ParentRefs {
 		switch route.Spec.ParentRefs[i].Class() {

@@ -40,7 +40,7 @@ type Faults uint16
 // Only returns the set of one fault.
 func Only(fault Fault) Faults { return 1 << fault }
 
-// Has says whether the fault is in the set.
+// Has reports whether the fault is in the set.
 func (f Faults) Has(fault Fault) bool { return f&Only(fault) != 0 }
 
 // attachmentFaults are the faults that a Service's refusal to attach is.

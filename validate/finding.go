@@ -125,7 +125,7 @@ func (f *Finding) Warning() string {
 	return f.text(f.Field, ": ")
 }
 
-// sameFault says whether two findings are the same fault of a route at different
+// sameFault reports whether two findings are the same fault of a route at different
 // times.
 func (f *Finding) sameFault(other *Finding) bool {
 	return f.Rule == other.Rule && f.Reference == other.Reference

@@ -53,7 +53,7 @@ func (j *judgement) run() error {
 }
 
 // decide sets the effects of the findings from index from on, which are all of
-// one rule. It says whether they close the judgement to rules that read.
+// one rule. It reports whether they close the judgement to rules that read.
 func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 	findings := j.pass.findings[from:]
 	for i := range findings {

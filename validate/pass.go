@@ -143,7 +143,7 @@ func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return service, nil
 }
 
-// HasEndpoints says whether the Service has an endpoint; known is false where
+// HasEndpoints reports whether the Service has an endpoint; known is false where
 // that cannot be known.
 func (p *Pass) HasEndpoints(key mesh.ServiceKey) (has, known bool) {
 	has, err := p.world.HasEndpoints(key)

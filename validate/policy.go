@@ -29,7 +29,7 @@ type Exemptions struct {
 	Usernames, Groups, Namespaces []string
 }
 
-// Cover says whether a request is exempt.
+// Cover reports whether a request is exempt.
 func (e *Exemptions) Cover(user User, namespace string) bool {
 	return slices.Contains(e.Namespaces, namespace) ||
 		slices.Contains(e.Usernames, user.Name) ||
@@ -49,7 +49,7 @@ func (p *Policy) ModeIn(namespace *mesh.Namespace) mesh.Mode {
 	return mesh.Enforce
 }
 
-// Implements says whether the mesh implements the route kind.
+// Implements reports whether the mesh implements the route kind.
 func (p *Policy) Implements(kind mesh.RouteKind) bool {
 	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
 }

@@ -112,7 +112,7 @@ func (v *ServiceView) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 	return routes, err
 }
 
-// Eligible says whether routes of this kind and namespace may own ports of the
+// Eligible reports whether routes of this kind and namespace may own ports of the
 // Service: the mesh implements the kind, and neither a missing grant nor a refusal
 // keeps them out (GEP-1294, Route types). Whether a parentRef attaches is another
 // matter.

@@ -23,7 +23,7 @@ type Options struct {
 	Reader mesh.Reader
 	// Live confirms them. Nil means that Reader is exact, and nothing need be.
 	Live live.Source
-	// Sync says whether Reader is complete. Nil means that it is.
+	// Sync reports whether Reader is complete. Nil means that it is.
 	Sync    Syncer
 	Metrics *Metrics
 	Log     logr.Logger

@@ -131,7 +131,7 @@ func (e *envelope) check() error {
 	return nil
 }
 
-// judged says whether the request is one that rules or mutations are about.
+// judged reports whether the request is one that rules or mutations are about.
 func (r *review) judged() bool {
 	return (r.Operation == operationCreate || r.Operation == operationUpdate) && r.SubResource == ""
 }

@@ -55,7 +55,7 @@ func warning(text, rule string) string {
 	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
 }
 
-// printableASCII says whether the text has nothing that must be looked at.
+// printableASCII reports whether the text has nothing that must be looked at.
 func printableASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
