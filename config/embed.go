@@ -2,7 +2,7 @@ package config
 
 import "embed"
 
-// Manifests is the kustomize tree beside this file: what `kubectl apply -k`
+// Manifests is the kustomize tree next to this file: what `kubectl apply -k`
 // installs is what tests and the demo read.
 //
 //go:embed base components default overlays policy rbac webhook

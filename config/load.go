@@ -89,7 +89,7 @@ func document(data []byte) ([]byte, error) {
 	return object, nil
 }
 
-// checkHeader refuses other kinds of objects before their fields are looked at.
+// checkHeader rejects other kinds of objects before it checks their fields.
 func checkHeader(object []byte) error {
 	var header metav1.TypeMeta
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(object, &header); err != nil {
@@ -111,7 +111,7 @@ func checkHeader(object []byte) error {
 	return wrong.ToAggregate()
 }
 
-// explain says of a value of the wrong type what it should be.
+// explain returns the expected type for a value of the wrong type.
 func explain(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
@@ -131,8 +131,8 @@ func explain(err error) error {
 	return fmt.Errorf("%s: must be %s, not %s", where, want, mismatch.Value)
 }
 
-// word returns a string's content. A boolean is what the YAML words off and on
-// have become; anything else stays as it is, to be shown as unsupported.
+// word returns the content of a string. YAML decodes the words off and on to
+// booleans; anything else is returned as it is, and reported as unsupported.
 func word(data []byte) string {
 	var text string
 	switch err := json.Unmarshal(data, &text); {

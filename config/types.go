@@ -25,7 +25,7 @@ type GuardConfiguration struct {
 	// for Service ports. Default: all five.
 	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
 
-	// Grants say what namespaces' routes may do, beside the namespaces' labels.
+	// Grants define what routes in namespaces may do, in addition to the namespaces' labels.
 	Grants Grants `json:"grants,omitzero"`
 
 	// Rules sets actions of rules by ID: deny, warn, audit or off. A rule that is
@@ -35,17 +35,17 @@ type GuardConfiguration struct {
 	// Mutations turns mutations on or off by ID. One that is not named is on.
 	Mutations map[string]Switch `json:"mutations,omitempty"`
 
-	// Parents says which kinds a parentRef may refer to.
+	// Parents defines the kinds that a parentRef may refer to.
 	Parents Parents `json:"parents,omitzero"`
 
-	// Exemptions name those whose denials become audit entries.
+	// Exemptions define whose denials become audit entries.
 	Exemptions Exemptions `json:"exemptions,omitzero"`
 
 	// Status is how conflicts are reported in routes' status.
 	Status Status `json:"status,omitzero"`
 }
 
-// Grants say what namespaces' routes may do, beside the namespaces' labels.
+// Grants define what routes in namespaces may do, in addition to the namespaces' labels.
 type Grants struct {
 	// Default is the grant of namespaces without the label gammaguard.dev/grant:
 	// none, producer, consumer or all. Default: none.
@@ -70,15 +70,15 @@ type GrantSelector struct {
 	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
 }
 
-// Parents says which kinds a parentRef may refer to.
+// Parents defines the kinds that a parentRef may refer to.
 type Parents struct {
 	// AllowedKinds, as "Kind.group", are the kinds of other implementations that a
 	// parentRef may refer to. Empty: any, they are left alone.
 	AllowedKinds []string `json:"allowedKinds,omitempty"`
 }
 
-// Exemptions name those who are judged like any other, but whose denials become
-// audit entries.
+// Exemptions define users, groups, and namespaces whose denials become audit
+// entries.
 type Exemptions struct {
 	// Usernames are names of users as the API server knows them.
 	Usernames []string `json:"usernames,omitempty"`
@@ -111,14 +111,14 @@ const (
 	Off Switch = "off"
 )
 
-// UnmarshalJSON takes the words. In YAML 1.1, which Kubernetes reads, an unquoted
+// UnmarshalJSON accepts the words. In YAML 1.1, which Kubernetes reads, an unquoted
 // off is the boolean false, and on is true.
 func (a *RuleAction) UnmarshalJSON(data []byte) error {
 	*a = RuleAction(word(data))
 	return nil
 }
 
-// UnmarshalJSON takes the words as RuleAction does.
+// UnmarshalJSON accepts the words as RuleAction does.
 func (s *Switch) UnmarshalJSON(data []byte) error {
 	*s = Switch(word(data))
 	return nil

@@ -46,12 +46,12 @@ func (r *Route) Attached() *AttachedRoute {
 	return a
 }
 
-// String names the route as people do: "HTTPRoute shop/cart".
+// String reads "HTTPRoute shop/cart".
 func (a *AttachedRoute) String() string {
 	return string(a.Kind) + " " + a.Namespace + "/" + a.Name
 }
 
-// Same reports whether both are the same route, maybe at different times.
+// Same reports whether both are the same route, possibly at different times.
 func (a *AttachedRoute) Same(b *AttachedRoute) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }

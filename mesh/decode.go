@@ -67,7 +67,8 @@ func fieldError(err error) *FieldError {
 	return &FieldError{path.String(), reason}
 }
 
-// reasonOf words an error the same in each process, which the library does not.
+// reasonOf returns a message that is the same in each process, unlike the one of the
+// library.
 func reasonOf(e *json.SemanticError) string {
 	if e.Err != nil {
 		return strings.TrimSpace(string(e.JSONValue) + " " + e.Err.Error())

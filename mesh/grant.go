@@ -26,16 +26,16 @@ func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, 
 func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
 
 // ConsumerRoutes is the value of ConsumerRoutesLabel: whether consumer routes
-// are welcome (GEP-724: the parent's side says whom it trusts).
+// are accepted (GEP-724: the parent decides whom it trusts).
 type ConsumerRoutes string
 
-// The words that a namespace, or a Service's owner, can give on consumer routes.
+// The values of ConsumerRoutesLabel on a namespace or a Service.
 const (
 	ConsumersAllowed ConsumerRoutes = "allow"
 	ConsumersDenied  ConsumerRoutes = "deny"
 )
 
-// LabelPolicy is what a namespace's labels say. A field is empty where its label
+// LabelPolicy is the content of a namespace's labels. A field is empty where its label
 // is not set.
 type LabelPolicy struct {
 	Grant          Grant
@@ -43,8 +43,7 @@ type LabelPolicy struct {
 	ConsumerRoutes ConsumerRoutes
 }
 
-// LabelError says that a label has a value that is not known, and what it counts
-// as.
+// LabelError reports that a label has an unknown value, and what it counts as.
 type LabelError struct {
 	Key, Value, CountsAs string
 	Known                []string
@@ -56,7 +55,7 @@ func (e *LabelError) Error() string {
 }
 
 // Policy reads the namespace's labels. Any value yields a policy: an unknown one
-// counts as the strictest known, with an error that says so. A nil namespace has
+// counts as the strictest known one, and is reported as an error. A nil namespace has
 // no labels.
 func (n *Namespace) Policy() (LabelPolicy, []error) {
 	var (
@@ -89,7 +88,7 @@ func readLabel[T ~string](all map[string]string, key string, known []T, errs []e
 	return known[0], append(errs, unknown)
 }
 
-// GrantPolicy is what the configuration grants beside the labels.
+// GrantPolicy is what the configuration grants in addition to the labels.
 type GrantPolicy struct {
 	// Default is the grant of namespaces without GrantLabel.
 	Default Grant
@@ -128,14 +127,14 @@ func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bo
 	})
 }
 
-// Refusal says who refuses consumer routes to a Service.
+// Refusal identifies who refuses consumer routes to a Service.
 type Refusal uint8
 
 const (
-	// NotRefused: consumer routes are welcome.
+	// NotRefused: consumer routes are accepted.
 	NotRefused Refusal = iota
 	// RefusedByNamespace: the Service's namespace refuses them, and the Service
-	// says nothing else.
+	// does not override it.
 	RefusedByNamespace
 	// RefusedByService: the Service's owner refuses them.
 	RefusedByService

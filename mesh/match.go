@@ -45,7 +45,7 @@ func (m *MethodMatch) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return json.UnmarshalDecode(d, (*object)(m))
 }
 
-// MatchKey stands for what a match means, whatever its spelling: two matches of
+// MatchKey identifies the meaning of a match, regardless of its spelling: two matches of
 // routes of one kind have the same key if and only if (but for a hash's odds)
 // they match the same requests by the same conditions.
 type MatchKey uint64

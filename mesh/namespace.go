@@ -9,24 +9,24 @@ type Namespace struct {
 
 // The labels that mesh admins set.
 const (
-	// GrantLabel, on a namespace, says what its routes may do in the mesh.
+	// GrantLabel, on a namespace, defines what its routes may do in the mesh.
 	GrantLabel = "gammaguard.dev/grant"
-	// ModeLabel, on a namespace, says how deny rules act on its routes.
+	// ModeLabel, on a namespace, defines how deny rules act on its routes.
 	ModeLabel = "gammaguard.dev/mode"
 	// ConsumerRoutesLabel, on a namespace or a Service, reports whether consumer
-	// routes to its Services are welcome.
+	// routes to its Services are accepted.
 	ConsumerRoutesLabel = "gammaguard.dev/consumer-routes"
 )
 
-// Mode says how deny rules act on the routes of a namespace.
+// Mode defines how deny rules act on the routes of a namespace.
 type Mode string
 
 const (
 	// Enforce denies.
 	Enforce Mode = "enforce"
-	// Warn admits, with a warning that says what would be denied.
+	// Warn admits, with a warning that reports what would be denied.
 	Warn Mode = "warn"
-	// Audit admits in silence; metrics and the audit log say what would be denied.
+	// Audit admits in silence; metrics and the audit log report what would be denied.
 	Audit Mode = "audit"
 )
 

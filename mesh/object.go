@@ -3,7 +3,7 @@ package mesh
 import "cmp"
 
 // The objects in this file are what is decoded, by Decode, of all kinds but
-// routes, whatever the version. Each is reduced to the value that the core reads.
+// routes, in any version. Each is reduced to the value that the core reads.
 
 // TypeMeta is the kind of an object.
 type TypeMeta struct {

@@ -13,7 +13,7 @@ type ParentRef struct {
 	Port        int32   `json:"port,omitempty"`
 }
 
-// ParentClass says whose business a parentRef is.
+// ParentClass is the class of the object that a parentRef refers to.
 type ParentClass uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	ImplementationSpecificParent
 )
 
-// Same reports whether both parentRefs are written alike.
+// Same reports whether both parentRefs have the same fields.
 func (p *ParentRef) Same(q *ParentRef) bool {
 	if (p.Group == nil) != (q.Group == nil) || p.EffectiveGroup() != q.EffectiveGroup() {
 		return false
@@ -55,7 +55,7 @@ func (p *ParentRef) EffectiveKind() string {
 	return p.Kind
 }
 
-// Class says whose business the parentRef is. Only the groups that people write
+// Class returns the class of the parentRef. Only the groups that people write
 // by mistake (none, core, the Gateway API's, a version) make a Service
 // misgrouped; in any other group it is another implementation's kind.
 func (p *ParentRef) Class() ParentClass {
@@ -118,7 +118,7 @@ const (
 	Consumer Role = "consumer"
 )
 
-// Scope says who is affected by a binding. Routes merge and conflict only
+// Scope defines who is affected by a binding. Routes merge and conflict only
 // inside one scope (GEP-1294, Multiple routes for a Service).
 type Scope struct {
 	// ConsumerNamespace is the namespace whose clients are affected; empty for

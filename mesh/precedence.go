@@ -10,7 +10,7 @@ type PortScope struct {
 	Scope    Scope
 }
 
-// Owner says who has a PortScope.
+// Owner is the owner of a PortScope.
 type Owner struct {
 	// Kind is the most specific kind bound there.
 	Kind RouteKind
@@ -22,11 +22,11 @@ type Owner struct {
 	Displaced *AttachedRoute
 }
 
-// PortOwners says who holds each PortScope of one Service.
+// PortOwners maps each PortScope of one Service to its owner.
 type PortOwners map[PortScope]*Owner
 
 // Precedence decides who holds each port of the Service in each scope: the most
-// specific kind, whatever the routes' age (GEP-1294, Route types). The routes
+// specific kind, regardless of the routes' age (GEP-1294, Route types). The routes
 // must be those that are otherwise valid: their grant is held and their kind
 // enabled. Those that are being deleted, or whose parentRefs do not attach,
 // hold nothing.
@@ -94,8 +94,8 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 	}
 }
 
-// bindsLike reports whether the route is bound to the same ports as the other, of
-// whatever Service, as far as their parentRefs tell.
+// bindsLike reports whether the route is bound to the same ports as the other on any
+// Service, according to their parentRefs.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
 	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting &&
 		slices.EqualFunc(a.Parents, b.Parents, func(x, y ParentRef) bool { return x.Same(&y) })

@@ -2,7 +2,7 @@ package mesh
 
 import "errors"
 
-// Why a Reader has no answer. Any other error means that it could not be asked,
+// Why a Reader has no answer. Any other error means that the read failed,
 // and nothing may be concluded from it.
 var (
 	// ErrNotFound: the object does not exist.
@@ -20,7 +20,7 @@ type notServed struct{}
 func (*notServed) Error() string        { return "its CustomResourceDefinition is not installed" }
 func (*notServed) Is(target error) bool { return target == ErrNotFound }
 
-// Reader is all that the core can see beside the route at hand: a cluster, from
+// Reader is all that the core can see in addition to the route: a cluster, from
 // caches or live, or a set of files. What it returns is shared and must not be
 // changed. Errors are ErrNotFound, ErrNotServed, ErrUnknown, or failures.
 type Reader interface {
@@ -47,7 +47,7 @@ func Known[T any](object *T, err error) (*T, error) {
 	return object, err
 }
 
-// Read is one question to a Reader: what was asked, and of which object. It is
+// Read is one call of a Reader: its method, and the object that it reads. It is
 // comparable.
 type Read struct {
 	Kind ReadKind
@@ -76,14 +76,14 @@ type ReferenceGrant struct {
 	To   []ReferenceGrantTo   `json:"to"`
 }
 
-// ReferenceGrantFrom says whose references are granted.
+// ReferenceGrantFrom identifies whose references are granted.
 type ReferenceGrantFrom struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 }
 
-// ReferenceGrantTo says what may be referred to; an empty name is every object
+// ReferenceGrantTo identifies what may be referred to; an empty name is every object
 // of the kind.
 type ReferenceGrantTo struct {
 	Group string `json:"group"`

@@ -6,8 +6,8 @@ import (
 )
 
 // Route is a route of any kind, reduced to the fields that gammaguard reads.
-// Its JSON form is the API's own, whatever the version: fields that are not
-// listed here are passed over, and all served versions have these alike.
+// Its JSON form is the API's own, in any version: fields that are not
+// listed here are ignored, and all served versions have the same listed fields.
 type Route struct {
 	Kind     RouteKind `json:"kind"`
 	Metadata Metadata  `json:"metadata"`
@@ -60,7 +60,7 @@ type RequestMirror struct {
 }
 
 // DecodeRoute reads a route of any kind and version from JSON. Fields that are
-// not read never make it fail; a field of the wrong type, or a kind that is no
+// not read never make it fail; a field of the wrong type, or a kind that is not a
 // route kind, does.
 func DecodeRoute(data []byte) (*Route, error) {
 	route := new(Route)
@@ -73,7 +73,7 @@ func DecodeRoute(data []byte) (*Route, error) {
 	return route, nil
 }
 
-// String names the route as people do: "HTTPRoute shop/cart".
+// String reads "HTTPRoute shop/cart".
 func (r *Route) String() string {
 	name := r.Metadata.Name
 	if name == "" {

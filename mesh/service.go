@@ -36,7 +36,7 @@ type Service struct {
 	// ClusterIP stands for ClusterSetIP.
 	Type ServiceType `json:"type"`
 	// Headless is set for clusterIP None and for ServiceImports of type Headless.
-	// It says nothing about a Service of type ExternalName.
+	// It has no meaning for a Service of type ExternalName.
 	Headless bool   `json:"-"`
 	Ports    []Port `json:"ports"`
 }
@@ -105,7 +105,7 @@ const (
 // Attach returns the ports of the Service that a route of the given kind
 // attaches to by the parentRef (GEP-1294, Ports; Allowed service types), or why
 // it does not attach. Without port and sectionName all ports are selected; where
-// both are set, both must match the same port. The type is looked at before the
+// both are set, both must match the same port. The type is checked before the
 // cluster IP: an ExternalName Service has none. The result may share memory with
 // the Service: it is not to be changed.
 func (s *Service) Attach(kind RouteKind, ref *ParentRef) ([]Port, Attachment) {
@@ -127,7 +127,7 @@ func (s *Service) Attach(kind RouteKind, ref *ParentRef) ([]Port, Attachment) {
 }
 
 // selectPorts returns the ports that the parentRef's port and sectionName
-// select, whatever their transport.
+// select, of any transport.
 func (s *Service) selectPorts(ref *ParentRef) []Port {
 	if ref.Port == 0 && ref.SectionName == "" {
 		return s.Ports

@@ -7,14 +7,14 @@ import "slices"
 type Mutation struct {
 	// ID is stable and is never reused.
 	ID string
-	// Title says in one line what is set, and when.
+	// Title describes in one line what is set, and when.
 	Title string
-	// Rationale says why that is what the author meant.
+	// Rationale explains why that is what the author meant.
 	Rationale string
 	// Citation names the document and section that it rests on.
 	Citation string
-	// ReadsServices reports whether the mutation looks at Services. The others look
-	// at nothing but the route.
+	// ReadsServices reports whether the mutation reads Services. The others read
+	// only the route.
 	ReadsServices bool
 
 	// find returns the changes to the pass's route, without their ID.

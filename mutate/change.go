@@ -26,7 +26,7 @@ type Change struct {
 	// Before is the field's value, nil where it was left out. After is its new
 	// value. Both are a string or an int32.
 	Before, After any
-	// Why says why it can be nothing else, in one clause.
+	// Why explains in one clause why there is no other possible value.
 	Why string
 }
 
@@ -36,7 +36,7 @@ func (c *Change) Pointer() string {
 	return "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(c.Path)
 }
 
-// Warning says to the route's author what was set and why:
+// Warning tells the author of the route what was set, and why:
 // `set spec.parentRefs[0].group to "": Service is in the core group (parent-group)`.
 func (c *Change) Warning() string {
 	return "set " + c.Path + " to " + quote(c.After) + ": " + c.Why + " (" + c.ID + ")"

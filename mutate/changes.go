@@ -2,20 +2,20 @@ package mutate
 
 import "github.com/gammaguard/gammaguard/mesh"
 
-// Services is what mutations see of the world beside the route. Every mesh.Reader
-// is one.
+// Services is what mutations read in addition to the route. Every mesh.Reader is
+// one.
 type Services interface {
 	// Service returns a Service or a ServiceImport.
 	Service(key mesh.ServiceKey) (*mesh.Service, error)
 }
 
-// Options say which mutations are made, and what they may look at.
+// Options define which mutations are made, and what they may read.
 type Options struct {
 	// Off names the mutations that are not made.
 	Off map[string]bool
 	// MayRead reports whether objects of another namespace than the route's may be
-	// read: a change tells the author what is there. Nil for no namespace. It is
-	// asked only where such an object would be read; see Granted.
+	// read, because a change reveals their content to the author. Nil for no
+	// namespace. It is called only if such an object would be read; see Granted.
 	MayRead func(namespace string) bool
 }
 
@@ -24,9 +24,8 @@ type Options struct {
 // that are being deleted, and routes whose parents are all Gateways or
 // ListenerSets, have none.
 //
-// A Service that is not found, not known, or cannot be asked for leads to no
-// change and never to an error: what is missing then is for the schema and the
-// rules to name.
+// A Service that is not found, not known, or cannot be read leads to no change and
+// never to an error: the schema and the rules report what is missing.
 func Changes(route *mesh.Route, services Services, opts Options) []Change {
 	if route.Deleting() {
 		return nil

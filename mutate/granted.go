@@ -6,7 +6,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Reader is what Granted sees of the world: the labels that grant and refuse.
+// Reader is what Granted reads: the labels that grant and refuse.
 // Every mesh.Reader is one.
 type Reader interface {
 	Services
@@ -24,8 +24,8 @@ type Confirmer interface {
 // Granted returns an Options.MayRead for the route: objects of other namespaces
 // may be read if the route's namespace is granted the role of every mesh parent,
 // and no consumer parent is refused. Parents that only lack the right group
-// count. Where labels cannot be known, nothing may be read. The world is asked
-// once, and only if the answer is needed; one goroutine may use it.
+// count. If labels cannot be known, nothing may be read. The labels are read once,
+// and only if needed; the result is for one goroutine.
 func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(namespace string) bool {
 	var answer, known bool
 	return func(string) bool {

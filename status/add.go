@@ -18,17 +18,17 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Options says how to keep status. Only Engine must be set.
+// Options configures the status reconciler. Only Engine must be set.
 type Options struct {
 	Engine *validate.Engine
-	// Settings are the configuration's. The cache must have been told the same
+	// Settings are from the configuration. The cache must have the same
 	// controllerName.
 	Settings desired.Settings
 	// QPS and Burst bound the reads and writes of routes together, two a change;
 	// zero is 200 and 400.
 	QPS   float32
 	Burst int
-	// Workers is how many Services are looked at side by side; zero is 4.
+	// Workers is how many Services are reconciled concurrently; zero is 4.
 	Workers int
 	// Registerer takes the metrics; nil is controller-runtime's.
 	Registerer prometheus.Registerer
@@ -41,7 +41,7 @@ const (
 )
 
 // Add registers the reconciler with the manager. The cache must not yet have been
-// started; to start it is the caller's, on every replica. The reconciler runs
+// started; the caller starts it, on every replica. The reconciler runs
 // only on the leader.
 func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)

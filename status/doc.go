@@ -1,13 +1,13 @@
-// Package status keeps gammaguard's entries in the status of routes as package
-// desired says that they must be.
+// Package status maintains gammaguard's entries in the status of routes. Package
+// desired computes them.
 //
-// Work is queued by Service: whatever changes, the Services whose routes may
-// stand differently are looked at anew, found by index, and only the entries
-// about them are touched, so that each entry has one writer at a time. The
+// Work is queued by Service: after a change, the Services whose routes may be
+// affected are found by index and reconciled, and only the entries about them
+// are written, so that each entry has one writer at a time. The
 // entries are compared with what the cache holds; only where they differ is
 // anything read or written.
 //
-// A write reads the route live, judges it again over live reads, replaces our
+// A write reads the route live, evaluates it again with live reads, replaces our
 // entries in status.parents, leaves those of other controllers byte for byte, and
 // patches under the resourceVersion that was read.
 //

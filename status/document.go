@@ -27,8 +27,8 @@ type document struct {
 }
 
 // decodeDocument reads a route of any kind and version, as the controller of that
-// name sees it. Of entries of others no more is read than whose they are; one of
-// ours that cannot be read is stale.
+// name sees it. Of entries of other controllers, only the controllerName is read;
+// an entry of ours that cannot be read is stale.
 func decodeDocument(data []byte, controller string) (*document, error) {
 	doc := new(document)
 	if err := mesh.Decode(data, doc); err != nil {

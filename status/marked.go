@@ -16,7 +16,7 @@ type markedRoutes struct {
 	byService map[mesh.ServiceKey]map[live.RouteKey]struct{}
 }
 
-// mark is what is kept of a route with entries of ours.
+// mark is what is stored for a route with entries of ours.
 type mark struct {
 	services   []mesh.ServiceKey
 	generation int64
@@ -24,7 +24,7 @@ type mark struct {
 
 // update takes note of a route's present state, nil if it is gone. It returns the
 // Services that its entries are or were about, and whether only its status has
-// changed since it was last judged, as far as that can be told.
+// changed since it was last evaluated, as far as known.
 func (m *markedRoutes) update(key live.RouteKey, route *live.Route) (about []mesh.ServiceKey, statusOnly bool) {
 	next := markOf(route)
 	m.mu.Lock()
@@ -87,7 +87,7 @@ func markOf(route *live.Route) mark {
 	}
 	next := mark{generation: route.Generation}
 	for i := range route.Entries {
-		// An entry about what is no mesh parent is looked after as if it were one.
+		// An entry about a parent that is not a mesh parent is handled as if it were one.
 		next.services = append(next.services, route.Entries[i].ParentRef.Service(route.Namespace))
 	}
 	return next

@@ -14,20 +14,20 @@ import (
 // RouteStatus).
 const maxParents = 32
 
-// ourPart tells which entries a look at one Service is about.
+// ourPart defines which entries the reconciliation of one Service writes.
 type ourPart struct {
 	service   mesh.ServiceKey
 	namespace string // the route's
 }
 
 // covers reports whether the entry of ours is about the Service. An entry about
-// nothing that could be a mesh parent is nobody else's concern, and so belongs to
-// every part.
+// a parent that is not a mesh parent belongs to every part, because no other part
+// covers it.
 func (o ourPart) covers(entry *live.Entry) bool {
 	return entry.ParentRef.Class() != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
 }
 
-// fit returns the entries for which status.parents has room beside the given
+// fit returns the entries for which status.parents has room in addition to the given
 // number of others, the first ones by parentRef.
 func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full bool) {
 	if room := max(0, maxParents-others); len(entries) > room {
@@ -37,7 +37,7 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 }
 
 // converged reports whether the entries in the cached route's status are as desired,
-// as far as they are about the Service, and whether there is no room for some.
+// for those about the Service, and whether there is no room for some.
 func converged(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
 	part := ourPart{service, route.Namespace}
 	others := route.ForeignEntries
@@ -73,7 +73,7 @@ func find(entries []*live.Entry, ref *mesh.ParentRef) int {
 	return -1
 }
 
-// says reports whether the entry has the condition and no other, whatever its time.
+// says reports whether the entry has the condition and no other, regardless of its time.
 func says(entry *live.Entry, want *desired.Condition) bool {
 	if len(entry.Conditions) != 1 {
 		return false
@@ -83,7 +83,7 @@ func says(entry *live.Entry, want *desired.Condition) bool {
 		c.Message == want.Message && c.ObservedGeneration == want.ObservedGeneration
 }
 
-// transition is an entry that came, went, or changed what it is about. Before or
+// transition is an entry that was added, removed, or got another reason. Before or
 // after is empty where there was, or is, no entry.
 type transition struct{ before, after desired.Condition }
 
@@ -93,7 +93,7 @@ type merged struct {
 	transitions []transition
 	// changed reports whether anything is to be written at all.
 	changed bool
-	// full says that there is no room for some entry.
+	// full is set if there is no room for some entry.
 	full bool
 }
 
@@ -150,7 +150,7 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 	return m, nil
 }
 
-// change notes that something is to be written, and what it means to people.
+// change records that an entry must be written, and its transition.
 func (m *merged) change(before, after desired.Condition) {
 	m.changed = true
 	if before.Type != after.Type || before.Reason != after.Reason {
@@ -168,8 +168,8 @@ func since(stored *live.Entry, next *desired.Condition, now metav1.Time) metav1.
 	return now
 }
 
-// firstCondition returns what an entry of ours says: it has one condition, unless
-// somebody else wrote in it.
+// firstCondition returns the condition of an entry of ours: it has one, unless another
+// writer changed it.
 func firstCondition(entry *live.Entry) desired.Condition {
 	if len(entry.Conditions) == 0 {
 		return desired.Condition{Type: desired.Accepted}

@@ -17,19 +17,19 @@ type (
 	priorityQueue = priorityqueue.PriorityQueue[mesh.ServiceKey]
 )
 
-// The priorities of looks at a Service. A fresh change comes before what a mass
-// event left to do, before a start's first look at everything, and before the
-// echoes of our own writes.
+// The priorities of a Service in the queue. A fresh change comes before the rest of a
+// mass event, before the initial reconciliation of everything, and before the events
+// of our own writes.
 const (
 	fresh = 0
 	bulk  = handler.LowPriority
 )
 
-// massFrom is on how many Services a change must bear to count as a mass event.
+// massFrom is the number of Services from which a change counts as a mass event.
 const massFrom = 32
 
-// enqueuer turns changes in the cache into looks at Services. Before the process
-// leads it only keeps the index of marked routes.
+// enqueuer queues the Services that a change in the cache affects. Until the process
+// is the leader, it only maintains the index of marked routes.
 type enqueuer struct {
 	cache  *live.Cache
 	marked markedRoutes
@@ -38,8 +38,8 @@ type enqueuer struct {
 	queue priorityQueue // nil while the process does not lead
 }
 
-// Start has looks queued there from now on. It is called when the process begins
-// to lead, and queues a look at everything once the cache is complete.
+// Start sets the queue. It is called when the process becomes the leader, and queues
+// all Services once the cache is complete.
 func (f *enqueuer) Start(ctx context.Context, queue serviceQueue) error {
 	go func() {
 		if f.cache.WaitForSync(ctx) != nil {
@@ -48,13 +48,13 @@ func (f *enqueuer) Start(ctx context.Context, queue serviceQueue) error {
 		f.mu.Lock()
 		f.queue = queue.(priorityQueue) //nolint:forcetypeassert // Add asks for one
 		f.mu.Unlock()
-		f.lookAtAll()
+		f.enqueueAll()
 	}()
 	return nil
 }
 
-// lookAtAll queues a look at every Service on which a route is bound or marked.
-func (f *enqueuer) lookAtAll() {
+// enqueueAll queues every Service on which a route is bound or marked.
+func (f *enqueuer) enqueueAll() {
 	seen := map[mesh.ServiceKey]bool{}
 	for route := range f.cache.Routes() {
 		for _, key := range route.Services() {
@@ -67,7 +67,7 @@ func (f *enqueuer) lookAtAll() {
 	f.enqueue(seen, bulk)
 }
 
-// changed takes a change from the cache. It is quick: it only looks up and queues.
+// changed handles a change in the cache. It is fast: it only looks up and queues.
 func (f *enqueuer) changed(change live.Change) {
 	seen := map[mesh.ServiceKey]bool{}
 	for _, key := range change.Services {

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// requestTimeout bounds each request. What is under way when a leader gives up
-	// ends with its context, before another one leads; and what should still arrive
-	// late fails on its resourceVersion.
+	// requestTimeout bounds each request. A request in progress when the leader
+	// loses its lease is canceled before another replica becomes the leader; a late
+	// write fails on its resourceVersion.
 	requestTimeout = 3 * time.Second
 	// attempts is how often a write is tried while others change the route at the
 	// same time, before it goes back to the queue.
 	attempts = 10
-	// fieldManager is whom the API server notes as the author.
+	// fieldManager is the field manager that the API server records.
 	fieldManager = "gammaguard"
 )
 
@@ -62,7 +62,7 @@ func newWriter(config *rest.Config, controller string, qps float32, burst int, m
 	return &writer{rest: client, controller: controller, metrics: m, now: time.Now, seed: maphash.MakeSeed()}, nil
 }
 
-// outcome is what a write came to.
+// outcome is the result of a write.
 type outcome struct {
 	uid         string
 	transitions []transition
@@ -70,7 +70,7 @@ type outcome struct {
 
 // write makes the part of the route's status as view wants it, judging the route
 // as it is now. It reads, merges and patches until nobody else has changed the
-// route in between. A route that is gone is no error.
+// route in between. A route that no longer exists is not an error.
 func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
 	mine.Lock()

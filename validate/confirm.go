@@ -2,12 +2,12 @@ package validate
 
 import "github.com/gammaguard/gammaguard/mesh"
 
-// Confirmer is a Reader that makes reads live when it is told to, and from then on
-// answers them as they were read.
+// Confirmer is a Reader that makes given reads live, and returns their results from
+// then on.
 type Confirmer interface {
 	mesh.Reader
-	// Read makes those of the reads live that were not made before, and returns how
-	// many these were.
+	// Read makes those reads live that it has not made before, and returns their
+	// number.
 	Read(reads []mesh.Read) (fresh int, err error)
 }
 

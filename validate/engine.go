@@ -62,7 +62,7 @@ func (e *Engine) Policy() *Policy { return e.policy }
 type Verdict struct {
 	// Findings are all findings, sorted by field path, with their effects.
 	Findings []Finding
-	// Unknown are findings that could not be decided because the world does not
+	// Unknown are findings that could not be determined because the reader does not
 	// know enough.
 	Unknown []Finding
 	// UnknownIgnores are the names in the route's ignore annotation that silence
@@ -94,7 +94,7 @@ func (v *Verdict) Reads() []mesh.Read {
 
 // Judge runs the rules over the request's route. Routes without a parentRef that
 // concerns a mesh, and routes that are being deleted, have no findings. The error
-// is not nil if the world could not be asked; no verdict may then be drawn.
+// is not nil if a read failed; there is no verdict then.
 func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 	if req.Route.Deleting() || !e.concerns(req.Route) {
 		return Verdict{}, nil
@@ -137,7 +137,7 @@ func (e *Engine) excluding(namespace *mesh.Namespace) Faults {
 }
 
 // Describe returns the finding that the fault of the parentRef is, as one that
-// denies: its author reads the same words at admission and in status.
+// denies: the message is the same at admission and in status.
 func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 	rule := e.byFault[fault]
 	f := rule.Describe(e.policy, parent)

@@ -10,7 +10,7 @@ import (
 type Fault uint8
 
 // The faults, in the order in which a parentRef is evaluated. Each is what one
-// rule reports, and what status says of the parentRef.
+// rule reports, and what status reports for the parentRef.
 const (
 	NoFault Fault = iota
 	// GrantMissing: the route's namespace lacks the grant for its role.
@@ -53,7 +53,7 @@ var attachmentFaults = [...]Fault{
 }
 
 // Parent is a mesh parent of a route: one of its parentRefs, to a Service or
-// ServiceImport, and what an evaluation has found out about it.
+// ServiceImport, and the results of its evaluation.
 type Parent struct {
 	// Route is the route, Index the parentRef's index in its spec.parentRefs.
 	Route *mesh.AttachedRoute
@@ -62,9 +62,9 @@ type Parent struct {
 	Key   mesh.ServiceKey
 	Scope mesh.Scope
 
-	// Namespace is the route's; nil if it does not exist or was not looked at.
+	// Namespace is the route's; nil if it does not exist or was not read.
 	Namespace *mesh.Namespace
-	// Refusal says who refuses consumer routes.
+	// Refusal identifies who refuses consumer routes.
 	Refusal mesh.Refusal
 	// Service is the parent, nil if it does not exist or cannot be known; Missing
 	// then says which.
@@ -86,7 +86,7 @@ type LostPort struct {
 	Owner *mesh.Owner
 }
 
-// Outcome is what an evaluation comes to.
+// Outcome is the result of an evaluation.
 type Outcome struct {
 	// Fault is the first fault, among those that count.
 	Fault Fault
@@ -103,14 +103,14 @@ func (v *ServiceView) Parent(route *mesh.AttachedRoute, index int) Parent {
 	}
 }
 
-// Evaluate finds out what is wrong with the parentRef: grant, refusal by the
+// Evaluate finds the first fault of the parentRef: grant, refusal by the
 // Service's side, existence, kind of Service, ports, conflict, in this order. Only
 // faults that count are looked for. A grant or a refusal that cannot be known counts
-// as held, or as none. The error says that the world could not be asked.
+// as held, or as none. The error is the failure of a read.
 func (p *Parent) Evaluate(counts Faults) (Outcome, error) {
 	outcome, err := p.access(counts)
 	if err != nil || outcome.Fault != NoFault || counts < Only(ParentNotFound) {
-		return outcome, err // what is not asked for is not looked at
+		return outcome, err // nothing else is read
 	}
 	fault, err := p.attach()
 	switch {

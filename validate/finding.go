@@ -22,19 +22,19 @@ type Finding struct {
 	Value any
 	// Type classes the fault as API errors do.
 	Type FaultType
-	// Problem says what is wrong, without a full stop.
+	// Problem describes what is wrong, without a full stop.
 	Problem string
-	// Remedy says how to mend it, without a full stop.
+	// Remedy describes how to fix it, without a full stop.
 	Remedy string
-	// Reference says which reference is at fault. With the rule it identifies the
-	// finding across an update, whatever its index.
+	// Reference identifies the reference at fault. With the rule it identifies the
+	// finding across an update, regardless of its index.
 	Reference Reference
 	// Action is the rule's action by the configuration.
 	Action Action
 	// Effect is what the finding leads to on this request, at most as strict as
 	// Action.
 	Effect Action
-	// Downgraded says why Effect is milder than Action.
+	// Downgraded is the reason why Effect is milder than Action.
 	Downgraded DowngradeReason
 
 	// reads are what a finding that would deny was read from.
@@ -58,11 +58,11 @@ type Reference struct {
 	Service mesh.ServiceKey
 	// Namespace is the namespace concerned, if any: one that grants or refuses.
 	Namespace string
-	// Detail tells findings on one Service apart, such as a port.
+	// Detail distinguishes findings on one Service, for example by a port.
 	Detail string
 }
 
-// DowngradeReason says why a finding leads to less than its rule's action.
+// DowngradeReason is the reason why a finding leads to less than its rule's action.
 type DowngradeReason string
 
 const (
@@ -80,12 +80,12 @@ const (
 	DowngradedByAnnotation DowngradeReason = "annotation"
 )
 
-// Message reads "what is wrong; how to mend it (rule-id)".
+// Message reads "what is wrong; how to fix it (rule-id)".
 func (f *Finding) Message() string {
 	return f.text("", "")
 }
 
-// text is the message, after where it is about.
+// text is the message, after the place that it is about.
 func (f *Finding) text(place, colon string) string {
 	return place + colon + f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
 }
@@ -120,7 +120,7 @@ func (f *Finding) FieldError() *field.Error {
 	return fault
 }
 
-// Warning reads "field: what is wrong; how to mend it (rule-id)".
+// Warning reads "field: what is wrong; how to fix it (rule-id)".
 func (f *Finding) Warning() string {
 	return f.text(f.Field, ": ")
 }
@@ -182,7 +182,7 @@ func parentPath(index int, field string) string {
 	return path
 }
 
-// refDetail tells references to one Service apart by what they select of it.
+// refDetail distinguishes references to one Service by what they select of it.
 func refDetail(port int32, sectionName string) string {
 	if port == 0 && sectionName == "" {
 		return ""

@@ -22,8 +22,8 @@ type judgement struct {
 }
 
 // run runs the rules stage by stage. A finding of the first two stages, if it
-// denies, or stands only because the update leaves the spec alone, keeps all rules
-// that read the world from running.
+// denies, or is dropped only because the update does not change the spec, prevents all
+// rules that read from running.
 func (j *judgement) run() error {
 	blind := false
 	stage := 0
@@ -121,7 +121,7 @@ func downgrade(findings []Finding, to Action, why DowngradeReason) {
 	}
 }
 
-// silence turns off what the route's annotation names. It is never asked about
+// silence turns off the rules in the route's annotation. It is never called for
 // findings that deny.
 func (j *judgement) silence(findings []Finding) {
 	if j.req.Route.Metadata.Annotations.Ignore == "" {

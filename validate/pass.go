@@ -8,8 +8,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Pass is one run of the rules over one route. Rules read the route and the world
-// through it, and report to it.
+// Pass is one run of the rules over one route. Rules read the route and the
+// cluster through it, and report to it.
 type Pass struct {
 	Route  *mesh.Route
 	Policy *Policy
@@ -79,8 +79,8 @@ func (p *Pass) attach(parent *Parent) {
 	p.note(err)
 }
 
-// Parents returns the mesh parents of the route as they are written, with what the
-// rules that ran before have found out about them.
+// Parents returns the mesh parents of the route as they are written, with the
+// results of the rules that ran before.
 func (p *Pass) Parents() []Parent {
 	if p.parents == nil {
 		route := p.Attached()
@@ -213,7 +213,7 @@ func (p *Pass) Unknown(f Finding) {
 	p.unknown = append(p.unknown, f)
 }
 
-// note keeps the first error that says that the world could not be asked.
+// note keeps the first error of a read that failed.
 func (p *Pass) note(err error) {
 	if err != nil && p.err == nil && !errors.Is(err, mesh.ErrNotFound) && !errors.Is(err, mesh.ErrUnknown) {
 		p.err = err

@@ -6,25 +6,25 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Policy is what the configuration says about judging routes.
+// Policy is the part of the configuration for judging routes.
 type Policy struct {
-	// Mode is how deny rules act in namespaces without the label that says so.
+	// Mode is how deny rules act in namespaces without the label for it.
 	Mode mesh.Mode
 	// RouteKinds are the kinds that the mesh implements: only these compete for
 	// ports. Empty for all.
 	RouteKinds []mesh.RouteKind
-	// Grants are the grants beside the namespaces' labels.
+	// Grants are the grants in addition to the namespaces' labels.
 	Grants mesh.GrantPolicy
 	// Actions sets actions of rules by ID; the others keep their defaults.
 	Actions map[string]Action
 	// AllowedParentKinds are the kinds ("Kind.group") that a parentRef may have
-	// beside Gateway, ListenerSet, Service and ServiceImport; empty for any.
+	// in addition to Gateway, ListenerSet, Service and ServiceImport; empty for any.
 	AllowedParentKinds []string
 	// Exemptions are those whose denials become audit entries.
 	Exemptions Exemptions
 }
 
-// Exemptions name those who are judged like any other, but never denied.
+// Exemptions define whose requests are judged, but never denied.
 type Exemptions struct {
 	Usernames, Groups, Namespaces []string
 }
@@ -54,13 +54,13 @@ func (p *Policy) Implements(kind mesh.RouteKind) bool {
 	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
 }
 
-// User is who makes a request.
+// User is the user who makes a request.
 type User struct {
 	Name   string
 	Groups []string
 }
 
-// Request is what is to be judged.
+// Request is a request to judge.
 type Request struct {
 	// Route is the route as it would be stored.
 	Route *mesh.Route

@@ -6,14 +6,14 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// recorder is a Reader that records what it is asked. What a denial was read from is
-// what must be confirmed before it is answered.
+// recorder is a Reader that records its reads. The reads of a denial must be confirmed
+// before it is answered.
 type recorder struct {
 	world mesh.Reader
 	reads []mesh.Read
 }
 
-// begin forgets what was recorded: what comes next is judged by itself.
+// begin clears the recorded reads.
 func (r *recorder) begin() { r.reads = r.reads[:0] }
 
 // during returns what f reads.
@@ -23,7 +23,7 @@ func (r *recorder) during(f func()) []mesh.Read {
 	return slices.Clone(r.reads[before:])
 }
 
-// again records what was read before and kept.
+// again records reads whose results were kept.
 func (r *recorder) again(reads []mesh.Read) { r.reads = append(r.reads, reads...) }
 
 func (r *recorder) record(read mesh.Read) { r.reads = append(r.reads, read) }

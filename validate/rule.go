@@ -10,7 +10,7 @@ const (
 	Deny Action = "deny"
 	// Warn admits it with a warning.
 	Warn Action = "warn"
-	// Audit admits it in silence; metrics and the audit log keep the finding.
+	// Audit admits it without a warning; metrics and the audit log record the finding.
 	Audit Action = "audit"
 	// Off: the rule does not run, or the finding leads to nothing.
 	Off Action = "off"
@@ -24,13 +24,13 @@ func Actions() []Action { return []Action{Deny, Warn, Audit, Off} }
 type Rule struct {
 	// ID is stable, carries no severity, and is never reused.
 	ID string
-	// Title says in one line when the rule fires.
+	// Title describes in one line when the rule fires.
 	Title string
-	// Rationale says why that is worth a finding.
+	// Rationale explains why that is worth a finding.
 	Rationale string
-	// Remedy says how to mend it, at greater length than a finding can.
+	// Remedy describes how to fix it, in more detail than a finding.
 	Remedy string
-	// Citation names the document and section that demand it.
+	// Citation names the document and section that require it.
 	Citation string
 	// Default is the rule's action where the configuration sets none.
 	Default Action
@@ -40,9 +40,9 @@ type Rule struct {
 	Kinds []mesh.RouteKind
 
 	// What the rule does is one or several of the following. Only Route may not read
-	// the world.
+	// through the Pass.
 
-	// Fault is the fault of a mesh parent that the rule reports, in the words of
+	// Fault is the fault of a mesh parent that the rule reports, described by
 	// Describe: the finding's field, value, problem, remedy, type and reference.
 	Fault    Fault
 	Describe func(*Policy, *Parent) Finding
@@ -56,9 +56,9 @@ type Rule struct {
 	Route func(*Pass)
 }
 
-// stage orders rules: first who may attach, then what the Service's side says, then
-// all else. A denial ends the judgement for all rules of later stages that look at
-// parents or backends, so that who has no grant learns nothing of the cluster.
+// stage orders rules: first the grants, then refusals by the Service's side, then all
+// others. After a denial, rules of later stages that read parents or backends do not
+// run, so that a user without a grant learns nothing about the cluster.
 func (r *Rule) stage() int {
 	switch r.Fault {
 	case GrantMissing:

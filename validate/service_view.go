@@ -6,19 +6,18 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// ServiceView is one Service, or the lack of one, with the routes on it, as one look
-// at the world shows them. It is for one goroutine; what changes in the world later
-// it may or may not show.
+// ServiceView is one Service, or the lack of one, with the routes on it, from one state
+// of the cluster; it may or may not show later changes. It is for one goroutine.
 type ServiceView struct {
 	engine *Engine
 	world  mesh.Reader
 	key    mesh.ServiceKey
-	// namespace is the one whose routes are looked at; empty for all.
+	// namespace is the one whose routes are read; empty for all.
 	namespace string
-	// own is a route that takes the place of its stored state; nil for none.
+	// own is a route that replaces its stored state; nil for none.
 	own *mesh.AttachedRoute
-	// recorder is the world, where it records what it is asked; reads are what it
-	// takes to resolve the view, which counts for every rule that uses the result.
+	// recorder is the reader, if it records its reads; reads are those that resolve
+	// the view, which count for every rule that uses the result.
 	recorder *recorder
 	reads    []mesh.Read
 
@@ -35,8 +34,8 @@ func (e *Engine) View(world mesh.Reader, key mesh.ServiceKey) *ServiceView {
 }
 
 // Owners returns who owns each port of the Service in each scope: none where the
-// Service does not exist. The error says that the world could not be asked, or
-// (mesh.ErrUnknown) does not know the routes.
+// Service does not exist. The error is the failure of a read, or
+// mesh.ErrUnknown if the routes are not known.
 func (v *ServiceView) Owners() (mesh.PortOwners, error) {
 	v.resolve()
 	return v.owners, v.err
@@ -80,8 +79,8 @@ func (v *ServiceView) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 		return nil, err
 	}
 	routes := make([]*mesh.AttachedRoute, 0, len(stored)+1)
-	// Nothing but kind and namespace bears on the answer, and most routes on a
-	// Service have them alike.
+	// The result depends only on kind and namespace, which most routes on a Service
+	// have in common.
 	var (
 		last     *mesh.AttachedRoute
 		eligible bool

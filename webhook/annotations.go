@@ -12,8 +12,8 @@ import (
 // further entry.
 const maxAnnotation = 4 << 10
 
-// findingsAnnotation returns the audit annotation that lists all findings, those
-// without any other effect too: "rule field effect", and why the effect is milder
+// findingsAnnotation returns the audit annotation that lists all findings, including
+// those without any other effect: "rule field effect", and why the effect is milder
 // than the rule's action. The API server puts the webhook's name before the key.
 func findingsAnnotation(verdict *validate.Verdict) map[string]string {
 	if len(verdict.Findings) == 0 {
@@ -39,7 +39,7 @@ func changesAnnotation(changes []mutate.Change) map[string]string {
 	return map[string]string{"changes": list.text.String()}
 }
 
-// auditList writes a list that ends with a count where there is no room for all.
+// auditList writes a list, with a count of the entries that do not fit.
 type auditList struct {
 	text strings.Builder
 	full bool

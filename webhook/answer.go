@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// outcome is what an answer came to, for the metrics.
+// outcome is the result of a request, for the metrics.
 type outcome string
 
 // The outcomes.
@@ -17,11 +17,11 @@ const (
 	admitted  outcome = "admit"
 	denied    outcome = "deny"
 	mutated   outcome = "mutate"
-	failed    outcome = "error"     // nothing could be found out
-	malformed outcome = "malformed" // no AdmissionReview, or no route in it
+	failed    outcome = "error"     // the request could not be verified
+	malformed outcome = "malformed" // not a valid AdmissionReview, or not a route
 )
 
-// answer is what a request is answered. The zero answer admits it.
+// answer is the answer to a request. The zero answer admits it.
 type answer struct {
 	// status refuses the request; nil admits it.
 	status   *metav1.Status
@@ -58,8 +58,8 @@ func (a *answer) encode(uid string) ([]byte, error) {
 	})
 }
 
-// admission writes what nearly all requests are answered: that they are admitted,
-// maybe with warnings.
+// admission writes the answer to nearly all requests: they are admitted, possibly with
+// warnings.
 func (a *answer) admission(uid string) []byte {
 	text := make([]byte, 0, 256+192*len(a.warnings))
 	text = append(text, `{"kind":"`+reviewKind+`","apiVersion":"`+reviewVersion+`","response":{"uid":`...)
@@ -85,8 +85,8 @@ func (a *answer) admission(uid string) []byte {
 	return append(text, "}}"...)
 }
 
-// quoted appends a string in JSON. What is no UTF-8 in it is replaced, of which the
-// error tells.
+// quoted appends a string in JSON. Invalid UTF-8 is replaced, which the
+// error reports.
 func quoted(text []byte, s string) []byte {
 	text, _ = jsontext.AppendQuote(text, s)
 	return text

@@ -7,7 +7,7 @@
 // request is decoded once, into the fields that are read. Register puts both on a
 // controller-runtime webhook server.
 //
-// A denial is never taken from the caches alone: what it rests on is read again
-// from the API server first. Where that fails the answer is an error that clients
-// repeat, neither a denial nor an admission.
+// A denial is never taken from the caches alone: what it depends on is read
+// live from the API server first. If that fails, the answer is an error that clients
+// retry, neither a denial nor an admission.
 package webhook

@@ -17,7 +17,7 @@ const (
 	MutatePath   = "/mutate"
 )
 
-// Options is what both webhooks work with.
+// Options configures both webhooks.
 type Options struct {
 	// Reader is where verdicts are first taken from: the caches.
 	Reader mesh.Reader
@@ -32,12 +32,12 @@ type Options struct {
 // Syncer is a Reader that takes time to fill, such as a live.Cache.
 type Syncer interface {
 	HasSynced() bool
-	// WaitForSync waits until HasSynced, or says what is missing.
+	// WaitForSync waits until HasSynced, or returns what is missing.
 	WaitForSync(ctx context.Context) error
 }
 
-// ready waits until the world can be asked about the request: an incomplete one
-// would admit what a namespace that is missing in it refuses.
+// ready waits until the caches are complete: incomplete ones would admit what a
+// missing namespace refuses.
 func (o *Options) ready(ctx context.Context, r *review) error {
 	if o.Sync == nil || o.Sync.HasSynced() {
 		return nil

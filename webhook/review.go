@@ -26,7 +26,7 @@ const (
 	operationUpdate = "UPDATE"
 )
 
-// envelope is an AdmissionReview, whatever its request.
+// envelope is an AdmissionReview with any request.
 type envelope struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -49,8 +49,8 @@ type request struct {
 	OldObject jsontext.Value `json:"oldObject"`
 }
 
-// object is the object of a request. One that is no route leaves the rest of the
-// review readable.
+// object is the object of a request. If it is not a route, the rest of the
+// review can still be read.
 type object struct {
 	route mesh.Route
 	err   error
@@ -85,7 +85,7 @@ type review struct {
 	received time.Time
 }
 
-// objectError says that the object of an otherwise sound review is no route.
+// objectError reports that the object of an otherwise valid review is not a route.
 type objectError struct{ cause error }
 
 func (e *objectError) Error() string { return e.cause.Error() }
@@ -107,7 +107,7 @@ func decodeReview(body []byte) (*review, error) {
 	}
 	r := &review{request: *e.Request, Object: e.Request.Posted.route, body: body}
 	if r.judged() && (r.Posted.err != nil || !mesh.IsRouteKind(string(r.Object.Kind))) {
-		_, err := mesh.DecodeRoute(r.objectText()) // for what it says
+		_, err := mesh.DecodeRoute(r.objectText()) // for its error
 		return r, &objectError{err}
 	}
 	r.Object.Metadata.Namespace = cmp.Or(r.Namespace, r.Object.Metadata.Namespace)
@@ -136,7 +136,7 @@ func (r *review) judged() bool {
 	return (r.Operation == operationCreate || r.Operation == operationUpdate) && r.SubResource == ""
 }
 
-// kind returns the kind of the object for metrics: one of few, whatever was sent.
+// kind returns the kind of the object for metrics: one of a fixed set, for any request.
 func (r *review) kind() string {
 	if kind := string(r.Object.Kind); mesh.IsRouteKind(kind) {
 		return kind

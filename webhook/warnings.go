@@ -9,15 +9,15 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The API server cuts longer warnings, and drops what comes after 4 KiB of them.
+// The API server truncates longer warnings, and drops those beyond 4 KiB in total.
 const (
 	maxWarning     = 256 // characters
 	maxAllWarnings = 4 << 10
-	// moreWarnings is kept free for the count of those that do not fit.
+	// moreWarnings is reserved for the count of those that do not fit.
 	moreWarnings = 32
 )
 
-// warnings returns what the author is told beside the verdict.
+// warnings returns the warnings for the author, in addition to the verdict.
 func warnings(verdict *validate.Verdict) []string {
 	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores))
 	for i := range verdict.Findings {
@@ -32,7 +32,7 @@ func warnings(verdict *validate.Verdict) []string {
 }
 
 // warning makes a text fit to be one warning: without characters that a header
-// cannot hold, and cut where it is too long, but for the rule that ends it, if any.
+// cannot hold, and cut if it is too long, except for the rule at its end, if any.
 func warning(text, rule string) string {
 	if len(text) <= maxWarning && printableASCII(text) {
 		return text
@@ -55,7 +55,7 @@ func warning(text, rule string) string {
 	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
 }
 
-// printableASCII reports whether the text has nothing that must be looked at.
+// printableASCII reports whether the text has only printable ASCII characters.
 func printableASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {

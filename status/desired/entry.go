@@ -8,7 +8,7 @@ const (
 	PartiallyConflicted = "gammaguard.dev/PartiallyConflicted"
 )
 
-// The reasons of a condition, beside Settings.ConflictReason.
+// The reasons of a condition, in addition to Settings.ConflictReason.
 const (
 	// NoMatchingParent: the parentRef attaches to no port of any Service.
 	NoMatchingParent = "NoMatchingParent"
@@ -23,16 +23,16 @@ const (
 // ControllerName is the default of Settings.ControllerName.
 const ControllerName = "gammaguard.dev/guard"
 
-// Settings are what the configuration says about status.
+// Settings are the part of the configuration about status.
 type Settings struct {
-	// ControllerName tells our entries from those of other controllers; empty for
+	// ControllerName distinguishes our entries from those of other controllers; empty for
 	// ControllerName.
 	ControllerName string
 	// ConflictReason is the reason of conflicts; empty for Conflicted.
 	ConflictReason string
 }
 
-// Entry is what status.parents must say about one parentRef.
+// Entry is the desired entry in status.parents for one parentRef.
 type Entry struct {
 	// Ref is the parentRef's index in spec.parentRefs.
 	Ref       int
@@ -45,7 +45,7 @@ type Condition struct {
 	Type string
 	// Status is "False" for Accepted and "True" for PartiallyConflicted.
 	Status string
-	// Reason is one word; Message says what is wrong and the way out.
+	// Reason is one word; Message describes the problem and how to fix it.
 	Reason, Message string
 	// ObservedGeneration is the generation of the route that was judged.
 	ObservedGeneration int64

@@ -7,8 +7,8 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// View says what the status of routes must be, by one look at the world: what
-// changes there later it may or may not show. It is for one goroutine.
+// View computes the desired status of routes from one state of the cluster; it may or
+// may not show later changes. It is for one goroutine.
 type View struct {
 	engine   *validate.Engine
 	world    mesh.Reader
@@ -16,17 +16,16 @@ type View struct {
 	services map[mesh.ServiceKey]*validate.ServiceView
 }
 
-// NewView returns a view of the world.
+// NewView returns a view of what the reader reads.
 func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *View {
 	settings.ConflictReason = cmp.Or(settings.ConflictReason, Conflicted)
 	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.ServiceView{}}
 }
 
-// Entries returns what the route's status must say about its parentRefs, in their
-// order, and nothing about those that are as they should be. Unknown are the
-// parentRefs, by index, of which that cannot be known. The error says that the world
-// could not be asked. Routes that are being deleted have no entries, as they are on
-// their way out.
+// Entries returns the desired entries for the parentRefs of the route, in their
+// order, and none for a parentRef without a problem. Unknown are the indices of
+// parentRefs for which this cannot be known. The error is the failure of a read.
+// Routes that are being deleted have no entries.
 func (v *View) Entries(route *mesh.AttachedRoute) (entries []Entry, unknown []int, err error) {
 	return v.entries(route, func(mesh.ServiceKey) bool { return true })
 }
@@ -85,8 +84,8 @@ var reasons = map[validate.Fault]string{
 	validate.ParentProtocolMismatch: NoMatchingParent,
 }
 
-// condition returns the condition that says so, in the words that the author reads
-// at admission.
+// condition returns the condition for the fault, with the same message as at
+// admission.
 func (v *View) condition(fault validate.Fault, parent *validate.Parent) Condition {
 	finding := v.engine.Describe(fault, parent)
 	c := Condition{

@@ -21,26 +21,26 @@ import (
 type certificate struct {
 	dir     string
 	host    string       // empty for any
-	source  certs.Source // nil for none that can be asked
+	source  certs.Source // nil if unknown
 	log     logr.Logger
 	watcher atomic.Pointer[certwatcher.CertWatcher]
 }
 
-// NeedLeaderElection says that every replica serves.
+// NeedLeaderElection returns false: every replica serves.
 func (c *certificate) NeedLeaderElection() bool { return false }
 
-// Start reads the files until the context ends. What was read last is served as
-// long as nothing valid takes its place.
+// Start reads the files until the context ends. The last one is served until a valid
+// one replaces it.
 func (c *certificate) Start(ctx context.Context) error {
-	told := ""
+	logged := ""
 	for ctx.Err() == nil {
 		err := c.load()
 		if err == nil {
 			err = c.watcher.Load().Start(ctx)
 		}
-		if err != nil && err.Error() != told {
-			told = err.Error()
-			c.log.V(1).Info("Waiting for a serving certificate", "reason", told) // readiness tells it
+		if err != nil && err.Error() != logged {
+			logged = err.Error()
+			c.log.V(1).Info("Waiting for a serving certificate", "reason", logged) // readiness reports it
 		}
 		select {
 		case <-ctx.Done():
@@ -70,8 +70,8 @@ func (c *certificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return nil, errors.New("no serving certificate yet")
 }
 
-// check says why the certificate that is served is not valid now, and what its
-// source knows of that.
+// check returns why the serving certificate is not valid now, and the reason of its
+// source, if any.
 func (c *certificate) check() error {
 	err := c.valid()
 	if err == nil || c.source == nil {

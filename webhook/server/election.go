@@ -15,10 +15,10 @@ const LeaseName = "gammaguard-webhook"
 // LeaderElection configures how replicas elect the leader, which alone writes
 // status. Every replica serves the webhooks.
 //
-// For a moment two replicas may both take themselves for the leader. This does no
-// harm: both write the same entries, each write carries a resourceVersion.
+// For a short time, two replicas can both act as the leader. This does no harm: both
+// write the same entries, and each write has a resourceVersion.
 type LeaderElection struct {
-	// Enabled: without it, the process takes itself for the leader.
+	// Enabled: if false, the process acts as the leader.
 	Enabled bool
 	// Namespace of the Lease; empty is the namespace that the process runs in.
 	Namespace string

@@ -17,7 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 )
 
-// Options says what to run. Config and CertDir must be set.
+// Options configures the server. Config and CertDir must be set.
 type Options struct {
 	// Config is how to reach the API server.
 	Config *rest.Config
@@ -26,8 +26,8 @@ type Options struct {
 	// CertDir is the folder of tls.crt and tls.key. The files may come later, and
 	// change: the server is not ready without.
 	CertDir string
-	// CertSource is who fills CertDir; nil is somebody else, who is not asked why
-	// there is no certificate.
+	// CertSource writes the files in CertDir and reports why there is no certificate;
+	// nil if something else writes them.
 	CertSource certs.Source
 	// CertHost is the DNS name that the certificate must be for; empty for any.
 	CertHost string
@@ -39,14 +39,14 @@ type Options struct {
 	// served, as "host:port"; empty or "0" is nowhere.
 	MetricsAddress, ProbeAddress string
 	// PprofAddress is where net/http/pprof is served, as "host:port"; empty or "0"
-	// is nowhere. It must be on loopback: profiles tell what is in memory.
+	// is nowhere. It must be on loopback: profiles reveal the content of memory.
 	PprofAddress string
 	// EnableHTTP2 offers HTTP/2 to clients of the webhooks.
 	EnableHTTP2 bool
 	// LeaderElection configures how replicas elect who writes status.
 	LeaderElection LeaderElection
 	// ShutdownDelay is how long the server goes on serving, but not ready, before
-	// it stops: as long as it takes for clients to learn that.
+	// it stops, so that clients can detect it.
 	ShutdownDelay time.Duration
 	// Registerer takes the metrics; nil is controller-runtime's, which is what is
 	// served at MetricsAddress. Several servers in one process need one each.

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Ready returns nil when the server can judge routes, and else why not, in one
-// line.
+// Ready returns nil when the server can judge routes, and the reason in one line
+// otherwise.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return errors.New("shutting down")

@@ -34,8 +34,8 @@ type Server struct {
 	unready     atomic.Value // the reason that was logged last
 }
 
-// Run runs a webhook server until the context ends, and then as long as
-// Options.ShutdownDelay says.
+// Run runs a webhook server until the context is canceled, and then for
+// Options.ShutdownDelay.
 func Run(ctx context.Context, options Options) error {
 	s, err := New(options)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Server) newHooks(handlers http.Handler) ctrlwebhook.Server {
 	})
 }
 
-// closing has clients close their connections while the server shuts down, so
-// that none is idle, or about to be used, when the server stops.
+// closing makes clients close their connections while the server shuts down, so that
+// no connection is in use when the server stops.
 func (s *Server) closing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if s.draining.Load() {
@@ -161,7 +161,7 @@ func (s *Server) tls(c *tls.Config) {
 	}
 }
 
-// Run serves until the context ends. Then it reports that it is not ready, goes on
+// Run serves until the context is canceled. Then it reports that it is not ready, goes on
 // serving for the shutdown delay, and returns when all requests are answered.
 func (s *Server) Run(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
