@@ -167,7 +167,7 @@ func TestGrantsPolicy(t *testing.T) {
 		{name: "change", old: granted, new: wider, other: []string{refusal("gammaguard.dev/grant")}},
 		{name: "remove", old: granted, new: other, other: []string{refusal("gammaguard.dev/grant")}},
 		{name: "remove the last label", old: granted, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
-		{name: "mend an unknown value", old: unknown, new: granted, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "correct an unknown value", old: unknown, new: granted, other: []string{refusal("gammaguard.dev/grant")}},
 		{name: "remove an unknown value", old: unknown, new: bare, other: []string{refusal("gammaguard.dev/grant")}},
 		{
 			name: "keep one, add two", old: wider, new: "metadata: {name: shop, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: allow}}",

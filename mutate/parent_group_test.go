@@ -71,7 +71,7 @@ func TestParentGroupLeftAlone(t *testing.T) {
 	}
 }
 
-// Every Service or ServiceImport that the mesh package calls misgrouped is mended,
+// Every Service or ServiceImport that the mesh package finds in the wrong group is corrected,
 // but for the groups that leave open what is meant.
 func TestParentGroupMendsMisgrouped(t *testing.T) {
 	open := map[string]bool{
@@ -92,8 +92,8 @@ func TestParentGroupMendsMisgrouped(t *testing.T) {
 	for _, kind := range []string{mesh.ServiceKind, mesh.ServiceImportKind} {
 		for _, group := range groups {
 			route := &mesh.Route{Kind: mesh.HTTPRoute, Spec: mesh.RouteSpec{ParentRefs: []mesh.ParentRef{{Group: &group, Kind: kind, Name: "one"}}}}
-			mended := mutate.Mutated(route, mutate.Changes(route, &world{}, mutate.Options{}))
-			if !mended.HasMeshParent() {
+			corrected := mutate.Mutated(route, mutate.Changes(route, &world{}, mutate.Options{}))
+			if !corrected.HasMeshParent() {
 				got[kind+" "+group] = true
 			}
 		}
