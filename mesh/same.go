@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SameSpec says whether two routes, in JSON, have the same spec: all fields, those
+// SameSpec reports whether two routes, in JSON, have the same spec: all fields, those
 // that gammaguard does not read included, whatever the order of keys and the spelling
 // of numbers.
 func SameSpec(a, b []byte) bool {
@@ -16,9 +16,9 @@ func SameSpec(a, b []byte) bool {
 	return Decode(a, &x) == nil && Decode(b, &y) == nil && sameJSON(x.Spec, y.Spec)
 }
 
-// sameJSON says whether two JSON values mean the same: the order of keys, spaces
-// and the spelling of strings and numbers apart. Two absent values are the same,
-// and one that cannot be read is like no other.
+// sameJSON reports whether two JSON values have the same meaning, regardless of the
+// order of keys, spaces, and the notation of strings and numbers. Two absent values
+// are the same; a value that cannot be read equals no other.
 func sameJSON(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
 		return true

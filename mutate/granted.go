@@ -36,7 +36,7 @@ func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(nam
 	}
 }
 
-// confirmed says whether the route is granted what it does, by the cache or, where
+// confirmed reports whether the route is granted what it does, by the cache or, where
 // that says no, by live reads: a label that was set a moment ago counts.
 func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	if granted(route, grants, world) {

@@ -67,7 +67,7 @@ type Request struct {
 	// Object and Old are, on UPDATE, the route as it would be stored and as it is
 	// stored, in JSON. They are read only if a finding would deny.
 	Object, Old []byte
-	// DryRun is set for requests that are not to be carried out.
+	// DryRun is set for requests that are not persisted.
 	DryRun bool
 	User   User
 }

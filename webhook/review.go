@@ -162,8 +162,8 @@ func (r *review) toJudge() *validate.Request {
 	return judged
 }
 
-// absent says whether a value was left out, or is null.
+// absent reports whether a value was left out, or is null.
 func absent(value jsontext.Value) bool { return len(value) == 0 || value.Kind() == 'n' }
 
-// specUnchanged says whether an update leaves the spec as it is.
+// specUnchanged reports whether an update leaves the spec as it is.
 func (r *review) specUnchanged() bool { return mesh.SameSpec(r.objectText(), r.OldObject) }
