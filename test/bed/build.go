@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -126,4 +127,59 @@ func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) er
 	}
 	fmt.Fprintf(progress, "built the %s in %s\n", s.Name, time.Since(started).Round(time.Second))
 	return nil
+}
+
+// BuildCommand builds a command of this repository, such as gammaguard-webhook,
+// from its folder under cmd, and returns the path of the binary.
+func BuildCommand(ctx context.Context, name string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, ".cache", "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	path := filepath.Join(dir, name)
+	unlock, err := lock(ctx, path+".lock", nil)
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	defer unlock()
+	// go build leaves a binary alone that is up to date.
+	if _, err := goCommand(ctx, root, "build", "-buildvcs=false", "-o", path, "./cmd/"+name); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// lockInterval is how often who waits for a lock looks whether it is free.
+const lockInterval = 200 * time.Millisecond
+
+// lock waits until it holds the lock file, which it makes if need be, and calls
+// waiting, if not nil, once it finds that it has to wait. The system drops the
+// lock when the process ends, in whatever way.
+func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		case <-time.After(lockInterval):
+		}
+	}
 }

@@ -1,3 +1,22 @@
+// Package bed is the test bed: a real Kubernetes control plane (kube-apiserver,
+// etcd and kubectl) built from Go modules, with the Gateway API's
+// CustomResourceDefinitions, on loopback.
+//
+// Build builds the binaries once, into a folder that git ignores. Start starts a
+// control plane in four to eight seconds. All tests of a package share one, which
+// their TestMain starts:
+//
+//	var plane *bed.ControlPlane
+//
+//	func TestMain(m *testing.M) { os.Exit(bed.Run(m, bed.Options{}, &plane)) }
+//
+// and keep to a namespace each. A package with such a TestMain should hold
+// nothing but tests that need an API server: go test -run and -fuzz start it too.
+//
+// Nothing is left behind: Stop removes everything; where it is not called, as
+// when a test binary is killed or runs into its timeout, the servers notice
+// within a second that the process that started them is gone, and the next Start
+// removes their files.
 package bed
 
 import (
@@ -7,12 +26,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // ServiceCIDR is the range that the control plane takes cluster IPs from.
@@ -202,4 +226,48 @@ func Run(m interface{ Run() int }, o Options, plane **ControlPlane) int {
 		}
 	}()
 	return m.Run()
+}
+
+// dirPrefix begins the name of a control plane's folder under the system's folder
+// for temporary files. The ID of its process follows.
+const dirPrefix = "gammaguard-bed-of-"
+
+// newDir makes a folder of this process, and removes those whose processes have
+// ended without doing so.
+func newDir() (string, error) {
+	all, err := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range all {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), dirPrefix), "-")
+		if n, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(path) // the next start tries again
+		}
+	}
+	return os.MkdirTemp("", fmt.Sprintf("%s%d-", dirPrefix, os.Getpid()))
+}
+
+// certify makes the API server's certificate for further hosts, and the key that
+// signs ServiceAccount tokens. envtest makes both itself, for loopback only, if
+// they are not there.
+func (cp *ControlPlane) certify(hosts []string) error {
+	serving, err := selfsigned.New(append([]string{"localhost", "127.0.0.1"}, hosts...)...)
+	if err != nil {
+		return err
+	}
+	signer, err := selfsigned.New("service-accounts")
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		"apiserver.crt": serving.Cert, "apiserver.key": serving.Key,
+		"sa-signer.crt": signer.Cert, "sa-signer.key": signer.Key,
+	} {
+		if err := os.WriteFile(filepath.Join(cp.CertDir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	cp.env.ControlPlane.APIServer.CA = serving.CA
+	return nil
 }

@@ -1,3 +1,16 @@
+// Package node runs a real single-node cluster: the test bed's control plane with
+// kube-controller-manager, kube-scheduler, kube-proxy, a kubelet and containerd,
+// all built from their modules, so that gammaguard runs as users run it, in Pods,
+// called by the API server through its Service.
+//
+// Everything runs inside a network namespace of its own, from which nothing leads
+// outside, and in a PID and a mount namespace of its supervisor: when that ends, by
+// cluster down or by kill -9, all that it started ends, and every mount goes.
+// .cache/cluster holds the cluster's files: kubectl for use by hand, its logs, the
+// API server's audit log.
+//
+// It needs root, Linux and a few Debian packages, which Prerequisites
+// names where one is missing. The command in ./cluster starts and stops it.
 package node
 
 import (
@@ -6,12 +19,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gammaguard/gammaguard/test/bed"
@@ -157,4 +172,94 @@ func (c *cluster) waitForNode(ctx context.Context) error {
 		}
 		return errors.New("it is not ready")
 	})
+}
+
+// process is one of the cluster's servers. What it prints goes to a file of its
+// name.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// start starts a server in the network namespace that this process is in.
+func (c *cluster) start(name, path string, args ...string) error {
+	log, err := os.Create(filepath.Join(c.dir, "logs", name+".log"))
+	if err != nil {
+		return err
+	}
+	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it ends with the PID namespace
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
+	if err := p.cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		_ = log.Close()
+		close(p.done)
+		c.end()
+	}()
+	c.processes = append(c.processes, p)
+	return nil
+}
+
+// died returns an error that names the first server that has ended by itself.
+func (c *cluster) died() error {
+	for _, p := range c.processes {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s ended: %w (see %s)", p.name, p.err, filepath.Join(c.dir, "logs", p.name+".log"))
+		default:
+		}
+	}
+	return nil
+}
+
+// wait calls ready until it returns nil, a server ends, or the timeout is over.
+func (c *cluster) wait(ctx context.Context, timeout time.Duration, what string, ready func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
+		last = ready(ctx)
+		return last == nil, c.died()
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", what, errors.Join(err, last))
+	}
+	return nil
+}
+
+// containerdTimeout bounds the start of containerd.
+const containerdTimeout = time.Minute
+
+// pauseImage is the image of the container that holds a Pod's namespaces.
+const pauseImage = "gammaguard.test/pause:1"
+
+// startContainerd starts containerd, and imports the pause image.
+func (c *cluster) startContainerd(ctx context.Context) error {
+	fmt.Fprintln(c.progress, "starting containerd")
+	if err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
+		return err
+	}
+	if err := c.wait(ctx, containerdTimeout, "containerd", func(ctx context.Context) error { return Ctr(ctx, "version") }); err != nil {
+		return err
+	}
+	return Import(ctx, c.path("pause.tar"))
+}
+
+// Import imports the images of an OCI or Docker archive, for Pods of the running
+// cluster to run.
+func Import(ctx context.Context, archive string) error {
+	return Ctr(ctx, "images", "import", archive)
+}
+
+// Ctr runs containerd's client on the running cluster's images and containers.
+func Ctr(ctx context.Context, args ...string) error {
+	dir, err := Dir()
+	if err != nil {
+		return err
+	}
+	args = append([]string{"--address", filepath.Join(dir, "containerd.sock"), "--namespace", "k8s.io"}, args...)
+	return run(ctx, filepath.Join(dir, "bin", "ctr"), args...)
 }

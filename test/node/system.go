@@ -1,11 +1,20 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // mountPoints are folders of the system that kubelet and the network plugins
@@ -55,6 +64,143 @@ func hideResolver(empty string) error {
 	}
 	if err := syscall.Mount(empty, system, "", syscall.MS_BIND, ""); err != nil {
 		return fmt.Errorf("hide %s: %w", system, err)
+	}
+	return nil
+}
+
+// cleanUpTimeout bounds the wait for processes that the kernel is ending.
+const cleanUpTimeout = 20 * time.Second
+
+// cleanUp removes what is left of a cluster whose supervisor has ended: cgroups,
+// the network namespace, the folder, and mount points that were made for it.
+func cleanUp(ctx context.Context, dir string) error {
+	errs := []error{removeCgroups(ctx), deleteNetwork(ctx), os.RemoveAll(dir)}
+	for _, point := range mountPoints {
+		if err := os.Remove(point); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, syscall.EBUSY) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeCgroups removes the Pods' cgroups, the innermost first. It waits while
+// there are processes in them: the kernel is ending those.
+func removeCgroups(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, cleanUpTimeout, true, func(context.Context) (bool, error) {
+		last = tryRemoveCgroups()
+		return !errors.Is(last, syscall.EBUSY), nil
+	})
+	if err != nil || last != nil {
+		return fmt.Errorf("remove the Pods' cgroups: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+func tryRemoveCgroups() error {
+	var errs []error
+	for _, root := range cgroups() {
+		var dirs []string
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil
+		})
+		for _, dir := range slices.Backward(dirs) {
+			if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	// namespace is the network namespace that everything runs in.
+	namespace = "gammaguard"
+	// NodeIP is the node's address, of a range for documentation (RFC 5737).
+	NodeIP = "192.0.2.2"
+	// podCIDR is the range of Pod addresses.
+	podCIDR = "10.244.0.0/24"
+)
+
+// namespacePath is the file that stands for the network namespace.
+func namespacePath() string { return "/run/netns/" + namespace }
+
+// createNetwork makes the network namespace: loopback, and a veth pair with the
+// node's address on one end. The default route leads to that pair, which leads
+// nowhere.
+func createNetwork(ctx context.Context) error {
+	if _, err := os.Stat(namespacePath()); err == nil {
+		return fmt.Errorf("the network namespace %s is there already: is a cluster running? (make cluster-down)", namespace)
+	}
+	if err := run(ctx, "ip", "netns", "add", namespace); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"link", "set", "lo", "up"},
+		{"link", "add", "node0", "type", "veth", "peer", "name", "node1"},
+		{"addr", "add", NodeIP + "/24", "dev", "node0"},
+		{"link", "set", "node0", "up"},
+		{"link", "set", "node1", "up"},
+		{"route", "add", "default", "dev", "node0"},
+	} {
+		if err := run(ctx, "ip", append([]string{"-n", namespace}, args...)...); err != nil {
+			return errors.Join(err, deleteNetwork(ctx))
+		}
+	}
+	return nil
+}
+
+// deleteNetwork deletes the network namespace, and with it all that kube-proxy
+// and the network plugins did there.
+func deleteNetwork(ctx context.Context) error {
+	if _, err := os.Stat(namespacePath()); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return run(ctx, "ip", "netns", "delete", namespace)
+}
+
+// run runs a command and puts what it prints into the error.
+func run(ctx context.Context, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// cniDir is where Debian's containernetworking-plugins puts its programs.
+const cniDir = "/usr/lib/cni"
+
+// needed are the programs that come from Debian, and their packages.
+var needed = []struct{ program, debianPackage string }{
+	{"runc", "runc"},
+	{"ip", "iproute2"},
+	{"nsenter", "util-linux"},
+	{"iptables", "iptables"},
+	{"conntrack", "conntrack"},
+	{cniDir + "/bridge", "containernetworking-plugins"},
+	{cniDir + "/portmap", "containernetworking-plugins"},
+}
+
+// Prerequisites says what is missing to run a node here, all of it at once.
+func Prerequisites() error {
+	if runtime.GOOS != "linux" {
+		return errors.New("a node needs Linux")
+	}
+	if os.Geteuid() != 0 {
+		return errors.New("a node needs root: it makes network namespaces, mounts and cgroups")
+	}
+	var missing []string
+	for _, n := range needed {
+		if _, err := exec.LookPath(n.program); err != nil && !strings.Contains(strings.Join(missing, " "), n.debianPackage) {
+			missing = append(missing, n.debianPackage)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("packages of Debian are missing: apt-get install %s", strings.Join(missing, " "))
 	}
 	return nil
 }

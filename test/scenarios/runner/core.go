@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/config"
@@ -15,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -148,4 +151,49 @@ func desiredEntries(route *manifest.Object, world mesh.Reader, c *config.GuardCo
 		})
 	}
 	return entries, nil
+}
+
+// Suite is the three drivers, ready to play.
+type Suite struct {
+	Drivers []Driver
+	server  *apiServer
+}
+
+// NewSuite starts what the drivers need, a control plane included. The caller must
+// Close it.
+func NewSuite(ctx context.Context) (*Suite, error) {
+	ctrllog.SetLogger(logr.Discard()) // the log of envtest is of no use here
+	crds, err := loadDefinitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server, err := newAPIServer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Suite{Drivers: []Driver{newCore(crds), newHandlers(crds), server}, server: server}, nil
+}
+
+// Close stops everything that was started.
+func (s *Suite) Close() error { return s.server.close() }
+
+// bedOptions are those of the control plane that scenarios are played on. Both
+// mcs-api's definitions and the standard channel of the Gateway API are installed.
+var bedOptions = bed.Options{MultiCluster: true}
+
+// loadDefinitions reads the definitions that the test bed installs. In memory they
+// fill in defaults, as the API server does before admission: an omitted group of a
+// parentRef, above all.
+func loadDefinitions(ctx context.Context) (*definitions.Set, error) {
+	crds, err := bed.CustomResourceDefinitions(ctx, bedOptions)
+	if err != nil {
+		return nil, err
+	}
+	set := definitions.New()
+	for _, crd := range crds {
+		if err := set.Put(crd); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
 }
