@@ -1,6 +1,7 @@
 package validate
 
 import (
+	_ "embed"
 	"fmt"
 	"sync"
 	"testing"
@@ -13,68 +14,9 @@ import (
 
 // cluster is what most tests judge routes against. Namespaces shop and faces are
 // granted everything, lab nothing.
-const cluster = `
-{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: faces, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: lab}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: closed, labels: {gammaguard.dev/consumer-routes: deny}}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: cart},
- spec: {ports: [{name: http, port: 80}, {name: admin, port: 8080}]}}
----
-{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice,
- metadata: {namespace: shop, name: cart-1, labels: {kubernetes.io/service-name: cart}}, endpoints: [{addresses: [10.1.2.3]}]}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: one}, spec: {ports: [{name: http, port: 80}]}}
----
-{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice,
- metadata: {namespace: shop, name: one-1, labels: {kubernetes.io/service-name: one}}, endpoints: []}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns},
- spec: {ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}, {name: web, port: 80}, {name: alt, port: 5353, protocol: UDP}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: syslog}, spec: {ports: [{name: log, port: 514, protocol: UDP}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: portless}, spec: {ports: []}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: headless}, spec: {clusterIP: None, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: alias}, spec: {type: ExternalName, externalName: a.example}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: alias-none},
- spec: {type: ExternalName, externalName: a.example, clusterIP: None, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: secure},
- spec: {ports: [{name: tls, port: 443, appProtocol: TLS}, {name: raw, port: 9000, appProtocol: tcp}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: plain},
- spec: {ports: [{name: http, port: 80, appProtocol: http}, {name: mystery, port: 81, appProtocol: acme.example/x}, {name: unsaid, port: 82}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: node}, spec: {type: NodePort, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: balanced}, spec: {type: LoadBalancer, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: shy, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: unsure, labels: {gammaguard.dev/consumer-routes: maybe}}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: closed, name: vault}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: closed, name: lobby, labels: {gammaguard.dev/consumer-routes: allow}}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: probe}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceImport, metadata: {namespace: shop, name: cards},
- spec: {type: ClusterSetIP, ports: [{name: http, port: 80}]}}
----
-{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceImport, metadata: {namespace: shop, name: loose}, spec: {type: Headless, ports: [{port: 80}]}}
----
-{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {namespace: lab, name: probe},
- spec: {from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: shop}], to: [{group: "", kind: Service}]}}
-`
+//
+//go:embed testdata/cluster.yaml
+var cluster string
 
 // newWorld returns the objects of the manifests as a complete world.
 func newWorld(t testing.TB, manifests ...string) *manifest.Set {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,50 +23,9 @@ import (
 
 // cluster is a small cluster: the namespace shop is granted all and has a Service
 // of each sort, other has a Service, and nobody is granted nothing.
-const cluster = `
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {gammaguard.dev/grant: all}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: nobody}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: other}
----
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: shop}
-spec: {clusterIP: 10.0.0.1, ports: [{name: http, port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: idle, namespace: shop}
-spec: {clusterIP: 10.0.0.3, ports: [{name: http, port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: other}
-spec: {clusterIP: 10.0.0.2, ports: [{name: http, port: 8080}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: headless, namespace: shop}
-spec: {clusterIP: None, ports: [{port: 80}]}
----
-apiVersion: v1
-kind: Service
-metadata: {name: external, namespace: shop}
-spec: {type: ExternalName, externalName: example.com}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: cart, namespace: shop, labels: {kubernetes.io/service-name: cart}}
-addressType: IPv4
-endpoints: [{addresses: [10.1.0.1]}]
-`
+//
+//go:embed testdata/cluster.yaml
+var cluster string
 
 // world returns a complete world of the manifests.
 func world(t testing.TB, manifests string) *manifest.Set {

@@ -3,6 +3,7 @@ package conflicts_test
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"testing"
 
@@ -29,52 +30,8 @@ func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return c.Set.Service(key)
 }
 
-const objects = `
-{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}, {name: dns, port: 80, protocol: UDP}, {port: 90}]}}
----
-{apiVersion: v1, kind: Service, metadata: {name: page, namespace: web}, spec: {ports: [{port: 8080}]}}
----
-{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceImport, metadata: {name: far, namespace: web}, spec: {type: ClusterSetIP, ports: [{port: 443}]}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: TCPRoute
-metadata: {name: oldest, namespace: shop, creationTimestamp: "2026-01-01T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: second, namespace: shop, creationTimestamp: "2026-01-03T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: first, namespace: shop, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}, {group: "", kind: Service, name: cart, sectionName: http}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: UDPRoute
-metadata: {name: names, namespace: shop, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GRPCRoute
-metadata: {name: visitor, namespace: web, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, namespace: shop, port: 90}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: far}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: stranger, namespace: nowhere, creationTimestamp: "2026-01-02T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: page, namespace: web}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: gone, namespace: web, creationTimestamp: "2026-01-02T00:00:00Z", deletionTimestamp: "2026-01-09T00:00:00Z"}
-spec: {parentRefs: [{group: "", kind: Service, name: page}, {group: "", kind: Service, name: missing}, {name: gateway}]}
-`
+//go:embed testdata/cluster.yaml
+var objects string
 
 func load(t *testing.T) *cluster {
 	t.Helper()

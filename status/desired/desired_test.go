@@ -1,6 +1,7 @@
 package desired_test
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,33 +16,9 @@ import (
 
 // cluster is what most tests judge routes in. Namespaces shop and web are granted
 // everything, lab nothing.
-const cluster = `
-{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: lab}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: warned, labels: {gammaguard.dev/mode: warn}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: audited, labels: {gammaguard.dev/mode: audit}}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: closed, labels: {gammaguard.dev/consumer-routes: deny}}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: cart}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 90}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns}, spec: {ports: [{name: udp, port: 53, protocol: UDP}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: headless}, spec: {clusterIP: None, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: alias}, spec: {type: ExternalName, externalName: a.example, ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: closed, name: vault}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: closed, name: lobby, labels: {gammaguard.dev/consumer-routes: allow}}, spec: {ports: [{port: 80}]}}
----
-{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: shy, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports: [{port: 80}]}}
-`
+//
+//go:embed testdata/cluster.yaml
+var cluster string
 
 func engine(t testing.TB, policy validate.Policy) *validate.Engine {
 	t.Helper()
