@@ -3,59 +3,49 @@ package mesh_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func TestParentClass(t *testing.T) {
 	const omitted = "(omitted)"
-	type ref struct{ kind, group string }
-	want := map[ref]mesh.ParentClass{
-		{"", omitted}:                                   mesh.GatewayParent,
-		{"Gateway", omitted}:                            mesh.GatewayParent,
-		{"Gateway", "gateway.networking.k8s.io"}:        mesh.GatewayParent,
-		{"ListenerSet", omitted}:                        mesh.GatewayParent,
-		{"ListenerSet", "gateway.networking.k8s.io"}:    mesh.GatewayParent,
-		{"Gateway", ""}:                                 mesh.ImplementationSpecificParent,
-		{"Gateway", "networking.istio.io"}:              mesh.ImplementationSpecificParent,
-		{"XListenerSet", "gateway.networking.x-k8s.io"}: mesh.ImplementationSpecificParent,
-
-		{"Service", ""}:                                mesh.MeshParent,
-		{"Service", omitted}:                           mesh.WrongGroupParent,
-		{"Service", "core"}:                            mesh.WrongGroupParent,
-		{"Service", "core/v1"}:                         mesh.WrongGroupParent,
-		{"Service", "v1"}:                              mesh.WrongGroupParent,
-		{"Service", "/v1"}:                             mesh.WrongGroupParent,
-		{"Service", "gateway.networking.k8s.io"}:       mesh.WrongGroupParent,
-		{"Service", "gateway.networking.k8s.io/v1"}:    mesh.WrongGroupParent,
-		{"Service", "multicluster.x-k8s.io"}:           mesh.WrongGroupParent,
-		{"Service", "multicluster.x-k8s.io/v1alpha1"}:  mesh.WrongGroupParent,
-		{"Service", "serving.knative.dev"}:             mesh.ImplementationSpecificParent,
-		{"Service", "serving.knative.dev/v1"}:          mesh.ImplementationSpecificParent,
-		{"service", ""}:                                mesh.ImplementationSpecificParent,
-		{"", ""}:                                       mesh.ImplementationSpecificParent,
-		{"ServiceImport", "multicluster.x-k8s.io"}:     mesh.MeshParent,
-		{"ServiceImport", omitted}:                     mesh.WrongGroupParent,
-		{"ServiceImport", ""}:                          mesh.WrongGroupParent,
-		{"ServiceImport", "core"}:                      mesh.WrongGroupParent,
-		{"ServiceImport", "gateway.networking.k8s.io"}: mesh.WrongGroupParent,
-		{"ServiceImport", "multicluster.x-k8s.io/v1"}:  mesh.WrongGroupParent,
-		{"ServiceImport", "submariner.io"}:             mesh.ImplementationSpecificParent,
-		{"ServiceEntry", "networking.istio.io"}:        mesh.ImplementationSpecificParent,
-		{"MeshService", "kuma.io"}:                     mesh.ImplementationSpecificParent,
-		{"Pod", ""}:                                    mesh.ImplementationSpecificParent,
+	want := map[mesh.ParentClass]map[string][]string{ // groups by kind
+		mesh.GatewayParent: {
+			"":            {omitted},
+			"Gateway":     {omitted, "gateway.networking.k8s.io"},
+			"ListenerSet": {omitted, "gateway.networking.k8s.io"},
+		},
+		mesh.ImplementationSpecificParent: {
+			"Gateway":       {"", "networking.istio.io"},
+			"XListenerSet":  {"gateway.networking.x-k8s.io"},
+			"Service":       {"serving.knative.dev", "serving.knative.dev/v1"},
+			"service":       {""},
+			"":              {""},
+			"ServiceImport": {"submariner.io"},
+			"ServiceEntry":  {"networking.istio.io"},
+			"MeshService":   {"kuma.io"},
+			"Pod":           {""},
+		},
+		mesh.MeshParent: {
+			"Service":       {""},
+			"ServiceImport": {"multicluster.x-k8s.io"},
+		},
+		mesh.WrongGroupParent: {
+			"Service":       {omitted, "core", "core/v1", "v1", "/v1", "gateway.networking.k8s.io", "gateway.networking.k8s.io/v1", "multicluster.x-k8s.io", "multicluster.x-k8s.io/v1alpha1"},
+			"ServiceImport": {omitted, "", "core", "gateway.networking.k8s.io", "multicluster.x-k8s.io/v1"},
+		},
 	}
-	got := map[ref]mesh.ParentClass{}
-	for r := range want {
-		parent := mesh.ParentRef{Kind: r.kind, Name: "cart"}
-		if r.group != omitted {
-			parent.Group = &r.group
+	for class, kinds := range want {
+		for kind, groups := range kinds {
+			for _, group := range groups {
+				parent := mesh.ParentRef{Kind: kind, Name: "cart"}
+				if group != omitted {
+					parent.Group = &group
+				}
+				if got := parent.Class(); got != class {
+					t.Errorf("parentRef of kind %q in group %q: got class %v, want %v", kind, group, got, class)
+				}
+			}
 		}
-		got[r] = parent.Class()
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("classes of parents (-want +got):\n%s", diff)
 	}
 }
 

@@ -104,36 +104,12 @@ func TestBackendPortDoesNotGuess(t *testing.T) {
 			spec: parents("name: two", `{group: "", kind: Service, name: two, port: 80}, {group: "", kind: Service, name: two, namespace: shop, sectionName: web}`),
 			read: []string{"shop/two"},
 		},
-		{
-			name: "the parent has two ports",
-			spec: parents("name: two", `{group: "", kind: Service, name: two}`),
-			read: []string{"shop/two"},
-		},
-		{
-			name: "two ports, one of which speaks the transport",
-			spec: parents("name: mixed", `{group: "", kind: Service, name: one}`),
-			read: []string{"shop/mixed"},
-		},
-		{
-			name: "the only port does not speak the transport",
-			spec: parents("name: udp", `{group: "", kind: Service, name: one}`),
-			read: []string{"shop/udp"},
-		},
-		{
-			name: "the parent's sectionName is of another transport",
-			spec: parents("name: dns", `{group: "", kind: Service, name: dns, sectionName: dns}`),
-			read: []string{"shop/dns"},
-		},
-		{
-			name: "no ports",
-			spec: parents("name: none", `{group: "", kind: Service, name: one}`),
-			read: []string{"shop/none"},
-		},
-		{
-			name: "no such Service",
-			spec: parents("name: gone", `{group: "", kind: Service, name: one}`),
-			read: []string{"shop/gone"},
-		},
+		{name: "the parent has two ports", spec: parents("name: two", `{group: "", kind: Service, name: two}`), read: []string{"shop/two"}},
+		{name: "two ports, one of which speaks the transport", spec: parents("name: mixed", `{group: "", kind: Service, name: one}`), read: []string{"shop/mixed"}},
+		{name: "the only port does not speak the transport", spec: parents("name: udp", `{group: "", kind: Service, name: one}`), read: []string{"shop/udp"}},
+		{name: "the parent's sectionName is of another transport", spec: parents("name: dns", `{group: "", kind: Service, name: dns, sectionName: dns}`), read: []string{"shop/dns"}},
+		{name: "no ports", spec: parents("name: none", `{group: "", kind: Service, name: one}`), read: []string{"shop/none"}},
+		{name: "no such Service", spec: parents("name: gone", `{group: "", kind: Service, name: one}`), read: []string{"shop/gone"}},
 		{
 			name: "another namespace without the grant",
 			spec: parents("name: one, namespace: bar", `{group: "", kind: Service, name: one, namespace: bar}`),

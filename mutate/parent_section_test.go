@@ -31,13 +31,7 @@ func TestParentSection(t *testing.T) {
 		},
 		{
 			name: "two Services",
-			spec: `
-  parentRefs:
-  - {group: "", kind: Service, name: two, port: 90}
-  - {group: "", kind: Service, name: mixed, port: 53}
-  - {group: "", kind: Service, name: one, port: 80}
-  - {group: "", kind: Service, name: two, port: 80}
-  - {group: "", kind: Service, name: mixed, port: 80}`,
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90}, {group: "", kind: Service, name: mixed, port: 53}, {group: "", kind: Service, name: one, port: 80}, {group: "", kind: Service, name: two, port: 80}, {group: "", kind: Service, name: mixed, port: 80}]`,
 			want: []mutate.Change{
 				section(0, "grpc", 90, "Service"), section(1, "dns", 53, "Service"), section(3, "http", 80, "Service"), section(4, "http", 80, "Service"),
 			},
@@ -57,19 +51,13 @@ func TestParentSection(t *testing.T) {
 		},
 		{
 			name: "a ServiceImport",
-			spec: `
-  parentRefs:
-  - {group: multicluster.x-k8s.io, kind: ServiceImport, name: two, port: 80}
-  - {group: multicluster.x-k8s.io, kind: ServiceImport, name: two, port: 90}`,
+			spec: `  parentRefs: [{group: multicluster.x-k8s.io, kind: ServiceImport, name: two, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: two, port: 90}]`,
 			want: []mutate.Change{section(0, "http", 80, "ServiceImport"), section(1, "grpc", 90, "ServiceImport")},
 			read: []string{"import:shop/two"},
 		},
 		{
 			name: "another namespace with the grant",
-			spec: `
-  parentRefs:
-  - {group: "", kind: Service, name: two, namespace: bar, port: 80}
-  - {group: "", kind: Service, name: two, namespace: bar, port: 90}`,
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, namespace: bar, port: 80}, {group: "", kind: Service, name: two, namespace: bar, port: 90}]`,
 			opts: mutate.Options{MayRead: mayReadAll},
 			want: []mutate.Change{section(0, "http", 80, "Service"), section(1, "grpc", 90, "Service")},
 			read: []string{"bar/two"},
@@ -89,10 +77,7 @@ func TestParentSectionDoesNotGuess(t *testing.T) {
 		},
 		{
 			name: "sectionNames are there",
-			spec: `
-  parentRefs:
-  - {group: "", kind: Service, name: two, port: 90, sectionName: web}
-  - {group: "", kind: Service, name: two, sectionName: http}`,
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90, sectionName: web}, {group: "", kind: Service, name: two, sectionName: http}]`,
 		},
 		{
 			name: "no name",
@@ -120,10 +105,7 @@ func TestParentSectionDoesNotGuess(t *testing.T) {
 		},
 		{
 			name: "another namespace without the grant",
-			spec: `
-  parentRefs:
-  - {group: "", kind: Service, name: two, namespace: bar, port: 80}
-  - {group: "", kind: Service, name: two, namespace: bar, port: 90}`,
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, namespace: bar, port: 80}, {group: "", kind: Service, name: two, namespace: bar, port: 90}]`,
 		},
 		{
 			name: "a Gateway's listeners",

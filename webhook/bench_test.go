@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admission/v1"
-
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
 
 // typicalReview is an AdmissionReview of a route of three rules as kubectl applies
@@ -91,24 +89,6 @@ func caller(t testing.TB, handler http.Handler, body []byte) func() {
 	}
 }
 
-// floor is the least that a webhook in Go does: it decodes the review into the
-// published types, and allows it.
-func floor(w http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
-	var review admissionv1.AdmissionReview
-	if err == nil {
-		err = json.Unmarshal(body, &review)
-	}
-	if err != nil || review.Request == nil {
-		http.Error(w, "not an AdmissionReview", http.StatusBadRequest)
-		return
-	}
-	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	review.Request = nil
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(review) //nolint:errcheck,errchkjson // as the simplest webhook would
-}
-
 type benchmark struct {
 	name    string
 	handler http.Handler
@@ -122,7 +102,7 @@ func benchmarks(t testing.TB) []benchmark {
 	validating, mutating := Validating(o, newEngine(t, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
 	good := typicalReview(t, onCart)
 	return []benchmark{
-		{"floor", http.HandlerFunc(floor), good, 45},
+		{"floor", http.HandlerFunc(floor.Admit), good, 45},
 		{"validating", validating, good, 78},
 		{"mutating", mutating, good, 56},
 		{"validating-warned", validating, warnedReview(t), 100},

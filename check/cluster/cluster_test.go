@@ -89,33 +89,18 @@ metadata: {name: full, namespace: shop, labels: {kubernetes.io/service-name: ful
 addressType: IPv4
 endpoints: [{addresses: [10.1.2.3]}]
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: old, namespace: shop}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: full, port: 80}]}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: full, port: 80}]}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: GRPCRoute
-metadata: {name: grpc, namespace: shop}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: full, port: 80}]}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: grpc, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: full, port: 80}]}]}}
 `, "apply", "-f", "-")
 	const files = `
 {apiVersion: v1, kind: Service, metadata: {name: new, namespace: shop}, spec: {ports: [{port: 80}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: old}
-spec: {parentRefs: [{kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: full, port: 80}]}], hostnames: [x.example.com]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old}, spec: {parentRefs: [{kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: full, port: 80}]}], hostnames: [x.example.com]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: young}
-spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}, {name: new, port: 80}]}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: young}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}, {name: new, port: 80}]}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: elsewhere, namespace: kube-system}
-spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: elsewhere, namespace: kube-system}, spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}]}}
 `
 	want := []seen{
 		{"HTTPRoute shop/old", "hostnames-ignored", validate.Warn},
@@ -138,10 +123,7 @@ func TestCheckExport(t *testing.T) {
 ---
 {apiVersion: v1, kind: Service, metadata: {name: cart, namespace: stored}, spec: {ports: [{port: 80}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: bad, namespace: stored}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: bad, namespace: stored}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 `, "apply", "-f", "-")
 	export := kubectl(t, "", "get", "namespaces,services,endpointslices,httproutes,grpcroutes", "-A", "-o", "yaml")
 	var out, complaint bytes.Buffer
@@ -198,15 +180,9 @@ func TestConflicts(t *testing.T) {
 ---
 {apiVersion: v1, kind: Service, metadata: {name: cart, namespace: fight}, spec: {ports: [{name: http, port: 80}, {name: raw, port: 90}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: TCPRoute
-metadata: {name: all, namespace: fight}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: all, namespace: fight}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: web, namespace: fight}
-spec: {parentRefs: [{group: "", kind: Service, name: cart, sectionName: http}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: fight}, spec: {parentRefs: [{group: "", kind: Service, name: cart, sectionName: http}]}}
 `, "apply", "-f", "-")
 	const want = `SERVICE   PORT            SCOPE      WINNER                LOSERS               WHY
 cart      80/TCP (http)   producer   HTTPRoute fight/web   TCPRoute fight/all   HTTPRoute is more specific than TCPRoute

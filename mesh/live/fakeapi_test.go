@@ -13,6 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/test/background"
 )
 
 // fakeAPI is an API server that serves discovery, lists and watches. It
@@ -186,15 +188,7 @@ func (a *fakeAPI) start(t testing.TB, options Options, listeners ...func(Change)
 	for _, listener := range listeners {
 		cache.OnChange(listener)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- cache.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	background.Start(t, cache.Start)
 	return cache
 }
 

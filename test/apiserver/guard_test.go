@@ -16,6 +16,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -80,7 +81,7 @@ func startGuard(t *testing.T, c client.Client, change ...func(*server.Options)) 
 			t.Error(err)
 		}
 	})
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		if err := s.Ready(); err != nil {
 			return err.Error()
 		}
@@ -121,7 +122,7 @@ func (g *guard) register(t *testing.T, c client.Client, port int, ca []byte) {
 		}
 	})
 	probe := newNamespace(t, c, g.labels)
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		route := httpRoute(probe, "probe", "not-there")
 		if err := c.Create(t.Context(), route); err == nil {
 			if err := c.Delete(t.Context(), route); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/test/background"
 )
 
 // startCache runs a cache until the test ends.
@@ -31,16 +32,8 @@ func startCache(t *testing.T, options live.Options, listeners ...func(live.Chang
 	for _, listener := range listeners {
 		cache.OnChange(listener)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- cache.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	within, stop := context.WithTimeout(ctx, 30*time.Second)
+	background.Start(t, cache.Start)
+	within, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	if err := cache.WaitForSync(within); err != nil {
 		t.Fatal(err)
@@ -128,7 +121,7 @@ func TestCacheSees(t *testing.T) {
 			Attached:   []string{"HTTPRoute " + ns + "/web" + suffix, "TCPRoute " + ns + "/raw" + suffix},
 			AttachedTo: []string{"HTTPRoute " + ns + "/web" + suffix},
 		}
-		eventually(t, func() string {
+		background.Eventually(t, func() string {
 			var got seen
 			if namespace, err := cache.Namespace(ns); err == nil {
 				got.Namespace = namespace.Labels
@@ -149,7 +142,7 @@ func TestCacheSees(t *testing.T) {
 			return gocmp.Diff(want, got, cmpopts.EquateEmpty())
 		})
 	}
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		got, err := cache.ReferenceGrants(ns)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +184,7 @@ func TestIndexFollowsRoutes(t *testing.T) {
 	})
 	has := func(cart, shop int) {
 		t.Helper()
-		eventually(t, func() string {
+		background.Eventually(t, func() string {
 			if a, b := len(attached(t, cache, ns, "cart")), len(attached(t, cache, ns, "shop")); a != cart || b != shop {
 				return fmt.Sprintf("%d routes on cart and %d on shop, want %d and %d", a, b, cart, shop)
 			}
@@ -200,7 +193,7 @@ func TestIndexFollowsRoutes(t *testing.T) {
 	}
 	reported := func(services ...string) {
 		t.Helper()
-		eventually(t, func() string {
+		background.Eventually(t, func() string {
 			mu.Lock()
 			defer mu.Unlock()
 			if !changed[fmt.Sprint(services)] {
@@ -264,7 +257,7 @@ func TestCacheKeepsOwnEntries(t *testing.T) {
 		ParentRef:  mesh.ParentRef{Group: &core, Kind: "Service", Name: "cart"},
 		Conditions: []metav1.Condition{condition},
 	}}
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		held := cache.Route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: ns, Name: "web"})
 		if held == nil || held.ForeignEntries != 1 {
 			return fmt.Sprintf("route with 1 entry of others, got %+v", held)

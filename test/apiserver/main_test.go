@@ -3,17 +3,14 @@
 package apiserver
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,20 +66,6 @@ func create(t *testing.T, c client.Client, objects ...client.Object) {
 		if err := c.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// eventually waits until the condition holds, and fails the test with what it last
-// said was missing.
-func eventually(t *testing.T, condition func() (missing string)) {
-	t.Helper()
-	missing := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		missing = condition()
-		return missing == "", nil
-	})
-	if err != nil {
-		t.Fatalf("%v: %s", err, missing)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/webhook"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -50,15 +51,15 @@ func TestShutdownLosesNoRequest(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, func() string { return atLeast(&answered, 100, "requests answered") })
+	background.Eventually(t, func() string { return atLeast(&answered, 100, "requests answered") })
 	g.cancel()
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		if err := g.server.Ready(); err == nil || err.Error() != "shutting down" {
 			return fmt.Sprintf("not ready because it is shutting down, but: %v", err)
 		}
 		return ""
 	})
-	eventually(t, func() string { return atLeast(&closing, 8, "connections closed with their answers") })
+	background.Eventually(t, func() string { return atLeast(&closing, 8, "connections closed with their answers") })
 	close(stop)
 	wg.Wait()
 	if err := g.stop(); err != nil {

@@ -95,6 +95,16 @@ func digest(dir string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:12], nil
 }
 
+// ModuleDir returns the folder of the required module that a package is in. Listing a
+// package fetches its module if it is not in the cache.
+func ModuleDir(ctx context.Context, path string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	return goCommand(ctx, root, "list", "-f", "{{.Module.Dir}}", path)
+}
+
 // goCommand runs the go command in a folder and returns what it prints.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -111,12 +121,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 // CustomResourceDefinitions returns the definitions that a control plane with the
 // options has installed: those in the modules which the main module requires.
 func CustomResourceDefinitions(ctx context.Context, o Options) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
-	// Listing a package of the module fetches the module if it is not in the cache.
-	dir, err := goCommand(ctx, root, "list", "-f", "{{.Module.Dir}}", "sigs.k8s.io/gateway-api/apis/v1")
+	dir, err := ModuleDir(ctx, "sigs.k8s.io/gateway-api/apis/v1")
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,7 @@ func testDisruptions(t *testing.T) {
 	before := replicas(t)
 	scale(t, 2)
 	defer scale(t, before)
-	t.Run("rolling restart", func(t *testing.T) {
-		l := startLoad(t)
-		mustKubectl(t, "", "rollout", "restart", "-n", system, deployment)
-		mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
-		waitForOldPods(t)
-		l.end(t)
-	})
+	t.Run("rolling restart", testRollingRestart)
 	t.Run("a Pod deleted", func(t *testing.T) {
 		l := startLoad(t)
 		mustKubectl(t, "", "delete", "pod", "-n", system, pods(t)[0], "--timeout=120s")
@@ -143,4 +137,13 @@ func kill(t *testing.T, pod string) time.Time {
 		t.Fatal(err)
 	}
 	return begin
+}
+
+// testRollingRestart puts a load on the webhooks while every Pod is replaced.
+func testRollingRestart(t *testing.T) {
+	l := startLoad(t)
+	mustKubectl(t, "", "rollout", "restart", "-n", system, deployment)
+	mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
+	waitForOldPods(t)
+	l.end(t)
 }

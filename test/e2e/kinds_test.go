@@ -22,12 +22,7 @@ apiVersion: v1
 kind: Service
 metadata: {name: brief, namespace: shop}
 spec:
-  ports:
-  - {name: http, port: 80}
-  - {name: grpc, port: 81}
-  - {name: tls, port: 82}
-  - {name: tcp, port: 83}
-  - {name: udp, port: 53, protocol: UDP}
+  ports: [{name: http, port: 80}, {name: grpc, port: 81}, {name: tls, port: 82}, {name: tcp, port: 83}, {name: udp, port: 53, protocol: UDP}]
 `
 	mustKubectl(t, service, "apply", "-f", "-")
 	for kind := range kindPorts {

@@ -7,18 +7,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -75,11 +71,11 @@ spec:
 `
 
 func installDefinitions(ctx context.Context) error {
-	dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	dir, err := bed.ModuleDir(ctx, "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1")
 	if err != nil {
-		return fmt.Errorf("find cert-manager's module: %w", err)
+		return err
 	}
-	crds := filepath.Join(strings.TrimSpace(string(dir)), "deploy", "crds")
+	crds := filepath.Join(dir, "deploy", "crds")
 	for _, args := range [][]string{
 		{"apply", "--server-side", "-f", crds + "/cert-manager.io_certificates.yaml", "-f", crds + "/cert-manager.io_issuers.yaml"},
 		{"apply", "--server-side", "-f", "-"},
@@ -149,19 +145,5 @@ func uninstall(t *testing.T, folder string) {
 		if err := c.SubResource("finalize").Update(ctx, namespace); err != nil {
 			t.Errorf("end namespace %s: %v", system, err)
 		}
-	}
-}
-
-// eventually waits until the condition holds, and fails the test with what it last
-// said was missing.
-func eventually(t *testing.T, condition func() (missing string)) {
-	t.Helper()
-	missing := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		missing = condition()
-		return missing == "", nil
-	})
-	if err != nil {
-		t.Fatalf("%v: %s", err, missing)
 	}
 }

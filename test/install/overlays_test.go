@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -127,7 +128,7 @@ func wantRoutes(t *testing.T, blocked bool) {
 		}
 		return nil
 	}
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		err := route(`{group: "", kind: Service, name: probe}`)
 		switch {
 		case blocked && (err == nil || !strings.Contains(err.Error(), "validate.gammaguard.dev")):

@@ -26,6 +26,7 @@ import (
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/certs/certmanager"
 	"github.com/gammaguard/gammaguard/certs/selfmanaged"
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -119,7 +120,7 @@ func (g *guard) says(ctx context.Context) string {
 // await waits until probes are answered so.
 func (g *guard) await(t *testing.T, want string) {
 	t.Helper()
-	eventually(t, func() string { return cmp.Diff(want, g.says(t.Context())) })
+	background.Eventually(t, func() string { return cmp.Diff(want, g.says(t.Context())) })
 }
 
 // TestReadinessNamesTheReason: without a certificate that can be served the server
@@ -224,7 +225,7 @@ func TestNoSecret(t *testing.T) {
 	kubectl(t, "apply", "-k", overlay)
 	g.await(t, "200 ok")
 	remove()
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		if source.Waiting() == "" {
 			return "the source has not noticed yet"
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/certs/selfmanaged"
+	"github.com/gammaguard/gammaguard/test/background"
 )
 
 const host = "gammaguard-webhook.gammaguard-system.svc"
@@ -61,16 +62,7 @@ func startReplica(t *testing.T) *replica {
 	if err := r.source.SetUp(mgr); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("a replica failed: %v", err)
-		}
-	})
-	t.Cleanup(r.stop)
+	r.stop = background.Start(t, mgr.Start)
 	return r
 }
 
@@ -78,7 +70,7 @@ func startReplica(t *testing.T) *replica {
 // server does.
 func (r *replica) serve(t *testing.T) {
 	t.Helper()
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		if err := certs.Check(r.dir, time.Now()); err != nil {
 			return fmt.Sprintf("%v; %s", err, r.source.Waiting())
 		}
@@ -216,7 +208,7 @@ func files(t *testing.T, name string, replicas ...*replica) string {
 // awaitOther waits until all replicas have something else in the file.
 func awaitOther(t *testing.T, name, before string, replicas ...*replica) {
 	t.Helper()
-	eventually(t, func() string {
+	background.Eventually(t, func() string {
 		if now := files(t, name, replicas...); now == "" || now == before {
 			return "the replicas do not all have another " + name
 		}
@@ -250,7 +242,7 @@ func TestSelfManaged(t *testing.T) {
 	<-b.leads
 	remove(t, certs.CAFile)
 	awaitOther(t, certs.CAFile, ca, b)
-	eventually(t, func() string { // the certwatcher has seen the files
+	background.Eventually(t, func() string { // the certwatcher has seen the files
 		if err := call(t.Context(), b.address, []byte(files(t, certs.CAFile, b))); err != nil {
 			return err.Error()
 		}

@@ -1,14 +1,14 @@
 package kubectl
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -49,21 +49,21 @@ type document struct {
 }
 
 // documents reads the manifests that match the patterns, in their order.
-func documents(t *testing.T, patterns ...string) []document {
+func documents(t *testing.T, dir fs.FS, patterns ...string) []document {
 	t.Helper()
 	var found []document
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(pattern)
+		files, err := fs.Glob(dir, pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no manifests (%v)", pattern, err)
 		}
 		for _, file := range files {
-			data, err := os.ReadFile(file)
+			data, err := fs.ReadFile(dir, file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			data = bytes.ReplaceAll(data, []byte("{GATEWAY_CLASS_NAME}"), []byte("conformance"))
-			decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+			text := strings.ReplaceAll(string(data), "{GATEWAY_CLASS_NAME}", "conformance")
+			decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 			for i := 0; ; i++ {
 				object := &unstructured.Unstructured{}
 				if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
@@ -72,7 +72,7 @@ func documents(t *testing.T, patterns ...string) []document {
 					t.Fatalf("%s, document %d: %v", file, i, err)
 				}
 				if len(object.Object) > 0 {
-					found = append(found, document{fmt.Sprintf("%s#%d", filepath.Base(file), i), object})
+					found = append(found, document{fmt.Sprintf("%s#%d", path.Base(file), i), object})
 				}
 			}
 		}
@@ -112,7 +112,7 @@ func TestMeshConformanceManifests(t *testing.T) {
 	c := newClient(t)
 	routes := 0
 	dir := conformance(t)
-	for _, d := range documents(t, filepath.Join(dir, "mesh", "manifests.yaml"), filepath.Join(dir, "tests", "mesh", "*.yaml")) {
+	for _, d := range documents(t, os.DirFS(dir), "mesh/manifests.yaml", "tests/mesh/*.yaml") {
 		if got := verdict(t, c, d.object); got != "admitted" {
 			t.Errorf("%s: %s %s: %s", d.place, d.object.GetKind(), d.object.GetName(), got)
 			continue
@@ -134,7 +134,7 @@ func TestMeshConformanceManifests(t *testing.T) {
 func TestNorthSouthConformanceManifests(t *testing.T) {
 	c := newClient(t)
 	dir := conformance(t)
-	all := documents(t, filepath.Join(dir, "base", "*.yaml"), filepath.Join(dir, "tests", "*.yaml"))
+	all := documents(t, os.DirFS(dir), "base/*.yaml", "tests/*.yaml")
 	made := map[string]bool{}
 	for _, d := range all { // dry runs need their namespaces
 		for _, name := range []string{d.object.GetNamespace(), namespaceName(d.object)} {

@@ -28,30 +28,13 @@ kind: Service
 metadata: {name: bare, namespace: shop}
 spec: {clusterIP: None}
 -- apply.yaml --
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: a, namespace: shop}
-spec:
-  parentRefs: [{kind: Service, name: cart}]
-  hostnames: [example.com]
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], hostnames: [example.com]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: b, namespace: shop}
-spec:
-  parentRefs: [{group: "", kind: Service, name: bare}]
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: bare}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: GRPCRoute
-metadata: {name: c, namespace: shop}
-spec:
-  parentRefs: [{group: "", kind: Service, name: cart}]
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: c, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: d, namespace: shop}
-spec:
-  parentRefs: [{group: "", kind: Service, name: gone}]
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: d, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: gone}]}}
 -- want.yaml --
 apply:
 - verdict: admit
@@ -78,21 +61,21 @@ func TestDifferencesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"wrong.txtar:45: HTTPRoute shop/a",
+		"wrong.txtar:28: HTTPRoute shop/a",
 		"  warnings: want [], got [hostnames-ignored parent-group]",
 		`  object.spec.hostnames: want [], got ["example.com"]`,
 		`  object.spec.parentRefs[0].group: want "core", got ""`,
-		"wrong.txtar:48: HTTPRoute shop/b",
+		"wrong.txtar:31: HTTPRoute shop/b",
 		"  verdict: want admit, got deny",
 		`  message: want "unheard of" in it`,
-		"wrong.txtar:50: GRPCRoute shop/c",
+		"wrong.txtar:33: GRPCRoute shop/c",
 		"  verdict: want deny, got admit",
 		"  rules: want [parent-headless], got []",
-		"wrong.txtar:52: HTTPRoute shop/d",
+		"wrong.txtar:35: HTTPRoute shop/d",
 		"  rules: want [parent-headless parent-not-found], got [parent-not-found]",
-		"wrong.txtar:55: status of HTTPRoute shop/a",
+		"wrong.txtar:38: status of HTTPRoute shop/a",
 		"  want: no entries",
-		"wrong.txtar:57: status of HTTPRoute shop/d",
+		"wrong.txtar:40: status of HTTPRoute shop/d",
 		"  got: no entries",
 	}
 	for _, driver := range suite.Drivers {

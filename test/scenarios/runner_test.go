@@ -15,15 +15,9 @@ grants: {default: all}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: gone, namespace: held}, spec: {ports: [{port: 80}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: held, namespace: held}
-spec: {parentRefs: [{group: "", kind: Service, name: held}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: held, namespace: held}, spec: {parentRefs: [{group: "", kind: Service, name: held}]}}
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: gone, namespace: held}
-spec: {parentRefs: [{group: "", kind: Service, name: gone}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: gone, namespace: held}, spec: {parentRefs: [{group: "", kind: Service, name: gone}]}}
 -- delete.yaml --
 {apiVersion: v1, kind: Service, metadata: {name: held, namespace: held}}
 ---
@@ -55,15 +49,9 @@ const allOff = `Nothing is marked where the rules are off
 grants: {default: all}
 rules: {parent-not-found: audit, parent-headless: "off", parent-external-name: "off"}
 -- cluster.yaml --
-apiVersion: v1
-kind: Service
-metadata: {name: cart, namespace: silent}
-spec: {ports: [{port: 80}]}
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: silent}, spec: {ports: [{port: 80}]}}
 -- apply.yaml --
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: cart, namespace: silent}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}]}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: silent}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
 -- want.yaml --
 apply: [{verdict: admit}]
 status: [{route: HTTPRoute/silent/cart, entries: []}]

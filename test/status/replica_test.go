@@ -1,7 +1,6 @@
 package status
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,6 +21,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -60,16 +60,7 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 	if r.cache, err = assemble(mgr, status.Options{Engine: engineOf(policy), Registerer: r.registry}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the manager failed: %v", err)
-		}
-	})
-	t.Cleanup(r.stop)
+	r.stop = background.Start(t, mgr.Start)
 	<-mgr.Elected()
 	wait(t, 30*time.Second, "the caches", r.cache.NotSynced)
 	return r

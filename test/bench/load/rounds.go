@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
+	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
 
 // target is a webhook to send requests to.
@@ -161,27 +160,11 @@ const floorArgument = "-floor"
 // serveFloor serves the least that a webhook in Go does, at a URL that it prints:
 // it decodes the review into the published types, and admits.
 func serveFloor(ctx context.Context) error {
-	server := httptest.NewTLSServer(http.HandlerFunc(admit))
+	server := httptest.NewTLSServer(http.HandlerFunc(floor.Admit))
 	defer server.Close()
 	fmt.Println(server.URL)
 	<-ctx.Done()
 	return nil
-}
-
-func admit(w http.ResponseWriter, req *http.Request) {
-	body, err := io.ReadAll(req.Body)
-	var review admissionv1.AdmissionReview
-	if err == nil {
-		err = json.Unmarshal(body, &review)
-	}
-	if err != nil || review.Request == nil {
-		http.Error(w, "not an AdmissionReview", http.StatusBadRequest)
-		return
-	}
-	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
-	review.Request = nil
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(review) //nolint:errcheck,errchkjson // as the simplest webhook would
 }
 
 // startFloor starts this program once more, as the floor, until the context ends.
