@@ -91,17 +91,16 @@ func resources(kinds []mesh.RouteKind, subresource string) []string {
 	return names
 }
 
+// webhookOf returns what both webhooks have, but for what differs.
+func webhookOf(name, path string, failure admissionv1.FailurePolicyType, seconds int32) admissionv1.ValidatingWebhook {
+	return admissionv1.ValidatingWebhook{
+		Name: name, ClientConfig: clientConfig(path), Rules: webhookRules(), FailurePolicy: &failure, MatchPolicy: ptr(admissionv1.Equivalent),
+		SideEffects: ptr(admissionv1.SideEffectClassNone), TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
+	}
+}
+
 func TestValidatingWebhook(t *testing.T) {
-	want := []admissionv1.ValidatingWebhook{{
-		Name:                    "validate.gammaguard.dev",
-		ClientConfig:            clientConfig("/validate"),
-		Rules:                   webhookRules(),
-		FailurePolicy:           ptr(admissionv1.Fail),
-		MatchPolicy:             ptr(admissionv1.Equivalent),
-		SideEffects:             ptr(admissionv1.SideEffectClassNone),
-		TimeoutSeconds:          ptr[int32](5),
-		AdmissionReviewVersions: []string{"v1"},
-	}}
+	want := []admissionv1.ValidatingWebhook{webhookOf("validate.gammaguard.dev", "/validate", admissionv1.Fail, 5)}
 	got := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
 	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -109,16 +108,11 @@ func TestValidatingWebhook(t *testing.T) {
 }
 
 func TestMutatingWebhook(t *testing.T) {
+	common := webhookOf("mutate.gammaguard.dev", "/mutate", admissionv1.Ignore, 3)
 	want := []admissionv1.MutatingWebhook{{
-		Name:                    "mutate.gammaguard.dev",
-		ClientConfig:            clientConfig("/mutate"),
-		Rules:                   webhookRules(),
-		FailurePolicy:           ptr(admissionv1.Ignore),
-		MatchPolicy:             ptr(admissionv1.Equivalent),
-		SideEffects:             ptr(admissionv1.SideEffectClassNone),
-		TimeoutSeconds:          ptr[int32](3),
-		AdmissionReviewVersions: []string{"v1"},
-		ReinvocationPolicy:      ptr(admissionv1.IfNeededReinvocationPolicy),
+		Name: common.Name, ClientConfig: common.ClientConfig, Rules: common.Rules, FailurePolicy: common.FailurePolicy, MatchPolicy: common.MatchPolicy,
+		SideEffects: common.SideEffects, TimeoutSeconds: common.TimeoutSeconds, AdmissionReviewVersions: common.AdmissionReviewVersions,
+		ReinvocationPolicy: ptr(admissionv1.IfNeededReinvocationPolicy),
 	}}
 	got := manifest[admissionv1.MutatingWebhookConfiguration](t, "webhook/mutating.yaml", 0)
 	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {

@@ -52,26 +52,19 @@ func TestBackends(t *testing.T) {
 }
 
 func TestBackendRefIsService(t *testing.T) {
-	for _, test := range []struct {
-		group, kind         string
-		service, misgrouped bool
-	}{
-		{"", "", true, false},
-		{"", "Service", true, false},
-		{"multicluster.x-k8s.io", "ServiceImport", true, false},
-		{"core", "Service", false, true},
-		{"core", "", false, true},
-		{"v1", "Service", false, true},
-		{"gateway.networking.k8s.io", "Service", false, true},
-		{"multicluster.x-k8s.io", "", false, true},
-		{"", "ServiceImport", false, true},
-		{"core", "ServiceImport", false, true},
-		{"serving.knative.dev", "Service", false, false},
-		{"storage.example", "Bucket", false, false},
+	type class struct{ service, misgrouped bool }
+	for want, refs := range map[class][]mesh.BackendRef{
+		{service: true}: {{}, {Kind: "Service"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport"}},
+		{misgrouped: true}: {
+			{Group: "core", Kind: "Service"}, {Group: "core"}, {Group: "v1", Kind: "Service"}, {Group: "gateway.networking.k8s.io", Kind: "Service"},
+			{Group: "multicluster.x-k8s.io"}, {Kind: "ServiceImport"}, {Group: "core", Kind: "ServiceImport"},
+		},
+		{}: {{Group: "serving.knative.dev", Kind: "Service"}, {Group: "storage.example", Kind: "Bucket"}},
 	} {
-		ref := mesh.BackendRef{Group: test.group, Kind: test.kind}
-		if service, misgrouped := ref.IsService(), ref.WrongGroup(); service != test.service || misgrouped != test.misgrouped {
-			t.Errorf("backendRef of kind %q in group %q: IsService = %v, WrongGroup = %v", test.kind, test.group, service, misgrouped)
+		for _, ref := range refs {
+			if got := (class{ref.IsService(), ref.WrongGroup()}); got != want {
+				t.Errorf("backendRef of kind %q in group %q: got %+v, want %+v", ref.Kind, ref.Group, got, want)
+			}
 		}
 	}
 }

@@ -83,11 +83,7 @@ func TestCheckCluster(t *testing.T) {
 ---
 {apiVersion: v1, kind: Service, metadata: {name: full, namespace: shop}, spec: {ports: [{port: 80}]}}
 ---
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: full, namespace: shop, labels: {kubernetes.io/service-name: full}}
-addressType: IPv4
-endpoints: [{addresses: [10.1.2.3]}]
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: full, namespace: shop, labels: {kubernetes.io/service-name: full}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: full, port: 80}]}]}}
 ---

@@ -10,9 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -31,15 +28,7 @@ func TestMain(m *testing.M) {
 // admin returns a client that may do all, without a rate limit.
 func admin(t *testing.T) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, gatewayv1.Install, gatewayv1beta1.Install} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	config := rest.CopyConfig(plane.Config)
-	config.QPS = -1
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := plane.Client(gatewayv1.Install, gatewayv1beta1.Install)
 	if err != nil {
 		t.Fatal(err)
 	}

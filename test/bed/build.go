@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -181,5 +183,18 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 			return nil, errors.Join(ctx.Err(), file.Close())
 		case <-time.After(lockInterval):
 		}
+	}
+}
+
+// Main is the body of the main function of a command of the tests: it runs the
+// command until that ends or the process is told to, and exits with 1 after an error.
+func Main(run func(ctx context.Context, args []string) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
 	}
 }

@@ -10,11 +10,28 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
+
+// Client returns an administrator's client without a rate limit, for the types of
+// client-go and those that are added.
+func (cp *ControlPlane) Client(add ...func(*runtime.Scheme) error) (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range append(add, clientgoscheme.AddToScheme) {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	config := rest.CopyConfig(cp.Config)
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+}
 
 // User returns the configuration of a client that the API server knows by this
 // name and these groups, with the rights that RBAC gives to them: none at first.

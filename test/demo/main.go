@@ -8,11 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,22 +21,12 @@ import (
 
 func main() {
 	log.SetLogger(logr.Discard()) // or controller-runtime prints a stack trace after 30 seconds
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := demo(ctx, os.Getenv("ONCE") != "")
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
+	bed.Main(demo)
 }
 
 // demo starts everything, plays the tour, and stops what it started.
-func demo(ctx context.Context, once bool) (err error) {
-	dir, err := fs.Sub(tourFiles, "tour")
-	if err != nil {
-		return err
-	}
-	t, err := readTour(dir)
+func demo(ctx context.Context, _ []string) (err error) {
+	stops, err := readTour(tourFiles)
 	if err != nil {
 		return err
 	}
@@ -55,7 +42,7 @@ func demo(ctx context.Context, once bool) (err error) {
 	defer func() { err = errors.Join(err, plane.Stop()) }()
 
 	say(started, "applying test/demo/tour/cluster.yaml, and config/rbac and config/policy")
-	if _, stderr, err := plane.Kubectl(ctx, string(t.cluster), "apply", "--server-side", "-f", "-"); err != nil {
+	if _, stderr, err := plane.Kubectl(ctx, clusterManifest, "apply", "--server-side", "-f", "-"); err != nil {
 		return fmt.Errorf("%w: %s", err, stderr)
 	}
 	if err := guard.Install(ctx, plane); err != nil {
@@ -68,7 +55,7 @@ func demo(ctx context.Context, once bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.Stop()) }()
 	say(started, "ready")
-	return visit(ctx, plane, t, once)
+	return visit(ctx, plane, stops, os.Getenv("ONCE") != "")
 }
 
 // say tells what the demo is at.
@@ -77,13 +64,13 @@ func say(started time.Time, what string) {
 }
 
 // visit plays the tour, says how to go on alone, and waits for Ctrl-C.
-func visit(ctx context.Context, plane *bed.ControlPlane, t *tour, once bool) error {
+func visit(ctx context.Context, plane *bed.ControlPlane, stops []stop, once bool) error {
 	dir, err := plane.TempDir("tour")
 	if err != nil {
 		return err
 	}
 	p := &player{out: os.Stdout, dir: dir, run: shellOf(plane)}
-	surprises, err := p.play(ctx, t)
+	surprises, err := p.play(ctx, stops)
 	if err != nil {
 		return err
 	}
@@ -115,7 +102,7 @@ are the users of the tour, whose manifests are in
 `
 
 // shellOf runs commands with the control plane's kubectl.
-func shellOf(plane *bed.ControlPlane) shell {
+func shellOf(plane *bed.ControlPlane) func(ctx context.Context, dir, command string) (string, int, error) {
 	return func(ctx context.Context, dir, command string) (string, int, error) {
 		cmd := exec.CommandContext(ctx, "sh", "-c", command)
 		cmd.Dir = dir

@@ -14,9 +14,6 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -91,24 +88,11 @@ func installDefinitions(ctx context.Context) error {
 // admin returns a client that may do all.
 func admin(t *testing.T) client.WithWatch {
 	t.Helper()
-	config := rest.CopyConfig(plane.Config)
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme(t)})
+	c, err := plane.Client(gatewayv1.Install, certmanagerv1.AddToScheme)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func newScheme(t *testing.T) *runtime.Scheme {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, gatewayv1.Install, certmanagerv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return scheme
 }
 
 // kubectl runs kubectl, and fails the test where it fails.

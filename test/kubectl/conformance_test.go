@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -82,10 +81,7 @@ func documents(t *testing.T, dir fs.FS, patterns ...string) []document {
 
 func newClient(t *testing.T) client.Client {
 	t.Helper()
-	config := rest.CopyConfig(plane.Config)
-	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{}
-	c, err := client.New(config, client.Options{})
+	c, err := plane.Client()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,18 +144,14 @@ func TestCheckUnknown(t *testing.T) {
 			{"GRPCRoute shop/b", file, 9, "parent-not-found", report.EffectUnknown},
 		},
 	}, {
-		name: "strict",
-		args: []string{"--strict"},
-		code: ExitFindings,
+		name: "strict", args: []string{"--strict"}, code: ExitFindings,
 		want: []seen{
 			{"HTTPRoute shop/a", file, 4, "grant-missing", validate.Deny},
 			{"HTTPRoute shop/a", file, 4, "parent-not-found", validate.Deny},
 			{"GRPCRoute shop/b", file, 9, "parent-not-found", validate.Deny},
 		},
 	}, {
-		name: "complete",
-		args: []string{"--complete"},
-		code: ExitFindings,
+		name: "complete", args: []string{"--complete"}, code: ExitFindings,
 		want: []seen{
 			{"HTTPRoute shop/a", file, 4, "grant-missing", validate.Deny},
 			{"GRPCRoute shop/b", file, 9, "grant-missing", validate.Deny},

@@ -6,19 +6,16 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	dir, err := bed.Build(ctx, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
-	}
-	fmt.Println(dir)
+	bed.Main(func(ctx context.Context, _ []string) error {
+		dir, err := bed.Build(ctx, os.Stderr)
+		if err == nil {
+			fmt.Println(dir)
+		}
+		return err
+	})
 }

@@ -13,8 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -31,13 +29,7 @@ type cluster struct {
 }
 
 func newCluster(plane *bed.ControlPlane) (*cluster, error) {
-	if err := gatewayv1.Install(scheme.Scheme); err != nil {
-		return nil, err
-	}
-	config := rest.CopyConfig(plane.Config)
-	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme.Scheme})
+	c, err := plane.Client(gatewayv1.Install)
 	return &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]bool{}}, err
 }
 

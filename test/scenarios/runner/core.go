@@ -93,28 +93,23 @@ func UserOf(name string) validate.User {
 
 // outcomeOf returns the outcome as the user would read it.
 func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
-	outcome := &Outcome{Denied: verdict.Denied(), Rules: []string{}, Warnings: []string{}}
 	var lines []string
 	for i := range changes {
-		outcome.Warnings = append(outcome.Warnings, changes[i].ID)
 		lines = append(lines, "Warning: "+changes[i].Warning())
 	}
 	for i := range verdict.Findings {
 		switch finding := &verdict.Findings[i]; finding.Effect {
 		case validate.Deny:
-			outcome.Rules = append(outcome.Rules, finding.Rule)
 			lines = append(lines, finding.FieldError().Error())
 		case validate.Warn:
-			outcome.Warnings = append(outcome.Warnings, finding.Rule)
 			lines = append(lines, "Warning: "+finding.Warning())
 		}
 	}
 	for _, name := range verdict.UnknownIgnores {
 		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
 	}
-	outcome.Rules = sortedOnce(outcome.Rules)
-	outcome.Warnings = sortedOnce(outcome.Warnings)
-	outcome.Text = strings.Join(lines, "\n")
+	outcome := read(strings.Join(lines, "\n"))
+	outcome.Denied = verdict.Denied()
 	return outcome
 }
 
