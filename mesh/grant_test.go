@@ -125,45 +125,32 @@ func TestGrantPolicyAllows(t *testing.T) {
 
 func TestRefusesConsumers(t *testing.T) {
 	const absent = "(absent)"
-	for _, test := range []struct {
-		namespace, service string // values of the label; "" is no label
-		want               mesh.Refusal
-	}{
-		{"", "", mesh.NotRefused},
-		{"", "allow", mesh.NotRefused},
-		{"", "deny", mesh.RefusedByService},
-		{"", "perhaps", mesh.RefusedByService},
-		{"", absent, mesh.NotRefused},
-		{"allow", "", mesh.NotRefused},
-		{"allow", "allow", mesh.NotRefused},
-		{"allow", "deny", mesh.RefusedByService},
-		{"deny", "", mesh.RefusedByNamespace},
-		{"deny", "allow", mesh.NotRefused},
-		{"deny", "deny", mesh.RefusedByNamespace},
-		{"deny", "perhaps", mesh.RefusedByNamespace},
-		{"deny", absent, mesh.RefusedByNamespace},
-		{"perhaps", "", mesh.RefusedByNamespace},
-		{"perhaps", "allow", mesh.NotRefused},
-		{absent, "", mesh.NotRefused},
-		{absent, "deny", mesh.RefusedByService},
-		{absent, "allow", mesh.NotRefused},
-		{absent, absent, mesh.NotRefused},
+	type labels struct{ namespace, service string } // values; "" is no label
+	for want, all := range map[mesh.Refusal][]labels{
+		mesh.NotRefused: {
+			{"", ""}, {"", "allow"}, {"", absent}, {"allow", ""}, {"allow", "allow"}, {"deny", "allow"}, {"perhaps", "allow"},
+			{absent, ""}, {absent, "allow"}, {absent, absent},
+		},
+		mesh.RefusedByService:   {{"", "deny"}, {"", "perhaps"}, {"allow", "deny"}, {absent, "deny"}},
+		mesh.RefusedByNamespace: {{"deny", ""}, {"deny", "deny"}, {"deny", "perhaps"}, {"deny", absent}, {"perhaps", ""}},
 	} {
-		var ns *mesh.Namespace
-		switch test.namespace {
-		case absent:
-		case "":
-			ns = namespace(nil)
-		default:
-			ns = namespace(map[string]string{mesh.ConsumerRoutesLabel: test.namespace})
-		}
-		var service *mesh.Service
-		if test.service != absent {
-			service = &mesh.Service{}
-			service.ConsumerRoutes = test.service
-		}
-		if got := mesh.RefusesConsumers(ns, service); got != test.want {
-			t.Errorf("namespace %q, Service %q: got %d, want %d", test.namespace, test.service, got, test.want)
+		for _, test := range all {
+			var ns *mesh.Namespace
+			switch test.namespace {
+			case absent:
+			case "":
+				ns = namespace(nil)
+			default:
+				ns = namespace(map[string]string{mesh.ConsumerRoutesLabel: test.namespace})
+			}
+			var service *mesh.Service
+			if test.service != absent {
+				service = &mesh.Service{}
+				service.ConsumerRoutes = test.service
+			}
+			if got := mesh.RefusesConsumers(ns, service); got != want {
+				t.Errorf("namespace %q, Service %q: got %d, want %d", test.namespace, test.service, got, want)
+			}
 		}
 	}
 }

@@ -32,21 +32,13 @@ type Binaries struct {
 	Static bool
 }
 
-// controlPlane returns what a control plane is made of.
-func controlPlane() Binaries {
-	return Binaries{
-		Name:      "controlplane",
-		Module:    "test/controlplane",
-		Packages:  []string{"./cmd/..."},
-		Programs:  []string{"kube-apiserver", "etcd", "kubectl"},
-		VersionOf: "k8s.io/kubernetes",
-	}
-}
-
 // Build builds the control plane's binaries and returns the folder that they are
 // in, as Binaries.Build does.
 func Build(ctx context.Context, progress io.Writer) (string, error) {
-	return controlPlane().Build(ctx, progress)
+	return Binaries{
+		Name: "controlplane", Module: "test/controlplane", Packages: []string{"./cmd/..."},
+		Programs: []string{"kube-apiserver", "etcd", "kubectl"}, VersionOf: "k8s.io/kubernetes",
+	}.Build(ctx, progress)
 }
 
 // Build builds the binaries and returns the folder that they are in:

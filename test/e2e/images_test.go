@@ -16,12 +16,8 @@ import (
 // certManager is cert-manager's controllers and CA injector.
 func certManager() bed.Binaries {
 	return bed.Binaries{
-		Name:      "certmanager",
-		Module:    "test/certmanager",
-		Packages:  []string{"./..."},
-		Programs:  []string{"controller", "cainjector"},
-		VersionOf: "github.com/cert-manager/cert-manager",
-		Static:    true,
+		Name: "certmanager", Module: "test/certmanager", Packages: []string{"./..."}, Programs: []string{"controller", "cainjector"},
+		VersionOf: "github.com/cert-manager/cert-manager", Static: true,
 	}
 }
 

@@ -15,26 +15,21 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// components are the node's parts of Kubernetes.
-func components() bed.Binaries {
-	return bed.Binaries{
-		Name:      "node",
-		Module:    "test/controlplane",
-		Packages:  []string{"./node/..."},
-		Programs:  []string{"kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause"},
-		VersionOf: "k8s.io/kubernetes",
-	}
-}
-
-// containerRuntime is containerd and its shim and client.
-func containerRuntime() bed.Binaries {
+// parts are the node's parts of Kubernetes, and containerd with its shim and client.
+func parts() []bed.Binaries {
 	const commands = "github.com/containerd/containerd/v2/cmd/"
-	return bed.Binaries{
-		Name:      "containerd",
-		Module:    "test/node/containerd",
-		Packages:  []string{commands + "containerd", commands + "containerd-shim-runc-v2", commands + "ctr"},
-		Programs:  []string{"containerd", "containerd-shim-runc-v2", "ctr"},
-		VersionOf: "github.com/containerd/containerd/v2",
+	return []bed.Binaries{
+		{
+			Name: "node", Module: "test/controlplane", Packages: []string{"./node/..."},
+			Programs:  []string{"kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause"},
+			VersionOf: "k8s.io/kubernetes",
+		},
+		{
+			Name: "containerd", Module: "test/node/containerd",
+			Packages:  []string{commands + "containerd", commands + "containerd-shim-runc-v2", commands + "ctr"},
+			Programs:  []string{"containerd", "containerd-shim-runc-v2", "ctr"},
+			VersionOf: "github.com/containerd/containerd/v2",
+		},
 	}
 }
 
@@ -55,7 +50,7 @@ func build(ctx context.Context, dir string, progress io.Writer) error {
 	if err := link(filepath.Join(plane, "kubectl"), bin); err != nil {
 		return err
 	}
-	for _, binaries := range []bed.Binaries{components(), containerRuntime()} {
+	for _, binaries := range parts() {
 		from, err := binaries.Build(ctx, progress)
 		if err != nil {
 			return err

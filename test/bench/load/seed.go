@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -93,27 +92,26 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 	from := c.has
 	c.has = to
 	const batch = 40 // etcd takes 128 writes at once, and a Service is three
-	err := parallel((to.services-from.services+batch-1)/batch, func(n int) error {
-		var entries []entry
-		for i := from.services + n*batch; i < min(to.services, from.services+(n+1)*batch); i++ {
-			entries = append(entries, to.serviceEntries(i)...)
-		}
-		return c.restore(ctx, entries)
-	})
-	if err != nil {
-		return err
+	add := func(from, to int, entriesOf func(i int) []entry) error {
+		return parallel((to-from+batch-1)/batch, func(n int) error {
+			var entries []entry
+			for i := from + n*batch; i < min(to, from+(n+1)*batch); i++ {
+				entries = append(entries, entriesOf(i)...)
+			}
+			return c.restore(ctx, entries)
+		})
 	}
-	err = parallel((to.routes-from.routes+batch-1)/batch, func(n int) error {
-		var entries []entry
-		for i := from.routes + n*batch; i < min(to.routes, from.routes+(n+1)*batch); i++ {
-			entries = append(entries, to.routeEntry(i))
-		}
-		return c.restore(ctx, entries)
-	})
+	err := add(from.services, to.services, to.serviceEntries)
+	if err == nil {
+		err = add(from.routes, to.routes, func(i int) []entry { return []entry{to.routeEntry(i)} })
+	}
 	for i := from.routes; i < to.routes; i++ {
 		c.bound[i%to.services] = true
 	}
-	return errors.Join(err, c.caughtUp(ctx, to.routes))
+	if err != nil {
+		return err
+	}
+	return c.caughtUp(ctx, to.routes)
 }
 
 // entry is an object as etcd holds it.

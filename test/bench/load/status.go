@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -20,57 +21,43 @@ import (
 const written = `gammaguard_status_writes_total{result="written"}`
 
 // marks are the HTTPRoutes of a namespace with an entry in their status, as a watch
-// shows them.
+// shows them. One caller at a time waits for them.
 type marks struct {
-	mu     sync.Mutex
+	events <-chan watch.Event
 	marked map[string]bool
-	// changed is closed, and made anew, at each change.
-	changed chan struct{}
 }
 
 // watch follows the HTTPRoutes of a namespace until the context ends.
 func (c *cluster) watch(ctx context.Context, namespace string) (*marks, error) {
-	watch, err := c.Watch(ctx, &gatewayv1.HTTPRouteList{}, client.InNamespace(namespace))
+	w, err := c.Watch(ctx, &gatewayv1.HTTPRouteList{}, client.InNamespace(namespace))
 	if err != nil {
 		return nil, err
 	}
-	m := &marks{marked: map[string]bool{}, changed: make(chan struct{})}
-	go func() {
-		for event := range watch.ResultChan() {
-			route, ok := event.Object.(*gatewayv1.HTTPRoute)
-			if !ok {
-				continue
-			}
-			m.mu.Lock()
-			delete(m.marked, route.Name)
-			if len(route.Status.Parents) > 0 {
-				m.marked[route.Name] = true
-			}
-			close(m.changed)
-			m.changed = make(chan struct{})
-			m.mu.Unlock()
-		}
-	}()
-	return m, nil
+	context.AfterFunc(ctx, w.Stop)
+	return &marks{w.ResultChan(), map[string]bool{}}, nil
 }
 
 // await waits until the condition holds of the routes that are marked.
 func (m *marks) await(ctx context.Context, patience time.Duration, condition func(marked map[string]bool) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
-		m.mu.Lock()
-		holds, changed, n := condition(m.marked), m.changed, len(m.marked)
-		m.mu.Unlock()
-		if holds {
-			return nil
-		}
+	for !condition(m.marked) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d routes are marked: %w", n, ctx.Err())
-		case <-changed:
+			return fmt.Errorf("%d routes are marked: %w", len(m.marked), ctx.Err())
+		case event, open := <-m.events:
+			if !open {
+				return errors.New("the watch ended")
+			}
+			if route, ok := event.Object.(*gatewayv1.HTTPRoute); ok {
+				delete(m.marked, route.Name)
+				if len(route.Status.Parents) > 0 {
+					m.marked[route.Name] = true
+				}
+			}
 		}
 	}
+	return nil
 }
 
 // conflicts applies routes that lose their port, one after another, until there
@@ -104,11 +91,7 @@ func latency(took []float64) Latency {
 // mass changes the grant of the first namespace and waits until all its routes are
 // marked, or none.
 func (b *bench) mass(ctx context.Context, g *guard.Guard, grant string, m *marks, routes, want int) (Mass, error) {
-	before, err := numbers(ctx, g.MetricsURL)
-	if err != nil {
-		return Mass{}, err
-	}
-	cpu, err := cpuTime(g.PID())
+	before, cpu, err := spent(ctx, g)
 	if err != nil {
 		return Mass{}, err
 	}
@@ -122,12 +105,18 @@ func (b *bench) mass(ctx context.Context, g *guard.Guard, grant string, m *marks
 		return Mass{}, fmt.Errorf("grant %s, %d routes: %w", grant, routes, err)
 	}
 	took := time.Since(start)
-	after, err := numbers(ctx, g.MetricsURL)
+	after, cpuAfter, err := spent(ctx, g)
+	return Mass{routes, took.Seconds(), int(after - before), (cpuAfter - cpu).Seconds()}, err
+}
+
+// spent returns how many writes and how much CPU the process has taken.
+func spent(ctx context.Context, g *guard.Guard) (writes float64, cpu time.Duration, err error) {
+	values, err := numbers(ctx, g.MetricsURL)
 	if err != nil {
-		return Mass{}, err
+		return 0, 0, err
 	}
-	spent, err := cpuTime(g.PID())
-	return Mass{routes, took.Seconds(), int(after[written] - before[written]), (spent - cpu).Seconds()}, err
+	cpu, err = cpuTime(g.PID())
+	return values[written], cpu, err
 }
 
 // status measures the reconciler.

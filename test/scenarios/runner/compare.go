@@ -74,7 +74,7 @@ func (w *WantEntry) matches(got *Entry) bool {
 		message = message || strings.Contains(condition.Message, w.Message)
 	}
 	return len(got.Conditions) == len(wanted) && reason && message &&
-		(w.Parent == nil || len(compareJSON("parent", w.Parent, []byte(compact(got.ParentRef)))) == 0)
+		(w.Parent == nil || len(compareJSON("parent", map[string]any(w.Parent), []byte(compact(got.ParentRef)))) == 0)
 }
 
 func compact(value any) string {

@@ -47,7 +47,7 @@ func TestCompareEntries(t *testing.T) {
 	some := metav1.Condition{Type: "gammaguard.dev/PartiallyConflicted", Status: "True", Reason: "Conflicted", Message: "port 80"}
 	accepted := func(name string) Entry { return entry(name, lost) }
 	partial, two, strange := entry("a", some), entry("a", lost, some), entry("a", lost, metav1.Condition{Type: "Ready"})
-	parent := func(name string) any { return map[string]any{"name": name} }
+	parent := func(name string) Partial { return Partial{"name": name} }
 
 	tests := map[string]struct {
 		want []WantEntry

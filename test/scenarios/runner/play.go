@@ -131,7 +131,7 @@ func judge(document *Document, outcome *Outcome) []Failure {
 		differ("message: want %q in it", want.Message)
 	}
 	if want.Object != nil && outcome.Object != nil {
-		differences = append(differences, compareJSON("object", want.Object, outcome.Object)...)
+		differences = append(differences, compareJSON("object", map[string]any(want.Object), outcome.Object)...)
 	}
 	if len(differences) == 0 {
 		return nil

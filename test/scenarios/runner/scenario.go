@@ -114,9 +114,8 @@ type Verdict struct {
 	Warnings []string
 	// Message is part of what the user reads.
 	Message string
-	// Object is part of the admitted object, as JSON decodes it; nil if it is not
-	// checked.
-	Object any
+	// Object is part of the admitted object.
+	Object Partial
 }
 
 // ByOthers says whether another part of the API server than gammaguard must deny:
@@ -134,10 +133,13 @@ type RouteStatus struct {
 // WantEntry is one entry of gammaguard's in status.parents. An empty condition
 // must not be there; an empty reason or message is not checked.
 type WantEntry struct {
-	// Parent is part of the parentRef, as JSON decodes it.
-	Parent   any    `json:"parent,omitempty"`
-	Accepted string `json:"accepted,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	Partial  string `json:"partial,omitempty"`
-	Message  string `json:"message,omitempty"`
+	// Parent is part of the parentRef.
+	Parent   Partial `json:"parent,omitempty" yaml:"parent"`
+	Accepted string  `json:"accepted,omitempty" yaml:"accepted"`
+	Reason   string  `json:"reason,omitempty" yaml:"reason"`
+	Partial  string  `json:"partial,omitempty" yaml:"partial"`
+	Message  string  `json:"message,omitempty" yaml:"message"`
 }
+
+// Partial is a part of an object, as JSON decodes it; nil if it is not checked.
+type Partial map[string]any

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -27,24 +26,25 @@ type wantFile struct {
 }
 
 type applyWant struct {
-	Verdict  string      `yaml:"verdict"`
-	Rules    *[]string   `yaml:"rules"`
-	Warnings *[]string   `yaml:"warnings"`
-	Message  string      `yaml:"message"`
-	Object   yamlv3.Node `yaml:"object"`
+	Verdict  string   `yaml:"verdict"`
+	Rules    []string `yaml:"rules"`
+	Warnings []string `yaml:"warnings"`
+	Message  string   `yaml:"message"`
+	Object   Partial  `yaml:"object"`
 }
 
 type statusWant struct {
-	Route   string       `yaml:"route"`
-	Entries *[]entryWant `yaml:"entries"`
+	Route   string      `yaml:"route"`
+	Entries []WantEntry `yaml:"entries"`
 }
 
-type entryWant struct {
-	Parent   yamlv3.Node `yaml:"parent"`
-	Accepted string      `yaml:"accepted"`
-	Reason   string      `yaml:"reason"`
-	Partial  string      `yaml:"partial"`
-	Message  string      `yaml:"message"`
+// UnmarshalYAML reads it as manifests are read.
+func (p *Partial) UnmarshalYAML(node *yamlv3.Node) error {
+	data, err := yamlv3.Marshal(node)
+	if err != nil {
+		return err
+	}
+	return yaml.Unmarshal(data, (*map[string]any)(p))
 }
 
 // wantLines has the nodes of the same lists, for their lines.
@@ -121,28 +121,20 @@ func (p *parser) verdicts(wants []applyWant, nodes []yamlv3.Node) {
 }
 
 func (p *parser) verdict(at Place, want *applyWant) *Verdict {
-	v := &Verdict{Place: at, Message: want.Message}
-	switch want.Verdict {
-	case "admit":
-		if want.Rules != nil && len(*want.Rules) > 0 {
-			p.fail(at, "rules: an admitted document has none that denied")
-		}
-	case "deny":
-		v.Deny = true
-		if !want.Object.IsZero() {
-			p.fail(at, "object: there is none after a denial")
-		}
-	default:
+	v := &Verdict{Place: at, Deny: want.Verdict == "deny", Message: want.Message, Object: want.Object}
+	switch {
+	case !v.Deny && want.Verdict != "admit":
 		p.fail(at, "verdict: %q: want admit or deny", want.Verdict)
+	case v.Deny && want.Object != nil:
+		p.fail(at, "object: there is none after a denial")
+	case !v.Deny && len(want.Rules) > 0:
+		p.fail(at, "rules: an admitted document has none that denied")
 	}
 	if want.Rules != nil {
-		v.Rules = p.ids(at, "rules", *want.Rules, rules())
+		v.Rules = p.ids(at, "rules", want.Rules, rules())
 	}
 	if want.Warnings != nil {
-		v.Warnings = p.ids(at, "warnings", *want.Warnings, append(rules(), mutate.Names()...))
-	}
-	if !want.Object.IsZero() {
-		v.Object = p.json(at, "object", &want.Object)
+		v.Warnings = p.ids(at, "warnings", want.Warnings, append(rules(), mutate.Names()...))
 	}
 	return v
 }
@@ -169,19 +161,6 @@ func (p *parser) ids(at Place, key string, ids, known []string) []string {
 	return slices.Compact(sorted)
 }
 
-// json reads a node as manifests are read.
-func (p *parser) json(at Place, key string, node *yamlv3.Node) any {
-	var value any
-	data, err := yamlv3.Marshal(node)
-	if err == nil {
-		err = yaml.Unmarshal(data, &value)
-	}
-	if err != nil {
-		p.fail(at, "%s: %w", key, err)
-	}
-	return value
-}
-
 func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 	part := strings.Split(want.Route, "/")
 	if len(part) != 3 || !mesh.IsRouteKind(part[0]) || slices.Contains(part, "") {
@@ -197,9 +176,7 @@ func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 		p.fail(at, "entries: missing; [] says that there are none")
 		return nil
 	}
-	status := &RouteStatus{Place: at, Route: key}
-	for i := range *want.Entries {
-		entry := &(*want.Entries)[i]
+	for i, entry := range want.Entries {
 		for _, condition := range []string{entry.Accepted, entry.Partial} {
 			if !slices.Contains([]string{"", "True", "False", "Unknown"}, condition) {
 				p.fail(at, `entries[%d]: a condition is "True", "False" or "Unknown", not %q`, i, condition)
@@ -208,11 +185,6 @@ func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 		if cmp.Or(entry.Accepted, entry.Partial) == "" {
 			p.fail(at, "entries[%d]: it needs accepted or partial: an entry without a condition says nothing", i)
 		}
-		want := WantEntry{Accepted: entry.Accepted, Reason: entry.Reason, Partial: entry.Partial, Message: entry.Message}
-		if !entry.Parent.IsZero() {
-			want.Parent = p.json(at, fmt.Sprintf("entries[%d].parent", i), &entry.Parent)
-		}
-		status.Entries = append(status.Entries, want)
 	}
-	return status
+	return &RouteStatus{Place: at, Route: key, Entries: want.Entries}
 }
