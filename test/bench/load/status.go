@@ -27,9 +27,11 @@ type marks struct {
 	marked map[string]bool
 }
 
-// watch follows the HTTPRoutes of a namespace until the context ends.
-func (c *cluster) watch(ctx context.Context, namespace string) (*marks, error) {
-	w, err := c.Watch(ctx, &gatewayv1.HTTPRouteList{}, client.InNamespace(namespace))
+// watch follows the HTTPRoutes of a namespace from a resourceVersion on, until the
+// context ends. Without one it begins with all that is there.
+func (c *cluster) watch(ctx context.Context, namespace, since string) (*marks, error) {
+	from := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: since}}
+	w, err := c.Watch(ctx, &gatewayv1.HTTPRouteList{}, from)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +125,7 @@ func spent(ctx context.Context, g *guard.Guard) (writes float64, cpu time.Durati
 func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conflicting, err := b.cluster.watch(ctx, rivals)
-	if err != nil {
-		return err
-	}
-	withdrawn, err := b.cluster.watch(ctx, namespaceName(0))
+	conflicting, err := b.cluster.watch(ctx, rivals, "")
 	if err != nil {
 		return err
 	}
@@ -141,6 +139,10 @@ func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status)
 		return err
 	}
 	routes := len(all.Items)
+	withdrawn, err := b.cluster.watch(ctx, namespaceName(0), all.ResourceVersion)
+	if err != nil {
+		return err
+	}
 	settled, busy := make(chan struct{}), make(chan error)
 	go func() {
 		var err error
