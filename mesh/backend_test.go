@@ -56,8 +56,13 @@ func TestBackendRefIsService(t *testing.T) {
 	for want, refs := range map[class][]mesh.BackendRef{
 		{service: true}: {{}, {Kind: "Service"}, {Group: "multicluster.x-k8s.io", Kind: "ServiceImport"}},
 		{misgrouped: true}: {
-			{Group: "core", Kind: "Service"}, {Group: "core"}, {Group: "v1", Kind: "Service"}, {Group: "gateway.networking.k8s.io", Kind: "Service"},
-			{Group: "multicluster.x-k8s.io"}, {Kind: "ServiceImport"}, {Group: "core", Kind: "ServiceImport"},
+			{Group: "core", Kind: "Service"},
+			{Group: "core"},
+			{Group: "v1", Kind: "Service"},
+			{Group: "gateway.networking.k8s.io", Kind: "Service"},
+			{Group: "multicluster.x-k8s.io"},
+			{Kind: "ServiceImport"},
+			{Group: "core", Kind: "ServiceImport"},
 		},
 		{}: {{Group: "serving.knative.dev", Kind: "Service"}, {Group: "storage.example", Kind: "Bucket"}},
 	} {

@@ -128,8 +128,16 @@ func TestRefusesConsumers(t *testing.T) {
 	type labels struct{ namespace, service string } // values; "" is no label
 	for want, all := range map[mesh.Refusal][]labels{
 		mesh.NotRefused: {
-			{"", ""}, {"", "allow"}, {"", absent}, {"allow", ""}, {"allow", "allow"}, {"deny", "allow"}, {"perhaps", "allow"},
-			{absent, ""}, {absent, "allow"}, {absent, absent},
+			{"", ""},
+			{"", "allow"},
+			{"", absent},
+			{"allow", ""},
+			{"allow", "allow"},
+			{"deny", "allow"},
+			{"perhaps", "allow"},
+			{absent, ""},
+			{absent, "allow"},
+			{absent, absent},
 		},
 		mesh.RefusedByService:   {{"", "deny"}, {"", "perhaps"}, {"allow", "deny"}, {absent, "deny"}},
 		mesh.RefusedByNamespace: {{"deny", ""}, {"deny", "deny"}, {"deny", "perhaps"}, {"deny", absent}, {"perhaps", ""}},
