@@ -15,7 +15,6 @@ type AttachedRoute struct {
 	// created, which is younger than any other.
 	Created    int64
 	Generation int64
-	Deleting   bool
 	// Parents are all parentRefs, in the order of the spec.
 	Parents []ParentRef
 	// CatchAll reports whether any rule matches every request.
@@ -31,7 +30,6 @@ func (r *Route) Attached() *AttachedRoute {
 		Namespace:  r.Metadata.Namespace,
 		Name:       r.Metadata.Name,
 		Generation: r.Metadata.Generation,
-		Deleting:   r.Deleting(),
 		Parents:    r.Spec.ParentRefs,
 		CatchAll:   r.CatchAll(),
 	}

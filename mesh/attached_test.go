@@ -24,7 +24,7 @@ func TestAttached(t *testing.T) {
 	}
 	keys := route.MatchKeys()
 	want := &mesh.AttachedRoute{
-		Kind: mesh.HTTPRoute, Namespace: "shop", Name: "cart", Created: 1700000000, Generation: 4, Deleting: true,
+		Kind: mesh.HTTPRoute, Namespace: "shop", Name: "cart", Created: 1700000000, Generation: 4,
 		Parents: route.Spec.ParentRefs, CatchAll: true, Matches: []mesh.MatchKey{keys[0].Key, keys[1].Key},
 	}
 	got := route.Attached()

@@ -28,8 +28,8 @@ type PortOwners map[PortScope]*Owner
 // Precedence decides who holds each port of the Service in each scope: the most
 // specific kind, regardless of the routes' age (GEP-1294, Route types). The routes
 // must be those that are otherwise valid: their grant is held and their kind
-// enabled. Those that are being deleted, or whose parentRefs do not attach,
-// hold nothing.
+// enabled. One whose parentRefs do not attach holds nothing; one that is being
+// deleted competes until it is gone, as meshes go on programming it.
 func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 	standing := PortOwners{}
 	// Most routes are bound to the same ports as the one before.
@@ -97,16 +97,13 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 // bindsLike reports whether the route is bound to the same ports as the other on any
 // Service, according to their parentRefs.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
-	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Deleting == b.Deleting &&
+	return a.Kind == b.Kind && a.Namespace == b.Namespace &&
 		slices.EqualFunc(a.Parents, b.Parents, func(x, y ParentRef) bool { return x.Same(&y) })
 }
 
 // eachPort calls f with every PortScope that a parentRef of the route selects on
 // the Service, with the parentRef's index.
 func (a *AttachedRoute) eachPort(service *Service, f func(ref int, at PortScope)) {
-	if a.Deleting {
-		return
-	}
 	for i := range a.Parents {
 		ports := a.portsBy(i, service)
 		for j := range ports {

@@ -42,8 +42,6 @@ func TestPrecedence(t *testing.T) {
 		{Name: "dns", Number: 53, Protocol: UDP},
 		{Name: "dns-tcp", Number: 53, Protocol: TCP},
 	}}
-	deleting := onService(GRPCRoute, "shop", "deleting", 1, 80)
-	deleting.Deleting = true
 	elsewhere := onService(GRPCRoute, "shop", "elsewhere", 1, 80)
 	elsewhere.Parents[0].Name = "checkout"
 	misgrouped := onService(GRPCRoute, "shop", "misgrouped", 1, 80)
@@ -87,7 +85,7 @@ func TestPrecedence(t *testing.T) {
 		},
 		"those that take no part": {
 			routes: []*AttachedRoute{
-				deleting, elsewhere, misgrouped, onService(GRPCRoute, "shop", "no-such-port", 1, 8080), onService(UDPRoute, "shop", "wrong", 1, 80),
+				elsewhere, misgrouped, onService(GRPCRoute, "shop", "no-such-port", 1, 8080), onService(UDPRoute, "shop", "wrong", 1, 80),
 				onService(TCPRoute, "shop", "valid", 9, 80),
 			},
 			want: map[string]string{"80/TCP producer": "TCPRoute shop/valid"},
@@ -128,7 +126,6 @@ func TestPrecedenceShared(t *testing.T) {
 		for i := range 12 {
 			ports := [][]int32{{80}, {0}, {80, 90}, {80, 80}, {53}, {7}, nil}[pick(7)]
 			route := onService(RouteKinds()[pick(5)], []string{"shop", "web"}[pick(2)], fmt.Sprint(i), int64(pick(5)), ports...)
-			route.Deleting = pick(8) == 0
 			alone = append(alone, route)
 			like := *route
 			if known, ok := shared[fmt.Sprint(ports)]; ok {

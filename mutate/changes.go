@@ -21,15 +21,12 @@ type Options struct {
 
 // Changes returns what the mutations set in the route, at most one change a
 // field. Made all at once they reach a route that has no more changes. Routes
-// that are being deleted, and routes whose parents are all Gateways or
+// whose parents are all Gateways or
 // ListenerSets, have none.
 //
 // A Service that is not found, not known, or cannot be read leads to no change and
 // never to an error: the schema and the rules report what is missing.
 func Changes(route *mesh.Route, services Services, opts Options) []Change {
-	if route.Deleting() {
-		return nil
-	}
 	p := &pass{route: route, services: services, mayRead: opts.MayRead}
 	var all []Change
 	for _, m := range catalogue {

@@ -54,7 +54,6 @@ func (d *document) route(key live.RouteKey) *mesh.AttachedRoute {
 		Namespace:  key.Namespace,
 		Name:       key.Name,
 		Generation: d.Metadata.Generation,
-		Deleting:   d.Metadata.DeletionTimestamp != nil,
 		Parents:    d.refs,
 	}
 }

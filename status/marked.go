@@ -50,7 +50,7 @@ func (m *markedRoutes) update(key live.RouteKey, route *live.Route) (about []mes
 		}
 	}
 	switch {
-	case route == nil || route.Deleting:
+	case route == nil:
 	case was:
 		statusOnly = old.generation == route.Generation
 	default:

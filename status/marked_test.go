@@ -39,8 +39,6 @@ func serviceNames(keys []mesh.ServiceKey) string {
 func TestMarked(t *testing.T) {
 	var m markedRoutes
 	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}
-	deleting := markedRoute("r", 3, 3, "b")
-	deleting.Deleting = true
 	steps := []struct {
 		what       string
 		route      *live.Route
@@ -53,7 +51,6 @@ func TestMarked(t *testing.T) {
 		{"edited", markedRoute("r", 2, 1, "a", "b"), "a b", false, "a b"},
 		{"marked anew", markedRoute("r", 2, 2, "b"), "a b", true, "b"},
 		{"edited again", markedRoute("r", 3, 2, "b"), "b", false, "b"},
-		{"being deleted", deleting, "b", false, "b"},
 		{"cleared", markedRoute("r", 3, 3), "b", true, ""},
 		{"found by a later process, still to be judged", markedRoute("r", 4, 3, "c"), "c", false, "c"},
 		{"gone", nil, "c", false, ""},

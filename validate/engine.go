@@ -93,10 +93,11 @@ func (v *Verdict) Reads() []mesh.Read {
 }
 
 // Judge runs the rules over the request's route. Routes without a parentRef that
-// concerns a mesh, and routes that are being deleted, have no findings. The error
-// is not nil if a read failed; there is no verdict then.
+// concerns a mesh have no findings, and neither has an update of a route that is
+// being deleted, if it leaves the spec as it is. The error is not nil if the reader
+// could not be asked; no verdict may then be drawn.
 func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
-	if req.Route.Deleting() || !e.concerns(req.Route) {
+	if !e.concerns(req.Route) || req.Route.Deleting() && mesh.SameSpec(req.Object, req.Old) {
 		return Verdict{}, nil
 	}
 	j := &judgement{engine: e, req: req, pass: e.newPass(req.Route, world)}

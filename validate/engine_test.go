@@ -87,14 +87,11 @@ func TestActionsOfThePolicy(t *testing.T) {
 func TestOfNoConcern(t *testing.T) {
 	const faulty = `, hostnames: [a.example], rules: [{backendRefs: [{name: alias, port: 1, weight: 0}]}]`
 	foreign := on(`{group: networking.istio.io, kind: ServiceEntry, name: a}`, `{name: edge}`)
-	deleted := newRoute(t, mesh.HTTPRoute, "lab", on(service("headless"))+faulty)
-	deleted.Metadata.DeletionTimestamp = &time.Time{}
 	for name, route := range map[string]*mesh.Route{
 		"a Gateway":              newRoute(t, mesh.HTTPRoute, "lab", on(`{name: edge}`)+faulty),
 		"a ListenerSet":          newRoute(t, mesh.HTTPRoute, "lab", on(`{kind: ListenerSet, name: edge}`)+faulty),
 		"no parent":              newRoute(t, mesh.HTTPRoute, "lab", on()+faulty),
 		"another implementation": newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty),
-		"being deleted":          deleted,
 	} {
 		route.Metadata.Annotations.Ignore = "no-such-rule"
 		world := &witness{Reader: newWorld(t, cluster)}
@@ -107,6 +104,26 @@ func TestOfNoConcern(t *testing.T) {
 		"use Gateway, ListenerSet, Service, ServiceImport, or one of: MeshService.kuma.io (parent-kind-not-allowed)"}
 	if diff := cmp.Diff(want, told(verdict)); diff != "" {
 		t.Errorf("another implementation's parent where kinds are listed (-want +got):\n%s", diff)
+	}
+}
+
+// A route that is being deleted is judged like any other where its spec changes, as
+// meshes go on programming it; a finalizer may go.
+func TestDeleted(t *testing.T) {
+	route, raw := newRoute(t, mesh.HTTPRoute, "lab", on(service("headless"))), routeJSON(t, mesh.HTTPRoute, "lab", on(service("headless")))
+	route.Metadata.DeletionTimestamp = &time.Time{}
+	for name, test := range map[string]struct {
+		req  *Request
+		want bool
+	}{
+		"its spec stays":    {&Request{Route: route, Object: raw, Old: raw}, false},
+		"its spec changes":  {&Request{Route: route, Object: raw, Old: routeJSON(t, mesh.HTTPRoute, "lab", on())}, true},
+		"it is created so":  {&Request{Route: route}, true},
+		"old is unreadable": {&Request{Route: route, Object: raw, Old: []byte("{")}, true},
+	} {
+		if verdict := judge(t, nil, newWorld(t, cluster), test.req); verdict.Denied() != test.want {
+			t.Errorf("%s: denied %t, want %t", name, verdict.Denied(), test.want)
+		}
 	}
 }
 

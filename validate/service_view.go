@@ -92,7 +92,7 @@ func (v *ServiceView) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 				return err
 			}
 		}
-		if eligible && !route.Deleting {
+		if eligible {
 			routes = append(routes, route)
 		}
 		return nil

@@ -160,8 +160,6 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 	absent := func(r *mesh.AttachedRoute) string {
 		eligible, _ := view.Eligible(r) // an error would have come up before
 		switch {
-		case r.Deleting:
-			return "is being deleted"
 		case eligible:
 			return ""
 		case !engine.Policy().Implements(r.Kind):

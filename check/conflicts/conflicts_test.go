@@ -61,14 +61,14 @@ shop        cart                80/UDP (dns)    producer              UDPRoute s
 shop        cart                90/TCP          producer              TCPRoute shop/oldest              -                      the only route
 shop        cart                90/TCP          consumer of web       GRPCRoute web/visitor             -                      the only route
 web         serviceimport/far   443/TCP         producer              GRPCRoute web/visitor             -                      the only route
-web         page                8080/TCP        producer              -                                 -                      no route takes part
+web         page                8080/TCP        producer              HTTPRoute web/gone                -                      the only route
 web         page                8080/TCP        consumer of nowhere   -                                 -                      no route takes part
 `,
 	}, {
 		name: "one namespace, wide", namespace: "web", wide: true,
 		want: `SERVICE             PORT       SCOPE                 WINNER                  LOSERS   WHY                   NOT ELIGIBLE
 serviceimport/far   443/TCP    producer              GRPCRoute web/visitor   -        the only route        -
-page                8080/TCP   producer              -                       -        no route takes part   HTTPRoute web/gone (is being deleted)
+page                8080/TCP   producer              HTTPRoute web/gone      -        the only route        -
 page                8080/TCP   consumer of nowhere   -                       -        no route takes part   HTTPRoute nowhere/stranger (lacks the grant, or is refused)
 `,
 	}} {

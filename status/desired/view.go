@@ -22,10 +22,11 @@ func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *Vie
 	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.ServiceView{}}
 }
 
-// Entries returns the desired entries for the parentRefs of the route, in their
-// order, and none for a parentRef without a problem. Unknown are the indices of
-// parentRefs for which this cannot be known. The error is the failure of a read.
-// Routes that are being deleted have no entries.
+// Entries returns what the route's status must say about its parentRefs, in their
+// order, and nothing about those that are as they should be. Unknown are the
+// parentRefs, by index, of which that cannot be known. The error says that the reader
+// could not be asked. A route that is being deleted has entries until it is gone, as
+// meshes go on programming it.
 func (v *View) Entries(route *mesh.AttachedRoute) (entries []Entry, unknown []int, err error) {
 	return v.entries(route, func(mesh.ServiceKey) bool { return true })
 }
@@ -37,9 +38,6 @@ func (v *View) EntriesOn(service mesh.ServiceKey, route *mesh.AttachedRoute) ([]
 }
 
 func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bool) (entries []Entry, unknown []int, err error) {
-	if route.Deleting {
-		return nil, nil, nil
-	}
 	namespace, err := mesh.Known(v.world.Namespace(route.Namespace))
 	if err != nil {
 		return nil, nil, err
