@@ -21,6 +21,9 @@ func (c *GuardConfiguration) setDefaults() {
 		c.RouteKinds = mesh.RouteKinds()
 	}
 	c.Grants.Default = cmp.Or(c.Grants.Default, mesh.GrantNone)
+	if c.Grants.ParentKinds == nil {
+		c.Grants.ParentKinds = []string{"ServiceEntry.networking.istio.io", "MeshService.kuma.io", "EgressNetwork.policy.linkerd.io"}
+	}
 	c.Status.ControllerName = cmp.Or(c.Status.ControllerName, "gammaguard.dev/guard")
 	c.Status.ConflictReason = cmp.Or(c.Status.ConflictReason, "Conflicted")
 }

@@ -20,6 +20,7 @@ const full = header + `mode: warn
 routeKinds: [HTTPRoute, GRPCRoute]
 grants:
   default: producer
+  parentKinds: [Mesh.acme.example]
   selectors:
   - namespaceSelector: {matchLabels: {tier: platform}}
     roles: [producer, consumer]
@@ -33,13 +34,16 @@ exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-sys
 status: {controllerName: example.net/our/guard, conflictReason: RouteConflict}
 `
 
+// otherMeshParents are the default of grants.parentKinds.
+var otherMeshParents = []string{"ServiceEntry.networking.istio.io", "MeshService.kuma.io", "EgressNetwork.policy.linkerd.io"}
+
 func TestLoad(t *testing.T) {
 	typeMeta := metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 	defaults := GuardConfiguration{
 		TypeMeta:   typeMeta,
 		Mode:       mesh.Enforce,
 		RouteKinds: []mesh.RouteKind{"GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute"},
-		Grants:     Grants{Default: mesh.GrantNone},
+		Grants:     Grants{Default: mesh.GrantNone, ParentKinds: otherMeshParents},
 		Status:     Status{ControllerName: "gammaguard.dev/guard", ConflictReason: "Conflicted"},
 	}
 	with := func(change func(*GuardConfiguration)) GuardConfiguration {
@@ -59,7 +63,7 @@ func TestLoad(t *testing.T) {
 			TypeMeta:   typeMeta,
 			Mode:       mesh.Warn,
 			RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-			Grants: Grants{Default: mesh.GrantProducer, Selectors: []GrantSelector{
+			Grants: Grants{Default: mesh.GrantProducer, ParentKinds: []string{"Mesh.acme.example"}, Selectors: []GrantSelector{
 				{
 					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "platform"}},
 					Roles:             []mesh.Role{mesh.Producer, mesh.Consumer},
@@ -193,7 +197,7 @@ func TestLoadRefuses(t *testing.T) {
 			"mutations", header + "mutations: {backend-prt: off, x: on, parent-group: warn}\n",
 			`[mutations[backend-prt]: Unsupported value: "backend-prt": unknown mutation; did you mean "backend-port"?, ` +
 				`mutations[parent-group]: Unsupported value: "warn": supported values: "on", "off", ` +
-				`mutations[x]: Unsupported value: "x": unknown mutation, valid values: backend-group, backend-port, parent-group, parent-section]`,
+				`mutations[x]: Unsupported value: "x": unknown mutation, valid values: backend-group, backend-port, parent-group, parent-kind, parent-section]`,
 		},
 		{
 			"allowed kinds", header + "parents: {allowedKinds: [ServiceEntry, ServiceEntry., .istio.io, A.b c]}\n",

@@ -20,7 +20,8 @@ func TestPolicy(t *testing.T) {
 		Mode:       mesh.Warn,
 		RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Grants: mesh.GrantPolicy{
-			Default: mesh.GrantProducer,
+			Default:     mesh.GrantProducer,
+			ParentKinds: []string{"Mesh.acme.example"},
 			Selectors: []mesh.GrantSelector{
 				{
 					Namespaces: labels.SelectorFromSet(labels.Set{"tier": "platform"}),

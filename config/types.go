@@ -55,6 +55,12 @@ type Grants struct {
 	// label or the default; only the label none beats them. Who may set the labels
 	// that they select by is for the cluster to guard: gammaguard guards its own.
 	Selectors []GrantSelector `json:"selectors,omitempty"`
+
+	// ParentKinds, as "Kind.group", are kinds besides Service and ServiceImport whose
+	// routes shape mesh traffic, and so need a grant. Default:
+	// ServiceEntry.networking.istio.io, MeshService.kuma.io and
+	// EgressNetwork.policy.linkerd.io. Empty: none.
+	ParentKinds []string `json:"parentKinds,omitempty"`
 }
 
 // GrantSelector grants roles, for some kinds of routes, to namespaces.

@@ -37,7 +37,7 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.Grants.validate(field.NewPath("grants"))...)
 	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
 	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
-	errs = append(errs, c.Parents.validate(field.NewPath("parents"))...)
+	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds)...)
 	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
 	return append(errs, c.Status.validate(field.NewPath("status"))...)
 }
@@ -47,7 +47,7 @@ func (g *Grants) validate(path *field.Path) field.ErrorList {
 	for i := range g.Selectors {
 		errs = append(errs, g.Selectors[i].validate(path.Child("selectors").Index(i))...)
 	}
-	return errs
+	return append(errs, kinds(path.Child("parentKinds"), g.ParentKinds)...)
 }
 
 func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
@@ -93,12 +93,13 @@ func (c *GuardConfiguration) validateMutations(path *field.Path) field.ErrorList
 	return errs
 }
 
-func (p *Parents) validate(path *field.Path) field.ErrorList {
+// kinds wants entries of the form "Kind.group".
+func kinds(path *field.Path, entries []string) field.ErrorList {
 	var errs field.ErrorList
-	for i, entry := range p.AllowedKinds {
+	for i, entry := range entries {
 		kind, group, _ := strings.Cut(entry, ".")
 		if len(kind) > 63 || !kindName.MatchString(kind) || len(validation.IsDNS1123Subdomain(group)) > 0 {
-			errs = append(errs, field.Invalid(path.Child("allowedKinds").Index(i), entry, "must be Kind.group, for example ServiceEntry.networking.istio.io"))
+			errs = append(errs, field.Invalid(path.Index(i), entry, "must be Kind.group, for example ServiceEntry.networking.istio.io"))
 		}
 	}
 	return errs

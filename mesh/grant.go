@@ -94,6 +94,9 @@ type GrantPolicy struct {
 	Default Grant
 	// Selectors grant by namespace labels. They add to the label or the default.
 	Selectors []GrantSelector
+	// ParentKinds are the other mesh parents, as "Kind.group": kinds of other
+	// implementations that shape mesh traffic as a Service does.
+	ParentKinds []string
 }
 
 // GrantSelector grants roles, for some kinds of routes, to the namespaces that it
@@ -103,6 +106,18 @@ type GrantSelector struct {
 	Roles      []Role
 	// RouteKinds are the kinds that it grants; empty for all.
 	RouteKinds []RouteKind
+}
+
+// Covers reports whether a parentRef needs a grant: a mesh parent, whatever some mesh may
+// take for one, and other mesh parents.
+func (p *GrantPolicy) Covers(ref *ParentRef) bool {
+	switch ref.Class() {
+	case MeshParent, LookAlikeParent:
+		return true
+	case ImplementationSpecificParent:
+		return slices.Contains(p.ParentKinds, ref.EffectiveKind()+"."+ref.EffectiveGroup())
+	}
+	return false
 }
 
 // Allows reports whether routes of the kind in the namespace are granted the role.

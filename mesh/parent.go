@@ -1,6 +1,9 @@
 package mesh
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // ParentRef is a parentRef as the route's author wrote it. An empty field was
 // left out; Group is a pointer because an empty group is the core group.
@@ -21,9 +24,10 @@ const (
 	GatewayParent ParentClass = iota
 	// MeshParent is a Service or ServiceImport (GEP-1294, Allowed service types).
 	MeshParent
-	// WrongGroupParent is a Service or ServiceImport in a group that has none:
-	// the reference is stored, and no mesh acts on it.
-	WrongGroupParent
+	// LookAlikeParent is one that some mesh may take for a Service or ServiceImport
+	// though it is not written as one: kinds are compared without regard to case, and
+	// groups that people write by mistake count.
+	LookAlikeParent
 	// ImplementationSpecificParent is a kind of another implementation (GEP-1294,
 	// Implementation-specific parentRefs).
 	ImplementationSpecificParent
@@ -55,32 +59,41 @@ func (p *ParentRef) EffectiveKind() string {
 	return p.Kind
 }
 
-// Class returns the class of the parentRef. Only the groups that people write
-// by mistake (none, core, the Gateway API's, a version) make a Service
-// misgrouped; in any other group it is another implementation's kind.
-func (p *ParentRef) Class() ParentClass {
-	group := p.EffectiveGroup()
-	switch p.EffectiveKind() {
-	case "Gateway", "ListenerSet":
-		if group == GatewayGroup {
-			return GatewayParent
-		}
-	case ServiceKind:
-		switch {
-		case group == "":
-			return MeshParent
-		case group == MulticlusterGroup, mistakenGroup(group):
-			return WrongGroupParent
-		}
-	case ServiceImportKind:
-		switch {
-		case group == MulticlusterGroup:
-			return MeshParent
-		case group == "", mistakenGroup(group), strings.HasPrefix(group, MulticlusterGroup+"/"):
-			return WrongGroupParent
+// ServiceKind returns Service or ServiceImport, in its proper case, if the parentRef
+// names that kind in any case; else nothing.
+func (p *ParentRef) ServiceKind() string {
+	for _, kind := range []string{ServiceKind, ServiceImportKind} {
+		if strings.EqualFold(p.Kind, kind) {
+			return kind
 		}
 	}
+	return ""
+}
+
+// Class returns the class of the parentRef. Only the groups that people write
+// by mistake (none, core, the Gateway API's, a version) make a Service a look-alike;
+// in any other group it is another implementation's kind.
+func (p *ParentRef) Class() ParentClass {
+	group, kind := p.EffectiveGroup(), p.ServiceKind()
+	switch {
+	case group == GatewayGroup && (p.EffectiveKind() == "Gateway" || p.EffectiveKind() == "ListenerSet"):
+		return GatewayParent
+	case kind == "":
+		return ImplementationSpecificParent
+	case p.Kind == kind && group == groupOf(kind):
+		return MeshParent
+	case group == MulticlusterGroup, mistakenGroup(group):
+		return LookAlikeParent
+	}
 	return ImplementationSpecificParent
+}
+
+// groupOf returns the API group of Service or ServiceImport.
+func groupOf(kind string) string {
+	if kind == ServiceImportKind {
+		return MulticlusterGroup
+	}
+	return ""
 }
 
 // mistakenGroup knows the groups that are written where the core group, or
@@ -98,13 +111,13 @@ func mistakenGroup(group string) bool {
 
 // Service returns the key of the Service or ServiceImport that the parentRef of
 // a route in the given namespace refers to. It has a meaning only for a
-// MeshParent or WrongGroupParent.
+// MeshParent or LookAlikeParent.
 func (p *ParentRef) Service(routeNamespace string) ServiceKey {
 	namespace := p.Namespace
 	if namespace == "" {
 		namespace = routeNamespace
 	}
-	return ServiceKey{Kind: p.Kind, Namespace: namespace, Name: p.Name}
+	return ServiceKey{Kind: cmp.Or(p.ServiceKind(), p.Kind), Namespace: namespace, Name: p.Name}
 }
 
 // Role is what a route is to its parent's Service (GEP-1294, Namespace

@@ -17,8 +17,8 @@ func TestParentClass(t *testing.T) {
 		mesh.ImplementationSpecificParent: {
 			"Gateway":       {"", "networking.istio.io"},
 			"XListenerSet":  {"gateway.networking.x-k8s.io"},
-			"Service":       {"serving.knative.dev", "serving.knative.dev/v1"},
-			"service":       {""},
+			"Service":       {"serving.knative.dev", "serving.knative.dev/v1", "CORE"},
+			"service":       {"serving.knative.dev"},
 			"":              {""},
 			"ServiceImport": {"submariner.io"},
 			"ServiceEntry":  {"networking.istio.io"},
@@ -29,7 +29,10 @@ func TestParentClass(t *testing.T) {
 			"Service":       {""},
 			"ServiceImport": {"multicluster.x-k8s.io"},
 		},
-		mesh.WrongGroupParent: {
+		mesh.LookAlikeParent: {
+			"service":       {"", "multicluster.x-k8s.io"},
+			"SERVICE":       {"core"},
+			"ServiceIMPORT": {omitted, "multicluster.x-k8s.io"},
 			"Service":       {omitted, "core", "core/v1", "v1", "/v1", "gateway.networking.k8s.io", "gateway.networking.k8s.io/v1", "multicluster.x-k8s.io", "multicluster.x-k8s.io/v1alpha1"},
 			"ServiceImport": {omitted, "", "core", "gateway.networking.k8s.io", "multicluster.x-k8s.io/v1"},
 		},

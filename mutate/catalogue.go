@@ -24,6 +24,7 @@ type Mutation struct {
 // catalogue is in the order in which mutations are made: each sees the route as
 // those before it leave it. It never changes.
 var catalogue = []*Mutation{
+	parentKind(),
 	parentGroup(),
 	backendGroup(),
 	backendPort(),

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCatalogue(t *testing.T) {
-	want := []string{"backend-group", "backend-port", "parent-group", "parent-section"}
+	want := []string{"backend-group", "backend-port", "parent-group", "parent-kind", "parent-section"}
 	if diff := cmp.Diff(want, mutate.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

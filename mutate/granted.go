@@ -49,7 +49,7 @@ func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
 	for i := range route.Spec.ParentRefs {
 		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
-		case mesh.MeshParent, mesh.WrongGroupParent:
+		case mesh.MeshParent, mesh.LookAlikeParent:
 			key := ref.Service(route.Metadata.Namespace)
 			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 		}
@@ -65,7 +65,7 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	}
 	for i := range route.Spec.ParentRefs {
 		ref := &route.Spec.ParentRefs[i]
-		if class := ref.Class(); class != mesh.MeshParent && class != mesh.WrongGroupParent {
+		if class := ref.Class(); class != mesh.MeshParent && class != mesh.LookAlikeParent {
 			continue
 		}
 		key := ref.Service(route.Metadata.Namespace)

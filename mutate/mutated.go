@@ -24,6 +24,9 @@ func Mutated(route *mesh.Route, changes []Change) *mesh.Route {
 		if group, ok := after[parentPath(i, "group")].(string); ok {
 			ref.Group = &group
 		}
+		if kind, ok := after[parentPath(i, "kind")].(string); ok {
+			ref.Kind = kind
+		}
 		if name, ok := after[parentPath(i, "sectionName")].(string); ok {
 			ref.SectionName = name
 		}

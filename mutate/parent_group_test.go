@@ -56,7 +56,6 @@ func TestParentGroupLeftAlone(t *testing.T) {
 		`group: serving.knative.dev, kind: Service`,
 		`group: a/b/c, kind: Service`,
 		`group: core/, kind: Service`,
-		`group: core, kind: service`,
 		`group: multicluster.x-k8s.io, kind: ServiceImport`,
 		`group: "", kind: ServiceImport`,
 		`group: core, kind: ServiceImport`,

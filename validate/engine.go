@@ -148,17 +148,10 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 
 // concerns reports whether any parentRef is one that the rules are about.
 func (e *Engine) concerns(route *mesh.Route) bool {
-	for i := range route.Spec.ParentRefs {
-		switch route.Spec.ParentRefs[i].Class() {
-		case mesh.MeshParent, mesh.WrongGroupParent:
-			return true
-		case mesh.ImplementationSpecificParent:
-			if len(e.policy.AllowedParentKinds) > 0 {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool {
+		return e.policy.Grants.Covers(&ref) ||
+			len(e.policy.AllowedParentKinds) > 0 && ref.Class() == mesh.ImplementationSpecificParent
+	})
 }
 
 // unknownIgnores returns the names in the ignore annotation that silence nothing.

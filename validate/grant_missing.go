@@ -53,7 +53,7 @@ func grantCommand(policy *Policy, parent *Parent) string {
 	grant := cmp.Or(labels.Grant, policy.Grants.Default)
 	for i := range route.Parents {
 		ref := &route.Parents[i]
-		if ref.Class() != mesh.MeshParent {
+		if !policy.Grants.Covers(ref) {
 			continue
 		}
 		role := mesh.ScopeOf(route.Namespace, ref.Service(route.Namespace)).Role()

@@ -73,5 +73,15 @@ var _ = addCases("grant-missing", func() []ruleCase {
 				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer`,
 			},
 		},
+		{
+			name: "look-alikes and other mesh parents", namespace: "lab", policy: &Policy{Grants: mesh.GrantPolicy{ParentKinds: []string{"MeshService.kuma.io"}}},
+			spec: on(`{group: core, kind: Service, name: probe}`, `{group: "", kind: SERVICE, name: cart, namespace: shop}`,
+				`{group: kuma.io, kind: MeshService, name: a}`, `{group: kuma.io, kind: MeshGateway, name: a}`),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[1] "": namespace lab lacks the consumer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+			},
+		},
 	}
 })

@@ -22,19 +22,28 @@ func parentGroupInvalid() *Rule {
 func checkParentGroupInvalid(p *Pass) {
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
-		if ref.Class() != mesh.WrongGroupParent {
+		if ref.Class() != mesh.LookAlikeParent {
 			continue
 		}
-		right, where := `""`, `the core group ("")`
-		if ref.Kind == mesh.ServiceImportKind {
-			right, where = mesh.MulticlusterGroup, mesh.MulticlusterGroup
-		}
-		p.Report(Finding{
-			Field:     parentPath(i, "group"),
-			Value:     ref.EffectiveGroup(),
-			Problem:   fmt.Sprintf("kind %s is in %s", ref.Kind, where),
-			Remedy:    "set group: " + right,
-			Reference: Reference{Service: ref.Service(p.Route.Metadata.Namespace), Detail: ref.EffectiveGroup()},
-		})
+		p.Report(describeLookAlike(i, ref, p.Route.Metadata.Namespace))
 	}
+}
+
+// describeLookAlike names what of the parentRef is not written as a Service or a
+// ServiceImport is: the kind, if its case is wrong, else the group.
+func describeLookAlike(index int, ref *mesh.ParentRef, namespace string) Finding {
+	key := ref.Service(namespace)
+	f := Finding{Reference: Reference{Service: key, Detail: ref.EffectiveGroup()}}
+	if ref.Kind != key.Kind {
+		f.Field, f.Value = parentPath(index, "kind"), ref.Kind
+		f.Problem, f.Remedy = fmt.Sprintf("a kind is case-sensitive, and this one is %s", key.Kind), "set kind: "+key.Kind
+		return f
+	}
+	right, where := `""`, `the core group ("")`
+	if key.Kind == mesh.ServiceImportKind {
+		right, where = mesh.MulticlusterGroup, mesh.MulticlusterGroup
+	}
+	f.Field, f.Value = parentPath(index, "group"), ref.EffectiveGroup()
+	f.Problem, f.Remedy = fmt.Sprintf("kind %s is in %s", ref.Kind, where), "set group: "+right
+	return f
 }

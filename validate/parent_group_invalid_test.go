@@ -18,5 +18,12 @@ var _ = addCases("parent-group-invalid", func() []ruleCase {
 				`Invalid spec.parentRefs[0].group "core": kind ServiceImport is in multicluster.x-k8s.io; set group: multicluster.x-k8s.io`,
 			},
 		},
+		{
+			name: "a kind in another case", spec: on(`{group: "", kind: service, name: cart}`, `{group: multicluster.x-k8s.io, kind: serviceImport, name: cards}`),
+			want: []string{
+				`Invalid spec.parentRefs[0].kind "service": a kind is case-sensitive, and this one is Service; set kind: Service`,
+				`Invalid spec.parentRefs[1].kind "serviceImport": a kind is case-sensitive, and this one is ServiceImport; set kind: ServiceImport`,
+			},
+		},
 	}
 })

@@ -36,11 +36,15 @@ func (p *Pass) run(rule activeRule) {
 		p.world.begin()
 		rule.Route(p)
 	}
-	if rule.Fault != NoFault {
-		p.eachParent(p.evaluate)
+	switch rule.Fault {
+	case NoFault:
+	case GrantMissing:
+		p.each(p.granted(), p.evaluate)
+	default:
+		p.each(p.Parents(), p.evaluate)
 	}
 	if rule.Parent != nil {
-		p.eachParent(func(parent *Parent) {
+		p.each(p.Parents(), func(parent *Parent) {
 			p.attach(parent)
 			rule.Parent(p, parent)
 		})
@@ -54,8 +58,7 @@ func (p *Pass) run(rule activeRule) {
 	}
 }
 
-func (p *Pass) eachParent(f func(*Parent)) {
-	parents := p.Parents()
+func (p *Pass) each(parents []Parent, f func(*Parent)) {
 	for i := range parents {
 		p.world.begin()
 		f(&parents[i])
@@ -83,23 +86,36 @@ func (p *Pass) attach(parent *Parent) {
 // results of the rules that ran before.
 func (p *Pass) Parents() []Parent {
 	if p.parents == nil {
-		route := p.Attached()
-		p.parents = make([]Parent, 0, len(route.Parents))
-		for i := range route.Parents {
-			if ref := &route.Parents[i]; ref.Class() == mesh.MeshParent {
-				p.parents = append(p.parents, p.view(ref.Service(route.Namespace)).Parent(route, i))
-			}
-		}
+		p.parents = make([]Parent, 0, len(p.Route.Spec.ParentRefs))
+		p.parents = p.selected(p.parents, func(ref *mesh.ParentRef) bool { return ref.Class() == mesh.MeshParent })
 	}
 	return p.parents
 }
 
+// granted returns the parents that need a grant, those included that are no mesh
+// parents but that some mesh may act on.
+func (p *Pass) granted() []Parent {
+	others := func(ref *mesh.ParentRef) bool { return ref.Class() != mesh.MeshParent && p.Policy.Grants.Covers(ref) }
+	return p.selected(p.Parents(), others)
+}
+
+// selected adds the parentRefs that are selected to the parents.
+func (p *Pass) selected(parents []Parent, selects func(*mesh.ParentRef) bool) []Parent {
+	route := p.Attached()
+	for i := range route.Parents {
+		if ref := &route.Parents[i]; selects(ref) {
+			parents = append(parents, p.view(parents, ref.Service(route.Namespace)).Parent(route, i))
+		}
+	}
+	return parents
+}
+
 // view returns the view of a parent Service: of the routes in this route's scope,
 // with this route as it is now.
-func (p *Pass) view(key mesh.ServiceKey) *ServiceView {
-	for i := range p.parents {
-		if p.parents[i].Key == key {
-			return p.parents[i].view
+func (p *Pass) view(parents []Parent, key mesh.ServiceKey) *ServiceView {
+	for i := range parents {
+		if parents[i].Key == key {
+			return parents[i].view
 		}
 	}
 	own := p.Attached()
