@@ -53,7 +53,10 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-func TestMatchConditions(t *testing.T) {
+// matcher is the match conditions of the validating webhook, compiled. Those of the
+// mutating webhook are the same.
+func matcher(t *testing.T) matchconditions.Matcher {
+	t.Helper()
 	webhook := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks[0]
 	var accessors []celplugin.ExpressionAccessor
 	for i := range webhook.MatchConditions {
@@ -61,8 +64,26 @@ func TestMatchConditions(t *testing.T) {
 	}
 	vars := celplugin.OptionalVariableDeclarations{HasAuthorizer: true}
 	evaluator := compile(t, celplugin.NewConditionCompiler(oldestServer()), vars, accessors)
-	matcher := matchconditions.NewMatcher(evaluator, webhook.FailurePolicy, "webhook", "validating", webhook.Name)
+	return matchconditions.NewMatcher(evaluator, webhook.FailurePolicy, "webhook", "validating", webhook.Name)
+}
 
+// wantMatch evaluates the match conditions for a route as it is to be and, for an
+// UPDATE, as it was.
+func wantMatch(t *testing.T, matcher matchconditions.Matcher, route, old *unstructured.Unstructured, matches bool) {
+	t.Helper()
+	attributes := versioned(route, old, schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}, "httproutes")
+	got := matcher.Match(context.Background(), attributes, nil, &fakeAuthorizer{})
+	want := matchconditions.MatchResult{Matches: matches}
+	if !matches {
+		want.FailedConditionName = got.FailedConditionName
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMatchConditions(t *testing.T) {
+	matcher := matcher(t)
 	for _, test := range []struct {
 		name, route string
 		want        bool
@@ -81,8 +102,6 @@ func TestMatchConditions(t *testing.T) {
 		{"no parentRefs", "spec: {parentRefs: []}", false},
 		{"parentRefs left out", "spec: {hostnames: [a.test]}", false},
 		{"no spec", "kind: HTTPRoute", false},
-		{"being deleted", "metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}\nspec: {parentRefs: [{kind: Service, name: cart}]}", false},
-		{"being deleted, of the wrong type", "metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}\nspec: []", false},
 		// What the schema is to refuse reaches the mutating webhook first. Nothing
 		// may fail here, lest the user read of CEL instead of the schema.
 		{"spec of the wrong type", "spec: routes", false},
@@ -102,15 +121,44 @@ func TestMatchConditions(t *testing.T) {
 			if route.Object["metadata"] == nil {
 				route.Object["metadata"] = map[string]any{"name": "cart"}
 			}
-			attributes := versioned(route, nil, schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}, "httproutes")
-			got := matcher.Match(context.Background(), attributes, nil, &fakeAuthorizer{})
-			want := matchconditions.MatchResult{Matches: test.want}
-			if !test.want {
-				want.FailedConditionName = got.FailedConditionName
+			wantMatch(t, matcher, route, nil, test.want)
+		})
+	}
+}
+
+// TestMatchConditionsOfDeletedRoutes: only a request that leaves the spec of a route
+// that is being deleted as it is does not match.
+func TestMatchConditionsOfDeletedRoutes(t *testing.T) {
+	const (
+		deleted   = "metadata: {name: cart, deletionTimestamp: 2026-01-01T00:00:00Z}\n"
+		finalized = "metadata: {name: cart, finalizers: [a.test/b], deletionTimestamp: 2026-01-01T00:00:00Z}\n"
+		cart      = "spec: {parentRefs: [{kind: Service, name: cart}]}"
+		other     = "spec: {parentRefs: [{kind: Service, name: other}]}"
+		gateway   = "spec: {parentRefs: [{name: edge}]}"
+	)
+	matcher := matcher(t)
+	for _, test := range []struct {
+		name, old, route string
+		want             bool
+	}{
+		{"a finalizer is removed", finalized + cart, deleted + cart, false},
+		{"a finalizer is removed, and the parent changes", finalized + cart, deleted + other, true},
+		{"the parent changes", finalized + cart, finalized + other, true},
+		{"a Gateway becomes a Service", finalized + gateway, finalized + cart, true},
+		{"a Service becomes a Gateway", finalized + cart, finalized + gateway, false},
+		{"there was no spec", finalized, finalized + cart, true},
+		{"the spec is removed", finalized + cart, finalized, false},
+		{"there is no spec", finalized, deleted, false},
+		{"a spec of the wrong type", finalized + cart, finalized + "spec: []", false},
+		{"created, with a deletionTimestamp", "", finalized + cart, true},
+		{"not deleted, and nothing changes", "metadata: {name: cart}\n" + cart, "metadata: {name: cart}\n" + cart, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var old *unstructured.Unstructured
+			if test.old != "" {
+				old = object(t, test.old)
 			}
-			if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			wantMatch(t, matcher, object(t, test.route), old, test.want)
 		})
 	}
 }
