@@ -175,3 +175,15 @@ func versioned(object, old *unstructured.Unstructured, kind schema.GroupVersionK
 		kind.GroupVersion().WithResource(resource), "", operation, nil, false, requester())
 	return attributes
 }
+
+// TestCABundlePolicyCompiles with the oldest server's CEL. What it lets through is
+// tested in test/install.
+func TestCABundlePolicyCompiles(t *testing.T) {
+	policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "components/self-managed/policy.yaml", 0)
+	compiler := compileVariables(t, policy)
+	expressions := []celplugin.ExpressionAccessor{&expression{text: policy.Spec.MatchConditions[0].Expression, result: cel.BoolType}}
+	for _, v := range policy.Spec.Validations {
+		expressions = append(expressions, &expression{text: v.Expression, result: cel.BoolType})
+	}
+	compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, expressions)
+}

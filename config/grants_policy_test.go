@@ -43,6 +43,21 @@ type labelPolicy struct{ validations, messages celplugin.ConditionEvaluator }
 
 func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) *labelPolicy {
 	t.Helper()
+	compiler := compileVariables(t, policy)
+	var validations, messages []celplugin.ExpressionAccessor
+	for _, v := range policy.Spec.Validations {
+		validations = append(validations, &expression{text: v.Expression, result: cel.BoolType})
+		messages = append(messages, &expression{text: v.MessageExpression, result: cel.StringType})
+	}
+	return &labelPolicy{
+		validations: compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, validations),
+		messages:    compile(t, compiler, celplugin.OptionalVariableDeclarations{}, messages),
+	}
+}
+
+// compileVariables returns a compiler that knows the variables of a policy.
+func compileVariables(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) celplugin.ConditionCompiler {
+	t.Helper()
 	compiler, err := celplugin.NewCompositedCompiler(oldestServer())
 	if err != nil {
 		t.Fatal(err)
@@ -54,15 +69,7 @@ func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) 
 			t.Fatalf("variable %s does not compile on Kubernetes 1.30: %v", v.Name, result.Error)
 		}
 	}
-	var validations, messages []celplugin.ExpressionAccessor
-	for _, v := range policy.Spec.Validations {
-		validations = append(validations, &expression{text: v.Expression, result: cel.BoolType})
-		messages = append(messages, &expression{text: v.MessageExpression, result: cel.StringType})
-	}
-	return &labelPolicy{
-		validations: compile(t, compiler, with, validations),
-		messages:    compile(t, compiler, celplugin.OptionalVariableDeclarations{}, messages),
-	}
+	return compiler
 }
 
 // judge returns the messages of the validations that fail, as the API server
@@ -133,11 +140,12 @@ func TestGrantsPolicy(t *testing.T) {
 		granted  = "metadata: {name: shop, labels: {team: cart, gammaguard.dev/grant: producer}}"
 		wider    = "metadata: {name: shop, labels: {gammaguard.dev/grant: all}}"
 		unknown  = "metadata: {name: shop, labels: {gammaguard.dev/grant: some}}"
+		trusting = "metadata: {name: shop, annotations: {team: cart, gammaguard.dev/consumer-routes-from: a=b}}"
 		labelled = "metadata: {name: shop, labels: {gammaguard.dev/grant: none, gammaguard.dev/mode: audit, gammaguard.dev/consumer-routes: deny}}"
 	)
 	refusal := func(labels string) string {
-		return `user "jane" may not change ` + labels + ` of namespace "shop"; this needs the verb update on grants.gammaguard.dev ` +
-			"in that namespace, which ClusterRole gammaguard-mesh-admin holds"
+		return `user "jane" may not change ` + labels + ` of namespace "shop"; this needs a ClusterRoleBinding to a ClusterRole ` +
+			`with the verb update on grants.gammaguard.dev "shop", such as gammaguard-mesh-admin`
 	}
 	const unknownGrant = `namespace "shop" has labels of unknown value; gammaguard.dev/grant is "some", known are none, producer, consumer, all`
 	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
@@ -173,6 +181,28 @@ func TestGrantsPolicy(t *testing.T) {
 			name: "keep one, add two", old: wider, new: "metadata: {name: shop, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: allow}}",
 			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes")},
 		},
+		{name: "create with an annotation", new: trusting, other: []string{refusal("gammaguard.dev/consumer-routes-from")}},
+		{name: "add an annotation", old: bare, new: trusting, other: []string{refusal("gammaguard.dev/consumer-routes-from")}},
+		{name: "remove an annotation", old: trusting, new: bare, other: []string{refusal("gammaguard.dev/consumer-routes-from")}},
+		{
+			name: "change an annotation", old: trusting,
+			new:   "metadata: {name: shop, annotations: {gammaguard.dev/consumer-routes-from: a=c}}",
+			other: []string{refusal("gammaguard.dev/consumer-routes-from")},
+		},
+		{
+			name: "edit beside an annotation", old: trusting,
+			new: "metadata: {name: shop, labels: {team: cart}, annotations: {team: shop, gammaguard.dev/consumer-routes-from: a=b}}", free: true,
+		},
+		{
+			name: "a label and both annotations", old: trusting,
+			new: "metadata: {name: shop, labels: {gammaguard.dev/mode: warn}, annotations: " +
+				"{gammaguard.dev/consumer-routes-from: '!', gammaguard.dev/consumer-route-kinds: HTTPRoute}}",
+			other: []string{refusal("gammaguard.dev/mode, gammaguard.dev/consumer-routes-from, gammaguard.dev/consumer-route-kinds")},
+		},
+		{
+			name: "a label's key as an annotation, and an annotation's as a label", old: bare,
+			new: "metadata: {name: shop, labels: {gammaguard.dev/consumer-routes-from: a}, annotations: {gammaguard.dev/grant: all}}", free: true,
+		},
 		{
 			name: "unknown values", old: granted,
 			new: "metadata: {name: shop, labels: {gammaguard.dev/grant: producer, gammaguard.dev/mode: '', gammaguard.dev/consumer-routes: 'yes'}}",
@@ -199,7 +229,7 @@ func TestGrantsPolicy(t *testing.T) {
 				if diff := cmp.Diff(who.want, got); diff != "" {
 					t.Errorf("mesh admin = %v (-want +got):\n%s", who.admin, diff)
 				}
-				asked := []question{{"jane", "update", "gammaguard.dev", "grants", "shop", ""}}
+				asked := []question{{User: "jane", Verb: "update", Group: "gammaguard.dev", Resource: "grants", Name: "shop"}}
 				if test.free {
 					asked = nil
 				}

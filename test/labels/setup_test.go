@@ -87,39 +87,30 @@ func applyDefault(ctx context.Context) (stdout, stderr string, err error) {
 	return plane.Kubectl(ctx, "", "apply", "-k", filepath.Join(dir, "base"))
 }
 
+// everything is the ClusterRole of those who may do anything with namespaces.
+const everything = "namespace-editor"
+
 // roles bind the users of these tests:
 //
 //	editor      may do anything with any namespace
-//	owner       is admin in namespace owned, and may edit the namespace itself
 //	mesh-admin  is what the ClusterRole makes of its group
 //	boss        is editor and mesh admin
-//	shop-admin  is editor, and mesh admin of namespace shop alone
 func roles() []client.Object {
-	const everything = "namespace-editor"
-	objects := []client.Object{
-		namespace("owned"),
-		namespace("shop"),
+	return []client.Object{
 		&rbacv1.ClusterRole{
 			ObjectMeta: metav1.ObjectMeta{Name: everything},
 			Rules: []rbacv1.PolicyRule{{
 				APIGroups: []string{""}, Resources: []string{"namespaces", "namespaces/status", "namespaces/finalize"}, Verbs: []string{"*"},
 			}},
 		},
-		clusterBinding(everything, "editor", "boss", "shop-admin"),
+		clusterBinding(everything, "editor", "boss"),
 		clusterBinding("gammaguard-mesh-admin", "mesh-admin", "boss"),
-		binding("shop", "gammaguard-mesh-admin", "shop-admin"),
-		binding("owned", everything, "owner"),
 	}
-	// What the ClusterRole admin is made of, by a controller that does not run here.
-	for _, part := range []string{"admin", "edit", "view"} {
-		objects = append(objects, binding("owned", "system:aggregate-to-"+part, "owner"))
-	}
-	return objects
 }
 
 func clusterBinding(role string, users ...string) client.Object {
 	return &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "test-" + role},
+		ObjectMeta: metav1.ObjectMeta{Name: role + "-" + users[0]},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   subjects(users),
 	}
@@ -127,7 +118,7 @@ func clusterBinding(role string, users ...string) client.Object {
 
 func binding(namespace, role string, users ...string) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: strings.ReplaceAll(role, ":", "-")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role + "-" + users[0]},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   subjects(users),
 	}

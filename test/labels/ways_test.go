@@ -45,18 +45,41 @@ func ways() []way {
 	}
 }
 
-// labelPatch is a merge patch that makes the labels those of n, of the ones that
-// these tests set.
-func labelPatch(n *corev1.Namespace) client.Patch {
-	var set []string
-	for _, key := range []string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"} {
-		value := "null"
-		if v, there := n.Labels[key]; there {
-			value = fmt.Sprintf("%q", v)
+// The guarded annotations. All other keys that these tests set are labels.
+const (
+	routesFrom = "gammaguard.dev/consumer-routes-from"
+	routeKinds = "gammaguard.dev/consumer-route-kinds"
+)
+
+// set gives the namespace these labels and annotations.
+func set(n *corev1.Namespace, values map[string]string) {
+	n.Labels, n.Annotations = map[string]string{}, map[string]string{}
+	for key, value := range values {
+		if key == routesFrom || key == routeKinds {
+			n.Annotations[key] = value
+		} else {
+			n.Labels[key] = value
 		}
-		set = append(set, fmt.Sprintf("%q:%s", key, value))
 	}
-	return client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{`+strings.Join(set, ",")+`}}}`))
+}
+
+// labelPatch is a merge patch that makes the labels and annotations those of n, of
+// the ones that these tests set.
+func labelPatch(n *corev1.Namespace) client.Patch {
+	fields := func(values map[string]string, keys ...string) string {
+		var all []string
+		for _, key := range keys {
+			value := "null"
+			if v, there := values[key]; there {
+				value = fmt.Sprintf("%q", v)
+			}
+			all = append(all, fmt.Sprintf("%q:%s", key, value))
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	}
+	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":%s,"annotations":%s}}`,
+		fields(n.Labels, mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"),
+		fields(n.Annotations, routesFrom, routeKinds)))
 }
 
 func mustClient(t *testing.T, user string) client.Client {
@@ -70,14 +93,14 @@ func mustClient(t *testing.T, user string) client.Client {
 
 // stored creates a namespace of a fresh name as the administrator does. It is
 // applied by the field owner of these tests, so that its labels are theirs alone.
-func stored(t *testing.T, labels map[string]string) *corev1.Namespace {
+func stored(t *testing.T, values map[string]string) *corev1.Namespace {
 	t.Helper()
 	c, err := client.New(plane.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := namespace(fmt.Sprintf("labels-%d", fresh.Add(1)))
-	n.Labels = maps.Clone(labels)
+	set(n, values)
 	if err := apply(t.Context(), c, n); err != nil {
 		t.Fatal(err)
 	}
@@ -89,26 +112,28 @@ var fresh atomic.Int32
 // apply is server-side apply of what a user would write.
 func apply(ctx context.Context, c client.Client, n *corev1.Namespace) error {
 	written := namespace(n.Name)
-	written.Labels = maps.Clone(n.Labels)
+	written.Labels, written.Annotations = maps.Clone(n.Labels), n.Annotations
 	delete(written.Labels, corev1.LabelMetadataName)
 	return c.Patch(ctx, written, client.Apply, client.FieldOwner("test"), client.ForceOwnership) //nolint:staticcheck // typed objects suffice
 }
 
-// labelsNow reads the labels, without the one that the API server sets.
-func labelsNow(t *testing.T, name string) map[string]string {
+// valuesNow reads the labels, without the one that the API server sets, and the
+// annotations.
+func valuesNow(t *testing.T, name string) map[string]string {
 	t.Helper()
 	n := &corev1.Namespace{}
 	if err := mustClient(t, "editor").Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
 		t.Fatal(err)
 	}
 	delete(n.Labels, corev1.LabelMetadataName)
+	maps.Copy(n.Labels, n.Annotations)
 	return n.Labels
 }
 
-func refusal(user, labels, namespace string) string {
+func refusal(user, changed, namespace string) string {
 	return fmt.Sprintf(`namespaces "%s" is forbidden: ValidatingAdmissionPolicy 'gammaguard-grants' with binding 'gammaguard-grants' denied request: `+
-		`user "%s" may not change %s of namespace "%s"; this needs the verb update on grants.gammaguard.dev in that namespace, `+
-		`which ClusterRole gammaguard-mesh-admin holds`, namespace, user, labels, namespace)
+		`user "%s" may not change %s of namespace "%s"; this needs a ClusterRoleBinding to a ClusterRole `+
+		`with the verb update on grants.gammaguard.dev "%s", such as gammaguard-mesh-admin`, namespace, user, changed, namespace, namespace)
 }
 
 func wantRefusal(t *testing.T, err error, want string) {
@@ -121,22 +146,22 @@ func wantRefusal(t *testing.T, err error, want string) {
 	}
 }
 
-// relabel gives the stored namespace these labels.
-func relabel(t *testing.T, c client.Client, way way, name string, labels map[string]string) error {
+// relabel gives the stored namespace these labels and annotations.
+func relabel(t *testing.T, c client.Client, way way, name string, values map[string]string) error {
 	t.Helper()
 	n := &corev1.Namespace{}
 	if err := c.Get(t.Context(), client.ObjectKey{Name: name}, n); err != nil {
 		t.Fatal(err)
 	}
-	n.Labels = maps.Clone(labels)
+	set(n, values)
 	n.Labels[corev1.LabelMetadataName] = name
 	n.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
 	return way.change(t.Context(), c, n)
 }
 
-func wantLabels(t *testing.T, name string, want map[string]string) {
+func wantValues(t *testing.T, name string, want map[string]string) {
 	t.Helper()
-	if diff := cmp.Diff(want, labelsNow(t, name), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("labels of %s (-want +got):\n%s", name, diff)
+	if diff := cmp.Diff(want, valuesNow(t, name), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("labels and annotations of %s (-want +got):\n%s", name, diff)
 	}
 }
