@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -168,6 +169,12 @@ func TestNamesAgree(t *testing.T) {
 			if folder == "overlays/self-managed" {
 				wantArgs = append(wantArgs, "--cert-source=self-managed",
 					"--cert-secret=gammaguard-system/"+only[*corev1.Secret](t, objects, "").Name)
+				account := only[*corev1.ServiceAccount](t, objects, "")
+				conditions := only[*admissionv1.ValidatingAdmissionPolicy](t, objects, "gammaguard-ca-bundle").Spec.MatchConditions
+				who := fmt.Sprintf("request.userInfo.username == 'system:serviceaccount:%s:%s'", account.Namespace, account.Name)
+				if len(conditions) != 1 || conditions[0].Expression != who {
+					t.Errorf("the policy on CA bundles is not about ServiceAccount %s alone: %v", account.Name, conditions)
+				}
 				volume = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: ptr(resource.MustParse("1Mi"))}}
 			} else {
 				serving := only[*certmanagerv1.Certificate](t, objects, "gammaguard-serving-cert")

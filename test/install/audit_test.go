@@ -28,7 +28,7 @@ func wantNothingForbidden(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			t.Fatal(err)
 		}
-		if event.User.Username != account {
+		if event.User.Username != account || event.UserAgent == thief {
 			continue
 		}
 		own++
