@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -148,5 +151,39 @@ func TestDown(t *testing.T) {
 	gateway.Spec.Hostnames = []gatewayv1.Hostname{"example.com"}
 	if err := c.Update(t.Context(), gateway); err != nil {
 		t.Errorf("update of a route on a Gateway: %v", err)
+	}
+}
+
+// TestDownWhileDeleted kills the server while a route waits for its finalizer: what
+// would change its spec is refused, and the finalizer can be removed.
+func TestDownWhileDeleted(t *testing.T) {
+	c := admin(t)
+	g := startGuard(t, c)
+	ns := newNamespace(t, c, g.labels)
+	route := httpRoute(ns, "going", "cart")
+	route.Finalizers = []string{"example.com/wait"}
+	create(t, c, service(ns, "cart"), route)
+	if err := errors.Join(c.Delete(t.Context(), route), g.stop()); err != nil {
+		t.Fatal(err)
+	}
+	patch := func(patch string) error {
+		return c.Patch(t.Context(), route, client.RawPatch(types.MergePatchType, []byte(patch)))
+	}
+	for _, change := range []string{
+		`{"spec": {"parentRefs": [{"group": "", "kind": "Service", "name": "other"}]}}`,
+		`{"metadata": {"finalizers": []}, "spec": {"hostnames": ["example.com"]}}`,
+	} {
+		err := patch(change)
+		if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "validate.gammaguard.dev") {
+			t.Errorf("%s: got %v, want that the webhook failed", change, err)
+		}
+	}
+	for _, change := range []string{`{"metadata": {"labels": {"team": "cart"}}}`, `{"metadata": {"finalizers": []}}`} {
+		if err := patch(change); err != nil {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(route), route); !apierrors.IsNotFound(err) {
+		t.Errorf("the route is still there: %v", err)
 	}
 }
