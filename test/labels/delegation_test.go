@@ -3,6 +3,9 @@ package labels_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // grants is the rule for the namespaces of these names, or for all.
@@ -160,6 +164,50 @@ func TestCreateDelegated(t *testing.T) {
 	}
 	if err := c.Create(t.Context(), namespace(mine, mesh.GrantLabel, "all")); err != nil {
 		t.Errorf("its own name: %v", err)
+	}
+}
+
+// TestDocs follows docs/mesh-admins.md: its manifest lets shop-admin grant for shop
+// alone, and its commands show who may, and which RoleBindings no longer count.
+func TestDocs(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "mesh-admins.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(pattern string) string {
+		found := regexp.MustCompile(pattern).FindSubmatch(page)
+		if found == nil {
+			t.Fatalf("docs/mesh-admins.md has no %s", pattern)
+		}
+		return string(found[1])
+	}
+	kubectl := func(stdin string, args ...string) string {
+		stdout, stderr, _ := plane.Kubectl(t.Context(), stdin, args...)
+		return stdout + stderr
+	}
+	give(t, namespace("shop"), namespace("other"), binding("other", "gammaguard-mesh-admin", "old-admin"))
+	kubectl(find("(?s)```yaml\n(.*?kind: ClusterRoleBinding.*?)```"), "apply", "-f", "-")
+	awaitRight(t, "shop-admin", authorizationv1.ResourceAttributes{Verb: "update", Group: "gammaguard.dev", Resource: "grants", Name: "shop"})
+
+	label := strings.Fields(find("kubectl (label namespace shop .* --dry-run=server .*)\n"))
+	if got := kubectl("", label...); got != "namespace/shop labeled (server dry run)\n" {
+		t.Errorf("%v: %s", label, got)
+	}
+	label[2] = "other"
+	if got := kubectl("", label...); !strings.Contains(got, "Forbidden") {
+		t.Errorf("%v: %s", label, got)
+	}
+	if got := kubectl("", "label", "namespace", "shop", "gammaguard.dev/grant=producer", "--as", "shop-admin"); got != "namespace/shop labeled\n" {
+		t.Error(got)
+	}
+	list := find("kubectl get rolebindings -A -o (jsonpath=.*)\n")
+	got := kubectl("", "get", "rolebindings", "-A", "-o", strings.ReplaceAll(list, "'", ""))
+	if want := "other/gammaguard-mesh-admin-old-admin\n"; !strings.Contains(got, want) || strings.Contains(got, "cluster-admin") {
+		t.Errorf("RoleBindings:\n%s", got)
 	}
 }
 
