@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -161,6 +162,13 @@ func TestNamesAgree(t *testing.T) {
 					t.Errorf("%s %s has no label app.kubernetes.io/name=gammaguard", kind, object.GetName())
 				}
 			}
+			open := only[*networkingv1.NetworkPolicy](t, objects, "").Spec
+			if diff := cmp.Diff(labels, open.PodSelector.MatchLabels); diff != "" {
+				t.Errorf("labels of the Pods and selector of the NetworkPolicy:\n%s", diff)
+			}
+			if diff := cmp.Diff(ports(deployment), policyPorts(open)); diff != "" {
+				t.Errorf("ports of the Pods and of the NetworkPolicy:\n%s", diff)
+			}
 			args := deployment.Spec.Template.Spec.Containers[0].Args
 			wantArgs := []string{"--webhook-service=gammaguard-system/" + service.Name, "--leader-elect"}
 			volume := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
@@ -200,6 +208,30 @@ func TestNamesAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ports returns the ports that a Deployment's Pods listen on, in order.
+func ports(deployment *appsv1.Deployment) []int {
+	var all []int
+	for _, container := range deployment.Spec.Template.Spec.Containers {
+		for _, port := range container.Ports {
+			all = append(all, int(port.ContainerPort))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// policyPorts returns the ports that a NetworkPolicy lets anybody reach, in order.
+func policyPorts(policy networkingv1.NetworkPolicySpec) []int {
+	var all []int
+	for _, rule := range policy.Ingress {
+		for _, port := range rule.Ports {
+			all = append(all, port.Port.IntValue())
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // TestEveryManifestIsInstalled: a file that no kustomization names would be
