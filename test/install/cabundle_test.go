@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
@@ -25,7 +26,7 @@ func tokenClient(t *testing.T) client.Client {
 	config := rest.AnonymousClientConfig(plane.Config)
 	config.BearerToken = strings.TrimSpace(kubectl(t, "create", "token", "gammaguard-webhook", "--namespace", system))
 	config.UserAgent = thief
-	c, err := client.New(config, client.Options{Scheme: newScheme(t), Mapper: admin(t).RESTMapper()})
+	c, err := client.New(config, client.Options{Scheme: admin(t).Scheme(), Mapper: admin(t).RESTMapper()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestServiceAccountChangesOnlyCABundles(t *testing.T) {
 			return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'gammaguard-ca-bundle'")
 		}
 		// The API server takes up a policy a moment after it is stored.
-		eventually(t, func() string {
+		background.Eventually(t, func() string {
 			if err := update(token, changes()[0].make, client.DryRunAll); !refused(err) {
 				return fmt.Sprintf("the policy is not in force: %v", err)
 			}
