@@ -26,6 +26,7 @@ func TestCore(t *testing.T) {
 		"mesh":               slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
 		"validate/...":       slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
 		"mutate/...":         slices.Concat(shell, live, []string{module + "validate", module + "status"}),
+		"traffic/...":        slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
 		"status/desired/...": slices.Concat(shell, live, []string{module + "mutate"}),
 		"mesh/manifest/...":  shell,
 	} {

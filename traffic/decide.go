@@ -1,0 +1,133 @@
+package traffic
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// decide returns the first match that holds for the request, or nil.
+func (pr *portRoutes) decide(r *Request) *entry {
+	if !pr.reads(r) {
+		return nil
+	}
+	for i := range pr.entries {
+		if pr.entries[i].holds(r) {
+			return &pr.entries[i]
+		}
+	}
+	return nil
+}
+
+// reads reports whether routes of the port's kind can match the request at all:
+// GRPCRoutes match gRPC requests.
+func (pr *portRoutes) reads(r *Request) bool { return pr.kind != mesh.GRPCRoute || r.GRPC() }
+
+// outcome returns what becomes of requests that the match decides; nil stands for
+// none.
+func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
+	switch {
+	case e != nil:
+		return t.outcome(e)
+	case pr.kind == "":
+		return forwarded(backendName(pr.service.Key, pr.port.Number)), nil, nil
+	}
+	return failed(noMatch, pr.kind, "no rule matches"), nil, nil
+}
+
+// doubts says what the choice of the match for the request hangs on, where
+// implementations may differ or the input does not say.
+func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, error) {
+	var notes []string
+	chosenOutcome, _, err := t.outcomeOf(pr, chosen)
+	if err != nil {
+		return nil, err
+	}
+	before := true
+	for i := range pr.entries {
+		e := &pr.entries[i]
+		if e == chosen {
+			notes = append(notes, e.undecided(r)...)
+			before = false
+			continue
+		}
+		doubt := e.undecided(r)
+		if len(doubt) == 0 && chosen != nil && e.holds(r) {
+			doubt = orderDoubts(chosen, e)
+		} else if !before {
+			continue // it could not come first
+		}
+		if len(doubt) == 0 {
+			continue
+		}
+		other, _, err := t.outcomeOf(pr, e)
+		if err != nil {
+			return nil, err
+		}
+		if other.key() != chosenOutcome.key() {
+			notes = append(notes, doubt...)
+		}
+	}
+	return notes, nil
+}
+
+// undecided says why implementations may disagree on whether the request meets
+// the match, where its other conditions hold.
+func (m *match) undecided(r *Request) []string {
+	var notes []string
+	for i := range m.conditions {
+		c := &m.conditions[i]
+		v, ok := r.value(c.variable)
+		if c.variable == (variable{headerDimension, "host"}) && !ok {
+			notes = append(notes, "the request's Host header is not given, and a match looks at it")
+			continue
+		}
+		if doubt := c.undecided(v); ok && doubt != "" {
+			notes = append(notes, doubt)
+		} else if !ok || !c.holds(v) {
+			return nil
+		}
+	}
+	return notes
+}
+
+// orderDoubts says why another match that holds too may come before the chosen.
+func orderDoubts(chosen, other *entry) []string {
+	switch {
+	case chosen.rank == other.rank && chosen.route != other.route && (chosen.route.created == 0 || other.route.created == 0):
+		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
+	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
+		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is the implementation's", other)}
+	}
+	return nil
+}
+
+// unaged names the routes whose age is not known.
+func unaged(a, b *route) string {
+	switch {
+	case a.created != 0:
+		return b.String()
+	case b.created != 0:
+		return a.String()
+	}
+	return a.String() + " and " + b.String()
+}
+
+// ranksByExpression reports whether the match's rank comes from a regular
+// expression, whose precedence is up to implementations.
+func (m *match) ranksByExpression() bool {
+	for i := range m.conditions {
+		switch m.conditions[i].dimension {
+		case pathDimension, serviceDimension, rpcDimension:
+			if m.conditions[i].operator == regular {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *match) exactPath() bool {
+	path := m.path()
+	return path != nil && path.operator == exact
+}

@@ -1,0 +1,230 @@
+package traffic
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Effects are what filters, timeouts and the like do to a request and its
+// response.
+type Effects struct {
+	RequestHeaders  []HeaderChange `json:"requestHeaders,omitempty"`
+	ResponseHeaders []HeaderChange `json:"responseHeaders,omitempty"`
+	Rewrite         *Rewrite       `json:"rewrite,omitempty"`
+	Redirect        *Redirect      `json:"redirect,omitempty"`
+	Mirrors         []Mirror       `json:"mirrors,omitempty"`
+	RequestTimeout  string         `json:"requestTimeout,omitempty"`
+	BackendTimeout  string         `json:"backendRequestTimeout,omitempty"`
+	// Other are filters and settings that change no destination, or whose effect
+	// is the implementation's, each as a text.
+	Other []string `json:"other,omitempty"`
+}
+
+// HeaderChange is one change of a header: "set", "add" or "remove".
+type HeaderChange struct {
+	Action string `json:"action"`
+	Name   string `json:"name"`
+	Value  string `json:"value,omitempty"`
+}
+
+// Rewrite changes a request on its way to the backend.
+type Rewrite struct {
+	Host string      `json:"host,omitempty"`
+	Path *PathChange `json:"path,omitempty"`
+}
+
+// Redirect answers a request with another place to go to. What is empty stays as
+// in the request.
+type Redirect struct {
+	Status int         `json:"status"`
+	Scheme string      `json:"scheme,omitempty"`
+	Host   string      `json:"host,omitempty"`
+	Port   int32       `json:"port,omitempty"`
+	Path   *PathChange `json:"path,omitempty"`
+}
+
+// PathChange replaces a path as a whole, or the prefix of it that a match matched.
+type PathChange struct {
+	// Replacement is the new path, or the new prefix.
+	Replacement string `json:"replacement"`
+	// Prefix is what is replaced; empty for the whole path.
+	Prefix string `json:"prefix,omitempty"`
+	// ofMatch: what is replaced is what the match matched.
+	ofMatch bool
+}
+
+// Mirror is a backend that gets copies of requests. Parts of Of requests are
+// copied.
+type Mirror struct {
+	Backend string `json:"backend"`
+	Parts   int64  `json:"parts"`
+	Of      int64  `json:"of"`
+	// Problem says why no copy arrives; empty if copies do.
+	Problem string `json:"problem,omitempty"`
+
+	ref mesh.BackendRef
+}
+
+func asHTTPFilters(filters []gatewayv1.GRPCRouteFilter) []gatewayv1.HTTPRouteFilter {
+	out := make([]gatewayv1.HTTPRouteFilter, len(filters))
+	for i, f := range filters {
+		out[i] = gatewayv1.HTTPRouteFilter{
+			Type: gatewayv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
+			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
+		}
+	}
+	return out
+}
+
+func lowerFilters(filters []gatewayv1.HTTPRouteFilter) Effects {
+	var e Effects
+	for i := range filters {
+		f := &filters[i]
+		switch {
+		case f.RequestHeaderModifier != nil:
+			e.RequestHeaders = append(e.RequestHeaders, lowerHeaders(f.RequestHeaderModifier)...)
+		case f.ResponseHeaderModifier != nil:
+			e.ResponseHeaders = append(e.ResponseHeaders, lowerHeaders(f.ResponseHeaderModifier)...)
+		case f.RequestMirror != nil:
+			e.Mirrors = append(e.Mirrors, lowerMirror(f.RequestMirror))
+		case f.RequestRedirect != nil:
+			in := f.RequestRedirect
+			e.Redirect = &Redirect{
+				Status: 302, Scheme: value(in.Scheme), Host: string(value(in.Hostname)),
+				Port: value(in.Port), Path: lowerPathChange(in.Path),
+			}
+			if in.StatusCode != nil {
+				e.Redirect.Status = *in.StatusCode
+			}
+		case f.URLRewrite != nil:
+			e.Rewrite = &Rewrite{Host: string(value(f.URLRewrite.Hostname)), Path: lowerPathChange(f.URLRewrite.Path)}
+		case f.CORS != nil:
+			e.addOther("CORS", f.CORS)
+		case f.ExternalAuth != nil:
+			e.addOther("external authorization", f.ExternalAuth)
+		case f.ExtensionRef != nil:
+			e.Other = append(e.Other, fmt.Sprintf("extension %s.%s %s", f.ExtensionRef.Kind, f.ExtensionRef.Group, f.ExtensionRef.Name))
+		}
+	}
+	return e
+}
+
+// addOther adds what has a type of the API's as a text that says all of it.
+func (e *Effects) addOther(what string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // the API's types are plain data
+		panic(err)
+	}
+	e.Other = append(e.Other, what+" "+string(text))
+}
+
+func (e *Effects) addTimeouts(timeouts *gatewayv1.HTTPRouteTimeouts, retry *gatewayv1.HTTPRouteRetry, session *gatewayv1.SessionPersistence) {
+	if timeouts != nil {
+		e.RequestTimeout, e.BackendTimeout = string(value(timeouts.Request)), string(value(timeouts.BackendRequest))
+	}
+	if retry != nil {
+		e.addOther("retry", retry)
+	}
+	if session != nil {
+		e.addOther("session persistence", session)
+	}
+}
+
+func lowerHeaders(in *gatewayv1.HTTPHeaderFilter) []HeaderChange {
+	var out []HeaderChange
+	for _, h := range in.Set {
+		out = append(out, HeaderChange{"set", strings.ToLower(string(h.Name)), h.Value})
+	}
+	for _, h := range in.Add {
+		out = append(out, HeaderChange{"add", strings.ToLower(string(h.Name)), h.Value})
+	}
+	for _, name := range in.Remove {
+		out = append(out, HeaderChange{"remove", strings.ToLower(name), ""})
+	}
+	return out
+}
+
+func lowerMirror(in *gatewayv1.HTTPRequestMirrorFilter) Mirror {
+	out := Mirror{ref: lowerReference(&in.BackendRef), Parts: 100, Of: 100}
+	switch {
+	case in.Percent != nil:
+		out.Parts = int64(*in.Percent)
+	case in.Fraction != nil:
+		out.Parts = int64(in.Fraction.Numerator)
+		if in.Fraction.Denominator != nil {
+			out.Of = int64(*in.Fraction.Denominator)
+		}
+	}
+	return out
+}
+
+func lowerPathChange(in *gatewayv1.HTTPPathModifier) *PathChange {
+	switch {
+	case in == nil:
+		return nil
+	case in.ReplaceFullPath != nil:
+		return &PathChange{Replacement: *in.ReplaceFullPath}
+	case in.ReplacePrefixMatch != nil:
+		return &PathChange{Replacement: *in.ReplacePrefixMatch, ofMatch: true}
+	}
+	return nil
+}
+
+// after returns the change where a match matched the prefix.
+func (p *PathChange) after(prefix string) *PathChange {
+	if p == nil || !p.ofMatch {
+		return p
+	}
+	return &PathChange{Replacement: p.Replacement, Prefix: cmp.Or(prefix, "/")}
+}
+
+// Apply returns the path after the change (Gateway API, HTTPPathModifier).
+func (p *PathChange) Apply(path string) string {
+	if p == nil {
+		return path
+	}
+	if p.Prefix == "" {
+		return p.Replacement
+	}
+	replacement := strings.TrimRight(p.Replacement, "/")
+	rest := strings.TrimPrefix(path, strings.TrimRight(p.Prefix, "/"))
+	if replacement+rest == "" {
+		return "/"
+	}
+	return replacement + rest
+}
+
+// String reads "path /new", or "path prefix /old to /new".
+func (p *PathChange) String() string {
+	if p.Prefix == "" {
+		return "path " + shown(p.Replacement)
+	}
+	return fmt.Sprintf("path prefix %s to %s", p.Prefix, shown(p.Replacement))
+}
+
+// Location returns where the redirect sends the request: the value of the Location
+// header, with what is not known left out. A port that the scheme implies is not
+// written (Gateway API, HTTPRequestRedirectFilter.port).
+func (r *Redirect) Location(request *Request) string {
+	location := url.URL{Scheme: r.Scheme, Host: r.Host, Path: r.Path.Apply(request.path())}
+	if location.Host == "" {
+		location.Host, _, _ = strings.Cut(request.Host, ":")
+	}
+	port := r.Port
+	if port == 0 && r.Scheme == "" {
+		port = request.Port
+	}
+	implied := r.Scheme == "https" && port == 443 || r.Scheme != "https" && port == 80
+	if port != 0 && !implied {
+		location.Host += ":" + strconv.Itoa(int(port))
+	}
+	return location.String()
+}

@@ -1,0 +1,162 @@
+package traffic
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// world is a Reader over what a test says.
+type world struct {
+	services map[mesh.ServiceKey]*mesh.Service
+	empty    map[mesh.ServiceKey]bool
+	grants   map[string][]mesh.ReferenceGrant
+	// incomplete: what is not there is not known.
+	incomplete bool
+}
+
+func newWorld() *world {
+	return &world{map[mesh.ServiceKey]*mesh.Service{}, map[mesh.ServiceKey]bool{}, map[string][]mesh.ReferenceGrant{}, false}
+}
+
+func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if s := w.services[key]; s != nil {
+		return s, nil
+	}
+	if w.incomplete {
+		return nil, mesh.ErrUnknown
+	}
+	return nil, mesh.ErrNotFound
+}
+
+func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) { return !w.empty[key], nil }
+
+func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
+	return w.grants[namespace], nil
+}
+
+// read adds the objects of manifests to the world and returns their routes. An
+// annotation "empty" on a Service says that it has no endpoints.
+func (w *world) read(t testing.TB, manifests string) Routes {
+	t.Helper()
+	var routes Routes
+	for _, text := range strings.Split(manifests, "\n---\n") {
+		var meta metav1.TypeMeta
+		decode(t, text, &meta)
+		switch meta.Kind {
+		case "Service":
+			w.addService(decode(t, text, &corev1.Service{}))
+		case "ReferenceGrant":
+			grant := decode(t, text, &gatewayv1.ReferenceGrant{})
+			var lowered mesh.ReferenceGrant
+			for _, from := range grant.Spec.From {
+				lowered.From = append(lowered.From, mesh.ReferenceGrantFrom{Group: string(from.Group), Kind: string(from.Kind), Namespace: string(from.Namespace)})
+			}
+			for _, to := range grant.Spec.To {
+				lowered.To = append(lowered.To, mesh.ReferenceGrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: string(value(to.Name))})
+			}
+			w.grants[grant.Namespace] = append(w.grants[grant.Namespace], lowered)
+		case "HTTPRoute":
+			routes.HTTP = append(routes.HTTP, decode(t, text, &gatewayv1.HTTPRoute{}))
+		case "GRPCRoute":
+			routes.GRPC = append(routes.GRPC, decode(t, text, &gatewayv1.GRPCRoute{}))
+		case "TLSRoute":
+			routes.TLS = append(routes.TLS, decode(t, text, &gatewayv1.TLSRoute{}))
+		case "TCPRoute":
+			routes.TCP = append(routes.TCP, decode(t, text, &gatewayv1.TCPRoute{}))
+		case "UDPRoute":
+			routes.UDP = append(routes.UDP, decode(t, text, &gatewayv1.UDPRoute{}))
+		}
+	}
+	return routes
+}
+
+func (w *world) addService(in *corev1.Service) {
+	s := &mesh.Service{
+		Key:      mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: in.Namespace, Name: in.Name},
+		Type:     mesh.ServiceType(in.Spec.Type),
+		Headless: in.Spec.ClusterIP == corev1.ClusterIPNone,
+	}
+	for _, p := range in.Spec.Ports {
+		port := mesh.Port{Name: p.Name, Number: p.Port, Protocol: mesh.Protocol(p.Protocol)}
+		if port.Protocol == "" {
+			port.Protocol = mesh.TCP
+		}
+		s.Ports = append(s.Ports, port)
+	}
+	w.services[s.Key] = s
+	_, w.empty[s.Key] = in.Annotations["empty"]
+}
+
+func decode[T any](t testing.TB, text string, into T) T {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return into
+}
+
+// shop is the world of most tests: Services cart, cart-v1, cart-v2 and admin in
+// namespace shop, stub in faces.
+const shop = `
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: cart}, spec: {ports: [{name: http, port: 80}, {name: alt, port: 8080}, {name: dns, port: 53, protocol: UDP}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: cart-v1}, spec: {ports: [{port: 8080}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: cart-v2}, spec: {ports: [{port: 8080}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: admin}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: idle, annotations: {empty: ""}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: faces, name: stub}, spec: {ports: [{port: 80}]}}
+`
+
+// newTable returns a table of manifests in the world shop.
+func newTable(t testing.TB, options Options, manifests ...string) *Table {
+	t.Helper()
+	w := newWorld()
+	routes := w.read(t, strings.Join(append([]string{shop}, manifests...), "\n---\n"))
+	return New(w, routes, options)
+}
+
+// ask returns a request to service/cart of shop on port 80, from a client in its
+// namespace, changed by what the arguments say: "from NAMESPACE", "port N",
+// "grpc SERVICE/METHOD", "sni NAME", "METHOD", "/path?query" or "header: value".
+func ask(t testing.TB, args ...string) Request {
+	t.Helper()
+	r := Request{From: "shop"}
+	err := r.SetTarget("service/cart:80", "shop")
+	for _, arg := range args {
+		if err != nil {
+			break
+		}
+		word, rest, _ := strings.Cut(arg, " ")
+		switch {
+		case strings.HasPrefix(arg, "/"):
+			err = r.SetPath(arg)
+		case word == "from":
+			r.From = rest
+		case word == "grpc":
+			err = r.SetGRPC(rest)
+		case word == "sni":
+			r.ServerName = rest
+		case word == "to":
+			err = r.SetTarget(rest, "shop")
+		case strings.Contains(arg, ":"):
+			err = r.AddHeader(arg)
+		default:
+			r.Method = arg
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,122 @@
+package traffic
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// nearMisses returns the rules and routes on the Service that do not decide: first
+// those that hold the port, by precedence, then the others.
+func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss {
+	type place struct {
+		route *route
+		rule  int
+	}
+	var (
+		misses  []NearMiss
+		best    = map[place]int{} // index of the rule's reason, which its best match gives
+		holding = map[*route]bool{}
+		outrank = map[place]bool{}
+	)
+	for i := range pr.entries {
+		e := &pr.entries[i]
+		at := place{e.route, e.rule}
+		holding[e.route] = true
+		if chosen != nil && at == (place{chosen.route, chosen.rule}) || outrank[at] {
+			continue
+		}
+		reason := ""
+		switch {
+		case !pr.reads(r):
+			reason = "the request is not gRPC"
+		case e.holds(r):
+			reason, outrank[at] = outranked(chosen, e), true
+		default:
+			miss := e.firstMiss(r)
+			v, ok := r.value(miss.variable)
+			reason = miss.miss(v, ok)
+		}
+		if known, ok := best[at]; ok {
+			if outrank[at] {
+				misses[known].Reason = reason
+			}
+			continue
+		}
+		best[at] = len(misses)
+		misses = append(misses, NearMiss{e.route.String(), &e.rule, reason})
+	}
+	for _, other := range t.bound[pr.service.Key] {
+		if !holding[other] {
+			misses = append(misses, NearMiss{Route: other.String(), Reason: t.offPort(pr, other, r.From)})
+		}
+	}
+	return misses
+}
+
+// offPort says why a route on the Service does not hold the port.
+func (t *Table) offPort(pr *portRoutes, r *route, from string) string {
+	scope := mesh.ScopeOf(r.namespace, pr.service.Key)
+	switch why := t.unbound(r, pr); {
+	case why != "":
+		return why
+	case scope == pr.scope && r.kind == pr.kind:
+		return "it has no rule that can match"
+	case scope == pr.scope:
+		return fmt.Sprintf("%s holds the port", pr.kind)
+	case scope.Role() == mesh.Producer:
+		return fmt.Sprintf("the consumer routes of %s replace producer routes", from)
+	}
+	return fmt.Sprintf("it is for clients in namespace %s", scope.ConsumerNamespace)
+}
+
+// outranked says why a match that holds comes after the chosen one.
+func outranked(chosen, e *entry) string {
+	for i := range e.rank {
+		if e.rank[i] < chosen.rank[i] {
+			return lowerRank(e, i)
+		}
+	}
+	switch {
+	case e.route == chosen.route:
+		return fmt.Sprintf("it comes after rule[%d]", chosen.rule)
+	case e.route.created != chosen.route.created:
+		return fmt.Sprintf("%s is younger", e.route)
+	}
+	return fmt.Sprintf("it comes after %s by name", chosen.route)
+}
+
+// lowerRank says in what the match ranks lower, by the part of the rank.
+func lowerRank(e *entry, part int) string {
+	if e.route.kind == mesh.HTTPRoute {
+		switch part {
+		case byPathType:
+			return e.pathText() + " ranks below an Exact path or RegularExpression"
+		case byPathLength:
+			return e.pathText() + " is shorter"
+		case byMethod:
+			return "it does not match by method"
+		case byHeaders:
+			return "it matches fewer headers"
+		}
+		return "it matches fewer query parameters"
+	}
+	if e.route.kind == mesh.GRPCRoute {
+		return [...]string{"its service is shorter", "its method is shorter", "it matches fewer headers"}[part]
+	}
+	return "its hostname says less"
+}
+
+// pathText reads "PathPrefix /cart".
+func (m *match) pathText() string {
+	path := m.path()
+	switch {
+	case path == nil:
+		return "PathPrefix /"
+	case path.operator == exact:
+		return "Exact " + path.text
+	case path.operator == regular:
+		return "RegularExpression " + path.text
+	}
+	return "PathPrefix " + path.text
+}

@@ -1,0 +1,226 @@
+package traffic
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Outcome is what becomes of a request.
+type Outcome struct {
+	// Shares say who answers, each a part of the requests. They are empty for a
+	// redirect, which no backend sees.
+	Shares []Share `json:"shares,omitempty"`
+	Effects
+}
+
+// Share is the part of the requests that one backend gets, or that is answered
+// without one. Parts of Of requests are its own.
+type Share struct {
+	// Backend is who gets them: "Service shop/cart:80".
+	Backend string `json:"backend,omitempty"`
+	// Answer is what the client gets where no backend answers: "500".
+	Answer string `json:"answer,omitempty"`
+	// Reason says why there is an Answer.
+	Reason string `json:"reason,omitempty"`
+	Parts  int64  `json:"parts"`
+	Of     int64  `json:"of"`
+	// Effects are those of the backendRef alone.
+	Effects
+
+	ref mesh.BackendRef
+}
+
+// outcome returns what becomes of the requests that the match decides, and what
+// is not known of it.
+func (t *Table) outcome(e *entry) (Outcome, []string, error) {
+	rule := &e.route.rules[e.rule]
+	var doubts []string
+	effects, err := t.resolve(e, rule.effects, &doubts)
+	if err != nil {
+		return Outcome{}, nil, err
+	}
+	out := Outcome{Effects: effects}
+	if out.Redirect != nil {
+		return out, doubts, nil
+	}
+	var total int64
+	for i := range rule.backends {
+		total += rule.backends[i].weight
+	}
+	for i := range rule.backends {
+		if backend := &rule.backends[i]; backend.weight > 0 {
+			share, err := t.share(e, backend, total, &doubts)
+			if err != nil {
+				return Outcome{}, nil, err
+			}
+			out.add(share)
+		}
+	}
+	if len(out.Shares) == 0 {
+		reason := "the rule has no backendRefs"
+		if len(rule.backends) > 0 {
+			reason = "every backendRef has weight 0"
+		}
+		out.Shares = []Share{{Answer: invalidBackend.answer(e.route.kind), Reason: reason, Parts: 1, Of: 1}}
+	}
+	return out, doubts, nil
+}
+
+// share returns what one backendRef gets.
+func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *[]string) (Share, error) {
+	s, err := t.backend(e.route, &backend.ref)
+	if err != nil {
+		return Share{}, err
+	}
+	if s.doubt != "" {
+		*doubts = append(*doubts, s.doubt)
+	}
+	effects, err := t.resolve(e, backend.effects, doubts)
+	if err != nil {
+		return Share{}, err
+	}
+	divisor := gcd(backend.weight, total)
+	share := Share{Backend: s.name, Parts: backend.weight / divisor, Of: total / divisor, Effects: effects, ref: backend.ref}
+	switch {
+	case s.failure != noFailure:
+		share.Backend, share.Effects = "", Effects{}
+		share.Answer, share.Reason = s.failure.answer(e.route.kind), s.name+" "+s.problem
+	case effects.Redirect != nil:
+		share.Backend = ""
+	}
+	return share, nil
+}
+
+// add adds a share, to one that is the same but for its size.
+func (o *Outcome) add(share Share) {
+	for i := range o.Shares {
+		if have := &o.Shares[i]; have.text("") == share.text("") && have.Reason == share.Reason {
+			parts, of := have.Parts*share.Of+share.Parts*have.Of, have.Of*share.Of
+			divisor := gcd(parts, of)
+			have.Parts, have.Of = parts/divisor, of/divisor
+			return
+		}
+	}
+	o.Shares = append(o.Shares, share)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// resolve fills in what the effects of a rule leave to the match and the mesh.
+func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error) {
+	out, matched := in, e.prefix()
+	if in.Rewrite != nil {
+		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: in.Rewrite.Path.after(matched)}
+	}
+	if in.Redirect != nil {
+		redirect := *in.Redirect
+		redirect.Path = redirect.Path.after(matched)
+		out.Redirect = &redirect
+	}
+	out.Mirrors = slices.Clone(in.Mirrors)
+	for i := range out.Mirrors {
+		m := &out.Mirrors[i]
+		s, err := t.backend(e.route, &m.ref)
+		if err != nil {
+			return Effects{}, err
+		}
+		if s.doubt != "" {
+			*doubts = append(*doubts, s.doubt)
+		}
+		m.Backend, m.Problem = s.name, s.problem
+	}
+	return out, nil
+}
+
+// failed returns the outcome of requests that nobody answers.
+func failed(f failure, kind mesh.RouteKind, reason string) Outcome {
+	return Outcome{Shares: []Share{{Answer: f.answer(kind), Reason: reason, Parts: 1, Of: 1}}}
+}
+
+// forwarded returns the outcome of requests that reach the Service itself.
+func forwarded(name string) Outcome {
+	return Outcome{Shares: []Share{{Backend: name, Parts: 1, Of: 1}}}
+}
+
+// text writes the share, with names as seen from a namespace.
+func (s *Share) text(namespace string) string {
+	text := percent(s.Parts, s.Of)
+	switch {
+	case s.Redirect != nil:
+		text = s.Redirect.String() + " " + text
+	case s.Backend != "":
+		text = near(s.Backend, namespace) + " " + text
+	case s.Parts == s.Of:
+		text = s.Answer
+	default:
+		text = s.Answer + " " + text
+	}
+	if s.Reason != "" {
+		text += " (" + near(s.Reason, namespace) + ")"
+	}
+	if lines := s.lines(); len(lines) > 0 {
+		text += " [" + strings.Join(lines, "; ") + "]"
+	}
+	return text
+}
+
+// near leaves out of names in a text what is the same everywhere: "Service " and
+// the namespace.
+func near(text, namespace string) string {
+	if namespace == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, mesh.ServiceKind+" "+namespace+"/", "")
+	return strings.ReplaceAll(text, mesh.ServiceKind+" ", "")
+}
+
+// largestFirst returns the shares in an order of their own.
+func (o *Outcome) largestFirst() []Share {
+	shares := slices.Clone(o.Shares)
+	slices.SortStableFunc(shares, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Parts*a.Of, a.Parts*b.Of), strings.Compare(a.text(""), b.text("")))
+	})
+	return shares
+}
+
+// key is equal for outcomes between which no request can tell a difference, for
+// whatever reason they are.
+func (o *Outcome) key() string {
+	same := Outcome{Shares: o.largestFirst(), Effects: o.Effects}
+	for i := range same.Shares {
+		same.Shares[i].Reason = ""
+	}
+	text, err := json.Marshal(same)
+	if err != nil { // plain data
+		panic(err)
+	}
+	return string(text)
+}
+
+// Text returns the outcome in a line, with names as seen from the namespace; they
+// are in full where it is empty.
+func (o *Outcome) Text(namespace string) string {
+	shares := o.largestFirst()
+	parts := make([]string, len(shares))
+	for i := range shares {
+		parts[i] = shares[i].text(namespace)
+	}
+	text := strings.Join(parts, ", ")
+	if o.Redirect != nil {
+		text = o.Redirect.String()
+	}
+	if lines := o.lines(); len(lines) > 0 {
+		text = fmt.Sprintf("%s; %s", text, near(strings.Join(lines, "; "), namespace))
+	}
+	return text
+}

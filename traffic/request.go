@@ -1,0 +1,85 @@
+package traffic
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Request is one request, or connection, to a Service port.
+type Request struct {
+	// Service and Port are whom it is sent to.
+	Service mesh.ServiceKey `json:"service"`
+	Port    int32           `json:"port"`
+	// Protocol is the transport: TCP where it is left out.
+	Protocol mesh.Protocol `json:"protocol,omitempty"`
+	// From is the client's namespace.
+	From string `json:"from"`
+	// Method is the HTTP method: GET where it is left out, POST for gRPC.
+	Method string `json:"method,omitempty"`
+	// Path is without the query: / where it is left out. For gRPC it is
+	// "/SERVICE/METHOD".
+	Path string `json:"path,omitempty"`
+	// Host is the Host header, and "" where it is not known.
+	Host string `json:"host,omitempty"`
+	// Headers by their names in lower case. Values of a repeated header are
+	// joined by commas (RFC 9110, section 5.3).
+	Headers map[string]string `json:"headers,omitempty"`
+	// Query parameters. Of a repeated one the first value counts, as the Gateway
+	// API recommends.
+	Query map[string]string `json:"query,omitempty"`
+	// ServerName is what a TLS client asks for (SNI).
+	ServerName string `json:"serverName,omitempty"`
+}
+
+const (
+	contentType = "content-type"
+	grpcContent = "application/grpc"
+)
+
+// GRPC reports whether the request is a gRPC one.
+func (r *Request) GRPC() bool { return strings.HasPrefix(r.Headers[contentType], grpcContent) }
+
+// method returns the HTTP method, with its default.
+func (r *Request) method() string {
+	if r.GRPC() {
+		return cmp.Or(r.Method, "POST")
+	}
+	return cmp.Or(r.Method, "GET")
+}
+
+// path returns the path, with its default.
+func (r *Request) path() string { return cmp.Or(r.Path, "/") }
+
+// call splits the path of a gRPC request.
+func (r *Request) call() (service, method string, ok bool) {
+	service, method, ok = strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
+	return service, method, ok && r.GRPC()
+}
+
+// value returns the request's value of a variable, and whether it has one.
+func (r *Request) value(v variable) (string, bool) {
+	switch v.dimension {
+	case pathDimension:
+		return r.path(), true
+	case methodDimension:
+		return r.method(), true
+	case headerDimension:
+		if v.name == "host" && r.Host != "" {
+			return r.Host, true
+		}
+		value, ok := r.Headers[v.name]
+		return value, ok
+	case paramDimension:
+		value, ok := r.Query[v.name]
+		return value, ok
+	case serviceDimension:
+		service, _, ok := r.call()
+		return service, ok
+	case rpcDimension:
+		_, method, ok := r.call()
+		return method, ok
+	}
+	return strings.ToLower(r.ServerName), r.ServerName != ""
+}

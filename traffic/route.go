@@ -1,0 +1,180 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Routes are the routes that there are, of every kind, in any order.
+type Routes struct {
+	HTTP []*gatewayv1.HTTPRoute
+	GRPC []*gatewayv1.GRPCRoute
+	TLS  []*gatewayv1.TLSRoute
+	TCP  []*gatewayv1.TCPRoute
+	UDP  []*gatewayv1.UDPRoute
+}
+
+// route is a route of any kind, with the API's defaults filled in.
+type route struct {
+	kind            mesh.RouteKind
+	namespace, name string
+	// created is the creation time in seconds, and zero where it is not known.
+	created int64
+	parents []mesh.ParentRef
+	rules   []rule
+}
+
+// rule is a rule of a route. It has at least one match, unless it can match
+// nothing.
+type rule struct {
+	name     string
+	matches  []match
+	effects  Effects
+	backends []backendRef
+}
+
+// String names the route as people do: "HTTPRoute shop/cart".
+func (r *route) String() string { return fmt.Sprintf("%s %s/%s", r.kind, r.namespace, r.name) }
+
+// backendRef is a backendRef of any kind of route.
+type backendRef struct {
+	ref     mesh.BackendRef
+	weight  int64
+	effects Effects
+}
+
+// lower brings the routes of all kinds into one form.
+func (r *Routes) lower(sni bool) []*route {
+	var routes []*route
+	for _, in := range r.HTTP {
+		out := newRoute(mesh.HTTPRoute, &in.ObjectMeta, &in.Spec.CommonRouteSpec)
+		rules := in.Spec.Rules
+		if len(rules) == 0 { // the API's default: one rule for every request
+			rules = []gatewayv1.HTTPRouteRule{{}}
+		}
+		for i := range rules {
+			out.rules = append(out.rules, lowerHTTPRule(&rules[i]))
+		}
+		routes = append(routes, out)
+	}
+	for _, in := range r.GRPC {
+		out := newRoute(mesh.GRPCRoute, &in.ObjectMeta, &in.Spec.CommonRouteSpec)
+		for i := range in.Spec.Rules {
+			out.rules = append(out.rules, lowerGRPCRule(&in.Spec.Rules[i]))
+		}
+		routes = append(routes, out)
+	}
+	for _, in := range r.TLS {
+		out := newRoute(mesh.TLSRoute, &in.ObjectMeta, &in.Spec.CommonRouteSpec)
+		matches := anything()
+		if sni {
+			matches = lowerHostnames(in.Spec.Hostnames)
+		}
+		for _, rule := range in.Spec.Rules {
+			out.addRule(rule.Name, matches, rule.BackendRefs)
+		}
+		routes = append(routes, out)
+	}
+	for _, in := range r.TCP {
+		out := newRoute(mesh.TCPRoute, &in.ObjectMeta, &in.Spec.CommonRouteSpec)
+		for _, rule := range in.Spec.Rules {
+			out.addRule(rule.Name, anything(), rule.BackendRefs)
+		}
+		routes = append(routes, out)
+	}
+	for _, in := range r.UDP {
+		out := newRoute(mesh.UDPRoute, &in.ObjectMeta, &in.Spec.CommonRouteSpec)
+		for _, rule := range in.Spec.Rules {
+			out.addRule(rule.Name, anything(), rule.BackendRefs)
+		}
+		routes = append(routes, out)
+	}
+	return routes
+}
+
+func newRoute(kind mesh.RouteKind, meta *metav1.ObjectMeta, spec *gatewayv1.CommonRouteSpec) *route {
+	r := &route{kind: kind, namespace: cmp.Or(meta.Namespace, metav1.NamespaceDefault), name: meta.Name}
+	if !meta.CreationTimestamp.IsZero() {
+		r.created = meta.CreationTimestamp.Unix()
+	}
+	for _, p := range spec.ParentRefs {
+		parent := mesh.ParentRef{
+			Kind: string(value(p.Kind)), Namespace: string(value(p.Namespace)), Name: string(p.Name),
+			SectionName: string(value(p.SectionName)), Port: value(p.Port),
+		}
+		if p.Group != nil {
+			group := string(*p.Group)
+			parent.Group = &group
+		}
+		r.parents = append(r.parents, parent)
+	}
+	return r
+}
+
+// addRule adds a rule of a TLSRoute, TCPRoute or UDPRoute.
+func (r *route) addRule(name *gatewayv1.SectionName, matches []match, refs []gatewayv1.BackendRef) {
+	lowered := rule{name: string(value(name)), matches: matches}
+	for i := range refs {
+		lowered.backends = append(lowered.backends, lowerBackend(&refs[i], nil))
+	}
+	r.rules = append(r.rules, lowered)
+}
+
+func lowerHTTPRule(in *gatewayv1.HTTPRouteRule) rule {
+	out := rule{name: string(value(in.Name)), effects: lowerFilters(in.Filters)}
+	out.effects.addTimeouts(in.Timeouts, in.Retry, in.SessionPersistence)
+	for i := range in.Matches {
+		out.matches = append(out.matches, lowerHTTPMatch(&in.Matches[i]))
+	}
+	if len(in.Matches) == 0 {
+		out.matches = []match{lowerHTTPMatch(&gatewayv1.HTTPRouteMatch{})}
+	}
+	for i := range in.BackendRefs {
+		out.backends = append(out.backends, lowerBackend(&in.BackendRefs[i].BackendRef, in.BackendRefs[i].Filters))
+	}
+	return out
+}
+
+func lowerGRPCRule(in *gatewayv1.GRPCRouteRule) rule {
+	out := rule{name: string(value(in.Name)), effects: lowerFilters(asHTTPFilters(in.Filters))}
+	out.effects.addTimeouts(nil, nil, in.SessionPersistence)
+	for i := range in.Matches {
+		out.matches = append(out.matches, lowerGRPCMatch(&in.Matches[i]))
+	}
+	if len(in.Matches) == 0 {
+		out.matches = []match{lowerGRPCMatch(&gatewayv1.GRPCRouteMatch{})}
+	}
+	for i := range in.BackendRefs {
+		out.backends = append(out.backends, lowerBackend(&in.BackendRefs[i].BackendRef, asHTTPFilters(in.BackendRefs[i].Filters)))
+	}
+	return out
+}
+
+func lowerBackend(in *gatewayv1.BackendRef, filters []gatewayv1.HTTPRouteFilter) backendRef {
+	out := backendRef{ref: lowerReference(&in.BackendObjectReference), weight: 1, effects: lowerFilters(filters)}
+	if in.Weight != nil {
+		out.weight = int64(*in.Weight)
+	}
+	return out
+}
+
+func lowerReference(in *gatewayv1.BackendObjectReference) mesh.BackendRef {
+	return mesh.BackendRef{
+		Group: string(value(in.Group)), Kind: string(value(in.Kind)),
+		Namespace: string(value(in.Namespace)), Name: string(in.Name), Port: value(in.Port),
+	}
+}
+
+// value returns what the pointer points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

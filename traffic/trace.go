@@ -1,0 +1,148 @@
+package traffic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Trace is the way of one request: the match that decides, what becomes of the
+// request, and the rules that do not decide, with the reason.
+type Trace struct {
+	Request Request `json:"request"`
+	// Scope says whose routes apply.
+	Scope string `json:"scope"`
+	// Kind is the kind of route that holds the port; empty where none does.
+	Kind mesh.RouteKind `json:"kind,omitempty"`
+	// Chosen is the match that decides; nil where none does.
+	Chosen  *Place  `json:"chosen,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	// Notes say what the outcome hangs on, or what it may surprise by.
+	Notes    []string   `json:"notes,omitempty"`
+	NotTaken []NearMiss `json:"notTaken,omitempty"`
+}
+
+// Place is a rule of a route, and one of its matches.
+type Place struct {
+	Route string `json:"route"`
+	Rule  int    `json:"rule"`
+	// Name is the rule's name, where it has one.
+	Name  string `json:"name,omitempty"`
+	Match int    `json:"match"`
+}
+
+// NearMiss is a route, or a rule of it, that does not decide.
+type NearMiss struct {
+	Route string `json:"route"`
+	// Rule is the index of the rule; nil for the route as a whole.
+	Rule   *int   `json:"rule,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Trace finds the way of a request. It is an error if the Service or the port does
+// not exist.
+func (t *Table) Trace(request Request) (*Trace, error) {
+	pr, known, err := t.portRoutesOf(&request)
+	if err != nil {
+		return nil, err
+	}
+	chosen := pr.decide(&request)
+	trace := &Trace{Request: request, Scope: scopeText(pr, request.From), Kind: pr.kind}
+	if chosen != nil {
+		trace.Chosen = &Place{chosen.route.String(), chosen.rule, chosen.route.rules[chosen.rule].name, chosen.at}
+	}
+	var doubts []string
+	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {
+		return nil, err
+	}
+	if !known {
+		trace.Notes = append(trace.Notes, fmt.Sprintf("%s is not in the input: it is taken to have port %d", request.Service, request.Port))
+	}
+	if !pr.reads(&request) {
+		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc")
+	}
+	trace.Notes = append(trace.Notes, doubts...)
+	if doubts, err = t.doubts(pr, &request, chosen); err != nil {
+		return nil, err
+	}
+	trace.Notes = append(trace.Notes, doubts...)
+	ends, err := t.ends(pr, request.From, &trace.Outcome)
+	if err != nil {
+		return nil, err
+	}
+	trace.Notes = compact(append(trace.Notes, ends...))
+	trace.NotTaken = t.nearMisses(pr, &request, chosen)
+	return trace, nil
+}
+
+// compact drops texts that stand before.
+func compact(texts []string) []string {
+	var out []string
+	for _, text := range texts {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// portRoutesOf returns the routes that a request meets, and whether its Service is known.
+func (t *Table) portRoutesOf(r *Request) (*portRoutes, bool, error) {
+	protocol := r.Protocol
+	if protocol == "" {
+		protocol = mesh.TCP
+	}
+	service, known, err := t.service(r.Service, mesh.Port{Number: r.Port, Protocol: protocol})
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", r.Service, err)
+	}
+	at := slices.IndexFunc(service.Ports, func(p mesh.Port) bool {
+		return p.Number == r.Port && (p.Protocol == protocol || r.Protocol == "")
+	})
+	if at < 0 {
+		return nil, false, fmt.Errorf("%s has no port %d", r.Service, r.Port)
+	}
+	return t.portRoutes(service, service.Ports[at], r.From), known, nil
+}
+
+// scopeText says which routes were looked for and found.
+func scopeText(pr *portRoutes, from string) string {
+	if asked := mesh.ScopeOf(from, pr.service.Key); asked != pr.scope {
+		return fmt.Sprintf("%s: none; %s", asked, pr.scope)
+	}
+	return pr.scope.String()
+}
+
+// ends notes the routes on backends, which do not apply: a backend is the end of
+// the way (GEP-1294, Multiple routes for a Service).
+func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) {
+	var notes []string
+	for i := range o.Shares {
+		ref := &o.Shares[i].ref
+		if o.Shares[i].Backend == "" || ref.Name == "" || !ref.IsService() {
+			continue
+		}
+		key := ref.Service(pr.routeNamespace())
+		if key == pr.service.Key || len(t.bound[key]) == 0 {
+			continue
+		}
+		port := mesh.Port{Number: ref.Port, Protocol: pr.port.Protocol}
+		service, _, err := t.service(key, port)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		if held := t.portRoutes(service, port, from); held.kind != "" {
+			notes = append(notes, fmt.Sprintf("the %ss on %s do not apply to these requests: a backend is reached without its own routes", held.kind, key))
+		}
+	}
+	return notes, nil
+}
+
+// routeNamespace returns the namespace of the routes that hold the port.
+func (pr *portRoutes) routeNamespace() string {
+	if pr.scope.Role() == mesh.Consumer {
+		return pr.scope.ConsumerNamespace
+	}
+	return pr.service.Key.Namespace
+}

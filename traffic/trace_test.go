@@ -1,0 +1,243 @@
+package traffic
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// parents of a route that the tests use.
+const (
+	onCart = `parentRefs: [{group: "", kind: Service, name: cart, port: 80}]`
+	onAll  = `parentRefs: [{group: "", kind: Service, name: cart}]`
+	onShop = `parentRefs: [{group: "", kind: Service, name: cart, namespace: shop, port: 80}]`
+	toV1   = `backendRefs: [{name: cart-v1, port: 8080}]`
+	toV2   = `backendRefs: [{name: cart-v2, port: 8080}]`
+)
+
+// object returns a route's manifest: "KIND NAMESPACE/NAME" and its spec, with or
+// without the time at which it was made after a "@".
+func object(name, spec string) string {
+	name, created, dated := strings.Cut(name, " @")
+	kind, name, _ := strings.Cut(name, " ")
+	namespace, name, _ := strings.Cut(name, "/")
+	if dated {
+		created = `, creationTimestamp: "2026-01-01T00:00:` + created + `Z"`
+	}
+	return `{apiVersion: gateway.networking.k8s.io/v1, kind: ` + kind +
+		`, metadata: {namespace: ` + namespace + `, name: ` + name + created + `}, spec: {` + spec + `}}`
+}
+
+func http(name, spec string) string { return object("HTTPRoute "+name, spec) }
+
+func TestTrace(t *testing.T) {
+	cart := http("shop/cart @01", onCart+`, rules: [`+
+		`{matches: [{path: {value: /v1}}], `+toV1+`},`+
+		`{matches: [{path: {value: /v2}, method: POST, headers: [{name: Tenant, value: gold}]}],`+
+		` filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: X-Version, value: "2"}]}}],`+
+		` backendRefs: [{name: cart-v1, port: 8080, weight: 10}, {name: cart-v2, port: 8080, weight: 90}]}]`)
+	all := http("shop/all @02", onAll+`, rules: [{`+toV1+`}]`)
+	raw := object("TCPRoute shop/raw", onAll+`, rules: [{`+toV1+`}]`)
+	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: stub, port: 80}]}]`)
+	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
+	for _, test := range []struct {
+		name      string
+		manifests []string
+		request   []string
+		options   Options
+		want      string
+	}{
+		{"the issue's example", []string{cart, all, raw}, []string{"from faces", "POST", "/v2/items", "tenant: gold"}, Options{}, `
+HTTPRoute shop/cart rule[1] match[0]  (consumer of faces: none; producer)
+  → Service cart-v2:8080 90 %, Service cart-v1:8080 10 %
+  request header x-version set to "2"
+not taken: HTTPRoute shop/cart rule[0]: path /v2/items is not /v1 or below
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / is shorter
+not taken: TCPRoute shop/raw: HTTPRoute holds the port
+`},
+		{"no rule matches", []string{cart}, []string{"/v3"}, Options{}, `
+no rule of any HTTPRoute matches  (producer)
+  → 404 (no rule matches)
+not taken: HTTPRoute shop/cart rule[1]: path /v3 is not /v2 or below
+not taken: HTTPRoute shop/cart rule[0]: path /v3 is not /v1 or below
+`},
+		{"a path element is matched as a whole", []string{cart}, []string{"/v11"}, Options{}, `
+no rule of any HTTPRoute matches  (producer)
+  → 404 (no rule matches)
+not taken: HTTPRoute shop/cart rule[1]: path /v11 is not /v2 or below
+not taken: HTTPRoute shop/cart rule[0]: path /v11 is not /v1 or below
+`},
+		{"an unrouted port gets the Service itself", []string{cart}, []string{"to service/cart:8080"}, Options{}, `
+no route on port 8080  (producer)
+  → Service cart:8080 100 %
+not taken: HTTPRoute shop/cart: its parentRef selects another port
+`},
+		{"consumer routes replace producer routes, also where none matches", []string{cart, all, mock}, []string{"from faces", "/v1"}, Options{}, `
+no rule of any HTTPRoute matches  (consumer of faces)
+  → 404 (no rule matches)
+not taken: HTTPRoute faces/mock rule[0]: path /v1 is not /v2 or below
+not taken: HTTPRoute shop/cart: the consumer routes of faces replace producer routes
+not taken: HTTPRoute shop/all: the consumer routes of faces replace producer routes
+`},
+		{"consumer routes are for their namespace", []string{all, mock}, []string{"from lab", "/v2"}, Options{}, `
+HTTPRoute shop/all rule[0] match[0]  (consumer of lab: none; producer)
+  → Service cart-v1:8080 100 %
+not taken: HTTPRoute faces/mock: it is for clients in namespace faces
+`},
+		{"a refused route has no effect", []string{all, mock}, []string{"from faces", "/v2"}, Options{
+			Refused: func(_ mesh.RouteKind, namespace string, _ mesh.ServiceKey) string {
+				return map[string]string{"faces": "namespace faces lacks the consumer grant"}[namespace]
+			},
+		}, `
+HTTPRoute shop/all rule[0] match[0]  (consumer of faces: none; producer)
+  → Service cart-v1:8080 100 %
+not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant
+`},
+		{"GRPCRoute holds the port, and looks at gRPC alone", []string{all, say}, []string{"/a.B/Do"}, Options{}, `
+no rule of any GRPCRoute matches  (producer)
+  → UNIMPLEMENTED (no rule matches)
+note: GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc
+not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
+not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
+not taken: HTTPRoute shop/all: GRPCRoute holds the port
+`},
+		{"a gRPC method", []string{say}, []string{"grpc a.B/Do"}, Options{}, `
+GRPCRoute shop/say rule[0] match[0]  (producer)
+  → Service cart-v2:8080 100 %
+not taken: GRPCRoute shop/say rule[1]: its method is shorter
+`},
+		{"the older of two equal matches", []string{all, http("shop/a @03", onCart+`, rules: [{`+toV2+`}]`)}, nil, Options{}, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+not taken: HTTPRoute shop/a rule[0]: HTTPRoute shop/a is younger
+`},
+		{"age not known", []string{http("shop/b", onCart+`, rules: [{`+toV1+`}]`), http("shop/a", onCart+`, rules: [{`+toV2+`}]`)}, nil, Options{}, `
+HTTPRoute shop/a rule[0] match[0]  (producer)
+  → Service cart-v2:8080 100 %
+note: the older route wins, and the age of HTTPRoute shop/a and HTTPRoute shop/b is not known
+not taken: HTTPRoute shop/b rule[0]: it comes after HTTPRoute shop/a by name
+`},
+		{"failing backends, in proportion", []string{http("shop/bad", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 2}, {name: gone, port: 80}, {name: idle, port: 80},`+
+			` {name: cart-v1, port: 81}, {group: x.example, kind: Bucket, name: b}, {name: cart-v2, port: 8080, weight: 0}]}]`)}, nil, Options{}, `
+HTTPRoute shop/bad rule[0] match[0]  (producer)
+  → Service cart-v1:8080 33.33 %, 500 16.67 % (Bucket.x.example shop/b is of a kind that is not supported), 500 16.67 % (Service cart-v1:81 has no such port), 500 16.67 % (Service gone:80 does not exist), 503 16.67 % (Service idle:80 has no endpoints)
+`},
+		{"no backends", []string{http("shop/none", onCart)}, nil, Options{}, `
+HTTPRoute shop/none rule[0] match[0]  (producer)
+  → 500 (the rule has no backendRefs)
+`},
+		{"a redirect", []string{http("shop/there", onCart+`, rules: [{matches: [{path: {value: /old/}}], filters: [{type: RequestRedirect,`+
+			` requestRedirect: {scheme: https, hostname: a.example, statusCode: 301, path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]}]`)}, []string{"/old/x"}, Options{}, `
+HTTPRoute shop/there rule[0] match[0]  (producer)
+  → redirect 301 to https, host a.example, path prefix /old to /new
+  Location: https://a.example/new/x
+`},
+		{"a mirror, a timeout and a rewrite", []string{http("shop/m", onCart+`, rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: gone, port: 80}, percent: 5}},`+
+			` {type: URLRewrite, urlRewrite: {hostname: b.example, path: {type: ReplaceFullPath, replaceFullPath: /x}}}], timeouts: {request: 2s}, `+toV1+`}]`)}, nil, Options{}, `
+HTTPRoute shop/m rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+  host rewritten to b.example
+  rewritten path /x
+  mirrored to Service gone:80 5 % (does not exist)
+  timeout 2s
+`},
+		{"routes on a backend do not apply", []string{all, http("shop/end", `parentRefs: [{group: "", kind: Service, name: cart-v1}], rules: [{`+toV2+`}]`)}, nil, Options{}, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+note: the HTTPRoutes on Service shop/cart-v1 do not apply to these requests: a backend is reached without its own routes
+`},
+		{"hostnames of a TLSRoute mean nothing", []string{object("TLSRoute shop/tls", onCart+`, hostnames: [a.example], rules: [{`+toV1+`}]`)}, []string{"sni b.example"}, Options{}, `
+TLSRoute shop/tls rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+`},
+		{"unless the mesh says so", []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, []string{"sni b.other"}, Options{ServerNames: true}, `
+no rule of any TLSRoute matches  (producer)
+  → connection refused (no rule matches)
+not taken: TLSRoute shop/tls rule[0]: server name b.other is not a.example
+`},
+		{"a regular expression that matches a part", []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]"}}], `+toV2+`}]`)}, []string{"/v1/x"}, Options{}, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+note: the regular expression "/v[0-9]" matches a part of the path "/v1/x", not all of it: implementations differ in whether that suffices
+not taken: HTTPRoute shop/re rule[0]: path /v1/x is not ~ /v[0-9]
+`},
+		{"a regular expression in another dialect", []string{all, http("shop/re", onCart+`, rules: [{matches: [{headers: [{name: a, type: RegularExpression, value: "(?=x)y"}]}], `+toV2+`}]`)}, []string{"a: y"}, Options{}, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+note: the regular expression "(?=x)y" on the header a cannot be read as RE2, so it is compared as a text
+not taken: HTTPRoute shop/re rule[0]: header a y is not ~ (?=x)y
+`},
+		{"the precedence of a regular expression", []string{http("shop/re @01", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: /v.*}}], `+toV1+`}, {matches: [{path: {value: /v1}}], `+toV2+`}]`)}, []string{"/v1"}, Options{}, `
+HTTPRoute shop/re rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is the implementation's
+not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below an Exact path or RegularExpression
+`},
+		{"backends elsewhere need a ReferenceGrant where the mesh says so", []string{mock, http("shop/far", onCart+`, rules: [{backendRefs: [{name: stub, namespace: faces, port: 80}]}]`)}, nil, Options{ReferenceGrants: true}, `
+HTTPRoute shop/far rule[0] match[0]  (producer)
+  → 500 (Service faces/stub:80 is not permitted by a ReferenceGrant)
+not taken: HTTPRoute faces/mock: it is for clients in namespace faces
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			trace, err := newTable(t, test.options, test.manifests...).Trace(ask(t, test.request...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), trace.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTraceOfWhatIsNotThere(t *testing.T) {
+	table := newTable(t, Options{})
+	for target, want := range map[string]string{
+		"service/none:80": "Service shop/none: not found",
+		"service/cart:81": "Service shop/cart has no port 81",
+	} {
+		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", target, err, want)
+		}
+	}
+}
+
+func TestTraceOfUnknownService(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	table := New(w, w.read(t, http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), Options{})
+	trace, err := table.Trace(ask(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Service shop/cart is not in the input: it is taken to have port 80",
+		"Service shop/cart-v1 is not in the input: it is taken to exist",
+	}
+	if diff := cmp.Diff(want, trace.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTraceJSON(t *testing.T) {
+	trace, err := newTable(t, Options{}, http("shop/cart", onCart+`, rules: [{matches: [{path: {value: /x}}]}, {`+toV1+`}]`)).Trace(ask(t, "tenant: gold"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"request":{"service":"Service shop/cart","port":80,"from":"shop","headers":{"tenant":"gold"}},` +
+		`"scope":"producer","kind":"HTTPRoute","chosen":{"route":"HTTPRoute shop/cart","rule":1,"match":0},` +
+		`"outcome":{"shares":[{"backend":"Service shop/cart-v1:8080","parts":1,"of":1}]},` +
+		`"notTaken":[{"route":"HTTPRoute shop/cart","rule":0,"reason":"path / is not /x or below"}]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
