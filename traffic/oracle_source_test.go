@@ -1,0 +1,370 @@
+package traffic
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// conformanceModule returns the folder of the Gateway API's conformance module, in
+// the version of the Gateway API module, from the module cache.
+func conformanceModule(t *testing.T) string {
+	t.Helper()
+	const module = "sigs.k8s.io/gateway-api"
+	version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", module).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json",
+		module+"/conformance@"+strings.TrimSpace(string(version))).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
+		t.Fatal(err)
+	}
+	return downloaded.Dir
+}
+
+// expectation is one ExpectedResponse of a conformance test, as its source has it.
+type expectation struct {
+	// name is the test's file and the expectation's place in it: "httproute-weight#0".
+	name string
+	mesh bool
+	// dynamic says what of it is known only when the test runs; empty if nothing.
+	dynamic string
+	// fields are its fields by their names, nested ones as maps.
+	fields map[string]any
+	// manifests are the test's, relative to the module.
+	manifests []string
+	// gateway is the Gateway that gets the request; in mesh tests client is the
+	// namespace that sends it.
+	gateway, client string
+	// weights are the shares expected of the backends, where there are any.
+	weights map[string]any
+	// ungranted: the test has deleted the ReferenceGrants before.
+	ungranted bool
+}
+
+// source is a file of a conformance test.
+type source struct {
+	file      *ast.File
+	constants map[string]string
+}
+
+// expectations reads every ExpectedResponse of the files that match the pattern.
+func expectations(t *testing.T, module, pattern string, constants map[string]string) []expectation {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(module, "tests", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no tests (%v)", pattern, err)
+	}
+	var found []expectation
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &source{file, constants}
+		base := strings.TrimSuffix(filepath.Base(path), ".go")
+		inMesh := strings.HasPrefix(pattern, "mesh/")
+		if inMesh {
+			base = "mesh/" + base
+		}
+		for i, literal := range s.literals() {
+			e := expectation{name: fmt.Sprintf("%s#%d", base, i), mesh: inMesh, manifests: s.manifests()}
+			fields, err := s.value(literal, literal.Pos())
+			if err != nil {
+				e.dynamic = err.Error()
+			} else {
+				e.fields = fields.(map[string]any)
+			}
+			e.gateway, e.client = s.gateway(literal), s.client(literal)
+			e.weights, e.ungranted = s.weights(literal), s.ungranted(literal)
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// literals returns the ExpectedResponse literals, in their order.
+func (s *source) literals() []*ast.CompositeLit {
+	var found []*ast.CompositeLit
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		switch kind := literal.Type.(type) {
+		case *ast.SelectorExpr:
+			if kind.Sel.Name == "ExpectedResponse" {
+				found = append(found, literal)
+			}
+		case *ast.ArrayType:
+			if element, ok := kind.Elt.(*ast.SelectorExpr); ok && element.Sel.Name == "ExpectedResponse" {
+				for _, e := range literal.Elts {
+					found = append(found, e.(*ast.CompositeLit))
+				}
+				return false
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// manifests returns what the ConformanceTest says under Manifests.
+func (s *source) manifests() []string {
+	var found []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if pair, ok := n.(*ast.KeyValueExpr); ok && name(pair.Key) == "Manifests" {
+			list, err := s.value(pair.Value, pair.Pos())
+			if err == nil {
+				for _, manifest := range list.([]any) {
+					found = append(found, manifest.(string))
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// assigned returns the expression that was last assigned to a variable before the
+// position.
+func (s *source) assigned(variable string, before token.Pos) (ast.Expr, token.Pos) {
+	var found ast.Expr
+	var at token.Pos
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		record := func(names []ast.Expr, values []ast.Expr) {
+			for i, to := range names {
+				if name(to) == variable && n.Pos() < before && len(values) > 0 {
+					found, at = values[min(i, len(values)-1)], n.Pos()
+				}
+			}
+		}
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			record(n.Lhs, n.Rhs)
+		case *ast.ValueSpec:
+			for i, to := range n.Names {
+				if to.Name == variable && n.Pos() < before && i < len(n.Values) {
+					found, at = n.Values[i], n.Pos()
+				}
+			}
+		}
+		return true
+	})
+	return found, at
+}
+
+// calls returns the calls of functions whose name has the part, in their order.
+func (s *source) calls(part string) []*ast.CallExpr {
+	var found []*ast.CallExpr
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && strings.Contains(name(call.Fun), part) {
+			found = append(found, call)
+		}
+		return true
+	})
+	return found
+}
+
+// gateway returns the Gateway behind the address that the first request after the
+// literal, or around it, goes to.
+func (s *source) gateway(literal *ast.CompositeLit) string {
+	for _, part := range []string{"MakeRequest", "RequestAndExpect", "SendRPC"} {
+		for _, call := range s.calls(part) {
+			if call.End() < literal.Pos() {
+				continue
+			}
+			for _, arg := range call.Args {
+				if strings.HasPrefix(name(arg), "gwAddr") {
+					return s.gatewayAt(arg, call.Pos())
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// gatewayAt follows an address back to the Gateway's name.
+func (s *source) gatewayAt(address ast.Expr, before token.Pos) string {
+	assigned, at := s.assigned(name(address), before)
+	call, ok := assigned.(*ast.CallExpr)
+	if !ok {
+		if assigned == nil {
+			return ""
+		}
+		return s.gatewayAt(assigned, at)
+	}
+	gateway := ""
+	ast.Inspect(call, func(n ast.Node) bool {
+		if ref, ok := n.(*ast.CallExpr); ok && name(ref.Fun) == "NewGatewayRef" {
+			if named, err := s.value(ref.Args[0], at); err == nil {
+				gateway, _ = named.(map[string]any)["Name"].(string)
+			}
+		}
+		return true
+	})
+	return gateway
+}
+
+// client returns the namespace of the client that was connected to last.
+func (s *source) client(literal *ast.CompositeLit) string {
+	namespace := s.constants["MeshNamespace"]
+	for _, call := range s.calls("ConnectToApp") {
+		if call.Pos() < literal.Pos() && name(call.Fun) == "ConnectToAppInNamespace" {
+			namespace = s.constants[name(call.Args[3])]
+		} else if call.Pos() < literal.Pos() {
+			namespace = s.constants["MeshNamespace"]
+		}
+	}
+	return namespace
+}
+
+func (s *source) weights(literal *ast.CompositeLit) map[string]any {
+	literals := s.literals()
+	if literals[len(literals)-1] != literal {
+		return nil
+	}
+	expr, at := s.assigned("expectedWeights", s.file.End())
+	if expr == nil {
+		return nil
+	}
+	weights, err := s.value(expr, at)
+	if err != nil {
+		return nil
+	}
+	return weights.(map[string]any)
+}
+
+func (s *source) ungranted(literal *ast.CompositeLit) bool {
+	return slices.ContainsFunc(s.calls("Delete"), func(call *ast.CallExpr) bool { return call.Pos() < literal.Pos() })
+}
+
+// value evaluates an expression of constants; an error says what is none.
+func (s *source) value(expr ast.Expr, at token.Pos) (any, error) {
+	switch e := expr.(type) {
+	case *ast.BasicLit:
+		switch e.Kind {
+		case token.STRING:
+			return strconv.Unquote(e.Value)
+		case token.INT:
+			return strconv.Atoi(e.Value)
+		}
+		return strconv.ParseFloat(e.Value, 64)
+	case *ast.UnaryExpr:
+		return s.value(e.X, at)
+	case *ast.SelectorExpr:
+		if text, ok := s.constants[e.Sel.Name]; ok {
+			return text, nil
+		}
+		if name(e.X) == "codes" {
+			return e.Sel.Name, nil
+		}
+	case *ast.Ident:
+		switch e.Name {
+		case "true", "false":
+			return e.Name == "true", nil
+		case "nil":
+			return nil, nil
+		}
+		if assigned, where := s.assigned(e.Name, at); assigned != nil {
+			return s.value(assigned, where)
+		}
+	case *ast.CallExpr:
+		switch name(e.Fun) {
+		case "new", "int32", "string", "Namespace": // conversions
+			return s.value(e.Args[0], at)
+		}
+	case *ast.CompositeLit:
+		return s.composite(e, at)
+	}
+	return nil, fmt.Errorf("%s is not static", describe(expr))
+}
+
+// composite evaluates a literal: a map of fields or keys, or a list.
+func (s *source) composite(e *ast.CompositeLit, at token.Pos) (any, error) {
+	fields, list := map[string]any{}, []any{}
+	for _, element := range e.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			v, err := s.value(element, at)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+			continue
+		}
+		key := name(pair.Key)
+		if _, isField := pair.Key.(*ast.Ident); !isField {
+			text, err := s.value(pair.Key, at)
+			if err != nil {
+				return nil, err
+			}
+			key = text.(string)
+		}
+		v, err := s.value(pair.Value, at)
+		if err != nil {
+			return nil, err
+		}
+		fields[key] = v
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	if _, isList := e.Type.(*ast.ArrayType); isList {
+		return list, nil
+	}
+	return fields, nil
+}
+
+// name returns the last name of an expression: "c" of a.b.c.
+func name(expr ast.Expr) string {
+	switch e := expr.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+func describe(expr ast.Expr) string {
+	if call, ok := expr.(*ast.CallExpr); ok {
+		return "a call of " + name(call.Fun)
+	}
+	if n := name(expr); n != "" {
+		return n
+	}
+	return fmt.Sprintf("a %T", expr)
+}
+
+// suiteConstants reads the string constants of the conformance suite.
+func suiteConstants(t *testing.T, module string) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(module, "utils/suite/consts.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok {
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				constants[spec.Names[0].Name], _ = strconv.Unquote(literal.Value)
+			}
+		}
+		return true
+	})
+	return constants
+}
