@@ -1,0 +1,326 @@
+package traffic
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+)
+
+// A second opinion, written apart from the engine and from nothing but the texts
+// of HTTPRouteRule.matches, GRPCRouteRule.matches and GEP-1294: it lists all matches
+// that hold and drops those that the text says are beaten, criterion by criterion.
+
+// opinion is a match that holds for a request, in the terms of the texts.
+type opinion struct {
+	place           string
+	exact           bool
+	prefixLength    int
+	method          bool
+	headers, params int
+	service, rpc    int
+	created         int64
+	name            string
+	rule, match     int
+}
+
+// bruteDecide says which match decides a request to service/cart of shop: its
+// place, "none", or "the Service" where no route holds the port.
+func bruteDecide(routes Routes, r *Request) string {
+	for _, namespace := range []string{r.From, "shop"} { // consumer routes replace producer routes
+		kind := ""
+		for _, route := range routes.TCP {
+			if bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
+				kind = "TCPRoute"
+			}
+		}
+		for _, route := range routes.HTTP {
+			if bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
+				kind = "HTTPRoute"
+			}
+		}
+		for _, route := range routes.GRPC {
+			if bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
+				kind = "GRPCRoute"
+			}
+		}
+		switch kind {
+		case "TCPRoute":
+			return fmt.Sprintf("TCPRoute %s/%s rule[0] match[0]", namespace, routes.TCP[0].Name)
+		case "HTTPRoute":
+			return byTheLetter(bruteHTTP(routes, namespace, r))
+		case "GRPCRoute":
+			return byTheLetter(bruteGRPC(routes, namespace, r))
+		}
+	}
+	return "the Service"
+}
+
+func bound(of, namespace string, parents []gatewayv1.ParentReference, port int32) bool {
+	return of == namespace && (parents[0].Port == nil || *parents[0].Port == port)
+}
+
+func bruteHTTP(routes Routes, namespace string, r *Request) []opinion {
+	var held []opinion
+	for _, route := range routes.HTTP {
+		if !bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
+			continue
+		}
+		for i, rule := range route.Spec.Rules {
+			matches := rule.Matches
+			if len(matches) == 0 {
+				matches = make([]gatewayv1.HTTPRouteMatch, 1)
+			}
+			for j, m := range matches {
+				o := opinion{
+					place: fmt.Sprintf("HTTPRoute %s/%s rule[%d] match[%d]", route.Namespace, route.Name, i, j), rule: i, match: j,
+					created: route.CreationTimestamp.Unix(), name: route.Namespace + "/" + route.Name,
+				}
+				if brutePath(m.Path, r.Path, &o) && bruteMethod(m.Method, r.Method, &o) && bruteHeaders(m.Headers, r, &o) && bruteParams(m.QueryParams, r, &o) {
+					held = append(held, o)
+				}
+			}
+		}
+	}
+	return held
+}
+
+func brutePath(m *gatewayv1.HTTPPathMatch, path string, o *opinion) bool {
+	if m == nil {
+		o.prefixLength = 1
+		return true
+	}
+	if *m.Type == gatewayv1.PathMatchExact {
+		o.exact = true
+		return path == *m.Value
+	}
+	// Element by element; a trailing slash of the prefix is ignored.
+	var wanted []string
+	for element := range strings.SplitSeq(*m.Value, "/") {
+		if element != "" {
+			wanted = append(wanted, element)
+		}
+	}
+	o.prefixLength = max(1, len(strings.Join(wanted, "/"))+min(1, len(wanted)))
+	got := strings.Split(path, "/")[1:]
+	for i, element := range wanted {
+		if i >= len(got) || got[i] != element {
+			return false
+		}
+	}
+	return true
+}
+
+func bruteMethod(m *gatewayv1.HTTPMethod, method string, o *opinion) bool {
+	o.method = m != nil
+	return m == nil || string(*m) == method
+}
+
+func bruteHeaders(matches []gatewayv1.HTTPHeaderMatch, r *Request, o *opinion) bool {
+	seen := map[string]bool{}
+	for _, m := range matches {
+		name := strings.ToLower(string(m.Name))
+		if seen[name] {
+			continue // only the first entry counts
+		}
+		seen[name] = true
+		if got, ok := r.Headers[name]; !ok || got != m.Value {
+			return false
+		}
+	}
+	o.headers = len(seen)
+	return true
+}
+
+func bruteParams(matches []gatewayv1.HTTPQueryParamMatch, r *Request, o *opinion) bool {
+	seen := map[string]bool{}
+	for _, m := range matches {
+		if name := string(m.Name); !seen[name] {
+			seen[name] = true
+			if got, ok := r.Query[name]; !ok || got != m.Value {
+				return false
+			}
+		}
+	}
+	o.params = len(seen)
+	return true
+}
+
+func bruteGRPC(routes Routes, namespace string, r *Request) []opinion {
+	var held []opinion
+	if r.Headers["content-type"] != "application/grpc" {
+		return nil
+	}
+	call := strings.Split(r.Path, "/")
+	for _, route := range routes.GRPC {
+		if !bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
+			continue
+		}
+		for i, rule := range route.Spec.Rules {
+			matches := rule.Matches
+			if len(matches) == 0 {
+				matches = make([]gatewayv1.GRPCRouteMatch, 1)
+			}
+			for j, m := range matches {
+				o := opinion{
+					place: fmt.Sprintf("GRPCRoute %s/%s rule[%d] match[%d]", route.Namespace, route.Name, i, j), rule: i, match: j,
+					created: route.CreationTimestamp.Unix(), name: route.Namespace + "/" + route.Name,
+				}
+				if m.Method != nil {
+					o.service, o.rpc = len(*m.Method.Service), len(*m.Method.Method)
+					if o.service > 0 && *m.Method.Service != call[1] || o.rpc > 0 && *m.Method.Method != call[2] {
+						continue
+					}
+				}
+				var headers []gatewayv1.HTTPHeaderMatch
+				for _, h := range m.Headers {
+					headers = append(headers, gatewayv1.HTTPHeaderMatch{Name: gatewayv1.HTTPHeaderName(h.Name), Value: h.Value})
+				}
+				if bruteHeaders(headers, r, &o) {
+					held = append(held, o)
+				}
+			}
+		}
+	}
+	return held
+}
+
+// byTheLetter drops the beaten, one criterion of the texts after the other.
+func byTheLetter(held []opinion) string {
+	most := func(count func(o opinion) int) {
+		best := -1 << 62
+		for _, o := range held {
+			best = max(best, count(o))
+		}
+		var left []opinion
+		for _, o := range held {
+			if count(o) == best {
+				left = append(left, o)
+			}
+		}
+		held = left
+	}
+	yes := map[bool]int{true: 1}
+	most(func(o opinion) int { return yes[o.exact] })
+	most(func(o opinion) int { return o.prefixLength })
+	most(func(o opinion) int { return o.service })
+	most(func(o opinion) int { return o.rpc })
+	most(func(o opinion) int { return yes[o.method] })
+	most(func(o opinion) int { return o.headers })
+	most(func(o opinion) int { return o.params })
+	most(func(o opinion) int { return -int(o.created) })
+	first := ""
+	for _, o := range held {
+		if first == "" || o.name < first {
+			first = o.name
+		}
+	}
+	most(func(o opinion) int { return yes[o.name == first] })
+	most(func(o opinion) int { return -o.rule })
+	most(func(o opinion) int { return -o.match })
+	if len(held) == 0 {
+		return "none"
+	}
+	return held[0].place
+}
+
+// disagreement returns in what the engine and the second opinion differ over random
+// routes and requests.
+func disagreement(t testing.TB, c *choices, compare func(a, b *entry) int) string {
+	t.Helper()
+	w := newWorld()
+	w.read(t, shop)
+	routes := c.routes()
+	table := New(w, routes, Options{})
+	table.compare = compare
+	for range 20 {
+		r := c.request()
+		trace, err := table.Trace(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "none"
+		if trace.Chosen != nil {
+			got = trace.Chosen.String()
+		} else if trace.Kind == "" {
+			got = "the Service"
+		}
+		if want := bruteDecide(routes, &r); got != want {
+			return fmt.Sprintf("request %+v: want %s, got\n%s", r, want, trace)
+		}
+	}
+	return ""
+}
+
+const bytesOfRoutes = 400 // as many choices as routes and their requests take
+
+func TestSecondOpinion(t *testing.T) {
+	for seed := range uint64(1000) {
+		if d := disagreement(t, randomChoices(seed, bytesOfRoutes), compareEntries); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+func FuzzSecondOpinion(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(randomChoices(seed, bytesOfRoutes).bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		if d := disagreement(t, &choices{bytes}, compareEntries); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// TestSecondOpinionFindsFaults plants faults in the precedence.
+func TestSecondOpinionFindsFaults(t *testing.T) {
+	without := func(part int) func(a, b *entry) int {
+		return func(a, b *entry) int {
+			x, y := *a.match, *b.match
+			x.rank[part], y.rank[part] = 0, 0
+			return compareEntries(&entry{&x, a.route, a.rule, a.at}, &entry{&y, b.route, b.rule, b.at})
+		}
+	}
+	for name, fault := range map[string]func(a, b *entry) int{
+		"path types do not count":       without(byPathType),
+		"lengths do not count":          without(byPathLength),
+		"methods do not count":          without(byMethod),
+		"headers do not count":          without(byHeaders),
+		"query parameters do not count": without(byQueryParams),
+		"query parameters come before headers": func(a, b *entry) int {
+			x, y := *a.match, *b.match
+			x.rank[byHeaders], x.rank[byQueryParams] = x.rank[byQueryParams], x.rank[byHeaders]
+			y.rank[byHeaders], y.rank[byQueryParams] = y.rank[byQueryParams], y.rank[byHeaders]
+			return compareEntries(&entry{&x, a.route, a.rule, a.at}, &entry{&y, b.route, b.rule, b.at})
+		},
+		"the younger route wins": func(a, b *entry) int {
+			if a.rank == b.rank && a.route.created != b.route.created {
+				return -compareEntries(a, b)
+			}
+			return compareEntries(a, b)
+		},
+		"the last by name wins": func(a, b *entry) int {
+			if a.rank == b.rank && a.route != b.route && a.route.created == b.route.created {
+				return -compareEntries(a, b)
+			}
+			return compareEntries(a, b)
+		},
+		"the last rule wins": func(a, b *entry) int {
+			if a.rank == b.rank && a.route == b.route {
+				return -compareEntries(a, b)
+			}
+			return compareEntries(a, b)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(3000) {
+				if disagreement(t, randomChoices(seed, bytesOfRoutes), fault) != "" {
+					return
+				}
+			}
+			t.Error("not found in 3000 worlds")
+		})
+	}
+}
