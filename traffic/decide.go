@@ -94,12 +94,17 @@ func (m *match) undecided(r *Request) []string {
 // orderDoubts says why another match that holds too may come before the chosen.
 func orderDoubts(chosen, other *entry) []string {
 	switch {
-	case chosen.rank == other.rank && chosen.route != other.route && (chosen.route.created == 0 || other.route.created == 0):
+	case chosen.rank == other.rank && chosen.route != other.route && chosen.route.ageUnknown(other.route):
 		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
 		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is the implementation's", other)}
 	}
 	return nil
+}
+
+// ageUnknown reports whether it is not known which of two routes is older.
+func (r *route) ageUnknown(other *route) bool {
+	return (r.created == 0 || other.created == 0) && r.later == other.later
 }
 
 // unaged names the routes whose age is not known.

@@ -126,6 +126,10 @@ func newTable(t testing.TB, options Options, manifests ...string) *Table {
 	return New(w, routes, options)
 }
 
+func serviceKey(name string) mesh.ServiceKey {
+	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: name}
+}
+
 // ask returns a request to service/cart of shop on port 80, from a client in its
 // namespace, changed by what the arguments say: "from NAMESPACE", "port N",
 // "grpc SERVICE/METHOD", "sni NAME", "METHOD", "/path?query" or "header: value".

@@ -80,7 +80,7 @@ func outranked(chosen, e *entry) string {
 	switch {
 	case e.route == chosen.route:
 		return fmt.Sprintf("it comes after rule[%d]", chosen.rule)
-	case e.route.created != chosen.route.created:
+	case e.route.age() != chosen.route.age():
 		return fmt.Sprintf("%s is younger", e.route)
 	}
 	return fmt.Sprintf("it comes after %s by name", chosen.route)

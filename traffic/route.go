@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"fmt"
+	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -25,6 +26,9 @@ type route struct {
 	namespace, name string
 	// created is the creation time in seconds, and zero where it is not known.
 	created int64
+	// later: it was not there in the version before, so that it is younger than those
+	// of unknown age that were.
+	later   bool
 	parents []mesh.ParentRef
 	rules   []rule
 }
@@ -177,4 +181,15 @@ func value[T any](p *T) T {
 		return zero
 	}
 	return *p
+}
+
+// parentServices yields the Services that the route's mesh parentRefs name.
+func (r *route) parentServices() iter.Seq[mesh.ServiceKey] {
+	return func(yield func(mesh.ServiceKey) bool) {
+		for i := range r.parents {
+			if r.parents[i].Class() == mesh.MeshParent && !yield(r.parents[i].Service(r.namespace)) {
+				return
+			}
+		}
+	}
 }

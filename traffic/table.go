@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,21 +45,48 @@ type Table struct {
 
 // New returns a Table of the routes.
 func New(reader Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, options: options, bound: map[mesh.ServiceKey][]*route{}, compare: compareEntries}
-	all := routes.lower(options.ServerNames)
-	slices.SortStableFunc(all, compareRoutes)
-	for _, r := range all {
-		for i := range r.parents {
-			if r.parents[i].Class() != mesh.MeshParent {
-				continue
-			}
-			key := r.parents[i].Service(r.namespace)
+	t := &Table{reader: reader, options: options, compare: compareEntries}
+	t.bind(routes.lower(options.ServerNames))
+	return t
+}
+
+// bind takes the routes for those that there are.
+func (t *Table) bind(routes []*route) {
+	t.bound = map[mesh.ServiceKey][]*route{}
+	slices.SortStableFunc(routes, compareRoutes)
+	for _, r := range routes {
+		for key := range r.parentServices() {
 			if bound := t.bound[key]; len(bound) == 0 || bound[len(bound)-1] != r {
 				t.bound[key] = append(bound, r)
 			}
 		}
 	}
-	return t
+}
+
+// since returns the Table as the version that follows another one: of routes whose
+// age is not known those that are new are the younger ones.
+func (t *Table) since(before *Table) *Table {
+	had := map[string]bool{}
+	for _, routes := range before.bound {
+		for _, r := range routes {
+			had[r.String()] = true
+		}
+	}
+	var routes []*route
+	seen := map[*route]bool{}
+	for _, bound := range t.bound {
+		for _, r := range bound {
+			if !seen[r] {
+				seen[r] = true
+				later := *r
+				later.later = !had[r.String()]
+				routes = append(routes, &later)
+			}
+		}
+	}
+	after := &Table{reader: t.reader, options: t.options, compare: t.compare}
+	after.bind(routes)
+	return after
 }
 
 // entry is a match of a rule of a route that holds a port.
@@ -88,10 +116,21 @@ func compareEntries(a, b *entry) int {
 // whose age is not known is taken for the youngest.
 func compareRoutes(a, b *route) int {
 	return cmp.Or(
-		cmp.Compare(uint64(a.created)-1, uint64(b.created)-1), // zero becomes the youngest
+		cmp.Compare(a.age(), b.age()),
 		strings.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name),
 		strings.Compare(string(a.kind), string(b.kind)),
 	)
+}
+
+// age is smaller for older routes; of unknown ages it is beyond all others.
+func (r *route) age() int64 {
+	switch {
+	case r.created != 0:
+		return r.created
+	case r.later:
+		return math.MaxInt64
+	}
+	return math.MaxInt64 - 1
 }
 
 // portRoutes are the routes of a Service port as the clients of one namespace find it.

@@ -79,8 +79,10 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 // compact drops texts that stand before.
 func compact(texts []string) []string {
 	var out []string
+	seen := set{}
 	for _, text := range texts {
-		if !slices.Contains(out, text) {
+		if !seen[text] {
+			seen[text] = true
 			out = append(out, text)
 		}
 	}

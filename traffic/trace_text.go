@@ -3,6 +3,9 @@ package traffic
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -70,4 +73,42 @@ func (r Request) MarshalJSON() ([]byte, error) {
 		Service string `json:"service"`
 		plain
 	}{r.Service.String(), plain(r)})
+}
+
+// String writes the request as the arguments of gammaguard trace.
+func (r *Request) String() string {
+	parts := []string{fmt.Sprintf("%s/%s.%s:%d", strings.ToLower(r.Service.Kind), r.Service.Name, r.Service.Namespace, r.Port), "--from " + r.From}
+	if _, method, ok := r.call(); ok && method != "" {
+		parts = append(parts, "--grpc "+strings.TrimPrefix(r.Path, "/"))
+	} else {
+		if r.Method != "" {
+			parts = append(parts, "--method "+r.Method)
+		}
+		if path := r.pathAndQuery(); path != "" && path != "/" {
+			parts = append(parts, "--path '"+path+"'")
+		}
+	}
+	if r.Host != "" {
+		parts = append(parts, "-H 'host: "+r.Host+"'")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if name != contentType || r.Headers[name] != grpcContent {
+			parts = append(parts, "-H '"+name+": "+r.Headers[name]+"'")
+		}
+	}
+	if r.ServerName != "" {
+		parts = append(parts, "--server-name "+r.ServerName)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (r *Request) pathAndQuery() string {
+	query := url.Values{}
+	for name, value := range r.Query {
+		query.Set(name, value)
+	}
+	if len(query) == 0 {
+		return r.Path
+	}
+	return r.path() + "?" + query.Encode()
 }

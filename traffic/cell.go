@@ -1,0 +1,215 @@
+package traffic
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// cell is a class of requests at a point that go somewhere else: those that meet
+// the conditions and that these two matches decide.
+type cell struct {
+	conditions []int
+	sides      [2]*reduced
+	// position of each in its list
+	position [2]int
+}
+
+// same reports whether both are the same change.
+func (a *cell) same(b *cell) bool {
+	return a.sides[0].outcome == b.sides[0].outcome && a.sides[1].outcome == b.sides[1].outcome
+}
+
+// covers reports whether all requests of the other cell that change as these do
+// meet the conditions of this one.
+func (a *cell) covers(b *cell) bool { return a.same(b) && subset(a.conditions, b.conditions) }
+
+// subset reports whether every number of a, ascending, is in b, ascending.
+func subset(a, b []int) bool {
+	if len(a) > len(b) {
+		return false
+	}
+	for _, v := range a {
+		if _, found := slices.BinarySearch(b, v); !found {
+			return false
+		}
+	}
+	return true
+}
+
+// compare returns the cells of a point, by the matches of both sides there.
+//
+// A pair of matches decides requests if its conditions contradict each other
+// nowhere and no match before either of them follows from them: a request that has
+// nothing but what they ask for meets them and no other.
+func (c *comparer) compare(lists [2][]reduced) []cell {
+	a, b := lists[0], lists[1]
+	inB := map[string]int{}
+	for j := range b {
+		inB[listKey(b[j].conditions)] = j
+	}
+	partner := make([]int, len(a)) // the same match on the other side, or -1
+	for i := range a {
+		partner[i] = -1
+		if j, ok := inB[listKey(a[i].conditions)]; ok {
+			partner[i] = j
+		}
+	}
+	keepOrder(partner)
+	inOrder := make([]bool, len(b))
+	var cells []cell
+	try := func(i, j int) {
+		if a[i].outcome != b[j].outcome {
+			if found, ok := c.pair(lists, i, j); ok {
+				cells = append(cells, found)
+			}
+		}
+	}
+	for i, j := range partner {
+		if j >= 0 {
+			inOrder[j] = true
+			try(i, j)
+		}
+	}
+	for i := range a {
+		for j := range b {
+			// Of two matches that both sides have in one order, the first decides on
+			// both.
+			if partner[i] >= 0 && inOrder[j] {
+				continue
+			}
+			if c.work--; c.work < 0 {
+				return c.witnesses(lists)
+			}
+			try(i, j)
+		}
+	}
+	return cells
+}
+
+// keepOrder drops partners until those that are left ascend: the longest ascending
+// subsequence stays.
+func keepOrder(partner []int) {
+	var tails []int // index of the last element of the best sequence of each length
+	previous := make([]int, len(partner))
+	for i, j := range partner {
+		if j < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(tails, j, func(tail, j int) int { return partner[tail] - j })
+		previous[i] = -1
+		if at > 0 {
+			previous[i] = tails[at-1]
+		}
+		if at == len(tails) {
+			tails = append(tails, i)
+		} else {
+			tails[at] = i
+		}
+	}
+	keep := make([]bool, len(partner))
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = previous[i] {
+			keep[i] = true
+		}
+	}
+	for i := range partner {
+		if !keep[i] {
+			partner[i] = -1
+		}
+	}
+}
+
+// pair returns the requests that the i-th match decides on one side and the j-th
+// on the other, if there are any.
+func (c *comparer) pair(lists [2][]reduced, i, j int) (cell, bool) {
+	a, b := &lists[0][i], &lists[1][j]
+	conditions := a.conditions
+	if len(conditions) == 0 {
+		conditions = b.conditions
+	} else if len(b.conditions) > 0 && !slices.Equal(a.conditions, b.conditions) {
+		conditions = slices.Concat(a.conditions, b.conditions)
+		slices.Sort(conditions)
+		conditions = slices.Compact(conditions)
+		if c.contradict(conditions) {
+			return cell{}, false
+		}
+	}
+	for side, before := range [2]int{i, j} {
+		for k := range before {
+			c.work--
+			if c.follows(lists[side][k].conditions, conditions) {
+				return cell{}, false
+			}
+		}
+	}
+	return cell{conditions, [2]*reduced{a, b}, [2]int{i, j}}, true
+}
+
+// listKey is equal for equal lists.
+func listKey(numbers []int) string {
+	key := make([]byte, 0, 64)
+	for _, n := range numbers {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return string(key)
+}
+
+// contradict reports whether no request meets all conditions.
+func (c *comparer) contradict(conditions []int) bool {
+	for n, i := range conditions {
+		for _, j := range conditions[n+1:] {
+			if c.excludes(c.conditions[i], c.conditions[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excludes reports whether no value meets both conditions. Of two regular
+// expressions nothing is known.
+func (c *comparer) excludes(a, b *condition) bool {
+	switch {
+	case a.variable != b.variable:
+		return false
+	case a.operator == exact:
+		return !b.holds(a.text)
+	case b.operator == exact:
+		return !a.holds(b.text)
+	}
+	return false
+}
+
+// follows reports whether all requests that meet the conditions meet these too.
+func (c *comparer) follows(these, conditions []int) bool {
+	if subset(these, conditions) {
+		return true
+	}
+	return c.regular && !slices.ContainsFunc(these, func(i int) bool {
+		return !slices.ContainsFunc(conditions, func(j int) bool {
+			given := c.conditions[j]
+			return i == j || c.conditions[i].variable == given.variable && given.operator == exact && c.conditions[i].holds(given.text)
+		})
+	})
+}
+
+// witnesses returns a cell for each match whose plainest request changes. There may
+// be others.
+func (c *comparer) witnesses(lists [2][]reduced) []cell {
+	c.witnessesOnly = true
+	var cells []cell
+	for side := range lists {
+		for at := range lists[side] {
+			conditions := lists[side][at].conditions
+			var position [2]int
+			for s := range lists {
+				position[s] = slices.IndexFunc(lists[s], func(r reduced) bool { return c.follows(r.conditions, conditions) })
+			}
+			found := cell{conditions, [2]*reduced{&lists[0][position[0]], &lists[1][position[1]]}, position}
+			if found.sides[0].outcome != found.sides[1].outcome {
+				cells = append(cells, found)
+			}
+		}
+	}
+	return cells
+}

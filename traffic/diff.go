@@ -1,0 +1,244 @@
+package traffic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Difference is which requests go somewhere else in one version of the routes than
+// in another.
+type Difference struct {
+	// Ports are the Service ports with changes.
+	Ports []PortDifference `json:"ports,omitempty"`
+	// Unchanged counts the other request classes of the Services that have routes.
+	Unchanged int `json:"unchanged"`
+	// Notes say what the difference hangs on.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// PortDifference is what changes for the requests to a Service port.
+type PortDifference struct {
+	Service string `json:"service"`
+	// Namespace is the Service's.
+	Namespace string        `json:"namespace"`
+	Port      int32         `json:"port,omitempty"` // 0: every port without routes of its own
+	Protocol  mesh.Protocol `json:"protocol"`
+	Changes   []Change      `json:"changes"`
+	// WitnessesOnly: there are too many matches to look at all their combinations.
+	// Each change is one, but there may be others.
+	WitnessesOnly bool `json:"witnessesOnly,omitempty"`
+}
+
+// Change is a class of requests that go somewhere else.
+type Change struct {
+	Class Class `json:"class"`
+	// Before and After are what becomes of them, in either version.
+	Before Outcome `json:"before"`
+	After  Outcome `json:"after"`
+	// Because names the route that is new, or gone.
+	Because string `json:"because,omitempty"`
+	// Witness is one of the requests.
+	Witness Request `json:"witness"`
+}
+
+// Diff compares two versions of the routes, and of the Services.
+func Diff(before, after *Table) (*Difference, error) {
+	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
+	slices.SortFunc(keys, compareKeys)
+	for _, key := range slices.Compact(keys) {
+		if err := d.service(key); err != nil {
+			return nil, err
+		}
+	}
+	d.out.Notes = compact(d.out.Notes)
+	return d.out, nil
+}
+
+func compareKeys(a, b mesh.ServiceKey) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+}
+
+// differ compares two tables: the version before and the one after.
+type differ struct {
+	tables [2]*Table
+	out    *Difference
+}
+
+// service compares what requests to a Service meet.
+func (d *differ) service(key mesh.ServiceKey) error {
+	var services [2]*mesh.Service
+	for i, t := range d.tables {
+		service, err := t.reader.Service(key)
+		switch {
+		case errors.Is(err, mesh.ErrUnknown):
+			service = &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: d.namedPorts(key)}
+			d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is taken to have the ports that routes name")
+		case errors.Is(err, mesh.ErrNotFound):
+			service = nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		services[i] = service
+	}
+	for _, port := range ports(services) {
+		if err := d.port(key, services, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ports returns the ports of both versions of a Service, by number.
+func ports(services [2]*mesh.Service) []mesh.Port {
+	var all []mesh.Port
+	for _, s := range services {
+		if s == nil {
+			continue
+		}
+		for _, p := range s.Ports {
+			same := func(q mesh.Port) bool { return q.Number == p.Number && q.Protocol == p.Protocol }
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, p)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b mesh.Port) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Protocol, b.Protocol))
+	})
+	return all
+}
+
+// namedPorts returns the ports that the parentRefs of either version name, with
+// port 0 for all others where a parentRef names none.
+func (d *differ) namedPorts(key mesh.ServiceKey) []mesh.Port {
+	var named []mesh.Port
+	for _, t := range d.tables {
+		for _, r := range t.bound[key] {
+			for i := range r.parents {
+				if r.parents[i].Service(r.namespace) == key {
+					named = append(named, mesh.Port{Number: r.parents[i].Port, Protocol: r.kind.Transport()})
+				}
+			}
+		}
+	}
+	return named
+}
+
+// port compares what requests to a port meet, by the namespace of the client: each
+// that has consumer routes, and all others.
+func (d *differ) port(key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port) error {
+	out := PortDifference{Service: key.String(), Namespace: key.Namespace, Port: port.Number, Protocol: port.Protocol}
+	clients := []string{key.Namespace}
+	for _, t := range d.tables {
+		for _, r := range t.bound[key] {
+			clients = append(clients, r.namespace)
+		}
+	}
+	slices.Sort(clients[1:])
+	var seen []string
+	for _, from := range clients {
+		if slices.Contains(seen, from) {
+			continue
+		}
+		seen = append(seen, from)
+		if err := d.clients(&out, key, services, port, from); err != nil {
+			return err
+		}
+	}
+	if len(out.Changes) > 0 {
+		d.out.Ports = append(d.out.Ports, out)
+	}
+	return nil
+}
+
+// clients compares what the clients of one namespace meet.
+func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port, from string) error {
+	c := &comparer{request: Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, ids: map[string]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, work: mostWork}
+	held := from == key.Namespace
+	for i, service := range services {
+		s := &c.sides[i]
+		s.table = d.tables[i]
+		switch {
+		case service == nil:
+			s.missing = noService.answer("")
+		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
+			s.missing = "no such port"
+		default:
+			s.routes = s.table.portRoutes(service, port, from)
+			held = held || s.routes.scope.Role() == mesh.Consumer
+		}
+	}
+	if !held {
+		return nil // as all other clients
+	}
+	changes, err := c.changes()
+	if err != nil {
+		return err
+	}
+	d.out.Unchanged += c.unchanged
+	d.out.Notes = append(d.out.Notes, c.notes...)
+	out.WitnessesOnly = out.WitnessesOnly || c.witnessesOnly
+	for i, change := range changes {
+		if i < mostDoubts {
+			if err := d.doubts(c, &change.Witness); err != nil {
+				return err
+			}
+		}
+		if from != key.Namespace {
+			change.Class.From = from
+		}
+		out.Changes = append(out.Changes, change)
+	}
+	return nil
+}
+
+// mostDoubts is for how many changes of a port it is said what they hang on.
+const mostDoubts = 100
+
+// doubts notes what the answers to a witness hang on.
+func (d *differ) doubts(c *comparer, witness *Request) error {
+	for i := range c.sides {
+		s := &c.sides[i]
+		if s.routes == nil {
+			continue
+		}
+		notes, err := s.table.doubts(s.routes, witness, s.routes.decide(witness))
+		if err != nil {
+			return err
+		}
+		d.out.Notes = append(d.out.Notes, notes...)
+	}
+	return nil
+}
+
+// because names the route that decides now and was not there before, or that
+// decided and is gone.
+func (c *comparer) because(before, after *entry) string {
+	if after != nil && !c.has(0, after.route) {
+		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
+	}
+	if before != nil && !c.has(1, before.route) {
+		return roleOf(before.route, c.request.Service) + before.route.String() + " is gone"
+	}
+	return ""
+}
+
+func roleOf(r *route, service mesh.ServiceKey) string {
+	if mesh.ScopeOf(r.namespace, service).Role() == mesh.Consumer {
+		return "consumer "
+	}
+	return ""
+}
+
+// has reports whether a side has the route on the Service.
+func (c *comparer) has(at int, r *route) bool {
+	return slices.ContainsFunc(c.sides[at].table.bound[c.request.Service], func(other *route) bool {
+		return other.kind == r.kind && other.namespace == r.namespace && other.name == r.name
+	})
+}

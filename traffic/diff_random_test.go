@@ -1,0 +1,224 @@
+package traffic
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// contains reports whether a request is of the class, by what the class says.
+func (c *Class) contains(r *Request, consumers map[string]bool) bool {
+	if c.From == "" && consumers[r.From] || c.From != "" && c.From != r.From {
+		return false
+	}
+	if c.Method != "" && c.Method != r.method() {
+		return false
+	}
+	for _, text := range c.Conditions {
+		name, want, _ := strings.Cut(strings.TrimPrefix(text, "?"), "=")
+		got, ok := r.Headers[name]
+		if strings.HasPrefix(text, "?") {
+			got, ok = r.Query[name]
+		}
+		if !ok || got != want {
+			return false
+		}
+	}
+	return within(c.Where, r)
+}
+
+// within reports whether a request is where the class says: "/v2*", "grpc a.B/*".
+func within(where string, r *Request) bool {
+	if method, ok := strings.CutPrefix(where, "grpc "); ok {
+		service, name, _ := strings.Cut(method, "/")
+		gotService, gotName, ok := r.call()
+		return ok && (service == "*" || service == gotService) && (name == "*" || name == gotName)
+	}
+	where, notGRPC := strings.CutSuffix(where, notGRPC)
+	where = strings.TrimSpace(where)
+	if notGRPC && r.GRPC() {
+		return false
+	}
+	under, isPrefix := strings.CutSuffix(where, "*")
+	under = strings.TrimRight(under, "/")
+	return where == "" || where == r.path() || isPrefix && (r.path() == under || strings.HasPrefix(r.path(), under+"/"))
+}
+
+// excepts reports whether the class says that the request is an exception; it may be
+// where not all exceptions are named.
+func (c *Class) excepts(r *Request) (is, maybe bool) {
+	for _, text := range c.Except {
+		if text == "..." {
+			return false, true
+		}
+		if within := readClass(text); within.contains(r, nil) {
+			return true, true
+		}
+	}
+	return false, false
+}
+
+// readClass reads the text of an exception: "/v2* (not gRPC) GET tenant=gold".
+func readClass(text string) *Class {
+	c := &Class{}
+	if strings.Contains(text, notGRPC) {
+		text = strings.Replace(text, notGRPC, "", 1)
+		c.Where = notGRPC
+	}
+	fields := strings.Fields(text)
+	for i, field := range fields {
+		switch {
+		case strings.HasPrefix(field, "/"):
+			c.Where = strings.TrimSpace(field + " " + c.Where)
+		case field == "grpc":
+			c.Where = "grpc " + fields[i+1]
+		case strings.Contains(field, "="):
+			c.Conditions = append(c.Conditions, field)
+		case i == 0 || fields[i-1] != "grpc":
+			c.Method = field
+		}
+	}
+	return c
+}
+
+// oracle answers for a table, and remembers what it worked out.
+type oracle struct {
+	table  *Table
+	routes map[portOf]*portRoutes
+	keys   map[*entry]string
+}
+
+func newOracle(table *Table) *oracle {
+	return &oracle{table, map[portOf]*portRoutes{}, map[*entry]string{}}
+}
+
+// fate is what becomes of a request, by the engine.
+func (o *oracle) fate(t testing.TB, r *Request) string {
+	t.Helper()
+	routes := o.at(t, r)
+	e := routes.decide(r)
+	if e != nil && o.keys[e] != "" {
+		return o.keys[e]
+	}
+	outcome, _, err := o.table.outcomeOf(routes, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e != nil {
+		o.keys[e] = outcome.key()
+	}
+	return outcome.key()
+}
+
+func (o *oracle) at(t testing.TB, r *Request) *portRoutes {
+	t.Helper()
+	where := portOf{r.Port, r.From}
+	if o.routes[where] == nil {
+		routes, _, err := o.table.portRoutesOf(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.routes[where] = routes
+	}
+	return o.routes[where]
+}
+
+// portOf is what the routes that a request meets depend on.
+type portOf struct {
+	port int32
+	from string
+}
+
+// misreport compares the difference of two random versions with the fates of random
+// requests, and returns where it is wrong. Compare is the order of matches that the
+// difference is made with.
+func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry) int) string {
+	t.Helper()
+	w := newWorld()
+	w.read(t, shop)
+	old := c.routes()
+	changed := c.routes()
+	if c.maybe(60) { // most routes stay as they are
+		changed.HTTP = append(changed.HTTP[:min(1, len(changed.HTTP))], old.HTTP...)
+		changed.GRPC = append(changed.GRPC[:0], old.GRPC[min(c.below(2), len(old.GRPC)):]...)
+	}
+	before, after := New(w, old, Options{}), New(w, changed, Options{})
+	was, is := newOracle(before), newOracle(after.since(before))
+	faulty := *after
+	faulty.compare = compare
+	difference, err := Diff(before, &faulty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, keys := map[int32][]Change{}, map[int32][][2]string{}
+	for _, port := range difference.Ports {
+		if port.WitnessesOnly {
+			return "witnesses only"
+		}
+		changes[port.Port] = port.Changes
+		for _, change := range port.Changes {
+			got := [2]string{was.fate(t, &change.Witness), is.fate(t, &change.Witness)}
+			want := [2]string{change.Before.key(), change.After.key()}
+			keys[port.Port] = append(keys[port.Port], want)
+			if got != want || got[0] == got[1] {
+				return fmt.Sprintf("witness %s of %s: want %s, got %s\n%s", &change.Witness, &change.Class, want, got, difference)
+			}
+			if !change.Class.contains(&change.Witness, nil) && change.Class.From == "" {
+				return fmt.Sprintf("witness %s is not of its class %s\n%s", &change.Witness, &change.Class, difference)
+			}
+		}
+	}
+	for range requests {
+		r := c.request()
+		got := [2]string{was.fate(t, &r), is.fate(t, &r)}
+		consumers := map[string]bool{r.From: was.at(t, &r).scope.ConsumerNamespace != "" || is.at(t, &r).scope.ConsumerNamespace != ""}
+		announced := false
+		for i := range changes[r.Port] {
+			change := &changes[r.Port][i]
+			if !change.Class.contains(&r, consumers) {
+				continue
+			}
+			excepted, maybe := change.Class.excepts(&r)
+			if keys[r.Port][i] == got {
+				announced = announced || !excepted
+			} else if !maybe {
+				return fmt.Sprintf("request %s is of class %s, and no exception, but gets %s\n%s", &r, &change.Class, got, difference)
+			}
+		}
+		if got[0] != got[1] && !announced {
+			return fmt.Sprintf("request %s changes from %s to %s\n%s", &r, got[0], got[1], difference)
+		}
+	}
+	return ""
+}
+
+func TestDiffOfRandomRoutes(t *testing.T) {
+	for seed := range uint64(500) {
+		if wrong := misreport(t, randomChoices(seed, 40_000), 2000, compareEntries); wrong != "" {
+			t.Fatalf("seed %d: %s", seed, wrong)
+		}
+	}
+}
+
+// TestDiffOfRandomRoutesFindsFaults makes the difference with the matches of the
+// new version in a wrong order.
+func TestDiffOfRandomRoutesFindsFaults(t *testing.T) {
+	backwards := func(a, b *entry) int { return -compareEntries(a, b) }
+	for seed := range uint64(100) {
+		if misreport(t, randomChoices(seed, 4000), 100, backwards) != "" {
+			return
+		}
+	}
+	t.Error("not found in 100 differences")
+}
+
+func FuzzDiff(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(randomChoices(seed, 600).bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		if wrong := misreport(t, &choices{bytes}, 20, compareEntries); wrong != "" {
+			t.Error(wrong)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package traffic
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDiff(t *testing.T) {
+	v2 := func(backends string) string {
+		return http("shop/cart", onCart+`, rules: [{matches: [{path: {value: /v2}, method: GET, headers: [{name: tenant, value: gold}]}], backendRefs: [`+backends+`]},`+
+			`{matches: [{path: {value: /v2}}], backendRefs: [{name: cart-v2, port: 8080}]}]`)
+	}
+	old, canary := v2(`{name: cart-v1, port: 8080}`), v2(`{name: cart-v2, port: 8080, weight: 90}, {name: cart-v1, port: 8080, weight: 10}`)
+	admin := http("shop/admin", onCart+`, rules: [{matches: [{path: {value: /admin}}], backendRefs: [{name: admin, port: 80}]}]`)
+	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}, method: POST}], backendRefs: [{name: stub, port: 80}]}]`)
+	all := http("shop/all", onCart+`, rules: [{`+toV1+`}]`)
+	for _, test := range []struct {
+		name          string
+		before, after []string
+		options       Options
+		want          string
+	}{
+		{"no change", []string{old, admin}, []string{admin, old}, Options{}, `
+no change; 6 request classes unchanged
+`},
+		{"a canary, a removed route, and a mock", []string{old, admin}, []string{canary, mock}, Options{}, `
+service shop/cart port 80
+  any                         /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
+  GET                         /v2* tenant=gold                     cart-v1:8080 100 %  →  cart-v2:8080 90 %, cart-v1:8080 10 %
+  from namespace faces: any   /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
+  from namespace faces: any   /v2* (except GET tenant=gold, POST)  cart-v2:8080 100 %  →  404 (no rule matches)
+  from namespace faces: POST  /v2*                                 cart-v2:8080 100 %  →  faces/stub:80 100 % (new consumer HTTPRoute faces/mock)
+  from namespace faces: GET   /v2* tenant=gold                     cart-v1:8080 100 %  →  404 (no rule matches)
+1 Service, 6 changes; 5 other request classes unchanged
+`},
+		{"the first route on a port", nil, []string{old}, Options{}, `
+service shop/cart port 80
+  any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches)
+  any  /v2* (except GET tenant=gold)  cart:80 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/cart)
+  GET  /v2* tenant=gold               cart:80 100 %  →  cart-v1:8080 100 % (new HTTPRoute shop/cart)
+1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"a catch-all instead of matches", []string{old}, []string{http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
+service shop/cart port 80
+  any  /* (except /v2*)               404 (no rule matches)  →  cart-v1:8080 100 %
+  any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart-v1:8080 100 %
+1 Service, 2 changes; 3 other request classes unchanged
+`},
+		{"a new route of unknown age is the younger one", []string{all}, []string{all, http("shop/a", onCart+`, rules: [{`+toV2+`}]`)}, Options{}, `
+no change; 3 request classes unchanged
+`},
+		{"a kind takes the port", []string{all}, []string{all, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}]`)}, Options{}, `
+service shop/cart port 80
+  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
+       grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
+       grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
+1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"server names, where the mesh matches them", nil, []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, Options{ServerNames: true}, `
+service shop/cart port 80
+  any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
+  any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
+  any  any other server name  cart:80 100 %  →  connection refused (no rule matches)
+1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"a raw connection", nil, []string{object("TCPRoute shop/raw", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
+service shop/cart port 80
+  any  cart:80 100 %  →  cart-v1:8080 100 % (new TCPRoute shop/raw)
+1 Service, 1 change; 2 other request classes unchanged
+`},
+		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
+service shop/cart port 80
+  any  ~ /v[0-9]+ such as /v0  cart-v1:8080 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/re)
+note: regular expressions are compared as texts, and by examples of what they match: changes inside of what they match may be missing
+note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a RegularExpression is the implementation's
+1 Service, 1 change; 3 other request classes unchanged
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(newTable(t, test.options, test.before...), newTable(t, test.options, test.after...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), got.String()); diff != "" {
+				t.Errorf("%s\n%s", got, diff)
+			}
+		})
+	}
+}
+
+// TestDiffTellsOnce: a change of all requests below a path is one change, whatever
+// matches there are below it, and those that go elsewhere are named.
+func TestDiffTellsOnce(t *testing.T) {
+	rules := func(backend string) string {
+		return http("shop/cart", onCart+`, rules: [`+
+			`{matches: [{path: {value: /a}}, {path: {value: /a/b}}, {path: {value: /a/c}, method: GET}, {path: {type: Exact, value: /a}, headers: [{name: x, value: "1"}]}], `+backend+`},`+
+			`{matches: [{path: {value: /a/d}}, {path: {value: /a/c}, headers: [{name: x, value: "1"}]}], `+toV1+`}]`)
+	}
+	got, err := Diff(newTable(t, Options{}, rules(toV1)), newTable(t, Options{}, rules(toV2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/cart port 80
+  any  /a* (except /a/c* x=1, /a/d*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+  GET  /a/c*                          cart-v1:8080 100 %  →  cart-v2:8080 100 %
+1 Service, 2 changes; 6 other request classes unchanged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDiffOfServices(t *testing.T) {
+	all := http("shop/new", `parentRefs: [{group: "", kind: Service, name: new}], rules: [{`+toV1+`}]`)
+	service := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: new}, spec: {ports: [{port: 80}]}}`
+	got, err := Diff(newTable(t, Options{}), newTable(t, Options{}, service, all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/new port 80
+  any  no such Service  →  cart-v1:8080 100 % (new HTTPRoute shop/new)
+1 Service, 1 change; 0 other request classes unchanged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDiffForms(t *testing.T) {
+	got, err := Diff(newTable(t, Options{}), newTable(t, Options{}, http("shop/cart", onCart+`, rules: [{matches: [{method: POST, headers: [{name: a_b, value: "1|2"}]}], `+toV1+`}, {`+toV2+`}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	markdown := "**1 Service, 2 changes; 2 other request classes unchanged**\n" + `
+### service shop/cart port 80
+
+| requests | before | after | for example |
+|---|---|---|---|
+` + "| `any (except POST a_b=1\\|2)` | cart:80 100 % | cart-v2:8080 100 % (new HTTPRoute shop/cart) | `service/cart.shop:80 --from shop` |\n" +
+		"| `POST a_b=1\\|2` | cart:80 100 % | cart-v1:8080 100 % (new HTTPRoute shop/cart) | `service/cart.shop:80 --from shop --method POST -H 'a_b: 1\\|2'` |\n"
+	if diff := cmp.Diff(markdown, got.Markdown()); diff != "" {
+		t.Error(diff)
+	}
+	data, err := json.Marshal(got.Ports[0].Changes[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"class":{"method":"POST","conditions":["a_b=1|2"]},"before":{"shares":[{"backend":"Service shop/cart:80","parts":1,"of":1}]},` +
+		`"after":{"shares":[{"backend":"Service shop/cart-v1:8080","parts":1,"of":1}]},"because":"new HTTPRoute shop/cart",` +
+		`"witness":{"service":"Service shop/cart","port":80,"protocol":"TCP","from":"shop","method":"POST","path":"/","headers":{"a_b":"1|2"}}}`
+	if diff := cmp.Diff(want, string(data)); diff != "" {
+		t.Error(diff)
+	}
+}

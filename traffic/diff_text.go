@@ -1,0 +1,168 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Changes counts the changes.
+func (d *Difference) Changes() int {
+	n := 0
+	for i := range d.Ports {
+		n += len(d.Ports[i].Changes)
+	}
+	return n
+}
+
+// String writes the difference for people: a line for each change, and a summary.
+func (d *Difference) String() string {
+	var out strings.Builder
+	for i := range d.Ports {
+		port := &d.Ports[i]
+		fmt.Fprintln(&out, port.title())
+		for _, row := range port.rows() {
+			fmt.Fprintf(&out, "  %s\n", row)
+		}
+		if port.WitnessesOnly {
+			fmt.Fprintln(&out, "  "+onlyWitnesses)
+		}
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintf(&out, "note: %s\n", note)
+	}
+	fmt.Fprintln(&out, d.summary())
+	return out.String()
+}
+
+const onlyWitnesses = "too many matches to compare all combinations: these are witnesses, and there may be other changes"
+
+// title reads "service shop/cart port 80".
+func (p *PortDifference) title() string {
+	kind, name, _ := strings.Cut(p.Service, " ")
+	port := fmt.Sprintf("port %d", p.Port)
+	if p.Port == 0 {
+		port = "other ports"
+	}
+	if p.Protocol != "TCP" {
+		port += " " + string(p.Protocol)
+	}
+	return fmt.Sprintf("%s %s %s", strings.ToLower(kind), name, port)
+}
+
+// rows writes the changes in aligned columns.
+func (p *PortDifference) rows() []string {
+	cells := make([][4]string, len(p.Changes))
+	var widths [4]int
+	for i := range p.Changes {
+		cells[i] = p.Changes[i].columns(p.Namespace)
+		for j, text := range cells[i][:3] {
+			widths[j] = max(widths[j], utf8.RuneCountInString(text))
+		}
+	}
+	rows := make([]string, len(cells))
+	for i, row := range cells {
+		line := ""
+		for j, text := range row[:3] {
+			if widths[j] > 0 {
+				line += text + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(text)+2)
+			}
+		}
+		rows[i] = line + "→  " + row[3]
+	}
+	return rows
+}
+
+// columns returns the method, the rest of the class, and what becomes of it before
+// and after.
+func (c *Change) columns(namespace string) [4]string {
+	method := c.Class.Method
+	if method == "" && !strings.HasPrefix(c.Class.Where, "grpc ") {
+		method = "any"
+	}
+	if c.Class.From != "" {
+		method = strings.TrimSpace("from namespace " + c.Class.From + ": " + method)
+	}
+	after := c.After.Text(namespace)
+	if c.Because != "" {
+		after += " (" + c.Because + ")"
+	}
+	return [4]string{method, c.Class.rest(), c.Before.Text(namespace), after}
+}
+
+// rest writes the class but for the method and the client.
+func (c *Class) rest() string {
+	parts := slices.Clone(c.Conditions)
+	if c.Where != "" {
+		parts = append([]string{c.Where}, parts...)
+	}
+	text := strings.Join(parts, " ")
+	if len(c.Except) > 0 {
+		text = strings.TrimSpace(text + " (except " + strings.Join(c.Except, ", ") + ")")
+	}
+	return text
+}
+
+// String reads "from namespace faces: POST /v2*".
+func (c *Class) String() string {
+	method := cmp.Or(c.Method, "any")
+	if c.From != "" {
+		method = "from namespace " + c.From + ": " + method
+	}
+	return strings.TrimSpace(method + " " + c.rest())
+}
+
+// summary reads "2 Services, 3 changes; 41 other request classes unchanged".
+func (d *Difference) summary() string {
+	if len(d.Ports) == 0 {
+		return fmt.Sprintf("no change; %s unchanged", count(d.Unchanged, "request class", "request classes"))
+	}
+	var services []string
+	for i := range d.Ports {
+		services = append(services, d.Ports[i].Service)
+	}
+	slices.Sort(services)
+	return fmt.Sprintf("%s, %s; %s unchanged", count(len(slices.Compact(services)), "Service", "Services"),
+		count(d.Changes(), "change", "changes"), count(d.Unchanged, "other request class", "other request classes"))
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Markdown writes the difference as a comment on a pull request.
+func (d *Difference) Markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "**%s**\n", d.summary())
+	for i := range d.Ports {
+		port := &d.Ports[i]
+		fmt.Fprintf(&out, "\n### %s\n\n| requests | before | after | for example |\n|---|---|---|---|\n", port.title())
+		for j := range port.Changes {
+			change := &port.Changes[j]
+			columns := change.columns(port.Namespace)
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", code(change.Class.String()), escape(columns[2]), escape(columns[3]), code(change.Witness.String()))
+		}
+		if port.WitnessesOnly {
+			fmt.Fprintf(&out, "\n%s\n", onlyWitnesses)
+		}
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintf(&out, "\n> %s\n", escape(note))
+	}
+	return out.String()
+}
+
+// escape keeps Markdown from reading a text as its own.
+func escape(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
+}
+
+// code writes a text as code in a table.
+func code(text string) string {
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
+}

@@ -1,0 +1,72 @@
+package traffic
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestSetTarget(t *testing.T) {
+	key := func(kind, namespace, name string) mesh.ServiceKey {
+		return mesh.ServiceKey{Kind: kind, Namespace: namespace, Name: name}
+	}
+	for text, want := range map[string]Request{
+		"service/cart:80":        {Service: key(mesh.ServiceKind, "shop", "cart"), Port: 80},
+		"svc/cart.faces:8080":    {Service: key(mesh.ServiceKind, "faces", "cart"), Port: 8080},
+		"ServiceImport/cards:80": {Service: key(mesh.ServiceImportKind, "shop", "cards"), Port: 80},
+	} {
+		var got Request
+		if err := got.SetTarget(text, "shop"); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	for _, text := range []string{"", "cart:80", "service/cart", "service/cart:0", "service/cart:70000", "service/:80", "pod/cart:80"} {
+		if err := new(Request).SetTarget(text, "shop"); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestRequestArguments(t *testing.T) {
+	var got Request
+	for _, err := range []error{
+		got.SetPath("/v2/items?color=blue&color=red&size=a+b"), got.AddHeader("Tenant: gold"), got.AddHeader("tenant:silver"), got.AddHeader("HOST: a.example"),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want := Request{
+		Path: "/v2/items", Host: "a.example",
+		Headers: map[string]string{"tenant": "gold,silver"}, Query: map[string]string{"color": "blue", "size": "a b"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var r Request
+	for name, err := range map[string]error{
+		"a path without a slash": r.SetPath("v2"), "a broken query": r.SetPath("/?%zz"),
+		"a header without a value": r.AddHeader("tenant"), "a header without a name": r.AddHeader(": x"),
+		"a gRPC service alone": r.SetGRPC("a.B"), "more than a gRPC method": r.SetGRPC("a.B/Do/It"),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestExample(t *testing.T) {
+	for text, want := range map[string]string{
+		"/v[0-9]+": "/v0", "/(a|b)/?": "/a", "gold.*": "gold", "[A-Z]{3}": "AAA", `\d+\.\d`: "0.0", "(?=x)y": "(?=x)y", `a\b`: "a", `\Ba`: "",
+	} {
+		c := newRegular(variable{dimension: pathDimension}, text)
+		if got := c.example(); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

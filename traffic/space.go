@@ -1,0 +1,290 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// point stands for the requests that no match on either side tells apart by their
+// path, gRPC method or server name.
+type point struct {
+	// at has that path, method or server name.
+	at Request
+	// text names the class: "/v2*", "grpc a.B/Do". It is empty for all connections.
+	text string
+	// parents are the classes around it: of /v2/x it is /v2*.
+	parents, children []*point
+	// fixed: the method and the content type are those of at.
+	fixed bool
+	// plain: the content type is not that of gRPC.
+	plain bool
+
+	// lists are the matches of both sides that can decide here, and cells what they
+	// decide differently.
+	lists [2][]reduced
+	cells []cell
+	// otherMethod is one that no match at the point looks for, once it is needed.
+	otherMethod string
+}
+
+// fresh is an element of a path, or a name, that no match looks for.
+func fresh(prefix string, taken func(string) bool) string {
+	name := prefix + "x"
+	for taken(name) {
+		name += "x"
+	}
+	return name
+}
+
+// texts are what the matches of both sides look for where requests differ.
+type texts struct {
+	// paths end in "*" where they are prefixes, names begin with it where they are
+	// wildcards.
+	paths, names, services, methods, contents set
+	// calls are the gRPC methods that are matched with their service.
+	calls map[[2]string]bool
+	// examples are regular expressions by a path that they match.
+	examples map[string]string
+}
+
+// notGRPC marks the classes of requests that are not gRPC, where that matters.
+const notGRPC = "(not gRPC)"
+
+type set map[string]bool
+
+// space cuts the requests to a port into points, each after its parent.
+func (c *comparer) space() []*point {
+	t := texts{set{}, set{}, set{}, set{}, set{}, map[[2]string]bool{}, map[string]string{}}
+	for i := range c.sides {
+		if routes := c.sides[i].routes; routes != nil {
+			c.grpc = c.grpc || routes.kind == mesh.GRPCRoute
+			for j := range routes.entries {
+				c.collect(&t, routes.entries[j].conditions)
+			}
+		}
+	}
+	var points []*point
+	for _, name := range serverNames(t.names) {
+		at := c.request
+		at.ServerName = name.at.ServerName
+		paths := pathPoints(at, t.paths)
+		if c.grpc {
+			for _, p := range paths {
+				p.plain, p.text = true, strings.TrimSpace(p.text+" "+notGRPC)
+			}
+			t.contents[grpcContent] = true
+			for _, content := range slices.Sorted(maps.Keys(t.contents)) {
+				at.Headers = map[string]string{contentType: content}
+				paths = append(paths, callPoints(at, &t)...)
+			}
+		}
+		for _, p := range paths {
+			if expression := t.examples[p.text]; expression != "" {
+				p.text = fmt.Sprintf("~ %s such as %s", expression, p.text)
+			}
+			p.text = strings.TrimSpace(name.text + " " + p.text)
+		}
+		points = append(points, paths...)
+	}
+	return points
+}
+
+// collect records what a match looks for.
+func (c *comparer) collect(t *texts, conditions []condition) {
+	var service, method string
+	for i := range conditions {
+		text := conditions[i].text
+		switch conditions[i].operator {
+		case prefix:
+			text += "*"
+		case below:
+			text = "*" + text
+		case regular:
+			c.approximate()
+			if text = conditions[i].example(); text == "" {
+				continue
+			}
+			if conditions[i].dimension == pathDimension && !t.paths[text] {
+				t.examples[text] = conditions[i].text
+			}
+		}
+		switch conditions[i].dimension {
+		case pathDimension:
+			t.paths[text] = true
+		case sniDimension:
+			t.names[text] = true
+		case serviceDimension:
+			service = text
+			t.services[text] = true
+		case rpcDimension:
+			method = text
+		case headerDimension:
+			if conditions[i].name == contentType && strings.HasPrefix(text, grpcContent) {
+				t.contents[text] = true
+			}
+		}
+	}
+	switch {
+	case service != "" && method != "":
+		t.calls[[2]string{service, method}] = true
+	case method != "":
+		t.methods[method] = true
+	}
+}
+
+// approximate notes that regular expressions are compared by samples.
+func (c *comparer) approximate() {
+	c.regular = true
+	c.notes = append(c.notes, "regular expressions are compared as texts, and by examples of what they match: changes inside of what they match may be missing")
+}
+
+// serverNames returns a point for each server name, and one for all others.
+func serverNames(texts set) []*point {
+	if len(texts) == 0 {
+		return []*point{{}}
+	}
+	var points []*point
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		p := &point{text: "server name " + text}
+		p.at.ServerName = text
+		if under, wildcard := strings.CutPrefix(text, "*"); wildcard {
+			p.at.ServerName = fresh("", func(name string) bool { return texts[name+under] || texts["*."+name+under] }) + under
+		}
+		points = append(points, p)
+	}
+	return append(points, &point{text: "any other server name"})
+}
+
+// pathPoints returns a point for each path that is matched as a whole, and one for
+// what is below each prefix and below none. Texts of prefixes end in "*".
+func pathPoints(template Request, texts set) []*point {
+	points := map[string]*point{}
+	add := func(text, path string) *point {
+		p := &point{at: template, text: text}
+		p.at.Path = path
+		points[text] = p
+		return p
+	}
+	taken := func(path string) bool { return texts[path] || texts[path+"*"] }
+	root := add("/*", "/")
+	if taken("/") {
+		root.at.Path = fresh("/", taken)
+	}
+	out := []*point{root}
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		path, isPrefix := strings.CutSuffix(text, "*")
+		if isPrefix && texts[path] {
+			path = fresh(path+"/", taken)
+		}
+		out = append(out, add(text, path))
+	}
+	if len(out) == 1 {
+		root.text = ""
+	}
+	for _, p := range out[1:] {
+		path, isPrefix := strings.CutSuffix(p.text, "*")
+		around := root
+		for at := range ancestors(path) {
+			if found := points[at+"*"]; found != nil && !(isPrefix && at == path) {
+				around = found
+				break
+			}
+		}
+		p.putInto(around)
+	}
+	return out
+}
+
+func (p *point) putInto(around *point) {
+	p.parents = append(p.parents, around)
+	around.children = append(around.children, p)
+}
+
+// ancestors yields the prefixes that hold for the path, the longest first.
+func ancestors(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for path = strings.TrimRight(path, "/"); path != ""; path = path[:max(strings.LastIndexByte(path, '/'), 0)] {
+			if !yield(path) {
+				return
+			}
+		}
+	}
+}
+
+// callPoints returns a point for each gRPC method that is matched, and one for the
+// others of each service and of none.
+func callPoints(template Request, t *texts) []*point {
+	methods := map[string]set{"*": {}} // by service; "*" stands for all others
+	add := func(service, method string) {
+		if methods[service] == nil {
+			methods[service] = set{}
+		}
+		methods[service][method] = true
+	}
+	for service := range t.services {
+		add(service, "*")
+	}
+	for call := range t.calls {
+		add(call[0], call[1])
+	}
+	for path := range t.paths { // of an HTTPRoute on the other side
+		service, method, _ := strings.Cut(strings.Trim(path, "/*"), "/")
+		if service != "" && !strings.Contains(method, "/") {
+			add(service, cmp.Or(method, "*"))
+		}
+	}
+	for _, of := range methods {
+		for method := range t.methods {
+			of[method] = true
+		}
+	}
+	return callTree(template, methods)
+}
+
+// callTree makes the points of services and their methods; "*" stands for others.
+func callTree(template Request, methods map[string]set) []*point {
+	var out []*point
+	named := map[[2]string]*point{}
+	newPoint := func(service, method string, around ...*point) *point {
+		p := &point{at: template, text: "grpc " + service + "/" + method, fixed: true}
+		named[[2]string{service, method}] = p
+		if service == "*" {
+			service = fresh("", func(name string) bool { return methods[name] != nil })
+		}
+		if method == "*" {
+			method = fresh("", func(name string) bool {
+				return slices.ContainsFunc(slices.Collect(maps.Values(methods)), func(of set) bool { return of[name] })
+			})
+		}
+		p.at.Path, p.at.Method = "/"+service+"/"+method, "POST"
+		for _, a := range around {
+			if a != nil {
+				p.putInto(a)
+			}
+		}
+		out = append(out, p)
+		return p
+	}
+	root := newPoint("*", "*")
+	for _, service := range slices.Sorted(maps.Keys(methods)) { // "*" comes first
+		around := root
+		if service != "*" {
+			around = newPoint(service, "*", root)
+		}
+		for _, method := range slices.Sorted(maps.Keys(methods[service])) {
+			switch {
+			case method == "*":
+			case service == "*":
+				newPoint(service, method, root)
+			default:
+				newPoint(service, method, around, named[[2]string{"*", method}])
+			}
+		}
+	}
+	return out
+}
