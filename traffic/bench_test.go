@@ -54,14 +54,15 @@ func manyRoutes(w *world, routes int, oneService bool, version int) Routes {
 
 // manyTenants returns an HTTPRoute for each tenant, all of one path: no match says
 // less than another, and all are told apart by a header alone.
-func manyTenants(routes int, backend gatewayv1.ObjectName) Routes {
+func manyTenants(routes int, header gatewayv1.HTTPHeaderName, backend gatewayv1.ObjectName) Routes {
 	w := newWorld()
 	out := manyRoutes(w, routes, true, 1)
 	for i, route := range out.HTTP {
+		route.Name = fmt.Sprintf("t%04d", i)
 		rule := &route.Spec.Rules[0]
 		rule.BackendRefs[0].Name = backend
 		for j := range rule.Matches {
-			rule.Matches[j] = gatewayv1.HTTPRouteMatch{Headers: []gatewayv1.HTTPHeaderMatch{{Name: "tenant", Value: fmt.Sprintf("t%d-%d", i, j)}}}
+			rule.Matches[j] = gatewayv1.HTTPRouteMatch{Headers: []gatewayv1.HTTPHeaderMatch{{Name: header, Value: fmt.Sprintf("t%d-%d", i, j)}}}
 		}
 	}
 	return out
@@ -97,9 +98,18 @@ func BenchmarkDiff(b *testing.B) {
 			return manyRoutes(w, routes, true, 1), manyRoutes(w, routes, true, 2)
 		})
 	}
+	run("matches=5000/ports=1/paths-and-headers", func(w *world) (Routes, Routes) {
+		join := func(version int, backend gatewayv1.ObjectName) Routes {
+			return Routes{HTTP: append(manyRoutes(w, 500, true, version).HTTP, manyTenants(500, "tenant", backend).HTTP...)}
+		}
+		return join(1, "cart-v1"), join(2, "cart-v2")
+	})
+	run("matches=5000/ports=1/all-others", func(*world) (Routes, Routes) {
+		return manyTenants(1000, "tenant", "cart-v1"), manyTenants(1000, "team", "cart-v2")
+	})
 	for _, routes := range []int{100, 200, 500, 1000} {
 		run(fmt.Sprintf("matches=%d/ports=1/one-path", 5*routes), func(*world) (Routes, Routes) {
-			return manyTenants(routes, "cart-v1"), manyTenants(routes, "cart-v2")
+			return manyTenants(routes, "tenant", "cart-v1"), manyTenants(routes, "tenant", "cart-v2")
 		})
 	}
 }

@@ -1,7 +1,7 @@
 package traffic
 
 import (
-	"encoding/binary"
+	"iter"
 	"slices"
 )
 
@@ -9,7 +9,7 @@ import (
 // the conditions and that these two matches decide.
 type cell struct {
 	conditions []int
-	sides      [2]*reduced
+	sides      [2]reduced
 	// position of each in its list
 	position [2]int
 }
@@ -41,24 +41,18 @@ func subset(a, b []int) bool {
 // A pair of matches decides requests if its conditions contradict each other
 // nowhere and no match before either of them follows from them: a request that has
 // nothing but what they ask for meets them and no other.
-func (c *comparer) compare(lists [2][]reduced) []cell {
+//
+// It gives up where that is too much work.
+func (c *comparer) compare(lists [2][]reduced) (cells []cell, ok bool) {
 	a, b := lists[0], lists[1]
-	inB := map[string]int{}
-	for j := range b {
-		inB[listKey(b[j].conditions)] = j
-	}
 	partner := make([]int, len(a)) // the same match on the other side, or -1
 	for i := range a {
-		partner[i] = -1
-		if j, ok := inB[listKey(a[i].conditions)]; ok {
-			partner[i] = j
-		}
+		partner[i] = c.place(1, a[i].list)
 	}
 	keepOrder(partner)
 	inOrder := make([]bool, len(b))
-	var cells []cell
 	try := func(i, j int) {
-		if a[i].outcome != b[j].outcome {
+		if c.work--; c.work >= 0 && a[i].outcome != b[j].outcome {
 			if found, ok := c.pair(lists, i, j); ok {
 				cells = append(cells, found)
 			}
@@ -74,16 +68,15 @@ func (c *comparer) compare(lists [2][]reduced) []cell {
 		for j := range b {
 			// Of two matches that both sides have in one order, the first decides on
 			// both.
-			if partner[i] >= 0 && inOrder[j] {
-				continue
+			if partner[i] < 0 || !inOrder[j] {
+				try(i, j)
 			}
-			if c.work--; c.work < 0 {
-				return c.witnesses(lists)
-			}
-			try(i, j)
+		}
+		if c.work < 0 {
+			return nil, false
 		}
 	}
-	return cells
+	return cells, true
 }
 
 // keepOrder drops partners until those that are left ascend: the longest ascending
@@ -127,31 +120,56 @@ func (c *comparer) pair(lists [2][]reduced, i, j int) (cell, bool) {
 	if len(conditions) == 0 {
 		conditions = b.conditions
 	} else if len(b.conditions) > 0 && !slices.Equal(a.conditions, b.conditions) {
-		conditions = slices.Concat(a.conditions, b.conditions)
-		slices.Sort(conditions)
-		conditions = slices.Compact(conditions)
+		c.both = append(append(c.both[:0], a.conditions...), b.conditions...)
+		slices.Sort(c.both)
+		conditions = slices.Compact(c.both)
 		if c.contradict(conditions) {
 			return cell{}, false
 		}
 	}
-	for side, before := range [2]int{i, j} {
-		for k := range before {
-			c.work--
-			if c.follows(lists[side][k].conditions, conditions) {
-				return cell{}, false
+	if c.first(0, lists[0], conditions) != i || c.first(1, lists[1], conditions) != j {
+		return cell{}, false
+	}
+	return cell{slices.Clone(conditions), [2]reduced{*a, *b}, [2]int{i, j}}, true
+}
+
+// first returns the first match of a side that follows from the conditions.
+func (c *comparer) first(side int, lines []reduced, conditions []int) int {
+	if len(conditions) > manyConditions || c.regular {
+		at := slices.IndexFunc(lines, func(r reduced) bool { return c.follows(r.conditions, conditions) })
+		c.work -= at
+		return at
+	}
+	first := len(lines)
+	for list := range c.subsets(conditions) {
+		c.work--
+		if at := c.place(side, list); at >= 0 {
+			first = min(first, at)
+		}
+	}
+	return first
+}
+
+// manyConditions are more than it pays to look up all subsets of.
+const manyConditions = 8
+
+// subsets yields the numbers of all subsets of a list, of those that have one.
+func (c *comparer) subsets(conditions []int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		var space [manyConditions]int
+		var keySpace [64]byte
+		for mask := range 1 << len(conditions) {
+			chosen := space[:0]
+			for i, n := range conditions {
+				if mask&(1<<i) != 0 {
+					chosen = append(chosen, n)
+				}
+			}
+			if list, ok := c.lists[string(appendKey(keySpace[:0], chosen))]; ok && !yield(list) {
+				return
 			}
 		}
 	}
-	return cell{conditions, [2]*reduced{a, b}, [2]int{i, j}}, true
-}
-
-// listKey is equal for equal lists.
-func listKey(numbers []int) string {
-	key := make([]byte, 0, 64)
-	for _, n := range numbers {
-		key = binary.AppendUvarint(key, uint64(n))
-	}
-	return string(key)
 }
 
 // contradict reports whether no request meets all conditions.
@@ -193,19 +211,21 @@ func (c *comparer) follows(these, conditions []int) bool {
 	})
 }
 
-// witnesses returns a cell for each match whose plainest request changes. There may
-// be others.
-func (c *comparer) witnesses(lists [2][]reduced) []cell {
+// witnesses returns a cell for each match of the point's own whose plainest request
+// changes. There may be others.
+func (c *comparer) witnesses(p *point, lists [2][]reduced) []cell {
 	c.witnessesOnly = true
 	var cells []cell
-	for side := range lists {
-		for at := range lists[side] {
-			conditions := lists[side][at].conditions
-			var position [2]int
-			for s := range lists {
-				position[s] = slices.IndexFunc(lists[s], func(r reduced) bool { return c.follows(r.conditions, conditions) })
+	for i := range lists {
+		for _, own := range lists[i] {
+			if len(p.parents) > 0 && (own.line == nil || len(own.place) == 0) {
+				continue // it is one of a class around
 			}
-			found := cell{conditions, [2]*reduced{&lists[0][position[0]], &lists[1][position[1]]}, position}
+			found := cell{conditions: own.conditions}
+			for side := range lists {
+				found.position[side] = c.first(side, lists[side], own.conditions)
+				found.sides[side] = lists[side][found.position[side]]
+			}
 			if found.sides[0].outcome != found.sides[1].outcome {
 				cells = append(cells, found)
 			}

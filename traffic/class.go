@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -36,12 +35,7 @@ func (c *comparer) changes() ([]Change, error) {
 		}
 	}
 	for _, p := range points {
-		lists := [2][]reduced{c.reduce(&c.sides[0], p), c.reduce(&c.sides[1], p)}
-		if !equalLists(lists[0], lists[1]) {
-			p.lists = lists
-			p.cells = c.distinct(p, c.compare(lists))
-		}
-		c.unchanged += max(0, max(len(lists[0]), len(lists[1]))-len(p.cells))
+		c.look(p)
 	}
 	var changes []Change
 	for _, p := range points {
@@ -56,88 +50,43 @@ func (c *comparer) changes() ([]Change, error) {
 	return changes, nil
 }
 
+// look compares the sides at a point.
+func (c *comparer) look(p *point) {
+	p.lists = [2][]reduced{c.reduce(0, p), c.reduce(1, p)}
+	size := max(len(p.lists[0]), len(p.lists[1]))
+	if equalLists(p.lists[0], p.lists[1]) {
+		c.unchanged += size
+		p.lists = [2][]reduced{}
+		return
+	}
+	c.work -= workOfLine * (len(p.lists[0]) + len(p.lists[1]))
+	cells, ok := c.compare(p.lists)
+	if !ok {
+		cells = c.witnesses(p, p.lists)
+		p.unexamined = true
+		if len(cells) > 0 {
+			p.otherMethod = c.otherMethod(p.lists)
+		}
+	}
+	p.cells = c.distinct(p, cells)
+	if len(p.cells) == 0 || p.unexamined {
+		p.lists = [2][]reduced{}
+	} else {
+		p.lists = [2][]reduced{slices.Clone(p.lists[0]), slices.Clone(p.lists[1])}
+	}
+	c.unchanged += max(0, size-len(p.cells))
+}
+
 func equalLists(a, b []reduced) bool {
 	return slices.EqualFunc(a, b, func(x, y reduced) bool {
 		return x.outcome == y.outcome && slices.Equal(x.conditions, y.conditions)
 	})
 }
 
-// distinct drops the cells that others tell.
-func (c *comparer) distinct(p *point, cells []cell) []cell {
-	slices.SortStableFunc(cells, func(a, b cell) int { return len(a.conditions) - len(b.conditions) })
-	var kept []cell
-	byChange := map[[2]int][]int{} // indices of those kept
-	for i := range cells {
-		found := &cells[i]
-		change := [2]int{found.sides[0].outcome, found.sides[1].outcome}
-		if !slices.ContainsFunc(byChange[change], func(k int) bool { return c.tells(p, &kept[k], p, found) }) {
-			byChange[change] = append(byChange[change], len(kept))
-			kept = append(kept, *found)
-		}
-	}
-	return kept
-}
-
-// toldAbove reports whether a cell of each class around the point tells this one.
-func (c *comparer) toldAbove(p *point, found *cell) bool {
-	for _, above := range p.parents {
-		if !slices.ContainsFunc(above.cells, func(other cell) bool {
-			return len(other.conditions) == len(found.conditions) && c.tells(above, &other, p, found)
-		}) {
-			return false
-		}
-	}
-	return len(p.parents) > 0
-}
-
-// tells reports whether one class, with its exceptions, says all that another one
-// does: it covers it, and none of its exceptions has requests of the other.
-func (c *comparer) tells(p *point, a *cell, q *point, b *cell) bool {
-	if !a.covers(b) {
-		return false
-	}
-	for exception := range c.before(p, a) {
-		if c.work--; c.work < 0 {
-			return false
-		}
-		within := slices.Concat(exception.conditions, b.conditions)
-		slices.Sort(within)
-		if c.contradict(within) {
-			continue
-		}
-		both := false
-		for other := range c.before(q, b) {
-			c.work--
-			if both = subset(other.conditions, within); both {
-				break
-			}
-		}
-		if !both {
-			return false
-		}
-	}
-	return true
-}
-
-// before yields the matches before those that decide the cell and that lead
-// elsewhere.
-func (c *comparer) before(p *point, found *cell) iter.Seq[*reduced] {
-	return func(yield func(*reduced) bool) {
-		for side := range p.lists {
-			list := p.lists[side][:found.position[side]]
-			for i := range list {
-				if list[i].outcome != found.sides[side].outcome && !c.contradict(slices.Concat(list[i].conditions, found.conditions)) && !yield(&list[i]) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // change describes a cell. Where regular expressions take part it may turn out to
 // have no witness.
 func (c *comparer) change(p *point, found *cell) (Change, bool) {
-	before, after := found.sides[0], found.sides[1]
+	before, after := &found.sides[0], &found.sides[1]
 	out := Change{
 		Before:  c.outcomes[before.outcome],
 		After:   c.outcomes[after.outcome],
@@ -156,6 +105,9 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		}
 	}
 	out.Class.Except = c.exceptions(nil, p, found, "")
+	if p.unexamined {
+		out.Class.Except = []string{"..."}
+	}
 	if len(out.Class.Except) > mostExceptions {
 		out.Class.Except = append(out.Class.Except[:mostExceptions], "...")
 	}

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,15 @@ type comparer struct {
 	ids        map[string]int
 	outcomes   map[int]Outcome
 	conditions map[int]*condition
+	// lists number lists of conditions by their keys.
+	lists map[string]int
+	// places are where each list stands at the point that is looked at, on each side:
+	// the index there, plus one, by the number of the list.
+	places [2][]int
+	// both holds the conditions of two matches.
+	both []int
+	// buffers hold the matches at the point that is looked at.
+	buffers [2][]reduced
 	// work counts down; at 0 only witnesses are looked for.
 	work int
 	// grpc: some points fix the method and the content type.
@@ -25,9 +35,12 @@ type comparer struct {
 	notes         []string
 }
 
-// mostWork is the number of combinations of matches that are looked at for the
-// clients of one port, before witnesses must do.
-const mostWork = 20_000_000
+// mostWork bounds the comparisons for the clients of one port, before witnesses must
+// do; a match at a point counts as workOfLine of them, for the memory it takes.
+const (
+	mostWork   = 5_000_000
+	workOfLine = 10
+)
 
 // side is one version of a port.
 type side struct {
@@ -50,6 +63,7 @@ type line struct {
 	// those that a point may fix; free are the numbers of all others, ascending.
 	place []condition
 	free  []int
+	list  int // the number of free
 	// maybe are the numbers of the place conditions that only some points fix.
 	maybe []int
 }
@@ -110,6 +124,7 @@ func (c *comparer) prepare(s *side) error {
 			}
 		}
 		slices.Sort(l.free)
+		l.list = c.listID(l.free)
 		s.at[whereabouts(l.place)] = append(s.at[whereabouts(l.place)], i)
 		s.lines = append(s.lines, l)
 	}
@@ -138,11 +153,15 @@ func whereabouts(place []condition) string {
 type reduced struct {
 	*line      // nil for what no match decides
 	conditions []int
-	outcome    int
+	// list is the number of the conditions.
+	list    int
+	outcome int
 }
 
-// reduce returns the matches of a side that can decide at the point.
-func (c *comparer) reduce(s *side, p *point) []reduced {
+// reduce returns the matches of a side that can decide at the point, and notes their
+// places. The result is good until the next point.
+func (c *comparer) reduce(side int, p *point) []reduced {
+	s := &c.sides[side]
 	var at []int
 	if s.routes != nil && s.routes.reads(&p.at) {
 		at = append(at, s.at[""]...)
@@ -155,49 +174,88 @@ func (c *comparer) reduce(s *side, p *point) []reduced {
 		}
 		slices.Sort(at)
 	}
-	out := make([]reduced, 0, len(at)+1)
-	seen := map[string]bool{}
+	clear(c.places[side])
+	out := c.buffers[side][:0]
+	defer func() { c.buffers[side] = out }()
 	for _, i := range at {
-		conditions, holds := c.reduceLine(&s.lines[i], p)
-		if !holds {
-			continue
-		}
-		if key := listKey(conditions); !seen[key] { // otherwise another one comes before it
-			seen[key] = true
-			out = append(out, reduced{&s.lines[i], conditions, s.lines[i].outcome})
-		}
-		if len(conditions) == 0 {
-			return out
+		if r, holds := c.reduceLine(&s.lines[i], p); holds {
+			out = c.put(side, out, r)
+			if len(r.conditions) == 0 {
+				return out
+			}
 		}
 	}
-	return append(out, reduced{nil, nil, s.rest})
+	out = c.put(side, out, reduced{list: c.listID(nil), outcome: s.rest})
+	return out
 }
 
-// reduceLine returns the conditions that are left of a match at the point, and
-// whether it can hold there.
-func (c *comparer) reduceLine(l *line, p *point) ([]int, bool) {
+// put adds a match, unless one with the same conditions comes before it.
+func (c *comparer) put(side int, lines []reduced, r reduced) []reduced {
+	if short := len(c.lists) - len(c.places[side]); short > 0 {
+		c.places[side] = append(c.places[side], make([]int, short)...)
+	}
+	if c.places[side][r.list] > 0 {
+		return lines
+	}
+	c.places[side][r.list] = len(lines) + 1
+	return append(lines, r)
+}
+
+// place returns the index of the match with these conditions on a side, or -1.
+func (c *comparer) place(side, list int) int {
+	if list >= len(c.places[side]) {
+		return -1
+	}
+	return c.places[side][list] - 1
+}
+
+// listID numbers a list of conditions.
+func (c *comparer) listID(conditions []int) int {
+	var space [64]byte
+	key := appendKey(space[:0], conditions)
+	id, ok := c.lists[string(key)]
+	if !ok {
+		id = len(c.lists)
+		c.lists[string(key)] = id
+	}
+	return id
+}
+
+// appendKey appends what is equal for equal lists.
+func appendKey(key []byte, numbers []int) []byte {
+	for _, n := range numbers {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return key
+}
+
+// reduceLine returns what is left of a match at the point, and whether it can hold
+// there.
+func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
 	for i := range l.place {
 		if v, ok := p.at.value(l.place[i].variable); !ok || !l.place[i].holds(v) {
-			return nil, false
+			return reduced{}, false
 		}
 	}
+	out := reduced{l, l.free, l.list, l.outcome}
 	if len(l.maybe) == 0 {
-		return l.free, true
+		return out, true
 	}
-	conditions := slices.Clone(l.free)
+	out.conditions = slices.Clone(l.free)
 	for _, id := range l.maybe {
 		condition := c.conditions[id]
 		if p.fixed {
 			if v, _ := p.at.value(condition.variable); !condition.holds(v) {
-				return nil, false
+				return reduced{}, false
 			}
 			continue
 		}
 		if p.plain && condition.name == contentType && strings.HasPrefix(condition.text, grpcContent) {
-			return nil, false
+			return reduced{}, false
 		}
-		conditions = append(conditions, id)
+		out.conditions = append(out.conditions, id)
 	}
-	slices.Sort(conditions)
-	return conditions, true
+	slices.Sort(out.conditions)
+	out.list = c.listID(out.conditions)
+	return out, true
 }

@@ -48,7 +48,12 @@ type Change struct {
 
 // Diff compares two versions of the routes, and of the Services.
 func Diff(before, after *Table) (*Difference, error) {
-	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}}
+	return diff(before, after, mostWork)
+}
+
+// diff compares two versions, with so much work for each port and client.
+func diff(before, after *Table, work int) (*Difference, error) {
+	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}, work: work}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range slices.Compact(keys) {
@@ -68,6 +73,7 @@ func compareKeys(a, b mesh.ServiceKey) int {
 type differ struct {
 	tables [2]*Table
 	out    *Difference
+	work   int
 }
 
 // service compares what requests to a Service meet.
@@ -159,7 +165,7 @@ func (d *differ) port(key mesh.ServiceKey, services [2]*mesh.Service, port mesh.
 
 // clients compares what the clients of one namespace meet.
 func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port, from string) error {
-	c := &comparer{request: Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, ids: map[string]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, work: mostWork}
+	c := &comparer{request: Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, ids: map[string]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: d.work}
 	held := from == key.Namespace
 	for i, service := range services {
 		s := &c.sides[i]

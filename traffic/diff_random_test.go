@@ -131,8 +131,8 @@ type portOf struct {
 
 // misreport compares the difference of two random versions with the fates of random
 // requests, and returns where it is wrong. Compare is the order of matches that the
-// difference is made with.
-func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry) int) string {
+// difference is made with, and work what it may take.
+func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry) int, work int) string {
 	t.Helper()
 	w := newWorld()
 	w.read(t, shop)
@@ -146,13 +146,13 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 	was, is := newOracle(before), newOracle(after.since(before))
 	faulty := *after
 	faulty.compare = compare
-	difference, err := Diff(before, &faulty)
+	difference, err := diff(before, &faulty, work)
 	if err != nil {
 		t.Fatal(err)
 	}
 	changes, keys := map[int32][]Change{}, map[int32][][2]string{}
 	for _, port := range difference.Ports {
-		if port.WitnessesOnly {
+		if port.WitnessesOnly && work == mostWork {
 			return "witnesses only"
 		}
 		changes[port.Port] = port.Changes
@@ -194,9 +194,33 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 
 func TestDiffOfRandomRoutes(t *testing.T) {
 	for seed := range uint64(500) {
-		if wrong := misreport(t, randomChoices(seed, 40_000), 2000, compareEntries); wrong != "" {
+		if wrong := misreport(t, randomChoices(seed, 40_000), 2000, compareEntries, mostWork); wrong != "" {
 			t.Fatalf("seed %d: %s", seed, wrong)
 		}
+	}
+}
+
+// TestDiffBeyondItsBound: with little work every change is one, too.
+func TestDiffBeyondItsBound(t *testing.T) {
+	for seed := range uint64(500) {
+		if wrong := misreport(t, randomChoices(seed, 400), 0, compareEntries, int(seed)); wrong != "" {
+			t.Fatalf("seed %d: %s", seed, wrong)
+		}
+	}
+}
+
+// TestDiffOfManyOthers: where no match stays as it is, there is a witness for each,
+// and it is said that there may be other changes.
+func TestDiffOfManyOthers(t *testing.T) {
+	w := newWorld()
+	w.read(t, shop)
+	before, after := New(w, manyTenants(1000, "tenant", "cart-v1"), Options{}), New(w, manyTenants(1000, "team", "cart-v2"), Options{})
+	difference, err := Diff(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(difference.Ports) != 1 || !difference.Ports[0].WitnessesOnly || difference.Changes() != 10_000 || !strings.Contains(difference.String(), onlyWitnesses) {
+		t.Errorf("%d changes: %.1000s", difference.Changes(), difference)
 	}
 }
 
@@ -205,7 +229,7 @@ func TestDiffOfRandomRoutes(t *testing.T) {
 func TestDiffOfRandomRoutesFindsFaults(t *testing.T) {
 	backwards := func(a, b *entry) int { return -compareEntries(a, b) }
 	for seed := range uint64(100) {
-		if misreport(t, randomChoices(seed, 4000), 100, backwards) != "" {
+		if misreport(t, randomChoices(seed, 4000), 100, backwards, mostWork) != "" {
 			return
 		}
 	}
@@ -217,7 +241,7 @@ func FuzzDiff(f *testing.F) {
 		f.Add(randomChoices(seed, 600).bytes)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		if wrong := misreport(t, &choices{bytes}, 20, compareEntries); wrong != "" {
+		if wrong := misreport(t, &choices{bytes}, 20, compareEntries, mostWork); wrong != "" {
 			t.Error(wrong)
 		}
 	})

@@ -28,6 +28,10 @@ type point struct {
 	// decide differently.
 	lists [2][]reduced
 	cells []cell
+	// index finds cells by their change and conditions.
+	index map[change]int
+	// unexamined: the cells are those of witnesses, whose exceptions are not known.
+	unexamined bool
 	// otherMethod is one that no match at the point looks for, once it is needed.
 	otherMethod string
 }
