@@ -72,11 +72,12 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	}
 	if key.Namespace != from.namespace && t.options.ReferenceGrants {
 		permitted, err := t.permitted(from, key)
-		if errors.Is(err, mesh.ErrUnknown) {
+		switch {
+		case errors.Is(err, mesh.ErrUnknown):
 			s.doubt = "the ReferenceGrants of namespace " + key.Namespace + " are not in the input"
-		} else if err != nil {
+		case err != nil:
 			return s, fmt.Errorf("ReferenceGrants in %s: %w", key.Namespace, err)
-		} else if !permitted {
+		case !permitted:
 			s.failure, s.problem = invalidBackend, "is not permitted by a ReferenceGrant"
 			return s, nil
 		}

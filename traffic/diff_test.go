@@ -63,7 +63,7 @@ service shop/cart port 80
 service shop/cart port 80
   any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
-  any  any other server name  cart:80 100 %  →  connection refused (no rule matches)
+  any  other server names     cart:80 100 %  →  connection refused (no rule matches)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"a raw connection", nil, []string{object("TCPRoute shop/raw", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `

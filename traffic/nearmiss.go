@@ -26,7 +26,7 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 		if chosen != nil && at == (place{chosen.route, chosen.rule}) || outrank[at] {
 			continue
 		}
-		reason := ""
+		var reason string
 		switch {
 		case !pr.reads(r):
 			reason = "the request is not gRPC"

@@ -1,38 +1,15 @@
 package traffic
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// conformanceModule returns the folder of the Gateway API's conformance module, in
-// the version of the Gateway API module, from the module cache.
-func conformanceModule(t *testing.T) string {
-	t.Helper()
-	const module = "sigs.k8s.io/gateway-api"
-	version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json",
-		module+"/conformance@"+strings.TrimSpace(string(version))).Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var downloaded struct{ Dir string }
-	if err := json.Unmarshal(out, &downloaded); err != nil {
-		t.Fatal(err)
-	}
-	return downloaded.Dir
-}
 
 // expectation is one ExpectedResponse of a conformance test, as its source has it.
 type expectation struct {

@@ -15,12 +15,13 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/conformance"
 )
 
 // TestConformanceExpectations puts the requests of the Gateway API's conformance
 // tests to the engine and compares the answers with what the tests expect.
 func TestConformanceExpectations(t *testing.T) {
-	module := conformanceModule(t)
+	module := conformance.Dir(t)
 	constants := suiteConstants(t, module)
 	var all []expectation
 	for _, pattern := range []string{"mesh/*.go", "httproute-*.go", "grpcroute-*.go"} {
@@ -140,7 +141,8 @@ func (e *expectation) request() (Request, error) {
 		}
 		metadata := section(e.fields, "RequestMetadata")
 		r.Host, _ = metadata["Authority"].(string)
-		return r, addHeaders(&r, section(metadata, "Metadata"))
+		err := addHeaders(&r, section(metadata, "Metadata"))
+		return r, err
 	}
 	in := section(e.fields, "Request")
 	r.Method, _ = in["Method"].(string)
@@ -162,7 +164,8 @@ func (e *expectation) request() (Request, error) {
 	}
 	service, namespace, _ := strings.Cut(name, ".")
 	r.Service = mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: cmp.Or(namespace, "gateway-conformance-mesh"), Name: service}
-	return r, addHeaders(&r, section(in, "Headers"))
+	err := addHeaders(&r, section(in, "Headers"))
+	return r, err
 }
 
 func addHeaders(r *Request, headers map[string]any) error {

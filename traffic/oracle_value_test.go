@@ -111,7 +111,7 @@ func describe(expr ast.Expr) string {
 // suiteConstants reads the string constants of the conformance suite.
 func suiteConstants(t *testing.T, module string) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(module, "utils/suite/consts.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(module, "utils", "suite", "consts.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,12 +14,15 @@ import (
 // Once the bytes are used up every choice is the first.
 type choices struct{ bytes []byte }
 
-// randomChoices returns n choices that follow from the seed.
+// randomChoices returns n choices that follow from the seed (SplitMix64).
 func randomChoices(seed uint64, n int) *choices {
-	source := rand.New(rand.NewPCG(seed, 1))
 	bytes := make([]byte, n)
+	state := seed << 32
 	for i := range bytes {
-		bytes[i] = byte(source.Uint32())
+		state += 0x9e3779b97f4a7c15
+		z := (state ^ state>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		bytes[i] = byte(z >> 33)
 	}
 	return &choices{bytes}
 }

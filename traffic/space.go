@@ -161,7 +161,7 @@ func serverNames(texts set) []*point {
 		}
 		points = append(points, p)
 	}
-	return append(points, &point{text: "any other server name"})
+	return append(points, &point{text: "other server names"})
 }
 
 // pathPoints returns a point for each path that is matched as a whole, and one for
@@ -194,7 +194,7 @@ func pathPoints(template Request, texts set) []*point {
 		path, isPrefix := strings.CutSuffix(p.text, "*")
 		around := root
 		for at := range ancestors(path) {
-			if found := points[at+"*"]; found != nil && !(isPrefix && at == path) {
+			if found := points[at+"*"]; found != nil && (!isPrefix || at != path) {
 				around = found
 				break
 			}

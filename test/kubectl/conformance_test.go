@@ -1,13 +1,11 @@
 package kubectl
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -18,28 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// conformance returns the folder of the Gateway API's conformance module, in the
-// version of the Gateway API module, from the module cache.
-func conformance(t *testing.T) string {
-	t.Helper()
-	const module = "sigs.k8s.io/gateway-api"
-	version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json",
-		module+"/conformance@"+strings.TrimSpace(string(version))).Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var downloaded struct{ Dir string }
-	if err := json.Unmarshal(out, &downloaded); err != nil {
-		t.Fatal(err)
-	}
-	return downloaded.Dir
-}
+	"github.com/gammaguard/gammaguard/test/conformance"
+)
 
 // document is one object of a manifest, and where it stands.
 type document struct {
@@ -107,7 +86,7 @@ func TestMeshConformanceManifests(t *testing.T) {
 	start(t, "grants: {default: all}")
 	c := newClient(t)
 	routes := 0
-	dir := conformance(t)
+	dir := conformance.Dir(t)
 	for _, d := range documents(t, os.DirFS(dir), "mesh/manifests.yaml", "tests/mesh/*.yaml") {
 		if got := verdict(t, c, d.object); got != "admitted" {
 			t.Errorf("%s: %s %s: %s", d.place, d.object.GetKind(), d.object.GetName(), got)
@@ -129,7 +108,7 @@ func TestMeshConformanceManifests(t *testing.T) {
 // suite's other manifests with and without gammaguard.
 func TestNorthSouthConformanceManifests(t *testing.T) {
 	c := newClient(t)
-	dir := conformance(t)
+	dir := conformance.Dir(t)
 	all := documents(t, os.DirFS(dir), "base/*.yaml", "tests/*.yaml")
 	made := map[string]bool{}
 	for _, d := range all { // dry runs need their namespaces
