@@ -128,7 +128,7 @@ func (d *differ) namedPorts(key mesh.ServiceKey) []mesh.Port {
 		for _, r := range t.bound[key] {
 			for i := range r.parents {
 				if r.parents[i].Service(r.namespace) == key {
-					named = append(named, mesh.Port{Number: r.parents[i].Port, Protocol: r.kind.Transport()})
+					named = append(named, mesh.Port{Name: r.parents[i].SectionName, Number: r.parents[i].Port, Protocol: r.kind.Transport()})
 				}
 			}
 		}

@@ -155,3 +155,27 @@ func TestDiffForms(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestDiffOfUnknownService: of a Service that is not in the input the ports that
+// routes name are compared.
+func TestDiffOfUnknownService(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	table := func(manifests ...string) *Table { return New(w, w.read(t, strings.Join(manifests, "\n---\n")), Options{}) }
+	got, err := Diff(table(http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), table(http("shop/cart", onCart+`, rules: [{`+toV2+`}]`), http("shop/all", onAll+`, rules: [{`+toV2+`}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/cart other ports
+  any  cart 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/all)
+service shop/cart port 80
+  any  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+note: Service shop/cart is not in the input: it is taken to have the ports that routes name
+note: Service shop/cart-v2 is not in the input: it is taken to exist
+note: Service shop/cart-v1 is not in the input: it is taken to exist
+1 Service, 2 changes; 0 other request classes unchanged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
