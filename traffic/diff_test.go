@@ -161,7 +161,9 @@ func TestDiffForms(t *testing.T) {
 func TestDiffOfUnknownService(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
-	table := func(manifests ...string) *Table { return New(w, w.read(t, strings.Join(manifests, "\n---\n")), Options{}) }
+	table := func(manifests ...string) *Table {
+		return New(w, w.read(t, strings.Join(manifests, "\n---\n")), Options{})
+	}
 	got, err := Diff(table(http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), table(http("shop/cart", onCart+`, rules: [{`+toV2+`}]`), http("shop/all", onAll+`, rules: [{`+toV2+`}]`)))
 	if err != nil {
 		t.Fatal(err)
