@@ -23,7 +23,7 @@ func (pr *portRoutes) decide(r *Request) *entry {
 // GRPCRoutes match gRPC requests.
 func (pr *portRoutes) reads(r *Request) bool { return pr.kind != mesh.GRPCRoute || r.GRPC() }
 
-// outcome returns what becomes of requests that the match decides; nil stands for
+// outcomeOf returns what becomes of requests that the match decides; nil stands for
 // none.
 func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	switch {

@@ -133,7 +133,7 @@ func (r *route) age() int64 {
 	return math.MaxInt64 - 1
 }
 
-// portRoutes are the routes of a Service port as the clients of one namespace find it.
+// portRoutes are the routes of a Service port as the clients of one namespace find them.
 type portRoutes struct {
 	service *mesh.Service
 	port    mesh.Port
