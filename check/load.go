@@ -127,7 +127,6 @@ func (c *checker) inherit(r *route) {
 			meta.Generation++
 		}
 	}
-
 }
 
 // mutate returns the changes to the route by the mutations that are on.

@@ -78,7 +78,7 @@ func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	}
 	data, err := generated.ReadFile(path.Join("generated", string(s.channel), kind.Kind+".json"))
 	if err != nil {
-		return nil, nil //nolint:nilerr // the channel has no such kind
+		return nil, nil
 	}
 	crd := new(apiextensionsv1.CustomResourceDefinition)
 	if err := json.Unmarshal(data, crd); err != nil {

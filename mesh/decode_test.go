@@ -43,19 +43,27 @@ var everything = []struct {
 	empty      func() any
 }{
 	{"route", everyRoute, func() any { return new(Route) }},
-	{"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
+	{
+		"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
 		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}, "deletionTimestamp": "2026-01-02T03:04:05Z"}, "status": {"loadBalancer": {}},
 		"spec": {"type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
 			{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP", "appProtocol": "http", "nodePort": 30080}, {"port": 53}, null]}}`,
-		func() any { return new(ServiceObject) }},
-	{"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}}}`,
-		func() any { return new(NamespaceObject) }},
-	{"EndpointSlice", `{"kind": "EndpointSlice", "metadata": {"namespace": "shop", "name": "cart-1", "resourceVersion": "7",
+		func() any { return new(ServiceObject) },
+	},
+	{
+		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}}}`,
+		func() any { return new(NamespaceObject) },
+	},
+	{
+		"EndpointSlice", `{"kind": "EndpointSlice", "metadata": {"namespace": "shop", "name": "cart-1", "resourceVersion": "7",
 		"labels": {"kubernetes.io/service-name": "cart", "x": "y"}}, "endpoints": [{"addresses": ["10.0.0.1"]}, {}, null], "ports": [{"port": 80}]}`,
-		func() any { return new(EndpointSliceObject) }},
-	{"ReferenceGrant", `{"kind": "ReferenceGrant", "metadata": {"namespace": "shop", "name": "g", "resourceVersion": "7"}, "spec": {
+		func() any { return new(EndpointSliceObject) },
+	},
+	{
+		"ReferenceGrant", `{"kind": "ReferenceGrant", "metadata": {"namespace": "shop", "name": "g", "resourceVersion": "7"}, "spec": {
 		"from": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "web"}], "to": [{"group": "g", "kind": "Service", "name": "cart"}]}}`,
-		func() any { return new(ReferenceGrantObject) }},
+		func() any { return new(ReferenceGrantObject) },
+	},
 }
 
 // UnmarshalJSON is UnmarshalJSONFrom for the API server's decoder.

@@ -1,7 +1,6 @@
 package validate
 
 var _ = addCases("consumer-refused", func() []ruleCase {
-	const can = "ask a mesh admin to run: kubectl label namespace "
 	const allow = " refuses consumer routes; ask the Service's owner to run: kubectl label "
 	return []ruleCase{
 		{name: "welcome", namespace: "faces", spec: on(service("cart, namespace: shop"), service("lobby, namespace: closed"))},

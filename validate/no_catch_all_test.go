@@ -8,7 +8,6 @@ var _ = addCases("no-catch-all", func() []ruleCase {
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
 	matching := func(matches string) string { return `, rules: [{matches: [` + matches + `]}]` }
-	const specific = `; use another port, or one route kind`
 	return []ruleCase{
 		{name: "own rule", spec: cart80 + matching(`{method: GET}, {path: {value: /}}`)},
 		{

@@ -7,7 +7,6 @@ import (
 )
 
 var _ = addCases("route-conflict", func() []ruleCase {
-	const ignored = `spec.hostnames "a.example": a mesh matches traffic by the parent Service, not by hostnames; `
 	const allLost = `, so this TCPRoute is ignored there; use another port, or one route kind`
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))

@@ -25,10 +25,10 @@ type ruleCase struct {
 // caseLists are the cases of each rule, as its test file adds them.
 var caseLists = map[string]func() []ruleCase{}
 
-// addCases adds the cases of a rule.
-func addCases(rule string, cases func() []ruleCase) bool {
+// addCases adds the cases of a rule, and returns them.
+func addCases(rule string, cases func() []ruleCase) func() []ruleCase { //nolint:unparam // a package variable needs a value
 	caseLists[rule] = sync.OnceValue(cases)
-	return true
+	return caseLists[rule]
 }
 
 // ruleCases returns the cases of all rules.

@@ -133,13 +133,13 @@ func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 	err := m.cache.Get(ctx, name, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("Secret %s not found", name)
+		return nil, fmt.Errorf("Secret %s not found", name) //nolint:staticcheck // the name of a kind
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	bundle := &certs.Bundle{CA: secret.Data[certs.CAFile], Cert: secret.Data[certs.CertFile], Key: secret.Data[certs.KeyFile]}
 	if len(bundle.CA) == 0 || len(bundle.Cert) == 0 || len(bundle.Key) == 0 {
-		return nil, fmt.Errorf("Secret %s has no certificate yet: the leader creates it", name)
+		return nil, fmt.Errorf("Secret %s has no certificate yet: the leader creates it", name) //nolint:staticcheck // the name of a kind
 	}
 	return bundle, nil
 }

@@ -51,7 +51,10 @@ func parse(args []string, stdout io.Writer) (*flags, error) {
 	case set.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
-	return f, f.check()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // oneLine joins the lines of an error.

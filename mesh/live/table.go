@@ -80,9 +80,9 @@ func (t *table) put(key string, value any, first bool) {
 	case reflect.DeepEqual(old, value):
 		return
 	case value == nil:
-		t.ThreadSafeStore.Delete(key)
+		t.Delete(key)
 	default:
-		t.ThreadSafeStore.Update(key, value)
+		t.Update(key, value)
 	}
 	t.changed(old, value, first)
 }

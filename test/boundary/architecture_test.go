@@ -73,7 +73,7 @@ func TestArchitectureFunctions(t *testing.T) {
 		if !strings.HasSuffix(file, ".go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", file), nil, 0)
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", file), nil, 0)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -50,7 +50,7 @@ func TestLeaderKilled(t *testing.T) {
 	limit := max(time.Until(killed.Add(takeover+time.Second)), time.Second) // should the flips themselves take longer
 	wait(t, limit, "another leader", func() error {
 		if now, err := c.leader(); err != nil || now == leader {
-			return fmt.Errorf("%q leads: %v", now, err)
+			return fmt.Errorf("%q leads: %w", now, err)
 		}
 		return nil
 	})
