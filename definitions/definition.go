@@ -3,25 +3,39 @@ package definitions
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 // definition is what a CustomResourceDefinition says about its objects.
 type definition struct {
-	versions map[string]*version
+	namespaced bool
+	versions   map[string]*version
 }
 
-// version is one version of a definition.
+// version is one version of a definition. What only validation needs is compiled
+// when it is first asked for.
 type version struct {
-	served     bool
+	served bool
+	// status reports whether the status has a subresource of its own, so that a write
+	// of the object leaves it as it is.
+	status     bool
 	structural *structuralschema.Structural
+	schema     func() (validation.SchemaValidator, error)
+	rules      func() *cel.Validator // nil if there are none
 }
 
 func newDefinition(crd *apiextensionsv1.CustomResourceDefinition) (*definition, error) {
-	d := &definition{versions: map[string]*version{}}
+	d := &definition{
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		versions:   map[string]*version{},
+	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		built, err := newVersion(v)
@@ -45,5 +59,16 @@ func newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) (*version, e
 	if err != nil {
 		return nil, err
 	}
-	return &version{served: v.Served, structural: structural}, nil
+	return &version{
+		served:     v.Served,
+		status:     v.Subresources != nil && v.Subresources.Status != nil,
+		structural: structural,
+		schema: sync.OnceValues(func() (validation.SchemaValidator, error) {
+			validator, _, err := validation.NewSchemaValidator(&props)
+			return validator, err
+		}),
+		rules: sync.OnceValue(func() *cel.Validator {
+			return cel.NewValidator(structural, true, celconfig.PerCallLimit)
+		}),
+	}, nil
 }

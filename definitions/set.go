@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -69,6 +71,31 @@ func (s *Set) Put(crd *apiextensionsv1.CustomResourceDefinition) error {
 	return nil
 }
 
+// PutJSON adds a definition that is written in JSON, as Put does.
+func (s *Set) PutJSON(data []byte) error {
+	crd, err := decode(data)
+	if err != nil {
+		return err
+	}
+	return s.Put(crd)
+}
+
+// Served returns the versions in which the kind is served; none if the set has no
+// definition of it.
+func (s *Set) Served(kind schema.GroupKind) ([]string, error) {
+	d, err := s.find(kind)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	var served []string
+	for _, name := range slices.Sorted(maps.Keys(d.versions)) {
+		if d.versions[name].served {
+			served = append(served, name)
+		}
+	}
+	return served, nil
+}
+
 // find returns the definition of a kind, or nil if the set has none.
 func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	s.mutex.Lock()
@@ -80,9 +107,9 @@ func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	if err != nil {
 		return nil, nil
 	}
-	crd := new(apiextensionsv1.CustomResourceDefinition)
-	if err := json.Unmarshal(data, crd); err != nil {
-		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", kind, err)
+	crd, err := decode(data)
+	if err != nil {
+		return nil, err
 	}
 	d, err := newDefinition(crd)
 	if err != nil {
@@ -90,6 +117,17 @@ func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	}
 	s.kinds[kind] = d
 	return d, nil
+}
+
+func decode(data []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
+	crd := new(apiextensionsv1.CustomResourceDefinition)
+	if err := json.Unmarshal(data, crd); err != nil {
+		return nil, fmt.Errorf("not a CustomResourceDefinition: %w", err)
+	}
+	if crd.APIVersion != apiextensionsv1.SchemeGroupVersion.String() || crd.Kind != "CustomResourceDefinition" {
+		return nil, fmt.Errorf("not a CustomResourceDefinition of %s: %s %s", apiextensionsv1.SchemeGroupVersion, crd.APIVersion, crd.Kind)
+	}
+	return crd, nil
 }
 
 // Default fills in the defaults of the object's definition, in the version that

@@ -1,0 +1,64 @@
+package definitions
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"sigs.k8s.io/json"
+)
+
+// parse reads a JSON object, and reports duplicate fields.
+func parse(data []byte) (object map[string]any, duplicates []Finding, err error) {
+	strict, err := json.UnmarshalStrict(data, &object)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, problem := range strict {
+		finding := Finding{ID: Schema, Message: problem.Error()}
+		if at, known := problem.(json.FieldError); known {
+			finding.Field = at.FieldPath()
+		}
+		duplicates = append(duplicates, finding)
+	}
+	return object, duplicates, nil
+}
+
+// coerce makes of the object what the API server decodes: fields that the
+// definition does not know are removed and reported, and defaults are filled in.
+// Metadata of a wrong type are malformed: there is nothing to go on with.
+func (v *version) coerce(object map[string]any) (unknown []Finding, malformed *Finding) {
+	metadata, found, paths, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		return nil, malformedMetadata(err)
+	}
+	paths = append(paths, pruning.PruneWithOptions(object, v.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, v.structural)
+	invalid, embedded := objectmeta.CoerceWithOptions(nil, object, v.structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	if invalid != nil {
+		return nil, &Finding{ID: Schema, Field: invalid.Field, Message: invalid.ErrorBody()}
+	}
+	for _, path := range append(paths, embedded...) {
+		unknown = append(unknown, Finding{ID: Schema, Field: path, Message: fmt.Sprintf("unknown field %q", path)})
+	}
+	if found {
+		if err := objectmeta.SetObjectMeta(object, metadata); err != nil {
+			return nil, malformedMetadata(err)
+		}
+	}
+	defaulting.Default(object, v.structural)
+	return unknown, nil
+}
+
+func malformedMetadata(err error) *Finding {
+	path := "metadata"
+	var mismatch *stdjson.UnmarshalTypeError
+	if errors.As(err, &mismatch) && mismatch.Field != "" {
+		path += "." + mismatch.Field
+	}
+	return &Finding{ID: Schema, Field: path, Message: err.Error()}
+}

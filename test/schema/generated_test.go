@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/schema/routes"
+)
+
+var seed = flag.Uint64("seed", 0, "makes the routes of an earlier run again; 0 for new ones")
+
+// TestGenerated compares the answers to routes with faults: each field of each
+// kind with each fault that its schema knows, a second fault in every other one of
+// them; and routes without faults in their structure, until each CEL rule of the
+// definitions has refused one.
+func TestGenerated(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("again with: -args -seed %d", *seed)
+	for _, c := range channels {
+		set, err := definitions.Embedded(c.channel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crds, err := bed.CustomResourceDefinitions(t.Context(), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, crd := range crds {
+			if !mesh.IsRouteKind(crd.Spec.Names.Kind) {
+				continue
+			}
+			for _, version := range crd.Spec.Versions {
+				t.Run(fmt.Sprintf("%s %s %s", c.channel, crd.Spec.Names.Kind, version.Name), func(t *testing.T) {
+					generated(t, c, set, crd, version)
+				})
+			}
+		}
+	}
+}
+
+func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
+	generator, err := routes.New(crd, version.Name, *seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := newServer(t, c.plane)
+	pending := rulesOf(version.Schema.OpenAPIV3Schema, "")
+	ask := func(what string, object []byte, said answer) {
+		pending.seen(said)
+		compare(t, what, object, api.dryRun(t, http.MethodPost, object), said)
+	}
+	every := c.every
+	if !version.Storage {
+		every = experimental.every // it has the schema of the stored version
+	}
+	faults, random := generator.Faults(), rand.New(rand.NewPCG(*seed, 1))
+	for i, fault := range faults {
+		if i%every != 0 {
+			continue
+		}
+		planted, what := []routes.Fault{fault}, fault.String()
+		if random.IntN(2) == 0 {
+			second := faults[random.IntN(len(faults))]
+			planted, what = append(planted, second), what+", "+second.String()
+		}
+		object := generator.Plant(planted...)
+		ask(what, object, offline(t, set, &definitions.Write{Object: object, Namespace: "default"}))
+	}
+	covers := version.Served && every == 1
+	const least, most = 50, 5000
+	for i := 0; i < least || covers && len(pending) > 0 && i < most; i++ {
+		object := routes.JSON(generator.Route())
+		said := offline(t, set, &definitions.Write{Object: object, Namespace: "default"})
+		if i < least || pending.seen(said) {
+			ask("no fault in the structure", object, said)
+		}
+	}
+	if !covers {
+		return
+	}
+	for rule := range pending {
+		t.Errorf("no route has broken the rule of %s: %s", rule.field, rule.message)
+	}
+}
+
+// outOfReach is the message of a rule that no object can break: the field's enum
+// refuses the same values before, and rules are not evaluated then.
+const outOfReach = "type must be one of ['Exact', 'PathPrefix', 'RegularExpression']"
+
+// rule is a CEL rule, by the field that it stands at and by its message.
+type rule struct{ field, message string }
+
+// rules are those that have refused nothing yet.
+type rules map[rule]bool
+
+func rulesOf(s *apiextensionsv1.JSONSchemaProps, path string) rules {
+	found := rules{}
+	for _, r := range s.XValidations {
+		if r.Message != outOfReach {
+			found[rule{path, r.Message}] = true
+		}
+	}
+	add := func(s *apiextensionsv1.JSONSchemaProps, path string) {
+		for r := range rulesOf(s, path) {
+			found[r] = true
+		}
+	}
+	for name, field := range s.Properties {
+		if path+name != "status" {
+			add(&field, path+"."+name)
+		}
+	}
+	if s.Items != nil {
+		add(s.Items.Schema, path+"[]")
+	}
+	return found
+}
+
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// seen takes the rules out that the answer names, and reports whether there are any.
+func (r rules) seen(a answer) bool {
+	before := len(r)
+	for _, refusal := range a.Refusals {
+		field, message, _ := strings.Cut(refusal, ": ")
+		field = "." + index.ReplaceAllString(field, "[]")
+		for known := range r {
+			if field == known.field && strings.HasSuffix(message, ": "+known.message) {
+				delete(r, known)
+			}
+		}
+	}
+	return len(r) < before
+}
