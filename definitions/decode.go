@@ -12,20 +12,25 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// parse reads a JSON object, and reports duplicate fields.
-func parse(data []byte) (object map[string]any, duplicates []Finding, err error) {
+// parse reads a JSON object, and reports duplicate fields. It returns no object if
+// it cannot be read.
+func parse(data []byte) (object map[string]any, problems []Finding) {
 	strict, err := json.UnmarshalStrict(data, &object)
+	if err == nil && object == nil {
+		err = errors.New("not an object")
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, []Finding{{ID: Schema, Message: err.Error()}}
 	}
-	for _, problem := range strict {
-		finding := Finding{ID: Schema, Message: problem.Error()}
-		if at, known := problem.(json.FieldError); known {
-			finding.Field = at.FieldPath()
+	for _, err := range strict {
+		problem := Finding{ID: Schema, Message: err.Error()}
+		var at json.FieldError
+		if errors.As(err, &at) {
+			problem.Field = at.FieldPath()
 		}
-		duplicates = append(duplicates, finding)
+		problems = append(problems, problem)
 	}
-	return object, duplicates, nil
+	return object, problems
 }
 
 // coerce makes of the object what the API server decodes: fields that the

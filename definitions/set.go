@@ -135,10 +135,7 @@ func decode(data []byte) (*apiextensionsv1.CustomResourceDefinition, error) {
 // admission and again after mutations. An object that the set has no definition
 // for, or not in its version, stays as it is.
 func (s *Set) Default(object map[string]any) error {
-	kind, err := kindOf(object)
-	if err != nil {
-		return err
-	}
+	kind := kindOf(object)
 	d, err := s.find(kind.GroupKind())
 	if err != nil || d == nil || d.versions[kind.Version] == nil {
 		return err
@@ -149,10 +146,8 @@ func (s *Set) Default(object map[string]any) error {
 	return nil
 }
 
-// kindOf reads apiVersion and kind.
-func kindOf(object map[string]any) (schema.GroupVersionKind, error) {
+func kindOf(object map[string]any) schema.GroupVersionKind {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
-	version, err := schema.ParseGroupVersion(apiVersion)
-	return version.WithKind(kind), err
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }

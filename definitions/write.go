@@ -67,9 +67,9 @@ type Outcome struct {
 //		fmt.Println(finding.ID, finding.Field, finding.Message)
 //	}
 func (s *Set) Write(ctx context.Context, w *Write) (*Outcome, error) {
-	object, duplicates, err := parse(w.Object)
-	if err != nil {
-		return refused(Finding{ID: Schema, Message: err.Error()}), nil
+	object, strict := parse(w.Object)
+	if object == nil {
+		return &Outcome{Findings: strict}, nil
 	}
 	d, v, err := s.served(object)
 	if meta.IsNoMatchError(err) {
@@ -81,7 +81,7 @@ func (s *Set) Write(ctx context.Context, w *Write) (*Outcome, error) {
 	if malformed != nil {
 		return refused(*malformed), nil
 	}
-	if strict := append(duplicates, unknown...); len(strict) > 0 {
+	if strict = append(strict, unknown...); len(strict) > 0 {
 		return &Outcome{Object: object, Findings: strict}, nil
 	}
 	d.setNamespace(object, w.Namespace)
@@ -92,17 +92,15 @@ func (s *Set) Write(ctx context.Context, w *Write) (*Outcome, error) {
 // served returns the definition and the version of the object's kind. The error is
 // meta.NoKindMatchError where the version is not served.
 func (s *Set) served(object map[string]any) (*definition, *version, error) {
-	kind, err := kindOf(object)
-	if err == nil {
-		d, err := s.find(kind.GroupKind())
-		if err != nil {
-			return nil, nil, err
-		}
-		if d != nil && d.versions[kind.Version] != nil && d.versions[kind.Version].served {
-			return d, d.versions[kind.Version], nil
-		}
+	kind := kindOf(object)
+	d, err := s.find(kind.GroupKind())
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+	if d == nil || d.versions[kind.Version] == nil || !d.versions[kind.Version].served {
+		return nil, nil, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+	}
+	return d, d.versions[kind.Version], nil
 }
 
 func (d *definition) setNamespace(object map[string]any, namespace string) {
@@ -116,9 +114,9 @@ func (d *definition) validate(ctx context.Context, v *version, object map[string
 	if w.Old == nil {
 		return d.validateCreate(ctx, v, object)
 	}
-	stored, _, err := parse(w.Old)
-	if err != nil {
-		return nil, fmt.Errorf("old object: %w", err)
+	stored, problems := parse(w.Old)
+	if stored == nil {
+		return nil, fmt.Errorf("old object: %s", problems[0].Message)
 	}
 	stored["apiVersion"] = object["apiVersion"]
 	if _, malformed := v.coerce(stored); malformed != nil {

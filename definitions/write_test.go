@@ -96,6 +96,18 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+func TestWriteNoObject(t *testing.T) {
+	for _, text := range []string{"", "{", "null", "[]", `"cart"`} {
+		outcome, err := standard(t).Write(t.Context(), &definitions.Write{Object: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(outcome.Findings) != 1 || outcome.Object != nil {
+			t.Errorf("%q: %+v", text, outcome)
+		}
+	}
+}
+
 func TestWriteDuplicateField(t *testing.T) {
 	outcome, err := standard(t).Write(t.Context(), &definitions.Write{
 		Object: []byte(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "TCPRoute", "metadata": {"name": "a", "name": "b"}}`),

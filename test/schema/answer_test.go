@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,7 +61,7 @@ func (s *server) dryRun(t *testing.T, method string, object []byte) answer {
 	}
 	var refusal metav1.Status
 	if err := json.Unmarshal(body, &refusal); err != nil || refusal.Reason != metav1.StatusReasonBadRequest && refusal.Reason != metav1.StatusReasonInvalid {
-		t.Fatalf("%s: %d: %s", object, status, body)
+		t.Fatalf("%.2000s: %d: %s", object, status, body)
 	}
 	return answer{Refusals: refusals(&refusal)}
 }
@@ -88,8 +89,8 @@ func (s *server) send(t *testing.T, method string, object []byte, query string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	if body, err = io.ReadAll(response.Body); err != nil {
+	body, err = io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return response.StatusCode, body
@@ -151,6 +152,6 @@ func compare(t *testing.T, what string, object []byte, server, offline answer) {
 		a.Refusals = slices.Compact(a.Refusals)
 	}
 	if diff := cmp.Diff(server, offline); diff != "" {
-		t.Errorf("%s: (-API server +offline)\n%s\n%s", what, diff, object)
+		t.Errorf("%s: (-API server +offline)\n%s\n%.2000s", what, diff, object)
 	}
 }

@@ -21,7 +21,7 @@ type Fault struct {
 }
 
 // String names the fault and the field.
-func (f *Fault) String() string {
+func (f Fault) String() string {
 	return f.Name + " of " + strings.ReplaceAll(strings.Join(append([]string{"spec"}, f.Path...), "."), ".[]", "[]")
 }
 
@@ -63,7 +63,7 @@ func replace(value any, path []string, change func(any) any) any {
 	case map[string]any:
 		if old, found := value[path[0]]; found {
 			value[path[0]] = replace(old, path[1:], change)
-			if value[path[0]] == (any)(absent{}) {
+			if _, out := value[path[0]].(absent); out {
 				delete(value, path[0])
 			}
 		}
@@ -100,7 +100,8 @@ func faultsOf(s *props, path []string, required bool) []Fault {
 		faults = append(faults, listFaults(s, path)...)
 	case "string":
 		set("type", int64(7))
-		set("pattern", "*?!")
+		set("pattern", "?!")
+		set("wildcard", "*?!")
 		set("empty string", "")
 		if s.MaxLength != nil {
 			set("maxLength", longest(s)+"a")
@@ -124,24 +125,25 @@ func faultsOf(s *props, path []string, required bool) []Fault {
 }
 
 func listFaults(s *props, path []string) []Fault {
+	item := append(slices.Clone(path), "[]")
 	faults := []Fault{
 		{Path: path, Name: "type", change: func(any) any { return map[string]any{} }},
 		{Path: path, Name: "empty list", change: func(any) any { return []any{} }},
-		{Path: path, Name: "repetition", change: func(value any) any { return repeat(value, 2) }},
+		{Path: item, Name: "repetition", above: 1, change: func(value any) any { return repeat(value, 2) }},
 	}
 	if s.MaxItems != nil {
-		faults = append(faults, Fault{Path: path, Name: "maxItems", change: func(value any) any { return repeat(value, int(*s.MaxItems)+1) }})
+		faults = append(faults, Fault{Path: item, Name: "maxItems", above: 1, change: func(value any) any { return repeat(value, int(*s.MaxItems)+1) }})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Items.Schema.Properties)) {
 		// Lists in the items of a list may be too long together, though none is alone.
-		if inner := s.Items.Schema.Properties[name]; inner.MaxItems != nil && s.MaxItems != nil && len(path) == 1 {
-			faults = append(faults, Fault{Path: append(slices.Clone(path), "[]", name), Name: "full lists", above: 2, change: func(value any) any {
+		if inner := s.Items.Schema.Properties[name]; inner.MaxItems != nil && len(path) == 1 {
+			faults = append(faults, Fault{Path: append(slices.Clone(item), name, "[]"), Name: "full lists", above: 3, change: func(value any) any {
 				filled := replace(value, []string{"[]", name}, func(list any) any { return repeat(list, int(*inner.MaxItems)) })
-				return repeat(filled, int(*s.MaxItems))
+				return repeat(filled, 3)
 			}})
 		}
 	}
-	return append(faults, faultsOf(s.Items.Schema, append(slices.Clone(path), "[]"), false)...)
+	return append(faults, faultsOf(s.Items.Schema, item, false)...)
 }
 
 // repeat returns a list of the first item.

@@ -165,7 +165,9 @@ func (g *Generator) text(s *props) any {
 			fit = append(fit, text)
 		}
 	}
-	if longest := longest(s); longest != "" && g.fits(s, longest) {
+	// Longer ones, in lists in lists, would make a request that is too large.
+	const long = 1024
+	if longest := longest(s); longest != "" && len(longest) <= long && g.fits(s, longest) {
 		fit = append(fit, longest)
 	}
 	return fit[g.rand.IntN(len(fit))]
