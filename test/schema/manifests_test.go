@@ -16,21 +16,18 @@ import (
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/conformance"
 )
 
 // TestManifests compares the answers to the routes that come with the Gateway API:
 // its examples, those that are meant to be refused, and its conformance suite's.
 func TestManifests(t *testing.T) {
-	module, err := bed.GatewayAPI(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conformance, err := bed.GatewayAPI(t.Context(), "/conformance")
+	module, err := bed.ModuleDir(t.Context(), "sigs.k8s.io/gateway-api/apis/v1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	manifests := map[string][]byte{}
-	for _, folder := range []string{filepath.Join(module, "examples"), filepath.Join(module, "hack", "invalid-examples"), conformance} {
+	for _, folder := range []string{filepath.Join(module, "examples"), filepath.Join(module, "hack", "invalid-examples"), conformance.Dir(t)} {
 		readRoutes(t, folder, manifests)
 	}
 	for _, c := range channels {
