@@ -60,7 +60,7 @@ type Grants struct {
 	// routes shape mesh traffic, and so need a grant. Default:
 	// ServiceEntry.networking.istio.io, MeshService.kuma.io and
 	// EgressNetwork.policy.linkerd.io. Empty: none.
-	ParentKinds []string `json:"parentKinds,omitempty"`
+	ParentKinds []string `json:"parentKinds"`
 }
 
 // GrantSelector grants roles, for some kinds of routes, to namespaces.
