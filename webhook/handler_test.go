@@ -141,6 +141,7 @@ func TestMetrics(t *testing.T) {
 	ask(t, Mutating(o, &mesh.GrantPolicy{}, nil), admission{object: routeOn(`{kind: Service, name: cart}`)})
 	post(validating, "application/json", strings.NewReader("{"))
 	o.Metrics.Read("Service", mesh.ErrNotServed)
+	o.Metrics.Unreadable("HTTPRoute")
 	want := `
 # HELP gammaguard_webhook_requests_total Admission requests by webhook, route kind, operation and verdict (admit, mutate, deny, error, malformed).
 # TYPE gammaguard_webhook_requests_total counter
@@ -168,5 +169,8 @@ gammaguard_live_reads_total{kind="Service",result="not-found"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.reads, strings.NewReader(want)); err != nil {
 		t.Error(err)
+	}
+	if got := testutil.ToFloat64(o.Metrics.unreadable.WithLabelValues("HTTPRoute")); got != 1 {
+		t.Errorf("%v unreadable objects, want 1", got)
 	}
 }

@@ -15,7 +15,9 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	findings *prometheus.CounterVec
 	reads    *prometheus.CounterVec
-	duration *prometheus.HistogramVec
+	// unreadable counts objects of the caches, which the webhooks judge by.
+	unreadable *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
 }
 
 // NewMetrics returns the metrics, registered.
@@ -33,13 +35,17 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "gammaguard_live_reads_total",
 			Help: "Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error).",
 		}, []string{"kind", "result"}),
+		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gammaguard_unreadable_objects_total",
+			Help: "Stored objects that could not be read in part or whole, each time that one was received, by kind. They count as absent.",
+		}, []string{"kind"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "gammaguard_webhook_duration_seconds",
 			Help:    "Latency of admission requests in seconds, by webhook.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"webhook"}),
 	}
-	for _, collector := range []prometheus.Collector{m.requests, m.findings, m.reads, m.duration} {
+	for _, collector := range []prometheus.Collector{m.requests, m.findings, m.reads, m.unreadable, m.duration} {
 		if err := registry.Register(collector); err != nil {
 			return nil, err
 		}
@@ -79,3 +85,6 @@ func (m *Metrics) Read(kind string, err error) {
 	}
 	m.reads.WithLabelValues(kind, result).Inc()
 }
+
+// Unreadable counts a stored object that could not be read.
+func (m *Metrics) Unreadable(kind string) { m.unreadable.WithLabelValues(kind).Inc() }

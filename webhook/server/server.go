@@ -109,7 +109,12 @@ func (s *Server) wire() error {
 	if err != nil {
 		return fmt.Errorf("metrics of the webhooks: %w", err)
 	}
-	if s.cache, err = live.New(s.options.Config, live.Options{ControllerName: guard.Status.ControllerName}); err != nil {
+	unreadable := func(kind, namespace, name string, err error) {
+		metrics.Unreadable(kind)
+		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
+	}
+	cacheOptions := live.Options{ControllerName: guard.Status.ControllerName, Unreadable: unreadable}
+	if s.cache, err = live.New(s.options.Config, cacheOptions); err != nil {
 		return err
 	}
 	reader, err := live.NewReader(s.options.Config, metrics.Read)
