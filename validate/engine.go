@@ -94,8 +94,8 @@ func (v *Verdict) Reads() []mesh.Read {
 
 // Judge runs the rules over the request's route. Routes without a parentRef that
 // concerns a mesh have no findings, and neither has an update of a route that is
-// being deleted, if it leaves the spec as it is. The error is not nil if the reader
-// could not be asked; no verdict may then be drawn.
+// being deleted, if it leaves the spec as it is. The error is not nil if a read
+// failed; there is no verdict then.
 func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 	if !e.concerns(req.Route) || req.Route.Deleting() && mesh.SameSpec(req.Object, req.Old) {
 		return Verdict{}, nil

@@ -16,8 +16,9 @@ import (
 const MaxRoutes = 1000
 
 // AttachedRoutes reads the routes of the namespace, which must be named, with a
-// parentRef to the Service. Where the namespace has more than MaxRoutes of a kind the
-// answer is mesh.ErrUnknown.
+// parentRef to the Service. One that cannot be read counts as absent, as in the
+// cache. If the namespace has more than MaxRoutes of a kind, the error is
+// mesh.ErrUnknown.
 func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	if !nameable(namespace) {
 		return nil, nil
@@ -27,8 +28,8 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 		options := &metav1.ListOptions{Limit: MaxRoutes}
 		list, err := r.list(ctx, routeResource(kind), namespace, options, func(item jsontext.Value) error {
 			var object routeObject
-			if err := mesh.Decode(item, &object); err != nil {
-				return err
+			if mesh.Decode(item, &object) != nil {
+				return nil //nolint:nilerr // it counts as absent
 			}
 			full := mesh.Route{Kind: kind, Metadata: object.Metadata.Metadata, Spec: object.Spec}
 			route := &Route{AttachedRoute: *full.Attached()}
