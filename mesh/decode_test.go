@@ -45,13 +45,15 @@ var everything = []struct {
 	{"route", everyRoute, func() any { return new(Route) }},
 	{
 		"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
-		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}, "deletionTimestamp": "2026-01-02T03:04:05Z"}, "status": {"loadBalancer": {}},
+		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
+		"annotations": {"a": "b", "gammaguard.dev/consumer-routes-from": "a=b", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}, "status": {"loadBalancer": {}},
 		"spec": {"type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
 			{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP", "appProtocol": "http", "nodePort": 30080}, {"port": 53}, null]}}`,
 		func() any { return new(ServiceObject) },
 	},
 	{
-		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}}}`,
+		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"},
+		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}}`,
 		func() any { return new(NamespaceObject) },
 	},
 	{
@@ -75,6 +77,9 @@ func (m *MethodMatch) UnmarshalJSON(data []byte) error {
 	return sigsjson.UnmarshalCaseSensitivePreserveInts(data, (*object)(m))
 }
 
+// everyField has unexported fields compared too.
+var everyField = cmp.Exporter(func(reflect.Type) bool { return true })
+
 // TestDecode holds the decoder to the API server's, for every field.
 func TestDecode(t *testing.T) {
 	for _, test := range everything {
@@ -86,7 +91,7 @@ func TestDecode(t *testing.T) {
 			if err := sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(test.text), want); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, everyField); diff != "" {
 				t.Errorf("(-API server's +got):\n%s", diff)
 			}
 			set := map[string]bool{}
@@ -146,7 +151,7 @@ func TestDecodeOtherTypes(t *testing.T) {
 				if (err == nil) != (wantErr == nil) {
 					t.Errorf("%s: error %v, the API server's %v", text, err, wantErr)
 				} else if err == nil {
-					if diff := cmp.Diff(want, got); diff != "" {
+					if diff := cmp.Diff(want, got, everyField); diff != "" {
 						t.Errorf("%s (-API server's +got):\n%s", text, diff)
 					}
 				}
@@ -228,7 +233,7 @@ func FuzzDecode(f *testing.F) {
 			if err := sigsjson.UnmarshalCaseSensitivePreserveInts(text, want); err != nil {
 				t.Fatalf("the API server's decoder does not take it: %v", err)
 			}
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), everyField); diff != "" {
 				t.Errorf("(-API server's +got):\n%s", diff)
 			}
 		}

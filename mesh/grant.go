@@ -25,16 +25,6 @@ func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, 
 // Allows reports whether the grant holds for the role.
 func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
 
-// ConsumerRoutes is the value of ConsumerRoutesLabel: whether consumer routes
-// are accepted (GEP-724: the parent decides whom it trusts).
-type ConsumerRoutes string
-
-// The values of ConsumerRoutesLabel on a namespace or a Service.
-const (
-	ConsumersAllowed ConsumerRoutes = "allow"
-	ConsumersDenied  ConsumerRoutes = "deny"
-)
-
 // LabelPolicy is the content of a namespace's labels. A field is empty where its label
 // is not set.
 type LabelPolicy struct {
@@ -140,38 +130,4 @@ func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bo
 			(len(s.RouteKinds) == 0 || slices.Contains(s.RouteKinds, kind)) &&
 			s.Namespaces.Matches(labels.Set(namespace.Labels))
 	})
-}
-
-// Refusal identifies who refuses consumer routes to a Service.
-type Refusal uint8
-
-const (
-	// NotRefused: consumer routes are accepted.
-	NotRefused Refusal = iota
-	// RefusedByNamespace: the Service's namespace refuses them, and the Service
-	// does not override it.
-	RefusedByNamespace
-	// RefusedByService: the Service's owner refuses them.
-	RefusedByService
-)
-
-// RefusesConsumers reports whether consumer routes to the Service are refused. The
-// Service's own label overrides its namespace's either way; an unknown value
-// refuses. Either may be nil, where it does not exist. Where both refuse, the
-// namespace is named, so that the answer does not depend on the Service.
-func RefusesConsumers(namespace *Namespace, service *Service) Refusal {
-	policy, _ := namespace.Policy()
-	own := ConsumerRoutes("")
-	if service != nil {
-		own = ConsumerRoutes(service.ConsumerRoutes)
-	}
-	switch {
-	case own == ConsumersAllowed:
-		return NotRefused
-	case policy.ConsumerRoutes == ConsumersDenied:
-		return RefusedByNamespace
-	case own != "":
-		return RefusedByService
-	}
-	return NotRefused
 }

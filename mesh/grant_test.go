@@ -123,46 +123,6 @@ func TestGrantPolicyAllows(t *testing.T) {
 	}
 }
 
-func TestRefusesConsumers(t *testing.T) {
-	const absent = "(absent)"
-	type labels struct{ namespace, service string } // values; "" is no label
-	for want, all := range map[mesh.Refusal][]labels{
-		mesh.NotRefused: {
-			{"", ""},
-			{"", "allow"},
-			{"", absent},
-			{"allow", ""},
-			{"allow", "allow"},
-			{"deny", "allow"},
-			{"perhaps", "allow"},
-			{absent, ""},
-			{absent, "allow"},
-			{absent, absent},
-		},
-		mesh.RefusedByService:   {{"", "deny"}, {"", "perhaps"}, {"allow", "deny"}, {absent, "deny"}},
-		mesh.RefusedByNamespace: {{"deny", ""}, {"deny", "deny"}, {"deny", "perhaps"}, {"deny", absent}, {"perhaps", ""}},
-	} {
-		for _, test := range all {
-			var ns *mesh.Namespace
-			switch test.namespace {
-			case absent:
-			case "":
-				ns = namespace(nil)
-			default:
-				ns = namespace(map[string]string{mesh.ConsumerRoutesLabel: test.namespace})
-			}
-			var service *mesh.Service
-			if test.service != absent {
-				service = &mesh.Service{}
-				service.ConsumerRoutes = test.service
-			}
-			if got := mesh.RefusesConsumers(ns, service); got != want {
-				t.Errorf("namespace %q, Service %q: got %d, want %d", test.namespace, test.service, got, want)
-			}
-		}
-	}
-}
-
 // Any labels yield a policy of known values, and an error for each that is not.
 func FuzzNamespacePolicy(f *testing.F) {
 	for _, value := range []string{"none", "producer", "consumer", "all", "", "ALL", "enforce", "deny", "allow", "\x00", "all "} {

@@ -5,6 +5,8 @@ package mesh
 type Namespace struct {
 	Name   string            `json:"-"`
 	Labels map[string]string `json:"labels"`
+	// ConsumerAnnotations narrow which consumer routes its Services accept.
+	ConsumerAnnotations `json:"annotations"`
 }
 
 // The labels that mesh admins set.

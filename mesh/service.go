@@ -45,6 +45,8 @@ type Service struct {
 // ServiceImport, its name apart: a further field is read by its line here.
 type ServiceMetadata struct {
 	ServiceLabels `json:"labels"`
+	// ConsumerAnnotations narrow which consumer routes it accepts.
+	ConsumerAnnotations `json:"annotations"`
 	// DeletionTimestamp is empty unless the Service is being deleted.
 	DeletionTimestamp string `json:"deletionTimestamp"`
 }

@@ -73,15 +73,16 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 		if !grants.Allows(own, role, route.Kind) {
 			return false
 		}
-		if role == mesh.Consumer && refused(world, key) {
+		if role == mesh.Consumer && refused(world, key, own, route.Kind) {
 			return false
 		}
 	}
 	return true
 }
 
-// refused reports whether consumer routes to the Service are refused, or may be.
-func refused(world Reader, key mesh.ServiceKey) bool {
+// refused reports whether the Service refuses consumer routes of the kind from the
+// namespace, or may do so.
+func refused(world Reader, key mesh.ServiceKey, from *mesh.Namespace, kind mesh.RouteKind) bool {
 	theirs, known := namespaceOf(world, key.Namespace)
 	if !known {
 		return true
@@ -90,7 +91,7 @@ func refused(world Reader, key mesh.ServiceKey) bool {
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
 		return true
 	}
-	return mesh.RefusesConsumers(theirs, service) != mesh.NotRefused
+	return mesh.RefusesConsumers(theirs, service, from, kind).By != mesh.NotRefused
 }
 
 // namespaceOf returns the namespace, or nil if it does not exist; known is false

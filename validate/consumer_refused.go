@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -11,11 +12,13 @@ func consumerRefused() *Rule {
 		ID:    "consumer-refused",
 		Title: "The Service or its namespace refuses consumer routes",
 		Rationale: "A consumer route changes how an entire namespace reaches a Service that others own. As with the allowed routes of a Gateway, the " +
-			"parent decides which routes it accepts: a mesh admin sets a label on the namespace of the Service, and the owner of the Service " +
-			"can override it with the same label on the Service.",
-		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or use a producer route in the namespace of the " +
-			"Service.",
-		Citation: "GEP-724: the parent's side says which namespaces it trusts; GEP-1294, Namespace boundaries",
+			"parent decides which routes it accepts: a mesh admin sets a label, or annotations that name the accepted namespaces and route kinds, " +
+			"on the namespace of the Service, and the owner of the Service can override each of them with the same one on the Service. An " +
+			"annotation that cannot be read accepts no route.",
+		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or to accept the namespace and the kind of the " +
+			"route in the annotations gammaguard.dev/consumer-routes-from and gammaguard.dev/consumer-route-kinds of the Service. " +
+			"Alternatively, use a producer route in the namespace of the Service.",
+		Citation: "GEP-724: the parent's side says which namespaces, and which kinds of routes, it trusts; GEP-1294, Namespace boundaries",
 		Default:  Deny,
 		Fault:    ConsumerRefused,
 		Describe: describeConsumerRefused,
@@ -23,21 +26,42 @@ func consumerRefused() *Rule {
 }
 
 func describeConsumerRefused(_ *Policy, parent *Parent) Finding {
+	refusal := parent.Refusal
+	owner, admin := parent.Key.String(), "its owner"
+	if refusal.By == mesh.RefusedByNamespace {
+		owner, admin = "namespace "+parent.Key.Namespace, "a mesh admin"
+	}
 	f := Finding{
 		Field:   parent.Path(""),
 		Type:    Forbidden,
-		Problem: fmt.Sprintf("%s refuses consumer routes", parent.Key),
-		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s -n %s %s %s=allow --overwrite", resourceOf(parent.Key),
-			parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel),
+		Problem: owner + " refuses consumer routes",
+		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s -n %s %s %s=%s --overwrite", resourceOf(parent.Key),
+			parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed),
 		Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
-	switch parent.Refusal {
-	case mesh.RefusedByNamespace:
-		f.Problem = fmt.Sprintf("namespace %s refuses consumer routes", parent.Key.Namespace)
-	case mesh.NotRefused: // unknown
+	switch {
+	case refusal.By == mesh.NotRefused: // unknown
 		f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
+	case refusal.Invalid:
+		f.Problem = fmt.Sprintf("%s accepts no consumer routes: its annotation %s is not valid (%q)", owner, refusal.Setting, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to fix it", admin)
+	case refusal.Setting == mesh.ConsumerRoutesFromAnnotation:
+		f.Problem = fmt.Sprintf("%s accepts routes only from namespaces that match %q", owner, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting)
+	case refusal.Setting == mesh.ConsumerRouteKindsAnnotation:
+		f.Problem = fmt.Sprintf("%s accepts consumer routes only of kind %s", owner, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to add %s to %s", admin, parent.Route.Kind, refusal.Setting)
 	}
 	return f
+}
+
+// brief cuts a text that others wrote.
+func brief(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // resourceOf returns the resource name that kubectl takes for the kind.

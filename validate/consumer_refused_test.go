@@ -1,5 +1,7 @@
 package validate
 
+import "github.com/gammaguard/gammaguard/mesh"
+
 var _ = addCases("consumer-refused", func() []ruleCase {
 	const allow = " refuses consumer routes; ask the Service's owner to run: kubectl label "
 	return []ruleCase{
@@ -21,6 +23,37 @@ var _ = addCases("consumer-refused", func() []ruleCase {
 			name: "by an unknown word", namespace: "faces", spec: on(service("unsure, namespace: shop")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": Service shop/unsure` + allow + `service -n shop unsure gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
+		{name: "selected by labels and kind", namespace: "faces", spec: on(service("choosy, namespace: shop"))},
+		{
+			name: "by the Service's selector", namespace: "lab", spec: on(service("choosy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts routes only from namespaces that match "kubernetes.io/metadata.name in (faces)"` +
+					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
+			name: "by the Service's kinds", kind: mesh.TCPRoute, namespace: "faces", spec: on(service("choosy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts consumer routes only of kind HTTPRoute, GRPCRoute` +
+					`; ask its owner to add TCPRoute to gammaguard.dev/consumer-route-kinds`,
+			},
+		},
+		{
+			name: "by annotations that are not valid", namespace: "faces", spec: on(service("garbled, namespace: shop"), serviceImport("garbled, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/garbled accepts no consumer routes: its annotation gammaguard.dev/consumer-routes-from is not ` +
+					`valid ("a b"); ask its owner to fix it`,
+				`Forbidden spec.parentRefs[1] "": ServiceImport shop/garbled accepts no consumer routes: its annotation gammaguard.dev/consumer-route-kinds is not ` +
+					`valid ("HTTPRoute,Gateway"); ask its owner to fix it`,
+			},
+		},
+		{
+			name: "by the selector of the namespace, whether the Service exists or not", namespace: "faces", spec: on(service("anything, namespace: picky")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts routes only from namespaces that match "tenant=gold"` +
+					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
 			},
 		},
 		{

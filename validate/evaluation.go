@@ -64,7 +64,7 @@ type Parent struct {
 
 	// Namespace is the route's; nil if it does not exist or was not read.
 	Namespace *mesh.Namespace
-	// Refusal identifies who refuses consumer routes.
+	// Refusal is why consumer routes are refused.
 	Refusal mesh.Refusal
 	// Service is the parent, nil if it does not exist or cannot be known; Missing
 	// then says which.
@@ -146,24 +146,44 @@ func (p *Parent) access(counts Faults) (outcome Outcome, err error) {
 		}
 	}
 	if p.Scope.Role() == mesh.Consumer && counts.Has(ConsumerRefused) {
-		namespace, why := p.view.world.Namespace(p.Key.Namespace)
-		theirs, err := mesh.Known(namespace, why)
-		if err != nil {
-			return outcome, err
-		}
-		service, err := mesh.Known(p.view.world.Service(p.Key))
-		if err != nil {
-			return outcome, err
-		}
-		p.Refusal = mesh.RefusesConsumers(theirs, service)
+		unknown, err := p.handshake()
 		switch {
-		case p.Refusal != mesh.NotRefused:
-			return Outcome{Fault: ConsumerRefused}, nil
-		case errors.Is(why, mesh.ErrUnknown) && service == nil:
+		case err != nil:
+			return outcome, err
+		case unknown:
 			outcome.Unknown |= Only(ConsumerRefused)
+		case p.Refusal.By != mesh.NotRefused:
+			return Outcome{Fault: ConsumerRefused}, nil
 		}
 	}
 	return outcome, nil
+}
+
+// handshake sets Refusal (GEP-724), and reports whether it cannot be known.
+func (p *Parent) handshake() (unknown bool, err error) {
+	namespace, whyTheirs := p.view.world.Namespace(p.Key.Namespace)
+	theirs, err := mesh.Known(namespace, whyTheirs)
+	if err != nil {
+		return false, err
+	}
+	namespace, whyOwn := p.view.world.Namespace(p.Route.Namespace)
+	own, err := mesh.Known(namespace, whyOwn)
+	if err != nil {
+		return false, err
+	}
+	service, err := mesh.Known(p.view.world.Service(p.Key))
+	if err != nil {
+		return false, err
+	}
+	p.Refusal = mesh.RefusesConsumers(theirs, service, own, p.Route.Kind)
+	switch {
+	case p.Refusal.By == mesh.NotRefused:
+		return errors.Is(whyTheirs, mesh.ErrUnknown) && service == nil, nil
+	case p.Refusal.Selects() && errors.Is(whyOwn, mesh.ErrUnknown):
+		p.Refusal = mesh.Refusal{}
+		return true, nil
+	}
+	return false, nil
 }
 
 // attach looks the Service up and attaches the route to its ports.

@@ -192,7 +192,7 @@ func TestReads(t *testing.T) {
 		{"a grant", "lab", on(service("cart, namespace: shop")), nil, nil, []string{"Namespace lab"}},
 		{
 			"a refusal", "faces", on(service("vault, namespace: closed")), nil, nil,
-			[]string{"Namespace closed", "Service closed/vault", "Namespace faces"},
+			[]string{"Namespace closed", "Namespace faces", "Service closed/vault"},
 		},
 		{"lowered by the mode", "shop", on(service("headless")), &Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
 		{

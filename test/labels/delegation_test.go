@@ -147,6 +147,29 @@ func TestNamespaceOwner(t *testing.T) {
 	wantValues(t, n, nil)
 }
 
+// TestLabelsToSelectBy follows docs/mesh-admins.md on which labels are safe to select
+// by: the administrator of a namespace cannot change its labels, who is cluster-admin in
+// it can, and nobody changes the label that is its name.
+func TestLabelsToSelectBy(t *testing.T) {
+	n := stored(t, nil).Name
+	for _, part := range []string{"admin", "edit", "view"} { // of admin: the controller that aggregates does not run here
+		give(t, binding(n, "system:aggregate-to-"+part, "tenant"))
+	}
+	give(t, binding(n, "cluster-admin", "tenant-owner"))
+	awaitRight(t, "tenant", authorizationv1.ResourceAttributes{Namespace: n, Verb: "create", Resource: "services"})
+	awaitRight(t, "tenant-owner", authorizationv1.ResourceAttributes{Namespace: n, Verb: "patch", Resource: "namespaces", Name: n})
+	for user, may := range map[string]bool{"tenant": false, "tenant-owner": true} {
+		_, stderr, err := plane.Kubectl(t.Context(), "", "label", "namespace", n, "tenant="+user, "kubernetes.io/metadata.name=faces", "--overwrite", "--as", user)
+		if (err == nil) != may || !may && !strings.Contains(stderr, "Forbidden") {
+			t.Errorf("%s: %v, %s", user, err, stderr)
+		}
+	}
+	wantValues(t, n, map[string]string{"tenant": "tenant-owner"})
+	if named, _, err := plane.Kubectl(t.Context(), "", "get", "namespace", "-l", "kubernetes.io/metadata.name="+n, "-o", "name"); named != "namespace/"+n+"\n" {
+		t.Errorf("by the name of %s: %q, %v", n, named, err)
+	}
+}
+
 // TestCreateDelegated: a right to one name covers the creation of that namespace, and
 // none whose name the API server makes up.
 func TestCreateDelegated(t *testing.T) {

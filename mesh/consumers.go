@@ -1,0 +1,167 @@
+package mesh
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// ConsumerRoutes is the value of ConsumerRoutesLabel: whether consumer routes
+// are accepted (GEP-724: the parent decides whom it trusts).
+type ConsumerRoutes string
+
+// The values of ConsumerRoutesLabel on a namespace or a Service.
+const (
+	ConsumersAllowed ConsumerRoutes = "allow"
+	ConsumersDenied  ConsumerRoutes = "deny"
+)
+
+// The annotations, on a namespace or a Service, that narrow which consumer routes
+// are accepted (GEP-724: the parent trusts namespaces, and kinds of routes).
+const (
+	// ConsumerRoutesFromAnnotation is a label selector over the labels of the route's
+	// namespace.
+	ConsumerRoutesFromAnnotation = "gammaguard.dev/consumer-routes-from"
+	// ConsumerRouteKindsAnnotation lists route kinds, separated by commas.
+	ConsumerRouteKindsAnnotation = "gammaguard.dev/consumer-route-kinds"
+)
+
+// ConsumerAnnotations are the annotations that narrow which consumer routes are
+// accepted. A field is nil where its annotation is not set.
+type ConsumerAnnotations struct {
+	From  *ConsumerNamespaces `json:"gammaguard.dev/consumer-routes-from"`
+	Kinds *ConsumerKinds      `json:"gammaguard.dev/consumer-route-kinds"`
+}
+
+// maxAnnotation is the most bytes that are read of an annotation: a selector is matched
+// for each namespace with routes on the Service.
+const maxAnnotation = 4096
+
+// Annotation is the value of an annotation.
+type Annotation struct {
+	// Value is the value; cut if it is longer than 4,096 bytes.
+	Value string `json:"-"`
+	// Invalid is set if it cannot be read, and so accepts nobody.
+	Invalid bool `json:"-"`
+}
+
+func (a *Annotation) read(text []byte) {
+	a.Value, a.Invalid = string(text[:min(len(text), maxAnnotation)]), len(text) > maxAnnotation
+}
+
+// ConsumerNamespaces is the value of ConsumerRoutesFromAnnotation: the namespaces
+// whose consumer routes are accepted.
+type ConsumerNamespaces struct {
+	Annotation `json:"-"`
+	selector   labels.Selector
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler. It never fails: an annotation may
+// have any value.
+func (c *ConsumerNamespaces) UnmarshalText(text []byte) (_ error) {
+	if c.read(text); !c.Invalid {
+		var err error
+		c.selector, err = labels.Parse(c.Value)
+		c.Invalid = err != nil
+	}
+	return
+}
+
+func (c *ConsumerNamespaces) accepts(from *Namespace) bool {
+	return !c.Invalid && from != nil && c.selector.Matches(labels.Set(from.Labels))
+}
+
+// ConsumerKinds is the value of ConsumerRouteKindsAnnotation: the kinds of consumer
+// routes that are accepted.
+type ConsumerKinds struct {
+	Annotation `json:"-"`
+	kinds      []RouteKind
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler. It never fails: an annotation may
+// have any value.
+func (c *ConsumerKinds) UnmarshalText(text []byte) (_ error) {
+	c.read(text)
+	for name := range strings.SplitSeq(c.Value, ",") {
+		kind := RouteKind(strings.TrimSpace(name))
+		c.Invalid = c.Invalid || !IsRouteKind(string(kind))
+		c.kinds = append(c.kinds, kind)
+	}
+	return
+}
+
+func (c *ConsumerKinds) accepts(kind RouteKind) bool {
+	return !c.Invalid && slices.Contains(c.kinds, kind)
+}
+
+// Refusal is why consumer routes to a Service are refused. The zero value: they are
+// not.
+type Refusal struct {
+	// By identifies whose setting refuses.
+	By RefusedBy
+	// Setting is that setting: ConsumerRoutesLabel, ConsumerRoutesFromAnnotation, or
+	// ConsumerRouteKindsAnnotation.
+	Setting string
+	// Annotation is the annotation's value.
+	Annotation
+}
+
+// Selects reports whether the refusal depends on the labels of the route's namespace.
+func (r *Refusal) Selects() bool { return r.Setting == ConsumerRoutesFromAnnotation && !r.Invalid }
+
+// RefusedBy identifies whose setting refuses consumer routes to a Service.
+type RefusedBy uint8
+
+const (
+	// NotRefused: consumer routes are accepted.
+	NotRefused RefusedBy = iota
+	// RefusedByNamespace: the Service's namespace refuses them, and the Service
+	// does not override it.
+	RefusedByNamespace
+	// RefusedByService: the Service's owner refuses them.
+	RefusedByService
+)
+
+// RefusesConsumers reports whether the Service refuses consumer routes of the kind from
+// the namespace, which is nil if it does not exist. The Service's own label and
+// annotations each override those of its namespace; an unknown value of the label, and
+// an annotation that cannot be read, refuse. The Service and its namespace may be nil,
+// where they do not exist. Where both refuse by the same setting, the namespace is named,
+// so that the answer does not depend on the Service.
+func RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind RouteKind) Refusal {
+	if theirs == nil {
+		theirs = &Namespace{}
+	}
+	if service == nil {
+		service = &Service{}
+	}
+	policy, _ := theirs.Policy()
+	if label := cmp.Or(ConsumerRoutes(service.ConsumerRoutes), policy.ConsumerRoutes, ConsumersAllowed); label != ConsumersAllowed {
+		by := RefusedByService
+		if policy.ConsumerRoutes == ConsumersDenied {
+			by = RefusedByNamespace
+		}
+		return Refusal{By: by, Setting: ConsumerRoutesLabel}
+	}
+	if selector, by := refusing(service.From, theirs.From, func(c *ConsumerNamespaces) bool { return c.accepts(from) }); selector != nil {
+		return Refusal{by, ConsumerRoutesFromAnnotation, selector.Annotation}
+	}
+	if kinds, by := refusing(service.Kinds, theirs.Kinds, func(c *ConsumerKinds) bool { return c.accepts(kind) }); kinds != nil {
+		return Refusal{by, ConsumerRouteKindsAnnotation, kinds.Annotation}
+	}
+	return Refusal{}
+}
+
+// refusing returns the annotation that refuses, of the Service's own and its
+// namespace's; nil if the one that counts accepts.
+func refusing[A any](own, theirs *A, accepts func(*A) bool) (*A, RefusedBy) {
+	switch counts := cmp.Or(own, theirs); {
+	case counts == nil || accepts(counts):
+		return nil, NotRefused
+	case theirs != nil && !accepts(theirs):
+		return theirs, RefusedByNamespace
+	}
+	return own, RefusedByService
+}
