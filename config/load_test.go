@@ -31,7 +31,7 @@ rules: {parent-headless: off, grant-missing: "audit"}
 mutations: {backend-port: off, parent-group: on}
 parents: {allowedKinds: [ServiceEntry.networking.istio.io]}
 exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-system]}
-status: {controllerName: example.net/our/guard, conflictReason: RouteConflict}
+status: {controllerName: example.net/our/guard, formerControllerNames: [gammaguard.dev/guard], conflictReason: RouteConflict}
 `
 
 // otherMeshParents are the default of grants.parentKinds.
@@ -75,7 +75,7 @@ func TestLoad(t *testing.T) {
 			Mutations:  map[string]Switch{"backend-port": Off, "parent-group": On},
 			Parents:    Parents{AllowedKinds: []string{"ServiceEntry.networking.istio.io"}},
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
-			Status:     Status{ControllerName: "example.net/our/guard", ConflictReason: "RouteConflict"},
+			Status:     Status{ControllerName: "example.net/our/guard", FormerControllerNames: []string{"gammaguard.dev/guard"}, ConflictReason: "RouteConflict"},
 		}},
 		{
 			"off as YAML reads it", header + "rules: {parent-headless: false}\nmutations: {backend-port: false, backend-group: true}\n",
@@ -213,8 +213,10 @@ func TestLoadRefuses(t *testing.T) {
 				`(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')]`,
 		},
 		{
-			"status", header + "status: {controllerName: gammaguard.dev, conflictReason: route conflict}\n",
+			"status", header + "status: {controllerName: gammaguard.dev, formerControllerNames: [a/b, x.dev/y, gammaguard.dev], conflictReason: route conflict}\n",
 			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
+				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
+				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": is the present controllerName, ` +
 				`status.conflictReason: Invalid value: "route conflict": must be a condition reason: one CamelCase word of at most 1024 characters, for example Conflicted]`,
 		},
 		{

@@ -100,6 +100,10 @@ type Status struct {
 	// path, as the Gateway API demands. Default: gammaguard.dev/guard.
 	ControllerName string `json:"controllerName,omitempty"`
 
+	// FormerControllerNames are what controllerName was before: gammaguard removes
+	// the entries under these names.
+	FormerControllerNames []string `json:"formerControllerNames,omitempty"`
+
 	// ConflictReason is the reason of Accepted=False on routes that lost every
 	// port. Default: Conflicted.
 	ConflictReason string `json:"conflictReason,omitempty"`

@@ -118,9 +118,17 @@ func (e *Exemptions) validate(path *field.Path) field.ErrorList {
 
 func (s *Status) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(s.ControllerName) > 253 || !controllerName.MatchString(s.ControllerName) {
-		errs = append(errs, field.Invalid(path.Child("controllerName"), s.ControllerName,
-			"must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard"))
+	check := func(path *field.Path, name string) {
+		if len(name) > 253 || !controllerName.MatchString(name) {
+			errs = append(errs, field.Invalid(path, name, "must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard"))
+		}
+	}
+	check(path.Child("controllerName"), s.ControllerName)
+	for i, name := range s.FormerControllerNames {
+		path := path.Child("formerControllerNames").Index(i)
+		if check(path, name); name == s.ControllerName {
+			errs = append(errs, field.Invalid(path, name, "is the present controllerName"))
+		}
 	}
 	if len(s.ConflictReason) > 1024 || !conditionReason.MatchString(s.ConflictReason) {
 		errs = append(errs, field.Invalid(path.Child("conflictReason"), s.ConflictReason,

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Engine *validate.Engine
 	// Settings are from the configuration. The cache must have the same
-	// controllerName.
+	// controllerNames.
 	Settings desired.Settings
 	// QPS and Burst bound the reads and writes of routes together, two a change;
 	// zero is 200 and 400.
@@ -52,7 +52,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	if err != nil {
 		return fmt.Errorf("metrics of status: %w", err)
 	}
-	writer, err := newWriter(mgr.GetConfig(), options.Settings.ControllerName, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m)
+	writer, err := newWriter(mgr.GetConfig(), options.Settings, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m)
 	if err != nil {
 		return err
 	}

@@ -27,9 +27,9 @@ type document struct {
 }
 
 // decodeDocument reads a route of any kind and version, as the controller of that
-// name sees it. Of entries of other controllers, only the controllerName is read;
+// name, and of these former ones, sees it. Of entries of other controllers, only the controllerName is read;
 // an entry of ours that cannot be read is stale.
-func decodeDocument(data []byte, controller string) (*document, error) {
+func decodeDocument(data []byte, controller string, former []string) (*document, error) {
 	doc := new(document)
 	if err := mesh.Decode(data, doc); err != nil {
 		return nil, fmt.Errorf("read the route: %w", err)
@@ -42,7 +42,7 @@ func decodeDocument(data []byte, controller string) (*document, error) {
 	}
 	doc.own = make([]*live.Entry, len(doc.Status.Parents))
 	for i, raw := range doc.Status.Parents {
-		doc.own[i], _ = live.OwnEntry(raw, controller) // the cache reports what cannot be read
+		doc.own[i], _ = live.OwnEntry(raw, controller, former) // the cache reports what cannot be read
 	}
 	return doc, nil
 }

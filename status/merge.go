@@ -73,9 +73,10 @@ func find(entries []*live.Entry, ref *mesh.ParentRef) int {
 	return -1
 }
 
-// says reports whether the entry has the condition and no other, regardless of its time.
+// says reports whether the entry has the condition and no other, regardless of its time,
+// under our name of today.
 func says(entry *live.Entry, want *desired.Condition) bool {
-	if len(entry.Conditions) != 1 {
+	if len(entry.Conditions) != 1 || entry.Former {
 		return false
 	}
 	c := &entry.Conditions[0]

@@ -104,7 +104,7 @@ func TestMerge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			doc, err := decodeDocument(routeJSON(test.stored...), ourName)
+			doc, err := decodeDocument(routeJSON(test.stored...), ourName, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 	for _, parent := range merged.parents {
 		texts = append(texts, string(parent))
 	}
-	doc, err := decodeDocument(routeJSON(texts...), ourName)
+	doc, err := decodeDocument(routeJSON(texts...), ourName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func join(parents []json.RawMessage) string {
 }
 
 func TestUnsettled(t *testing.T) {
-	doc, err := decodeDocument(routeJSON(ours(cart80, "Accepted", "False", "Conflicted", "lost", earlier)), ourName)
+	doc, err := decodeDocument(routeJSON(ours(cart80, "Accepted", "False", "Conflicted", "lost", earlier)), ourName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestUnsettled(t *testing.T) {
 }
 
 func TestPatch(t *testing.T) {
-	doc, err := decodeDocument(routeJSON(foreign), ourName)
+	doc, err := decodeDocument(routeJSON(foreign), ourName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,12 +241,12 @@ func TestDecodeBroken(t *testing.T) {
 		"parentRef":   `{"spec":{"parentRefs":[{"port":"x"}]}}`,
 		"resourceVer": `{"metadata":{"resourceVersion":3}}`,
 	} {
-		if doc, err := decodeDocument([]byte(text), ourName); err == nil {
+		if doc, err := decodeDocument([]byte(text), ourName, nil); err == nil {
 			t.Errorf("%s: %+v, want an error", name, doc)
 		}
 	}
 	for _, entry := range []string{`7`, `{"controllerName":"example.org/c","conditions":3}`, `{"controllerName":"gammaguard.dev/guard","conditions":3}`} {
-		if _, err := decodeDocument([]byte(`{"status":{"parents":[`+entry+`]}}`), ourName); err != nil {
+		if _, err := decodeDocument([]byte(`{"status":{"parents":[`+entry+`]}}`), ourName, nil); err != nil {
 			t.Errorf("%s: an entry keeps the route from being read: %v", entry, err)
 		}
 	}

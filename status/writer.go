@@ -35,10 +35,10 @@ const (
 
 // writer reads and patches routes one by one.
 type writer struct {
-	rest       *rest.RESTClient
-	controller string
-	metrics    *metrics
-	now        func() time.Time
+	rest     *rest.RESTClient
+	settings desired.Settings
+	metrics  *metrics
+	now      func() time.Time
 
 	// turns keep workers from writing one route at the same time, for different
 	// Services: one of them would only fail on the other's write.
@@ -48,7 +48,7 @@ type writer struct {
 
 // newWriter returns a writer with a rate limit of its own, so that other clients
 // of the process never wait for it.
-func newWriter(config *rest.Config, controller string, qps float32, burst int, m *metrics) (*writer, error) {
+func newWriter(config *rest.Config, settings desired.Settings, qps float32, burst int, m *metrics) (*writer, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	config = rest.CopyConfig(config)
@@ -59,7 +59,7 @@ func newWriter(config *rest.Config, controller string, qps float32, burst int, m
 	if err != nil {
 		return nil, fmt.Errorf("client for status: %w", err)
 	}
-	return &writer{rest: client, controller: controller, metrics: m, now: time.Now, seed: maphash.MakeSeed()}, nil
+	return &writer{rest: client, settings: settings, metrics: m, now: time.Now, seed: maphash.MakeSeed()}, nil
 }
 
 // outcome is the result of a write.
@@ -101,7 +101,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	if err != nil {
 		return outcome{}, err
 	}
-	doc, err := decodeDocument(data, w.controller)
+	doc, err := decodeDocument(data, w.settings.ControllerName, w.settings.FormerControllerNames)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -109,7 +109,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	if err != nil {
 		return outcome{}, err
 	}
-	next, err := doc.merge(w.controller, part, entries, metav1.NewTime(w.now()))
+	next, err := doc.merge(w.settings.ControllerName, part, entries, metav1.NewTime(w.now()))
 	if err != nil || !next.changed {
 		return outcome{}, err
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	// ControllerName tells our own entries in routes' status from others'. Empty:
 	// none are ours.
 	ControllerName string
+	// FormerControllerNames tell entries that were written under another
+	// ControllerName, and are ours to remove.
+	FormerControllerNames []string
 	// DiscoveryInterval is how often the cache asks which kinds are served; zero
 	// is 30 seconds.
 	DiscoveryInterval time.Duration

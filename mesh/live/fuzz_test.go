@@ -68,16 +68,16 @@ func TestOwnEntry(t *testing.T) {
 		`[{"lastTransitionTime":"2020-01-01t00:00:00z"}]`: 0, `[{},{"observedGeneration":1.5}]`: 0, `"x"`: 0,
 	} {
 		entry := []byte(`{"controllerName":"us","parentRef":{"name":"x"},"conditions":` + text + `}`)
-		got, err := OwnEntry(entry, "us")
+		got, err := OwnEntry(entry, "us", nil)
 		if got == nil || len(got.Conditions) != want || got.ParentRef.Name != "x" || err != nil && want > 0 {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-		if got, err := OwnEntry(entry, "them"); got != nil || err != nil {
+		if got, err := OwnEntry(entry, "them", nil); got != nil || err != nil {
 			t.Errorf("%s of others: %+v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{`{}`, `null`, `7`, `{"controllerName":7}`} {
-		if got, err := OwnEntry([]byte(text), "us"); got != nil || err != nil {
+		if got, err := OwnEntry([]byte(text), "us", nil); got != nil || err != nil {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}

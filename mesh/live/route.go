@@ -17,7 +17,7 @@ type Route struct {
 	mesh.AttachedRoute
 	// UID is the object's, in a third of the size of its text.
 	UID uuid.UUID
-	// Entries are the entries in status.parents whose controllerName is ours.
+	// Entries are the entries in status.parents whose controllerName is, or was, ours.
 	Entries []Entry
 	// ForeignEntries is the number of the other entries.
 	ForeignEntries int
@@ -28,6 +28,8 @@ type Entry struct {
 	// ParentRef is the parentRef as the entry has it.
 	ParentRef  mesh.ParentRef     `json:"parentRef"`
 	Conditions []metav1.Condition `json:"conditions"`
+	// Former is set for an entry under a former controllerName.
+	Former bool `json:"-"`
 }
 
 // Key returns the route's key.

@@ -25,17 +25,20 @@ type RouteMetadata struct {
 	ResourceVersion string `json:"resourceVersion"`
 }
 
-// OwnEntry decodes an entry of status.parents if it is the controller's, and
-// returns nil for others'. With an error the entry has no conditions, and so is
+// OwnEntry decodes an entry of status.parents if it is the controller's, by its name or
+// a former one, and returns nil for others'. With an error the entry has no conditions, and so is
 // stale: the schema admits times, for one, that cannot be read.
-func OwnEntry(text []byte, controller string) (*Entry, error) {
+func OwnEntry(text []byte, controller string, former []string) (*Entry, error) {
 	var whose struct {
 		ControllerName string `json:"controllerName"`
 	}
-	if mesh.Decode(text, &whose) != nil || controller == "" || whose.ControllerName != controller {
+	if mesh.Decode(text, &whose) != nil || whose.ControllerName == "" {
 		return nil, nil //nolint:nilerr // what cannot be read is not ours
 	}
-	entry := new(Entry)
+	entry := &Entry{Former: slices.Contains(former, whose.ControllerName)}
+	if whose.ControllerName != controller && !entry.Former {
+		return nil, nil
+	}
 	err := mesh.Decode(text, entry)
 	if err != nil {
 		entry.Conditions = nil
@@ -55,7 +58,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	route.UID, _ = uuid.Parse(o.Metadata.UID) // API servers give no others
 	route.Parents = slices.Clone(route.Parents)
 	for i, text := range o.Status.Parents {
-		entry, err := OwnEntry(text, c.options.ControllerName)
+		entry, err := OwnEntry(text, c.options.ControllerName, c.options.FormerControllerNames)
 		if err != nil {
 			c.unreadable(string(kind), meta, fmt.Errorf("status.parents[%d].%w", i, err))
 		}

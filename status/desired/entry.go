@@ -28,6 +28,9 @@ type Settings struct {
 	// ControllerName distinguishes our entries from those of other controllers; empty for
 	// ControllerName.
 	ControllerName string
+	// FormerControllerNames are those of entries that are to be removed: what
+	// ControllerName was before.
+	FormerControllerNames []string
 	// ConflictReason is the reason of conflicts; empty for Conflicted.
 	ConflictReason string
 }

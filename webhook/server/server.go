@@ -113,7 +113,9 @@ func (s *Server) wire() error {
 		metrics.Unreadable(kind)
 		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
 	}
-	cacheOptions := live.Options{ControllerName: guard.Status.ControllerName, Unreadable: unreadable}
+	cacheOptions := live.Options{
+		ControllerName: guard.Status.ControllerName, FormerControllerNames: guard.Status.FormerControllerNames, Unreadable: unreadable,
+	}
 	if s.cache, err = live.New(s.options.Config, cacheOptions); err != nil {
 		return err
 	}

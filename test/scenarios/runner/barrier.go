@@ -114,7 +114,7 @@ func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error 
 			if err := b.client.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
 				return false, err
 			}
-			entries, err := ownEntries(route, c.Status.ControllerName)
+			entries, err := ownEntries(route, &c.Status)
 			return (len(entries) > 0) == b.faulty, err
 		})
 		if err != nil {

@@ -248,7 +248,7 @@ func (s *memorySession) parents(key manifest.Key) ([]Entry, error) {
 
 // own reports whether an entry is gammaguard's.
 func (s *memorySession) own(controller gatewayv1.GatewayController) bool {
-	return string(controller) == s.scenario.Config.Status.ControllerName
+	return own(&s.scenario.Config.Status, controller)
 }
 
 // maxParents is how many entries status.parents may have.

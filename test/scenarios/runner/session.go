@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
@@ -239,7 +240,7 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 		if err != nil {
 			return false, err
 		}
-		if entries, err = ownEntries(route, s.scenario.Config.Status.ControllerName); err != nil {
+		if entries, err = ownEntries(route, &s.scenario.Config.Status); err != nil {
 			return false, err
 		}
 		old = slices.ContainsFunc(entries, func(e Entry) bool {
@@ -256,7 +257,12 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 	return entries, nil // the caller reports the difference
 }
 
-// ownEntries returns the controller's entries in a route's status.
-func ownEntries(route *unstructured.Unstructured, controller string) ([]Entry, error) {
-	return entriesOf(route, func(name gatewayv1.GatewayController) bool { return string(name) == controller })
+// ownEntries returns the entries in a route's status that are gammaguard's.
+func ownEntries(route *unstructured.Unstructured, c *config.Status) ([]Entry, error) {
+	return entriesOf(route, func(name gatewayv1.GatewayController) bool { return own(c, name) })
+}
+
+// own reports whether an entry is, or was, gammaguard's.
+func own(c *config.Status, name gatewayv1.GatewayController) bool {
+	return string(name) == c.ControllerName || slices.Contains(c.FormerControllerNames, string(name))
 }
