@@ -1,8 +1,9 @@
-// Package cluster shows `gammaguard check` and `gammaguard conflicts` a live
-// cluster. It only reads.
+// Package cluster shows the commands of gammaguard a live cluster. It only reads,
+// except for ClearStatus.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,7 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	if err != nil {
 		return nil, err
 	}
+	config.QPS, config.Burst = 100, 200 // a write for each of many routes
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -103,30 +105,39 @@ func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, erro
 // all namespaces: consumer routes on a Service can be anywhere.
 func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {
 	var routes []*manifest.Object
+	err := c.eachRoute(ctx, metav1.NamespaceAll, func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		text, err := runtime.Encode(unstructured.UnstructuredJSONScheme, object)
+		if err != nil {
+			return err
+		}
+		read, errs := manifest.Read("the cluster", text, "")
+		routes = append(routes, read...)
+		return errors.Join(errs...)
+	})
+	return routes, err
+}
+
+// eachRoute calls f with each route of the namespace, or of all if it is empty, and the
+// resource that it is.
+func (c *Cluster) eachRoute(ctx context.Context, namespace string, f func(schema.GroupVersionResource, *unstructured.Unstructured) error) error {
 	for _, kind := range mesh.RouteKinds() {
 		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
 		if meta.IsNoMatchError(err) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("ask whether %s is served: %w", kind, err)
+			return fmt.Errorf("ask whether %s is served: %w", kind, err)
 		}
-		client := c.routes.Resource(mapping.Resource)
+		client := c.routes.Resource(mapping.Resource).Namespace(namespace)
 		lister := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return client.List(ctx, options)
 		})
 		err = lister.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
-			text, err := runtime.Encode(unstructured.UnstructuredJSONScheme, object)
-			if err != nil {
-				return err
-			}
-			read, errs := manifest.Read("the cluster", text, "")
-			routes = append(routes, read...)
-			return errors.Join(errs...)
+			return f(mapping.Resource, object.(*unstructured.Unstructured)) //nolint:forcetypeassert // a dynamic client has no others
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list %ss of all namespaces: %w", kind, err)
+			return fmt.Errorf("list %ss of %s: %w", kind, cmp.Or(namespace, "all namespaces"), err)
 		}
 	}
-	return routes, nil
+	return nil
 }

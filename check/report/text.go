@@ -73,17 +73,17 @@ func (s *Summary) String() string {
 		{s.Fixed, "fixed", "fixed"},
 	} {
 		if part.n > 0 {
-			found = append(found, count(part.n, part.one, part.many))
+			found = append(found, Count(part.n, part.one, part.many))
 		}
 	}
 	if len(found) == 0 {
 		found = []string{"no findings"}
 	}
-	return count(s.Routes, "route", "routes") + " in " + count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
+	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
 }
 
-// count reads "1 route" or "2 routes".
-func count(n int, one, many string) string {
+// Count reads "1 route" or "2 routes".
+func Count(n int, one, many string) string {
 	if n == 1 {
 		many = one
 	}

@@ -66,12 +66,18 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	})
-	root.AddCommand(newCheck(), newConflicts(), newExplain(), newVersion())
-	for _, cmd := range root.Commands() {
-		cmd.Example = strings.ReplaceAll(cmd.Example, "gammaguard ", name+" ")
-	}
+	root.AddCommand(newCheck(), newConflicts(), newExplain(), newStatus(), newVersion())
+	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// nameExamples has the examples of all commands call the program by its name.
+func nameExamples(cmd *cobra.Command, name string) {
+	cmd.Example = strings.ReplaceAll(cmd.Example, "gammaguard ", name+" ")
+	for _, child := range cmd.Commands() {
+		nameExamples(child, name)
+	}
 }
 
 // displayName is how one calls the program: kubectl runs its plugins by a name of
