@@ -51,6 +51,7 @@ type RouteRule struct {
 
 // Filter is what gammaguard reads of a filter: the backend it mirrors to.
 type Filter struct {
+	Type          string         `json:"type"`
 	RequestMirror *RequestMirror `json:"requestMirror"`
 }
 

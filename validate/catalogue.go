@@ -8,6 +8,8 @@ func Catalogue() []*Rule {
 	return []*Rule{
 		backendExternalName(),
 		backendGroupInvalid(),
+		backendHasRoutes(),
+		backendMissing(),
 		backendNoEndpoints(),
 		backendNotFound(),
 		backendNotPermitted(),

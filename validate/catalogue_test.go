@@ -21,6 +21,8 @@ func TestCatalogue(t *testing.T) {
 	want := []row{
 		{"backend-external-name", Deny, ""},
 		{"backend-group-invalid", Deny, ""},
+		{"backend-has-routes", Warn, ""},
+		{"backend-missing", Warn, ""},
 		{"backend-no-endpoints", Warn, ""},
 		{"backend-not-found", Warn, ""},
 		{"backend-not-permitted", Off, ""},

@@ -26,6 +26,14 @@ type activeRule struct {
 	action Action
 }
 
+// of returns the rule as it acts on routes of the kind under the policy.
+func (r activeRule) of(kind mesh.RouteKind, policy *Policy) activeRule {
+	if action, differs := r.KindDefaults[kind]; differs && policy.Actions[r.ID] == "" {
+		r.action = action
+	}
+	return r
+}
+
 // New returns an engine for the policy. It fails where the policy names a rule or
 // an action that does not exist.
 func New(policy *Policy) (*Engine, error) {

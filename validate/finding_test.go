@@ -63,6 +63,7 @@ const longest = 256
 func TestWarningsFit(t *testing.T) {
 	realistic := map[string]int{
 		"backend-external-name":  49, // in a mirror of a backendRef
+		"backend-has-routes":     14,
 		"backend-not-found":      57, // in a mirror
 		"backend-not-permitted":  22,
 		"backend-port-not-found": 60,

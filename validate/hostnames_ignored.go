@@ -13,11 +13,13 @@ func hostnamesIgnored() *Rule {
 		Rationale: "A mesh matches traffic by the parent Service, and should not use hostnames. A route that relies on hostnames to restrict what it " +
 			"matches applies to more requests than its author expects.",
 		Remedy: "Match the Host header in the rules instead (headers: name: Host), or move the hostnames to a separate route with Gateways as " +
-			"parents. The schema of TLSRoute requires hostnames; do not rely on them.",
+			"parents. The schema of TLSRoute requires hostnames, so the default for TLSRoute is audit; do not rely on them.",
 		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
 		Default:  Warn,
-		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
-		Route:    checkHostnamesIgnored,
+		// A warning at each apply that nobody can follow teaches nothing.
+		KindDefaults: map[mesh.RouteKind]Action{mesh.TLSRoute: Audit},
+		Kinds:        []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
+		Route:        checkHostnamesIgnored,
 	}
 }
 

@@ -35,6 +35,7 @@ func (j *judgement) run() error {
 		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
 			continue
 		}
+		rule = rule.of(j.req.Route.Kind, j.engine.policy)
 		before := len(j.pass.findings)
 		j.pass.run(rule)
 		if j.pass.err != nil {

@@ -116,7 +116,7 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestIgnoreAnnotation(t *testing.T) {
-	spec := on(service("headless"), service("node"), service("cart, port: 80")) + `, hostnames: [a.example], rules: [{matches: [{method: GET}]}]`
+	spec := on(service("headless"), service("node"), service("cart, port: 80")) + `, hostnames: [a.example], rules: [{matches: [{method: GET}], backendRefs: [{group: a.example, kind: A, name: a}]}]`
 	none := []string{"hostnames-ignored warn", "parent-headless deny", "parent-exposed-type audit", "no-catch-all warn", "no-catch-all warn"}
 	silenced := func(ids ...string) []string {
 		lines := slices.Clone(none)

@@ -19,10 +19,12 @@ type Pass struct {
 	rule     activeRule
 	parents  []Parent
 	backends []BackendService
-	attached *mesh.AttachedRoute
-	findings []Finding
-	unknown  []Finding
-	err      error
+	// backendViews are the views that BackendOwners has made.
+	backendViews map[viewKey]*ServiceView
+	attached     *mesh.AttachedRoute
+	findings     []Finding
+	unknown      []Finding
+	err          error
 }
 
 func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
@@ -146,6 +148,29 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 			}
 		}
 	}
+}
+
+// viewKey identifies the view of a Service with the routes of one namespace.
+type viewKey struct {
+	service   mesh.ServiceKey
+	namespace string
+}
+
+// BackendOwners returns who owns the ports of a Service, which is not a parent of the
+// route, among the routes of one namespace: none if that cannot be known.
+func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.PortOwners {
+	key := viewKey{service, namespace}
+	view := p.backendViews[key]
+	if view == nil {
+		view = &ServiceView{engine: p.engine, world: p.world, key: service, namespace: namespace, own: p.Attached(), recorder: p.world}
+		if p.backendViews == nil {
+			p.backendViews = map[viewKey]*ServiceView{}
+		}
+		p.backendViews[key] = view
+	}
+	owners, err := view.Owners()
+	p.note(err)
+	return owners
 }
 
 // Service returns the Service or ServiceImport, or nil and mesh.ErrNotFound,

@@ -34,6 +34,8 @@ type Rule struct {
 	Citation string
 	// Default is the rule's action where the configuration sets none.
 	Default Action
+	// KindDefaults are the defaults for routes of some kinds, where they differ.
+	KindDefaults map[mesh.RouteKind]Action
 	// DryRun is the mildest a denial becomes on a dry run; empty for no change.
 	DryRun Action
 	// Kinds are the route kinds that the rule is about; empty for all.

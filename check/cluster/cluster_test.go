@@ -97,7 +97,7 @@ func TestCheckCluster(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: young}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}, {name: new, port: 80}]}]}}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: elsewhere, namespace: kube-system}, spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: elsewhere, namespace: kube-system}, spec: {parentRefs: [{kind: Service, name: cart, namespace: nowhere}], rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 81}}]}]}}
 `
 	want := []seen{
 		{"HTTPRoute shop/old", "hostnames-ignored", validate.Warn},
@@ -154,7 +154,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]
 	const route = `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: a, namespace: limited}
-spec: {parentRefs: [{kind: Service, name: cart}]}
+spec: {parentRefs: [{kind: Service, name: cart}], rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 81}}]}]}
 `
 	code, got := check(t, route, "-f", "-", "--kubeconfig", plane.Kubeconfig, "--as", "reader")
 	want := []seen{

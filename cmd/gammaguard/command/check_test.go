@@ -118,7 +118,7 @@ func TestCheckKustomize(t *testing.T) {
 const orphan = `apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: a}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}]}
+spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 81}}]}]}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
@@ -190,7 +190,7 @@ func TestCheckBase(t *testing.T) {
 	if err := os.WriteFile(base, []byte(namespace+orphan), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	changed := strings.Replace(orphan, "name: cart}]}", "name: cart}], hostnames: [x.example.com]}", 1)
+	changed := strings.Replace(orphan, "name: cart}], rules", "name: cart}], hostnames: [x.example.com], rules", 1)
 	changed = strings.ReplaceAll(changed, "name: b}", "name: c}")
 	r, got := checkJSON(t, changed, "-f", "-", "--base", base, "--complete")
 	want := []seen{

@@ -13,7 +13,7 @@ func TestCheckExitCodes(t *testing.T) {
 ---
 {apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {type: NodePort, ports: [{port: 80}]}}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{PARENT}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{PARENT}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 `
 	audited := strings.Replace(clean, "{PARENT}", `{group: "", kind: Service, name: cart}`, 1)
 	mutated := strings.Replace(clean, "{PARENT}", `{kind: Service, name: cart}`, 1)

@@ -1,0 +1,44 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func backendMissing() *Rule {
+	return &Rule{
+		ID:    "backend-missing",
+		Title: "A rule of a mesh route has no backendRefs",
+		Rationale: "A route on a Service has no implicit backend: the parent Service does not receive the requests that a rule without backendRefs " +
+			"matches. They fail with a server error, unless a filter answers them.",
+		Remedy: "Add a backendRef to each rule, usually to the parent Service itself, or a RequestRedirect filter. An ExtensionRef filter may " +
+			"answer too, so rules with one are accepted.",
+		Citation: "GEP-1294: the backendRefs of a route define where traffic goes; Gateway API, HTTPRouteRule: a rule without a valid backendRef answers with a 500 status code",
+		Default:  Warn,
+		Route:    checkBackendMissing,
+	}
+}
+
+func checkBackendMissing(p *Pass) {
+	if len(p.Parents()) == 0 {
+		return
+	}
+	for i := range p.Route.Spec.Rules {
+		rule := &p.Route.Spec.Rules[i]
+		if len(rule.BackendRefs) > 0 || slices.ContainsFunc(rule.Filters, answers) {
+			continue
+		}
+		path := fmt.Sprintf("spec.rules[%d].backendRefs", i)
+		p.Report(Finding{
+			Field:     path,
+			Problem:   "the rule has no backend, so requests that match it fail",
+			Remedy:    "add a backendRef, for example to the parent Service, or a RequestRedirect filter",
+			Reference: Reference{Detail: path},
+		})
+	}
+}
+
+// answers reports whether the filter may answer requests itself.
+func answers(f mesh.Filter) bool { return f.Type == "RequestRedirect" || f.Type == "ExtensionRef" }
