@@ -34,7 +34,7 @@ func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 			return nil, err
 		}
 	}
-	r, err := c.report(fixed)
+	r, err := c.report(ctx, fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,14 @@ type route struct {
 	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
-	// stored is the mutated route in JSON, and old the route that was there before, or
-	// nil.
-	stored []byte
-	old    *manifest.Object
+	// sent is the route as it is sent to the API server, with the mutations; stored is
+	// it with defaults, and old the route that was there before, or nil. All are JSON.
+	sent, stored []byte
+	old          *manifest.Object
+	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
+	// what the API server says of it.
+	undecodable error
+	refusals    []definitions.Finding
 }
 
 func newChecker(options *Options) (*checker, error) {
@@ -83,13 +87,9 @@ func newChecker(options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	crds, err := definitions.Embedded(definitions.Standard)
-	if err != nil {
-		return nil, err
-	}
 	complete := options.Complete && options.Cluster == nil
 	c := &checker{
-		options: options, config: options.Config, engine: engine, definitions: crds, mutationsOff: options.Config.DisabledMutations(),
+		options: options, config: options.Config, engine: engine, mutationsOff: options.Config.DisabledMutations(),
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
 		world: &world{
 			files:   manifest.NewSet(manifest.Options{}),
@@ -103,12 +103,18 @@ func newChecker(options *Options) (*checker, error) {
 }
 
 // report judges every route.
-func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
+func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.CheckReport, error) {
+	if err := c.write(ctx); err != nil {
+		return nil, err
+	}
 	r := &report.CheckReport{
 		APIVersion: report.APIVersion, Kind: report.Kind, Fixed: fixed,
 		Routes: make([]report.Route, 0, len(c.routes)), Broken: make([]report.Broken, 0, len(c.broken)),
 	}
 	for i, route := range c.routes {
+		if route.undecodable != nil && len(route.refusals) == 0 {
+			c.broken = append(c.broken, route.undecodable)
+		}
 		c.routes[i] = nil // what it was read from takes more memory than what is said of it
 		judged, err := c.judge(route)
 		if err != nil {

@@ -107,7 +107,7 @@ func (in *input) file(path string) (*file, error) {
 
 // parse reads the documents. It is safe for concurrent use.
 func (in *input) parse(name string, data []byte) *file {
-	objects, errs := manifest.Read(name, data, in.namespace)
+	objects, errs := manifest.ReadUndecoded(name, data, in.namespace)
 	f := &file{name: name, broken: errs}
 	for _, object := range objects {
 		f.documents = append(f.documents, document{object, object})

@@ -10,18 +10,26 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// judge judges one route as the webhook would.
+// judge judges one route: what the API server says of it by its definition, and what
+// the webhook would.
 func (c *checker) judge(r *route) (*report.Route, error) {
-	verdict, err := c.engine.Judge(c.request(r), c.world)
-	if err != nil {
-		return nil, err
-	}
 	judged := &report.Route{
-		Kind: r.Route.Kind, Namespace: r.Key.Namespace, Name: r.Key.Name,
+		Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name,
 		Place:    report.Place{File: r.file.name, Line: r.line("")},
 		Verdict:  report.Admit,
 		Findings: []report.Finding{},
 		Changes:  changesOf(r),
+	}
+	for i := range r.refusals {
+		judged.Findings = append(judged.Findings, c.refusal(r, &r.refusals[i]))
+	}
+	if r.mutated == nil { // it cannot be decoded
+		judged.Verdict, judged.Status.Parents = report.Deny, []report.ParentStatus{}
+		return judged, nil
+	}
+	verdict, err := c.engine.Judge(c.request(r), c.world)
+	if err != nil {
+		return nil, err
 	}
 	if len(verdict.Unknown) > 0 {
 		judged.Verdict = report.Unknown
@@ -29,7 +37,7 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 			judged.Verdict = report.Deny
 		}
 	}
-	if verdict.Denied() {
+	if verdict.Denied() || len(r.refusals) > 0 {
 		judged.Verdict = report.Deny
 	}
 	for i := range verdict.Findings {

@@ -16,6 +16,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.definitions, err = c.channel(ctx); err != nil {
+		return nil, err
+	}
 	c.files = c.input.read(options.Files)
 	for _, folder := range options.Kustomizations {
 		c.files = append(c.files, c.input.kustomize(folder)...)
@@ -26,7 +29,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	}
 	for _, f := range c.files {
 		for _, document := range c.put(f, c.world.files) {
-			c.routes = append(c.routes, &route{document: document, file: f})
+			r := &route{document: document, file: f, sent: document.JSON}
+			r.undecodable = r.DecodeRoute()
+			c.routes = append(c.routes, r)
 		}
 		f.documents = nil // each route is let go once it is judged
 	}
@@ -36,6 +41,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		}
 	}
 	for _, r := range c.routes {
+		if r.undecodable != nil {
+			continue
+		}
 		if err := c.putRoute(r); err != nil {
 			return nil, err
 		}
@@ -53,20 +61,31 @@ func (c *checker) base(ctx context.Context) (routes []*manifest.Object, err erro
 	}
 	for _, f := range c.input.read(c.options.Base) {
 		for _, document := range c.put(f, c.world.base) {
+			if err := document.DecodeRoute(); err != nil {
+				c.broken = append(c.broken, err)
+				continue
+			}
 			routes = append(routes, document.Object)
 		}
 	}
 	return routes, nil
 }
 
-// put stores what the file holds beside routes, and returns these.
+// put stores what the file holds besides routes, and returns these, which are not yet
+// decoded.
 func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 	c.broken = append(c.broken, f.broken...)
 	for _, document := range f.documents {
 		if document.IsRoute() {
 			routes = append(routes, document)
-		} else if err := set.Put(document.Object); err != nil {
-			c.broken = append(c.broken, err)
+			continue
+		}
+		err := set.Put(document.Object)
+		if err == nil && definesRoutes(document.Key) {
+			err = c.definitions.PutJSON(document.JSON)
+		}
+		if err != nil {
+			c.broken = append(c.broken, broken(document.Object, err))
 		}
 	}
 	return routes
@@ -81,7 +100,7 @@ func (c *checker) putBase(object *manifest.Object) error {
 	}
 	stored := *object
 	var err error
-	if stored.JSON, stored.Route, err = c.stored(object, changes); err != nil {
+	if _, stored.JSON, stored.Route, err = c.stored(object, changes); err != nil {
 		return err
 	}
 	return c.world.base.Put(&stored)
@@ -91,7 +110,7 @@ func (c *checker) putBase(object *manifest.Object) error {
 func (c *checker) putRoute(r *route) error {
 	r.changes = c.mutate(r.Route)
 	var err error
-	if r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
+	if r.sent, r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
 		return err
 	}
 	c.inherit(r)

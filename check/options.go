@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
@@ -27,6 +28,11 @@ type Options struct {
 	Namespace string
 	// Config is the configuration to judge by.
 	Config *config.GuardConfiguration
+	// Channel is the release channel of the definitions that routes are subject to; those
+	// of the cluster, if there is one, and those in CRDs and in the input take their place.
+	Channel definitions.Channel
+	// CRDs are files and folders with CustomResourceDefinitions of routes.
+	CRDs []string
 	// Cluster fills what the input lacks; nil for no cluster.
 	Cluster Cluster
 	// Complete: what is neither in the input nor in the cluster does not exist. Else
@@ -54,6 +60,9 @@ type Cluster interface {
 	Service(key mesh.ServiceKey) (*mesh.Service, error)
 	HasEndpoints(key mesh.ServiceKey) (bool, error)
 	ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
+	// Definition returns the CustomResourceDefinition of that name, in JSON. The error is
+	// mesh.ErrNotFound where there is none.
+	Definition(ctx context.Context, name string) ([]byte, error)
 	// Routes returns all routes of the cluster.
 	Routes(ctx context.Context) ([]*manifest.Object, error)
 }

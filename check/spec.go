@@ -11,28 +11,28 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// stored returns a route as the API server stores it: changed by the mutations,
-// and with the defaults of its definition.
-func (c *checker) stored(object *manifest.Object, changes []mutate.Change) ([]byte, *mesh.Route, error) {
-	text, err := mutate.Apply(object.JSON, changes)
+// stored returns a route as it is sent to the API server, with the mutations, and as it
+// stores the route, with the defaults of its definition.
+func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (sent, text []byte, _ *mesh.Route, _ error) {
+	sent, err := mutate.Apply(object.JSON, changes)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var fields map[string]any
-	if err := json.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
+	if err := json.UnmarshalCaseSensitivePreserveInts(sent, &fields); err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
 	if err := c.definitions.Default(fields); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
+		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
 	if text, err = stdjson.Marshal(fields); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	decoded, err := mesh.DecodeRoute(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
+		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
 	route := *object.Route // whose metadata are complete
 	route.Spec = decoded.Spec
-	return text, &route, nil
+	return sent, text, &route, nil
 }

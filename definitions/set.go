@@ -80,6 +80,13 @@ func (s *Set) PutJSON(data []byte) error {
 	return s.Put(crd)
 }
 
+// Remove makes the set one without a definition of the kind.
+func (s *Set) Remove(kind schema.GroupKind) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.kinds[kind] = nil
+}
+
 // Served returns the versions in which the kind is served; none if the set has no
 // definition of it.
 func (s *Set) Served(kind schema.GroupKind) ([]string, error) {
@@ -103,9 +110,25 @@ func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	if d, found := s.kinds[kind]; found || s.channel == "" || kind.Group != mesh.GatewayGroup {
 		return d, nil
 	}
-	data, err := generated.ReadFile(path.Join("generated", string(s.channel), kind.Kind+".json"))
+	d, err := embedded(path.Join("generated", string(s.channel), kind.Kind+".json"))
+	if err == nil {
+		s.kinds[kind] = d
+	}
+	return d, err
+}
+
+// read holds the embedded definitions that were read, by file: they never change, and
+// their CEL rules take a while to compile.
+var read sync.Map
+
+// embedded returns the definition in the embedded file, or nil if there is none.
+func embedded(file string) (*definition, error) {
+	if d, ok := read.Load(file); ok {
+		return d.(*definition), nil //nolint:forcetypeassert // it holds no others
+	}
+	data, err := generated.ReadFile(file)
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the channel does not have the kind
 	}
 	crd, err := decode(data)
 	if err != nil {
@@ -115,8 +138,8 @@ func (s *Set) find(kind schema.GroupKind) (*definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.kinds[kind] = d
-	return d, nil
+	first, _ := read.LoadOrStore(file, d)
+	return first.(*definition), nil //nolint:forcetypeassert // it holds no others
 }
 
 func decode(data []byte) (*apiextensionsv1.CustomResourceDefinition, error) {

@@ -101,6 +101,22 @@ func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, erro
 	return once(c, namespace, c.reader.ReferenceGrants)
 }
 
+// Definition returns the CustomResourceDefinition of that name, in JSON.
+func (c *Cluster) Definition(ctx context.Context, name string) ([]byte, error) {
+	object, err := c.routes.Resource(definitionResource).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, mesh.ErrNotFound
+	case apierrors.IsForbidden(err):
+		return nil, mesh.ErrUnknown
+	case err != nil:
+		return nil, err
+	}
+	return object.MarshalJSON()
+}
+
+var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
 // Routes returns the routes of all kinds that the cluster serves. It takes them of
 // all namespaces: consumer routes on a Service can be anywhere.
 func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {

@@ -112,3 +112,5 @@ func TestRefused(t *testing.T) {
 		t.Error("(-want +got)\n" + diff)
 	}
 }
+
+func (*cluster) Definition(context.Context, string) ([]byte, error) { return nil, mesh.ErrUnknown }

@@ -13,11 +13,13 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The IDs of findings about the input, which are no rules of the catalogue: a
-// document that cannot be read, which an API server would not even take, and an
-// annotation gammaguard.dev/ignore that names what it cannot silence.
+// The IDs of findings about the input, which are not rules of the catalogue: a
+// document that cannot be read, a route that the API server refuses by its definition
+// before it asks a webhook, and an annotation gammaguard.dev/ignore that names what it cannot silence.
 const (
 	BrokenDocument   = "broken-document"
+	Schema           = "schema"
+	VersionNotServed = "version-not-served"
 	IgnoreAnnotation = "ignore-annotation"
 )
 
@@ -67,6 +69,24 @@ func Topics() []Topic {
 			"server rejects such a document before it calls a webhook.",
 		Remedy: "Fix the document at the reported line. `gammaguard check` reads directories recursively: templates, such as those of a Helm chart, are not manifests; " +
 			"render them first and check the output.",
+	}, Topic{
+		ID:      Schema,
+		Class:   Input,
+		Default: string(validate.Deny),
+		Title:   "The CustomResourceDefinition does not allow the route",
+		Rationale: "The API server validates each route by its CustomResourceDefinition: unknown and duplicate fields, types, limits, and CEL rules. It rejects the route " +
+			"before it calls the validating webhook, so only `gammaguard check` reports this. The check uses the packages of the API server, and applies mutations first.",
+		Remedy: "Fix the field as the message says. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them to the " +
+			"input.",
+	}, Topic{
+		ID:      VersionNotServed,
+		Class:   Input,
+		Default: string(validate.Deny),
+		Title:   "The API server does not serve the route in this version",
+		Rationale: "A release of the Gateway API serves each kind in some versions only, and its channels differ: GRPCRoute v1alpha2, for example, is not served any more. kubectl " +
+			"cannot apply such a route. Only `gammaguard check` reports this.",
+		Remedy: "Change apiVersion to a version that is served. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them " +
+			"to the input.",
 	}, Topic{
 		ID:      IgnoreAnnotation,
 		Class:   Input,

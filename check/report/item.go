@@ -47,7 +47,7 @@ func (r *CheckReport) items() []item {
 			f := &route.Findings[j]
 			items = append(items, item{
 				Place: Place{route.File, f.Line}, id: f.Rule, effect: f.Effect, word: string(f.Effect),
-				object: route.String(), field: f.Field, text: f.Field + ": " + f.Message,
+				object: route.String(), field: f.Field, text: about(f.Field, f.Message),
 			})
 		}
 	}
@@ -61,6 +61,14 @@ func (r *CheckReport) items() []item {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	return items
+}
+
+// about reads "field: message", or the message alone where it is about the whole object.
+func about(field, message string) string {
+	if field == "" {
+		return message
+	}
+	return field + ": " + message
 }
 
 // named is the text after the route that it is about.

@@ -151,3 +151,20 @@ func child(node *yaml.Node, segment string) (*yaml.Node, int) {
 	}
 	return nil, 0
 }
+
+// duplicateKey returns the first duplicate key in the node, or nil.
+func duplicateKey(node *yaml.Node) *yaml.Node {
+	seen := map[string]bool{}
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			if seen[child.Value] {
+				return child
+			}
+			seen[child.Value] = true
+		}
+		if duplicate := duplicateKey(child); duplicate != nil {
+			return duplicate
+		}
+	}
+	return nil
+}

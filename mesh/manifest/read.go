@@ -18,7 +18,8 @@ import (
 // Read returns the objects of a file of YAML or JSON documents, in their order,
 // those in Lists one by one. Objects that can have a namespace and name none are
 // put into the default namespace. A broken document leads to an *Error and is
-// left out; the others are read all the same.
+// left out; the others are read all the same. One with duplicate keys leads to an
+// *Error too, and is read.
 func Read(file string, data []byte, defaultNamespace string) ([]*Object, []error) {
 	r := reader{file: file, defaultNamespace: defaultNamespace, routes: true}
 	r.read(data)
@@ -64,12 +65,16 @@ func (r *reader) document(part *source) {
 	origin := Origin{File: r.file, Document: r.documents, Line: part.line}
 	data := []byte(part.text)
 	if !jsontext.Value(data).IsValid(mesh.Lenient) {
-		var err error
-		if data, err = yaml.YAMLToJSON(data); err != nil {
-			r.documents++
-			r.errs = append(r.errs, yamlError(origin, err))
-			return
+		text, err := yaml.YAMLToJSONStrict(data)
+		if err != nil {
+			r.duplicateKey(origin, part)
+			if text, err = yaml.YAMLToJSON(data); err != nil {
+				r.documents++
+				r.errs = append(r.errs, yamlError(origin, err))
+				return
+			}
 		}
+		data = text
 	}
 	data = bytes.TrimSpace(data)
 	if bytes.Equal(data, []byte("null")) {
@@ -81,6 +86,19 @@ func (r *reader) document(part *source) {
 		return
 	}
 	r.object(&Object{Origin: origin, JSON: data, source: part, item: -1}, "", "")
+}
+
+// duplicateKey reports the first duplicate key of the document, if it has one: the last
+// one counts, as for kubectl. To the strict parser a merge key (<<) may look like one.
+func (r *reader) duplicateKey(origin Origin, part *source) {
+	node := part.parse()
+	if node == nil {
+		return
+	}
+	if key := duplicateKey(node); key != nil {
+		origin.Line += key.Line - 1
+		r.errs = append(r.errs, &Error{origin, fmt.Errorf("broken YAML: duplicate key %q", key.Value)})
+	}
 }
 
 // object adds the object, or what is in the List. The version and kind are those

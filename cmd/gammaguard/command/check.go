@@ -12,6 +12,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -26,6 +27,10 @@ type checkFlags struct {
 
 const checkLong = `Check the routes in manifests against the rules of the admission webhook before you apply them. The command uses the same rules,
 IDs, and messages as the webhook, and reports the file and line of each finding.
+
+It also does to each route what the API server does by its CustomResourceDefinition, after the mutations: it reports fields, values, and
+versions that the API server rejects. The definitions are those of the Gateway API release that gammaguard is built with, in the standard
+channel. --channel, --crds, definitions in the input, and --cluster select others.
 
 The command reads all files first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
 ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
@@ -58,6 +63,7 @@ const checkExamples = `  # Check a directory, recursively
 
 func newCheck() *cobra.Command {
 	flags := &checkFlags{output: "text", failOn: string(validate.Deny)}
+	flags.options.Channel = definitions.Standard
 	cmd := &cobra.Command{
 		Use:     "check (-f PATH | -k FOLDER | PATH)...",
 		Short:   "Check routes in manifests",
@@ -70,6 +76,8 @@ func newCheck() *cobra.Command {
 	set.StringSliceVarP(&flags.options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and check")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads")
+	addChoice(cmd, (*string)(&flags.options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
+	set.StringSliceVar(&flags.options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
 	set.BoolVar(&flags.options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
