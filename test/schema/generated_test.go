@@ -15,7 +15,6 @@ import (
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
-	"github.com/gammaguard/gammaguard/test/schema/routes"
 )
 
 var seed = flag.Uint64("seed", 0, "makes the routes of an earlier run again; 0 for new ones")
@@ -52,25 +51,21 @@ func TestGenerated(t *testing.T) {
 }
 
 func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
-	generator, err := routes.New(crd, version.Name, *seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := newServer(t, c.plane)
+	g, api := newGenerator(crd, &version, *seed), newServer(t, c.plane)
 	pending := rulesOf(version.Schema.OpenAPIV3Schema, "")
 	ask := func(what string, object []byte, said answer) {
 		pending.seen(said)
 		compare(t, what, object, api.dryRun(t, http.MethodPost, object), said)
 	}
-	plant := func(faults ...routes.Fault) {
-		object := generator.Plant(faults...)
+	plant := func(faults ...fault) {
+		object := g.plant(faults...)
 		ask(fmt.Sprint(faults), object, offline(t, set, &definitions.Write{Object: object, Namespace: "default"}))
 	}
 	every := c.every
 	if !version.Storage {
 		every = experimental.every // it has the schema of the stored version
 	}
-	faults, random := generator.Faults(), rand.New(rand.NewPCG(*seed, 1))
+	faults, random := g.faults(), rand.New(rand.NewPCG(*seed, 1))
 	for i, fault := range faults {
 		if i%every != 0 {
 			continue
@@ -83,7 +78,7 @@ func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextension
 	covers := version.Served && every == 1
 	const least, most = 50, 5000
 	for i := 0; i < least || covers && len(pending) > 0 && i < most; i++ {
-		object := routes.JSON(generator.Route())
+		object := encode(g.route())
 		said := offline(t, set, &definitions.Write{Object: object, Namespace: "default"})
 		if i < least || pending.seen(said) {
 			ask("no fault in the structure", object, said)

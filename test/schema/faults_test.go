@@ -1,4 +1,4 @@
-package routes
+package schema
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Fault is one fault in one field.
-type Fault struct {
+// fault is one fault in one field.
+type fault struct {
 	// Path is the field's in the spec; "[]" stands for the first item of a list.
 	Path []string
 	// Name says what is wrong, such as "maxItems".
@@ -21,7 +21,7 @@ type Fault struct {
 }
 
 // String names the fault and the field.
-func (f Fault) String() string {
+func (f fault) String() string {
 	return f.Name + " of " + strings.ReplaceAll(strings.Join(append([]string{"spec"}, f.Path...), "."), ".[]", "[]")
 }
 
@@ -31,22 +31,22 @@ type absent struct{}
 // again marks a field that is written a second time.
 const again = "\x00again:"
 
-// Faults returns all faults that can be planted: each field with a value of the
+// faults returns all faults that can be planted: each field with a value of the
 // wrong type, beyond each of its limits, left out, unknown, and written twice.
-func (g *Generator) Faults() []Fault { return faultsOf(g.spec, nil, false) }
+func (g *generator) faults() []fault { return faultsOf(g.spec, nil, false) }
 
-// Plant returns a route, in JSON, with the faults planted one after the other. A
+// plant returns a route, in JSON, with the faults planted one after the other. A
 // later one whose field is not there any more is passed over.
-func (g *Generator) Plant(faults ...Fault) []byte {
+func (g *generator) plant(faults ...fault) []byte {
 	route := g.with(faults[0].Path)
 	for _, f := range faults {
 		route["spec"] = replace(route["spec"], f.Path[:len(f.Path)-f.above], f.change)
 	}
-	return JSON(route)
+	return encode(route)
 }
 
-// JSON writes a route.
-func JSON(route map[string]any) []byte {
+// encode writes a route.
+func encode(route map[string]any) []byte {
 	text, err := json.Marshal(route)
 	if err != nil {
 		panic(err) // it is made of JSON values
@@ -75,10 +75,10 @@ func replace(value any, path []string, change func(any) any) any {
 	return value
 }
 
-func faultsOf(s *props, path []string, required bool) []Fault {
-	var faults []Fault
+func faultsOf(s *props, path []string, required bool) []fault {
+	var faults []fault
 	add := func(name string, change func(any) any) {
-		faults = append(faults, Fault{Path: path, Name: name, change: change})
+		faults = append(faults, fault{Path: path, Name: name, change: change})
 	}
 	set := func(name string, value any) { add(name, func(any) any { return value }) }
 	set("null", nil)
@@ -124,20 +124,20 @@ func faultsOf(s *props, path []string, required bool) []Fault {
 	return faults
 }
 
-func listFaults(s *props, path []string) []Fault {
+func listFaults(s *props, path []string) []fault {
 	item := append(slices.Clone(path), "[]")
-	faults := []Fault{
+	faults := []fault{
 		{Path: path, Name: "type", change: func(any) any { return map[string]any{} }},
 		{Path: path, Name: "empty list", change: func(any) any { return []any{} }},
 		{Path: item, Name: "repetition", above: 1, change: func(value any) any { return repeat(value, 2) }},
 	}
 	if s.MaxItems != nil {
-		faults = append(faults, Fault{Path: item, Name: "maxItems", above: 1, change: func(value any) any { return repeat(value, int(*s.MaxItems)+1) }})
+		faults = append(faults, fault{Path: item, Name: "maxItems", above: 1, change: func(value any) any { return repeat(value, int(*s.MaxItems)+1) }})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Items.Schema.Properties)) {
 		// Lists in the items of a list may be too long together, though none is alone.
 		if inner := s.Items.Schema.Properties[name]; inner.MaxItems != nil && len(path) == 1 {
-			faults = append(faults, Fault{Path: append(slices.Clone(item), name, "[]"), Name: "full lists", above: 3, change: func(value any) any {
+			faults = append(faults, fault{Path: append(slices.Clone(item), name, "[]"), Name: "full lists", above: 3, change: func(value any) any {
 				filled := replace(value, []string{"[]", name}, func(list any) any { return repeat(list, int(*inner.MaxItems)) })
 				return repeat(filled, 3)
 			}})
@@ -156,8 +156,8 @@ func repeat(value any, times int) any {
 }
 
 // writtenTwice writes the field a second time.
-func writtenTwice(path []string) Fault {
-	return Fault{Path: path, Name: "second writing", above: 1, change: func(value any) any {
+func writtenTwice(path []string) fault {
+	return fault{Path: path, Name: "second writing", above: 1, change: func(value any) any {
 		return with(value, again+path[len(path)-1], "again")
 	}}
 }

@@ -1,10 +1,7 @@
-// Package routes makes routes at random by the schema of their definition, and
-// plants faults in them.
-package routes
+package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"regexp"
@@ -16,34 +13,29 @@ import (
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// Generator makes routes of one kind and version. The same seed makes the same
-// routes.
-type Generator struct {
+// generator makes routes of one kind and version at random, by their schema. The
+// same seed makes the same routes.
+type generator struct {
 	apiVersion, kind string
 	spec             *props
 	rand             *rand.Rand
 	patterns         map[string]*regexp.Regexp
 }
 
-// New returns a generator of the definition's kind in one of its versions.
-func New(crd *apiextensionsv1.CustomResourceDefinition, version string, seed uint64) (*Generator, error) {
-	for _, v := range crd.Spec.Versions {
-		if v.Name == version {
-			spec := v.Schema.OpenAPIV3Schema.Properties["spec"]
-			return &Generator{
-				apiVersion: crd.Spec.Group + "/" + version, kind: crd.Spec.Names.Kind, spec: &spec,
-				rand: rand.New(rand.NewPCG(seed, uint64(len(crd.Name)))), patterns: map[string]*regexp.Regexp{},
-			}, nil
-		}
+// newGenerator returns a generator of the definition's kind in one of its versions.
+func newGenerator(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion, seed uint64) *generator {
+	spec := version.Schema.OpenAPIV3Schema.Properties["spec"]
+	return &generator{
+		apiVersion: crd.Spec.Group + "/" + version.Name, kind: crd.Spec.Names.Kind, spec: &spec,
+		rand: rand.New(rand.NewPCG(seed, uint64(len(crd.Name)))), patterns: map[string]*regexp.Regexp{},
 	}
-	return nil, fmt.Errorf("%s has no version %s", crd.Name, version)
 }
 
-// Route returns a route that its structural schema admits. CEL rules may refuse it.
-func (g *Generator) Route() map[string]any { return g.with(nil) }
+// route returns a route that its structural schema admits. CEL rules may refuse it.
+func (g *generator) route() map[string]any { return g.with(nil) }
 
 // with returns a route in which the field at the path in its spec is there.
-func (g *Generator) with(path []string) map[string]any {
+func (g *generator) with(path []string) map[string]any {
 	return map[string]any{
 		"apiVersion": g.apiVersion, "kind": g.kind,
 		"metadata": map[string]any{"name": "generated", "namespace": "default"},
@@ -52,7 +44,7 @@ func (g *Generator) with(path []string) map[string]any {
 }
 
 // value returns a value of the schema, with the field at the path in it.
-func (g *Generator) value(s *props, path []string) any {
+func (g *generator) value(s *props, path []string) any {
 	if len(s.Enum) > 0 {
 		var value any
 		if err := json.Unmarshal(s.Enum[g.rand.IntN(len(s.Enum))].Raw, &value); err != nil {
@@ -76,7 +68,7 @@ func (g *Generator) value(s *props, path []string) any {
 // share is how many of the optional fields are there.
 const share = 0.35
 
-func (g *Generator) object(s *props, path []string) any {
+func (g *generator) object(s *props, path []string) any {
 	object := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
@@ -90,7 +82,7 @@ func (g *Generator) object(s *props, path []string) any {
 	return object
 }
 
-func (g *Generator) list(s *props, path []string) any {
+func (g *generator) list(s *props, path []string) any {
 	const long = 3
 	least, most := int64(0), int64(long)
 	if s.MinItems != nil {
@@ -117,7 +109,7 @@ func (g *Generator) list(s *props, path []string) any {
 
 // resemble gives the object most of what the other one has: some rules are about
 // items that are nearly the same.
-func (g *Generator) resemble(item, other any) {
+func (g *generator) resemble(item, other any) {
 	to, is := item.(map[string]any)
 	from, too := other.(map[string]any)
 	if !is || !too {
@@ -136,7 +128,7 @@ func (g *Generator) resemble(item, other any) {
 	}
 }
 
-func (g *Generator) number(s *props) any {
+func (g *generator) number(s *props) any {
 	candidates := []int64{0, 1, 80, 301}
 	if s.Minimum != nil {
 		candidates = append(candidates, int64(*s.Minimum))
@@ -158,7 +150,7 @@ var texts = []string{
 	"GET", "X-Header", "https://example.com", "https://*.example.com", "shop.Cart", ".9cart", "9cart",
 }
 
-func (g *Generator) text(s *props) any {
+func (g *generator) text(s *props) any {
 	var fit []string
 	for _, text := range texts {
 		if g.fits(s, text) {
@@ -181,7 +173,7 @@ func longest(s *props) string {
 	return strings.Repeat("a", int(*s.MaxLength))
 }
 
-func (g *Generator) fits(s *props, text string) bool {
+func (g *generator) fits(s *props, text string) bool {
 	if s.MinLength != nil && int64(len(text)) < *s.MinLength || s.MaxLength != nil && int64(len(text)) > *s.MaxLength {
 		return false
 	}
