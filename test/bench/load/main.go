@@ -19,13 +19,18 @@ import (
 
 // options are the command line.
 type options struct {
-	routes    []int
-	plan      plan
-	sharing   int
-	conflicts int
-	out       string
-	render    bool
+	routes []int
+	plan   plan
+	out    string
+	render bool
 }
+
+// plan says how much is sent: requests in a round, rounds on each webhook, and
+// conflicting routes that are applied while nothing else happens.
+type plan struct{ requests, rounds, conflicts int }
+
+// clients send requests at the same time.
+const clients = 8
 
 func main() {
 	log.SetLogger(logr.Discard()) // or controller-runtime prints a stack trace after 30 seconds
@@ -47,14 +52,9 @@ func start(ctx context.Context, args []string) error {
 }
 
 func parse(args []string) (*options, error) {
-	o := &options{}
+	o := &options{plan: plan{requests: 2000, rounds: 40, conflicts: 300}}
 	set := flag.NewFlagSet("load", flag.ContinueOnError)
 	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
-	set.IntVar(&o.plan.clients, "clients", 8, "clients that send requests at the same time")
-	set.IntVar(&o.plan.requests, "requests", 2000, "requests in a round")
-	set.IntVar(&o.plan.rounds, "rounds", 40, "rounds on each webhook, in turns")
-	set.IntVar(&o.sharing, "sharing", 1000, "routes that share one Service")
-	set.IntVar(&o.conflicts, "conflicts", 300, "conflicting routes applied while nothing else happens")
 	set.StringVar(&o.out, "out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
 	set.BoolVar(&o.render, "render", false, "measure nothing: write the page again from the result.json in the folder")
 	quick := set.Bool("quick", false, "a run of about a minute: 100 and 1,000 routes, short rounds")
@@ -65,7 +65,7 @@ func parse(args []string) (*options, error) {
 		return nil, errors.New("-render needs -out, the folder of result.json")
 	}
 	if *quick {
-		*sizes, o.plan.requests, o.plan.rounds, o.conflicts = "100,1000", 1000, 9, 50
+		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50}
 	}
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)

@@ -60,10 +60,9 @@ type Measure struct {
 // Status is what the reconciler took.
 type Status struct {
 	// ColdSeconds is from the process's start over a settled cluster until every
-	// Service was looked at, ColdWrites what it wrote then, and ColdCPUSeconds its CPU.
-	ColdSeconds    float64 `json:"coldSeconds"`
-	ColdWrites     int     `json:"coldWrites"`
-	ColdCPUSeconds float64 `json:"coldCPUSeconds"`
+	// Service was looked at, and ColdWrites what it wrote then.
+	ColdSeconds float64 `json:"coldSeconds"`
+	ColdWrites  int     `json:"coldWrites"`
 	// Idle and Busy are from the apply of a route that conflicts until a watch
 	// shows its mark, while nothing else happens and during the mass event.
 	Idle Latency `json:"markIdle"`
@@ -80,13 +79,10 @@ type Latency struct {
 	P99     float64 `json:"p99ms"`
 }
 
-// Mass is an event that affects many routes at once. Writes are all patches in the
-// meantime, those of fresh conflicts included.
+// Mass is an event that affects many routes at once.
 type Mass struct {
-	Routes     int     `json:"routes"`
-	Seconds    float64 `json:"seconds"`
-	Writes     int     `json:"writes"`
-	CPUSeconds float64 `json:"cpuSeconds"`
+	Routes  int     `json:"routes"`
+	Seconds float64 `json:"seconds"`
 }
 
 // Most is the stage with the most routes.
@@ -99,11 +95,6 @@ func (r *Result) At(routes int) *Stage {
 		return nil
 	}
 	return &r.Stages[i]
-}
-
-// Settled are the stages in which status was measured.
-func (r *Result) Settled() []Stage {
-	return slices.DeleteFunc(slices.Clone(r.Stages), func(s Stage) bool { return s.Status == nil })
 }
 
 // Growth is how many times the CPU with the fewest routes the CPU with the most

@@ -34,7 +34,7 @@ type target struct {
 
 // newTarget returns a target of this machine. API servers speak HTTP/1.1 to
 // webhooks behind a Service, and so does it.
-func newTarget(url string, pid, clients int, admitsAll bool) *target {
+func newTarget(url string, pid int, admitsAll bool) *target {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: clients} //nolint:gosec // on loopback
 	return &target{url: url + "?timeout=10s", pid: pid, admitsAll: admitsAll, client: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 }
@@ -68,9 +68,6 @@ func (t *target) ask(ctx context.Context, r *review) (admitted bool, err error) 
 // microseconds a request.
 type sample struct{ cpu, p99 float64 }
 
-// plan says how much is sent.
-type plan struct{ clients, requests, rounds int }
-
 // round sends the plan's requests from all clients, each of which waits for an
 // answer before its next request. It begins at a place among the reviews.
 func (t *target) round(ctx context.Context, p plan, reviews []review, from int) (sample, error) {
@@ -84,7 +81,7 @@ func (t *target) round(ctx context.Context, p plan, reviews []review, from int) 
 	if err != nil {
 		return sample{}, err
 	}
-	for range p.clients {
+	for range clients {
 		wg.Go(func() {
 			for fault.Load() == nil {
 				i := int(next.Add(1)) - 1

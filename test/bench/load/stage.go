@@ -23,8 +23,9 @@ type bench struct {
 	cluster *cluster
 }
 
-// contested is the number of Services whose port a GRPCRoute holds.
-const contested = 50
+// sharing is the number of routes that share one Service, and contested the number
+// of Services whose port a GRPCRoute holds.
+const sharing, contested = 1000, 50
 
 // prepare fills the cluster with what does not grow.
 func (b *bench) prepare(ctx context.Context) error {
@@ -35,7 +36,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	if b.cluster, err = newCluster(b.plane); err != nil {
 		return err
 	}
-	return b.cluster.prepare(ctx, layoutOf(b.routes[0]).namespaces, b.sharing)
+	return b.cluster.prepare(ctx, layoutOf(b.routes[0]).namespaces)
 }
 
 // stage measures with so many routes in the cluster.
@@ -60,18 +61,13 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	want := float64(len(b.cluster.bound) + 1 + contested)
 	err = await(ctx, 5*time.Minute, func() (bool, error) {
 		values, err := numbers(ctx, g.MetricsURL)
-		status.ColdWrites = int(values[written])
+		status.ColdWrites = int(values[`gammaguard_status_writes_total{result="written"}`])
 		return values[`gammaguard_status_reconciles_total`] >= want, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("wait until every Service was looked at: %w", err)
 	}
 	status.ColdSeconds = time.Since(began).Seconds()
-	spent, err := cpuTime(g.PID())
-	if err != nil {
-		return nil, err
-	}
-	status.ColdCPUSeconds = spent.Seconds()
 	if stage.HeapMiB, err = heap(ctx, g.PprofURL); err != nil {
 		return nil, err
 	}
@@ -86,7 +82,7 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 		return stage, err
 	}
 	stage.Status = status
-	return stage, b.status(ctx, g, l, status)
+	return stage, b.status(ctx, l, status)
 }
 
 // requests compares the webhooks with the floor.
@@ -97,7 +93,7 @@ func (b *bench) requests(ctx context.Context, g *guard.Guard, l layout) (compari
 	if err != nil {
 		return nil, err
 	}
-	floor := newTarget(url, pid, b.plan.clients, true)
+	floor := newTarget(url, pid, true)
 	for _, kind := range []struct {
 		name, path string
 		traffic    traffic
@@ -107,9 +103,9 @@ func (b *bench) requests(ctx context.Context, g *guard.Guard, l layout) (compari
 		{mutatingSomeBad, "/mutate", traffic{layout: l, bad: 0.05}},
 		{noneBad, "/validate", traffic{layout: l}},
 		{allWarned, "/validate", traffic{layout: l, warned: true}},
-		{fmt.Sprintf(crowded+" that %d routes share", b.sharing), "/validate", traffic{layout: l, shared: true}},
+		{fmt.Sprintf(crowded+" that %d routes share", sharing), "/validate", traffic{layout: l, shared: true}},
 	} {
-		target := newTarget(g.URL+kind.path, g.PID(), b.plan.clients, kind.path == "/mutate")
+		target := newTarget(g.URL+kind.path, g.PID(), kind.path == "/mutate")
 		c, err := compare(ctx, b.plan, target, floor, kind.traffic.reviews(5000))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind.name, err)

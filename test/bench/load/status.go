@@ -7,18 +7,13 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
-
-// written is the metric of the reconciler's writes.
-const written = `gammaguard_status_writes_total{result="written"}`
 
 // marks are the HTTPRoutes of a namespace with an entry in their status, as a watch
 // shows them. One caller at a time waits for them.
@@ -92,37 +87,21 @@ func latency(took []float64) Latency {
 
 // mass changes the grant of the first namespace and waits until all its routes are
 // marked, or none.
-func (b *bench) mass(ctx context.Context, g *guard.Guard, grant string, m *marks, routes, want int) (Mass, error) {
-	before, cpu, err := spent(ctx, g)
-	if err != nil {
-		return Mass{}, err
-	}
+func (c *cluster) mass(ctx context.Context, grant string, m *marks, routes, want int) (Mass, error) {
 	start := time.Now()
-	object := &unstructured.Unstructured{Object: namespace(namespaceName(0), grant)}
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceName(0)}}
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"gammaguard.dev/grant": %q}}}`, grant))
-	if err := b.cluster.Patch(ctx, object, patch); err != nil {
+	if err := c.Patch(ctx, object, patch); err != nil {
 		return Mass{}, err
 	}
 	if err := m.await(ctx, 5*time.Minute, func(marked map[string]bool) bool { return len(marked) == want }); err != nil {
 		return Mass{}, fmt.Errorf("grant %s, %d routes: %w", grant, routes, err)
 	}
-	took := time.Since(start)
-	after, cpuAfter, err := spent(ctx, g)
-	return Mass{routes, took.Seconds(), int(after - before), (cpuAfter - cpu).Seconds()}, err
-}
-
-// spent returns how many writes and how much CPU the process has taken.
-func spent(ctx context.Context, g *guard.Guard) (writes float64, cpu time.Duration, err error) {
-	values, err := numbers(ctx, g.MetricsURL)
-	if err != nil {
-		return 0, 0, err
-	}
-	cpu, err = cpuTime(g.PID())
-	return values[written], cpu, err
+	return Mass{routes, time.Since(start).Seconds()}, nil
 }
 
 // status measures the reconciler.
-func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status) error {
+func (b *bench) status(ctx context.Context, l layout, s *Status) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conflicting, err := b.cluster.watch(ctx, rivals, "")
@@ -130,7 +109,7 @@ func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status)
 		return err
 	}
 	run := fmt.Sprint(l.routes)
-	if s.Idle, err = b.cluster.conflicts(ctx, conflicting, run+"-idle", b.conflicts, nil); err != nil {
+	if s.Idle, err = b.cluster.conflicts(ctx, conflicting, run+"-idle", b.plan.conflicts, nil); err != nil {
 		return err
 	}
 	var all metav1.PartialObjectMetadataList
@@ -149,7 +128,7 @@ func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status)
 		s.Busy, err = b.cluster.conflicts(ctx, conflicting, run+"-busy", 100_000, settled)
 		busy <- err
 	}()
-	s.Withdrawn, err = b.mass(ctx, g, "none", withdrawn, routes, routes)
+	s.Withdrawn, err = b.cluster.mass(ctx, "none", withdrawn, routes, routes)
 	close(settled)
 	if busyErr := <-busy; err == nil {
 		err = busyErr
@@ -157,7 +136,7 @@ func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status)
 	if err != nil {
 		return err
 	}
-	s.Returned, err = b.mass(ctx, g, "all", withdrawn, routes, 0)
+	s.Returned, err = b.cluster.mass(ctx, "all", withdrawn, routes, 0)
 	progress("  marked after %.0f ms (p99) when idle, %.0f ms in a mass event of %d routes that settled in %.1f s and %.1f s back",
 		s.Idle.P99, s.Busy.P99, routes, s.Withdrawn.Seconds, s.Returned.Seconds)
 	return err
