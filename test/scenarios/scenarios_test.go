@@ -3,6 +3,7 @@ package scenarios_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -10,26 +11,38 @@ import (
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
-var suite *runner.Suite
+var (
+	directory = flag.String("directory", ".", "the directory of the scenarios that TestScenarios runs")
+	suite     *runner.Suite
+	// passed and failed count the scenarios that TestScenarios has run.
+	passed, failed int
+)
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	var err error
-	if suite, err = runner.NewSuite(context.Background()); err != nil {
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		return 1
+		code = 2
 	}
-	defer func() {
-		if err := suite.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, "error:", err)
-			code = 1
-		}
-	}()
-	return m.Run()
+	os.Exit(code)
 }
 
-// load reads all scenarios; each must be in order.
+// run runs the tests. It is an error if there are no scenarios, or if what they need
+// does not start.
+func run(m *testing.M) (code int, err error) {
+	if _, _, err := runner.Load(*directory); err != nil {
+		return 0, err
+	}
+	if suite, err = runner.NewSuite(context.Background()); err != nil {
+		return 0, err
+	}
+	code = m.Run()
+	fmt.Printf("%d passed, %d failed\n", passed, failed)
+	return code, suite.Close()
+}
+
+// load reads the scenarios of this directory; each must be in order.
 func load(t *testing.T) []*runner.Scenario {
 	t.Helper()
 	scenarios, broken, err := runner.Load(".")
@@ -44,10 +57,16 @@ func load(t *testing.T) []*runner.Scenario {
 
 // TestScenarios plays each scenario by each driver.
 func TestScenarios(t *testing.T) {
-	scenarios := load(t)
+	scenarios, broken, err := runner.Load(*directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		count(t.Run(b.Name, func(t *testing.T) { t.Error(b.Err) }))
+	}
 	runner.Sort(scenarios)
 	for _, scenario := range scenarios {
-		t.Run(scenario.Name, func(t *testing.T) {
+		count(t.Run(scenario.Name, func(t *testing.T) {
 			for _, driver := range suite.Drivers {
 				t.Run(driver.Name(), func(t *testing.T) {
 					for _, failure := range runner.Play(t.Context(), driver, scenario) {
@@ -55,7 +74,15 @@ func TestScenarios(t *testing.T) {
 					}
 				})
 			}
-		})
+		}))
+	}
+}
+
+func count(pass bool) {
+	if pass {
+		passed++
+	} else {
+		failed++
 	}
 }
 
