@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -48,31 +48,28 @@ const (
 // begin prepares for another configuration: the next passage makes the routes
 // faulty.
 func (b *barrier) begin(ctx context.Context, c *config.GuardConfiguration) error {
-	b.fault, b.faulty = fault{}, true
-	for _, f := range faults {
-		if !slices.Contains([]config.RuleAction{"off", "audit"}, c.Rules[f.rule]) {
-			b.fault = f
-			break
-		}
+	b.faulty = true
+	i := slices.IndexFunc(faults, func(f fault) bool {
+		return !slices.Contains([]config.RuleAction{"off", "audit"}, c.Rules[f.rule])
+	})
+	if i < 0 {
+		b.fault = fault{} // no rule marks what has no valid parent
+		return nil
 	}
-	if b.fault.service == "" {
-		return nil // no rule marks what has no valid parent
-	}
-	objects := []map[string]any{
-		namespace(barrierNamespace, barrierLabels(mesh.Enforce)), namespace(barrierOther, barrierLabels(mesh.Audit)),
+	b.fault = faults[i]
+	objects := []*unstructured.Unstructured{
+		grantedNamespace(barrierNamespace, mesh.Enforce), grantedNamespace(barrierOther, mesh.Audit),
 		service(valid, valid), service(external, external), service(headless, headless),
 	}
-	for _, object := range append(objects, b.watched()...) {
-		if err := b.apply(ctx, object); err != nil {
-			return err
-		}
+	if err := b.apply(ctx, append(objects, b.watched()...)...); err != nil {
+		return err
 	}
 	return b.pass(ctx, c)
 }
 
 // watched returns the routes that stay as they are.
-func (b *barrier) watched() []map[string]any {
-	return []map[string]any{
+func (b *barrier) watched() []*unstructured.Unstructured {
+	return []*unstructured.Unstructured{
 		routeOn(toggled, barrierNamespace, "service", mesh.HTTPRoute),
 		routeOn(b.fault.service, barrierOther, "namespace", mesh.HTTPRoute),
 	}
@@ -90,31 +87,28 @@ func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error 
 	if b.faulty {
 		target, mode = b.fault.service, mesh.Enforce
 	}
-	err := ignoreNotThere(b.client.Delete(ctx, &unstructured.Unstructured{Object: service(toggled, target)}))
-	if err == nil && target != absent {
-		err = b.apply(ctx, service(toggled, target))
-	}
-	if err == nil {
-		err = b.apply(ctx, namespace(barrierOther, barrierLabels(mode)))
-	}
-	if err != nil {
-		return err
+	changed := []*unstructured.Unstructured{grantedNamespace(barrierOther, mode)}
+	if target != absent {
+		changed = append(changed, service(toggled, target))
 	}
 	routes := b.watched()
 	for _, kind := range mesh.RouteKinds() {
 		route := routeOn(target, barrierNamespace, "route", kind)
-		if err := b.apply(ctx, route); err != nil {
-			return err
-		}
-		routes = append(routes, route)
+		changed, routes = append(changed, route), append(routes, route)
 	}
-	for _, object := range routes {
-		route := &unstructured.Unstructured{Object: object}
+	err := ignoreNotThere(b.client.Delete(ctx, service(toggled, target)))
+	if err == nil {
+		err = b.apply(ctx, changed...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, route := range routes {
 		err := poll(ctx, barrierTimeout, func(ctx context.Context) (bool, error) {
 			if err := b.client.Get(ctx, client.ObjectKeyFromObject(route), route); err != nil {
 				return false, err
 			}
-			entries, err := ownEntries(route, &c.Status)
+			entries, err := ownEntries(route, c)
 			return (len(entries) > 0) == b.faulty, err
 		})
 		if err != nil {
@@ -124,57 +118,54 @@ func (b *barrier) pass(ctx context.Context, c *config.GuardConfiguration) error 
 	return nil
 }
 
-func (b *barrier) apply(ctx context.Context, object map[string]any) error {
-	configuration := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: object})
-	return b.client.Apply(ctx, configuration, client.FieldOwner("scenarios"), client.ForceOwnership)
+func (b *barrier) apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		configuration := client.ApplyConfigurationFromUnstructured(object)
+		if err := b.client.Apply(ctx, configuration, client.FieldOwner("scenarios"), client.ForceOwnership); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// barrierLabels are those of a namespace in which routes are granted everything.
-func barrierLabels(mode mesh.Mode) map[string]any {
-	return map[string]any{mesh.GrantLabel: string(mesh.GrantAll), mesh.ModeLabel: string(mode)}
+// objectf returns the object that a format of YAML describes.
+func objectf(format string, args ...any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(fmt.Appendf(nil, format, args...), &o.Object); err != nil {
+		panic(err) // the formats are below
+	}
+	return o
 }
 
-func namespace(name string, labels map[string]any) map[string]any {
-	return map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name, "labels": labels}}
+func namespace(name string) *unstructured.Unstructured {
+	return objectf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, name)
+}
+
+// grantedNamespace returns a namespace in which routes are granted everything.
+func grantedNamespace(name string, mode mesh.Mode) *unstructured.Unstructured {
+	n := namespace(name)
+	n.SetLabels(map[string]string{mesh.GrantLabel: string(mesh.GrantAll), mesh.ModeLabel: string(mode)})
+	return n
 }
 
 // service returns a Service that is valid, external or headless, with a port for
 // each kind of routes, so that they do not conflict.
-func service(name, is string) map[string]any {
-	var ports []any
-	for i, kind := range mesh.RouteKinds() {
-		protocol := "TCP"
-		if kind == mesh.UDPRoute {
-			protocol = "UDP"
-		}
-		ports = append(ports, map[string]any{"name": fmt.Sprint("p", i+1), "port": int64(i + 1), "protocol": protocol})
-	}
-	spec := map[string]any{"ports": ports}
-	switch is {
-	case external:
-		spec["type"], spec["externalName"] = "ExternalName", "example.com"
-	case headless:
-		spec["clusterIP"] = "None"
-	}
-	return map[string]any{
-		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"namespace": barrierNamespace, "name": name}, "spec": spec,
-	}
+func service(name, is string) *unstructured.Unstructured {
+	spec := map[string]string{external: "type: ExternalName, externalName: example.com,", headless: "clusterIP: None,"}[is]
+	return objectf(`{apiVersion: v1, kind: Service, metadata: {namespace: %s, name: %s}, spec: {%s ports: [{name: p1, port: 1},
+		{name: p2, port: 2}, {name: p3, port: 3}, {name: p4, port: 4}, {name: p5, port: 5, protocol: UDP}]}}`, barrierNamespace, name, spec)
 }
 
 // routeOn returns a route on a Service of the barrier's.
-func routeOn(service, namespace, name string, kind mesh.RouteKind) map[string]any {
-	port := int64(1 + slices.Index(mesh.RouteKinds(), kind))
-	spec := map[string]any{
-		"parentRefs": []any{map[string]any{"group": "", "kind": "Service", "namespace": barrierNamespace, "name": service, "port": port}},
-		"rules":      []any{map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": port}}}},
-	}
+func routeOn(service, namespace, name string, kind mesh.RouteKind) *unstructured.Unstructured {
+	hostnames := ""
 	if kind == mesh.TLSRoute {
-		spec["hostnames"] = []any{"barrier.example.com"}
+		hostnames = "hostnames: [barrier.example.com],"
 	}
-	return map[string]any{
-		"apiVersion": mesh.GatewayGroup + "/v1", "kind": string(kind),
-		"metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
-	}
+	return objectf(`{apiVersion: gateway.networking.k8s.io/v1, kind: %[1]s, metadata: {namespace: %[2]s, name: %[3]s}, spec: {%[4]s
+		parentRefs: [{group: "", kind: Service, namespace: %[5]s, name: %[6]s, port: %[7]d}],
+		rules: [{backendRefs: [{name: %[6]s, port: %[7]d}]}]}}`,
+		kind, namespace, name, hostnames, barrierNamespace, service, 1+slices.Index(mesh.RouteKinds(), kind))
 }
 
 // rivals returns the routes that are of one kind and on Services of one name. The
@@ -182,13 +173,11 @@ func routeOn(service, namespace, name string, kind mesh.RouteKind) map[string]an
 func rivals(scenario *Scenario) map[manifest.Key]bool {
 	on := map[string]map[manifest.Key]bool{}
 	for _, document := range scenario.Documents() {
-		var route struct {
-			Spec gatewayv1.CommonRouteSpec `json:"spec"`
-		}
-		if !document.IsRoute() || json.Unmarshal(document.JSON, &route) != nil {
+		var r route
+		if !document.IsRoute() || json.Unmarshal(document.JSON, &r) != nil {
 			continue
 		}
-		for _, ref := range route.Spec.ParentRefs {
+		for _, ref := range r.Spec.ParentRefs {
 			at := document.Key.Kind + " on " + string(ref.Name)
 			if on[at] == nil {
 				on[at] = map[manifest.Key]bool{}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/config"
 )
 
 // Entry is an entry in a route's status.parents.
@@ -19,13 +21,21 @@ type Entry = gatewayv1.RouteParentStatus
 // partiallyConflicted is the type of gammaguard's own condition.
 const partiallyConflicted = "gammaguard.dev/PartiallyConflicted"
 
-// entriesOf returns the entries of some controllers in a route's status.
-func entriesOf(route *unstructured.Unstructured, of func(gatewayv1.GatewayController) bool) ([]Entry, error) {
-	var object struct {
-		Status gatewayv1.RouteStatus `json:"status"`
-	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(route.Object, &object)
-	return slices.DeleteFunc(object.Status.Parents, func(e Entry) bool { return !of(e.ControllerName) }), err
+// route is what is read of a route of any kind.
+type route struct {
+	Spec   gatewayv1.CommonRouteSpec `json:"spec"`
+	Status gatewayv1.RouteStatus     `json:"status"`
+}
+
+// ownEntries returns gammaguard's entries in a route's status.
+func ownEntries(object *unstructured.Unstructured, c *config.GuardConfiguration) ([]Entry, error) {
+	var r route
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &r)
+	return slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return !isOwn(&e, c) }), err
+}
+
+func isOwn(entry *Entry, c *config.GuardConfiguration) bool {
+	return string(entry.ControllerName) == c.Status.ControllerName
 }
 
 // compareEntries returns how the entries differ from those wanted, whatever their

@@ -2,21 +2,17 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -108,7 +104,7 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 	for _, name := range verdict.UnknownIgnores {
 		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
 	}
-	outcome := read(strings.Join(lines, "\n"))
+	outcome := read(lines...)
 	outcome.Denied = verdict.Denied()
 	return outcome
 }
@@ -116,36 +112,6 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 func sortedOnce(ids []string) []string {
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// desiredEntries returns the entries that the reconciler would write.
-func desiredEntries(route *manifest.Object, world mesh.Reader, c *config.GuardConfiguration) ([]Entry, error) {
-	engine, err := validate.New(c.Policy())
-	if err != nil {
-		return nil, err
-	}
-	found, _, err := desired.NewView(engine, world, desired.Settings(c.Status)).Entries(route.Route.Attached())
-	if err != nil {
-		return nil, err
-	}
-	var object struct {
-		Spec gatewayv1.CommonRouteSpec `json:"spec"`
-	}
-	if err := json.Unmarshal(route.JSON, &object); err != nil {
-		return nil, err
-	}
-	var entries []Entry
-	for i := range found {
-		condition := &found[i].Condition
-		entries = append(entries, Entry{
-			ParentRef:      object.Spec.ParentRefs[found[i].Ref],
-			ControllerName: gatewayv1.GatewayController(c.Status.ControllerName),
-			Conditions: []metav1.Condition{{
-				Type: condition.Type, Status: metav1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
-			}},
-		})
-	}
-	return entries, nil
 }
 
 // Suite is the three drivers, ready to play.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,15 +44,17 @@ func newHandlers(crds *definitions.Set) Driver {
 // judgeByHandlers asks the mutating handler and then the validating one, as the API
 // server does.
 func judgeByHandlers(ctx context.Context, c *change, crds *definitions.Set, handlers ...http.Handler) (*Outcome, error) {
-	text := ""
+	var lines []string
 	for _, handler := range handlers {
 		response, err := review(ctx, handler, c)
 		if err != nil {
 			return nil, err
 		}
-		text += printed(c, response)
+		for _, warning := range response.Warnings {
+			lines = append(lines, "Warning: "+warning)
+		}
 		if !response.Allowed {
-			outcome := read(text)
+			outcome := read(append(lines, response.Result.Message)...)
 			outcome.Denied = true
 			return outcome, nil
 		}
@@ -67,7 +68,7 @@ func judgeByHandlers(ctx context.Context, c *change, crds *definitions.Set, hand
 			return nil, err
 		}
 	}
-	return read(text), nil
+	return read(lines...), nil
 }
 
 // patch applies a JSON patch to the change's object.
@@ -132,25 +133,4 @@ func (c *change) request() *admissionv1.AdmissionRequest {
 		request.Options.Object = &metav1.UpdateOptions{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "UpdateOptions"}}
 	}
 	return request
-}
-
-// printed returns what kubectl prints of the response, a line for each warning and
-// cause.
-func printed(c *change, response *admissionv1.AdmissionResponse) string {
-	var b strings.Builder
-	for _, warning := range response.Warnings {
-		b.WriteString("Warning: " + warning + "\n")
-	}
-	status := response.Result
-	switch {
-	case response.Allowed || status == nil:
-	case status.Reason == metav1.StatusReasonInvalid && status.Details != nil && len(status.Details.Causes) > 0:
-		fmt.Fprintf(&b, "The %s %q is invalid:\n", c.Key.Kind, c.Key.Name)
-		for _, cause := range status.Details.Causes {
-			b.WriteString("* " + cause.Field + ": " + cause.Message + "\n")
-		}
-	default:
-		fmt.Fprintf(&b, "Error from server (%s): %s\n", status.Reason, status.Message)
-	}
-	return b.String()
 }

@@ -63,11 +63,11 @@ var (
 
 // read takes the IDs from what the user reads. IDs that are not gammaguard's are
 // others' words.
-func read(text string) *Outcome {
-	outcome := &Outcome{Rules: []string{}, Warnings: []string{}, Text: text}
+func read(lines ...string) *Outcome {
+	outcome := &Outcome{Rules: []string{}, Warnings: []string{}, Text: strings.Join(lines, "\n")}
 	denying := rules()
 	warning := append(rules(), mutate.Names()...)
-	for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(outcome.Text, "\n") {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "Warning: "); ok {
 			if m := warningID.FindStringSubmatch(text); len(m) > 0 && slices.Contains(warning, m[1]) {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -50,7 +52,7 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 		return nil, err
 	}
 	s := &memorySession{
-		scenario: scenario, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true}),
+		scenario: scenario, engine: engine, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true}),
 		objects: map[manifest.Key]*unstructured.Unstructured{},
 	}
 	s.admit, err = d.admission(scenario, engine, s.set)
@@ -60,6 +62,7 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 // memorySession plays one scenario.
 type memorySession struct {
 	scenario *Scenario
+	engine   *validate.Engine
 	crds     *definitions.Set
 	admit    admit
 	set      *manifest.Set
@@ -228,27 +231,34 @@ func (s *memorySession) forget(key manifest.Key) {
 // Status returns the entries that the reconciler would write.
 func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Entry) bool) ([]Entry, error) {
 	parents, err := s.parents(key)
-	return slices.DeleteFunc(parents, func(e Entry) bool { return !s.own(e.ControllerName) }), err
+	return slices.DeleteFunc(parents, func(e Entry) bool { return !isOwn(&e, s.scenario.Config) }), err
 }
 
 // parents returns status.parents as the reconciler leaves it: the entries of other
 // controllers stay, and there is no more of its own than the list has room for.
 func (s *memorySession) parents(key manifest.Key) ([]Entry, error) {
-	route := s.set.Get(key)
-	if route == nil {
+	stored := s.set.Get(key)
+	if stored == nil {
 		return nil, nil
 	}
-	others, err := entriesOf(s.objects[key], func(name gatewayv1.GatewayController) bool { return !s.own(name) })
-	if err != nil {
+	var r route
+	if err := json.Unmarshal(stored.JSON, &r); err != nil {
 		return nil, err
 	}
-	entries, err := desiredEntries(route, s.set, s.scenario.Config)
-	return append(others, entries[:min(len(entries), maxParents-len(others))]...), err
-}
-
-// own reports whether an entry is gammaguard's.
-func (s *memorySession) own(controller gatewayv1.GatewayController) bool {
-	return own(&s.scenario.Config.Status, controller)
+	settings := desired.Settings(s.scenario.Config.Status)
+	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached())
+	parents := slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
+	for i := range entries[:min(len(entries), maxParents-len(parents))] {
+		condition := &entries[i].Condition
+		parents = append(parents, Entry{
+			ParentRef:      r.Spec.ParentRefs[entries[i].Ref],
+			ControllerName: gatewayv1.GatewayController(s.scenario.Config.Status.ControllerName),
+			Conditions: []metav1.Condition{{
+				Type: condition.Type, Status: metav1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
+			}},
+		})
+	}
+	return parents, err
 }
 
 // maxParents is how many entries status.parents may have.

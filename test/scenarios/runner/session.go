@@ -14,9 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
@@ -47,27 +45,24 @@ type apiSession struct {
 // createNamespaces creates the namespaces that the scenario uses and does not
 // define.
 func (s *apiSession) createNamespaces(ctx context.Context) error {
-	used := map[string]bool{}
+	used, defined := map[string]bool{}, map[string]bool{"": true}
 	for _, document := range s.scenario.Documents() {
-		if document.Key.Namespace != "" {
-			used[document.Key.Namespace] = true
-		}
-	}
-	for _, document := range s.scenario.Documents() {
+		used[document.Key.Namespace] = true
 		if document.Key.Kind == "Namespace" {
-			delete(used, document.Key.Name)
+			defined[document.Key.Name] = true
 		}
 	}
 	for name := range used {
-		namespace := &unstructured.Unstructured{Object: namespace(name, nil)}
-		err := s.client.Create(ctx, namespace)
-		if apierrors.IsAlreadyExists(err) {
+		if defined[name] {
 			continue
 		}
-		if err != nil {
+		namespace := namespace(name)
+		switch err := s.client.Create(ctx, namespace); {
+		case err == nil:
+			s.made = append(s.made, namespace)
+		case !apierrors.IsAlreadyExists(err):
 			return err
 		}
-		s.made = append(s.made, namespace)
 	}
 	return nil
 }
@@ -189,7 +184,7 @@ func (s *apiSession) remove(ctx context.Context, object *unstructured.Unstructur
 			}
 		}
 		if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") {
-			return s.client.Update(ctx, &unstructured.Unstructured{Object: namespace(name, nil)}) // the API server keeps these
+			return s.client.Update(ctx, namespace(name)) // the API server keeps these
 		}
 	}
 	if err := s.client.Delete(ctx, object.DeepCopy()); err != nil {
@@ -240,7 +235,7 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 		if err != nil {
 			return false, err
 		}
-		if entries, err = ownEntries(route, &s.scenario.Config.Status); err != nil {
+		if entries, err = ownEntries(route, s.scenario.Config); err != nil {
 			return false, err
 		}
 		old = slices.ContainsFunc(entries, func(e Entry) bool {
@@ -255,14 +250,4 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 		return entries, fmt.Errorf("the entries are as wanted, but not about generation %d", route.GetGeneration())
 	}
 	return entries, nil // the caller reports the difference
-}
-
-// ownEntries returns the entries in a route's status that are gammaguard's.
-func ownEntries(route *unstructured.Unstructured, c *config.Status) ([]Entry, error) {
-	return entriesOf(route, func(name gatewayv1.GatewayController) bool { return own(c, name) })
-}
-
-// own reports whether an entry is, or was, gammaguard's.
-func own(c *config.Status, name gatewayv1.GatewayController) bool {
-	return string(name) == c.ControllerName || slices.Contains(c.FormerControllerNames, string(name))
 }
