@@ -16,7 +16,7 @@ import (
 // certManager is cert-manager's controllers and CA injector.
 func certManager() bed.Binaries {
 	return bed.Binaries{
-		Name: "certmanager", Module: "test/certmanager", Packages: []string{"./..."}, Programs: []string{"controller", "cainjector"},
+		Name: "certmanager", Module: "test/certmanager", Packages: []string{"."}, Programs: []string{"certmanager"},
 		VersionOf: "github.com/cert-manager/cert-manager", Static: true,
 	}
 }
