@@ -1,14 +1,12 @@
 package bed
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -63,9 +61,7 @@ func (b Binaries) Build(ctx context.Context, progress io.Writer) (string, error)
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(ctx, filepath.Join(cache, "lock"), func() {
-		fmt.Fprintf(progress, "another process is building the %s: waiting for it\n", b.Name)
-	})
+	unlock, err := lock(filepath.Join(cache, "lock"))
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +75,9 @@ func (b Binaries) Build(ctx context.Context, progress io.Writer) (string, error)
 }
 
 // build builds the binaries beside their folder and then renames that into place, so
-// that the folder holds all or does not exist. The caller holds the lock.
+// that the folder holds all or does not exist. The caller holds the lock. The version
+// goes in by the linker: without it kubectl and the API server cannot tell one
+// another's.
 func (s sources) build(ctx context.Context, dir string, progress io.Writer) error {
 	unfinished := filepath.Join(filepath.Dir(dir), ".unfinished")
 	if err := os.RemoveAll(unfinished); err != nil { // of a build that was interrupted
@@ -88,94 +86,64 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 	if err := os.Mkdir(unfinished, 0o755); err != nil {
 		return err
 	}
-	if err := s.goBuild(ctx, unfinished, progress); err != nil {
-		return err
+	environment := []string{"GOWORK=off"}
+	if s.Static {
+		environment = append(environment, "CGO_ENABLED=0")
 	}
-	return os.Rename(unfinished, dir)
-}
-
-// goBuild runs go build. The version goes in by the linker: without it kubectl
-// and the API server cannot tell one another's.
-func (s sources) goBuild(ctx context.Context, out string, progress io.Writer) error {
-	args := append([]string{
+	started := time.Now()
+	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)
+	_, err := goCommand(ctx, s.dir, environment, append([]string{
 		"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w" +
 			" -X k8s.io/component-base/version.gitVersion=" + s.version +
 			" -X k8s.io/client-go/pkg/version.gitVersion=" + s.version,
-		"-o", out + string(filepath.Separator),
-	}, s.Packages...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	if s.Static {
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
-	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	started := time.Now()
-	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)
-	if err := cmd.Run(); err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("go build in %s: %w\n%s", s.dir, err, &stderr))
+		"-o", unfinished + string(filepath.Separator),
+	}, s.Packages...)...)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(progress, "built the %s in %s\n", s.Name, time.Since(started).Round(time.Second))
-	return nil
+	return os.Rename(unfinished, dir)
 }
 
 // BuildCommand builds a command of this repository, such as gammaguard-webhook,
-// from its folder under cmd, and returns the path of the binary.
+// from its folder under cmd, and returns the path of the binary. go build leaves
+// a binary alone that is up to date.
 func BuildCommand(ctx context.Context, name string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(root, ".cache", "bin")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("build %s: %w", name, err)
+	path := filepath.Join(root, ".cache", "bin", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
 	}
-	path := filepath.Join(dir, name)
-	unlock, err := lock(ctx, path+".lock", nil)
+	unlock, err := lock(path + ".lock")
 	if err != nil {
-		return "", fmt.Errorf("build %s: %w", name, err)
+		return "", err
 	}
 	defer unlock()
-	// go build leaves a binary alone that is up to date.
-	if _, err := goCommand(ctx, root, "build", "-buildvcs=false", "-o", path, "./cmd/"+name); err != nil {
-		return "", fmt.Errorf("build %s: %w", name, err)
-	}
-	return path, nil
+	_, err = goCommand(ctx, root, nil, "build", "-buildvcs=false", "-o", path, "./cmd/"+name)
+	return path, err
 }
 
-// lockInterval is how often who waits for a lock looks whether it is free.
-const lockInterval = 200 * time.Millisecond
-
-// lock waits until it holds the lock file, which it makes if need be, and calls
-// waiting, if not nil, once it finds that it has to wait. The system drops the
-// lock when the process ends, in whatever way.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+// lock waits until it holds the lock file, which it makes if need be. The system
+// drops the lock when the process ends, in whatever way.
+func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-		}
-		if waiting != nil {
-			waiting()
-			waiting = nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), file.Close())
-		case <-time.After(lockInterval):
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+		if !errors.Is(err, syscall.EINTR) {
+			break
 		}
 	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil
 }
 
 // Main is the body of the main function of a command of the tests: it runs the

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -102,18 +103,21 @@ func ModuleDir(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return goCommand(ctx, root, "list", "-f", "{{.Module.Dir}}", path)
+	return goCommand(ctx, root, nil, "list", "-f", "{{.Module.Dir}}", path)
 }
 
-// goCommand runs the go command in a folder and returns what it prints.
-func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+// goCommand runs the go command in a folder, with additions to the environment, and
+// returns what it prints. It ends in order with the context.
+func goCommand(ctx context.Context, dir string, environment []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("go %s in %s: %w: %s", strings.Join(args, " "), dir, err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

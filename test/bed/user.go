@@ -49,14 +49,6 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 // path of a kubeconfig that only its owner can read, and that goes when the control
 // plane stops.
 func (cp *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	path, err := cp.serviceAccountKubeconfig(ctx, namespace, name)
-	if err != nil {
-		return "", fmt.Errorf("write the kubeconfig of ServiceAccount %s/%s: %w", namespace, name, err)
-	}
-	return path, nil
-}
-
-func (cp *ControlPlane) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	token, stderr, err := cp.Kubectl(ctx, "", "create", "token", name, "--namespace", namespace, "--duration", "24h")
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, stderr)
