@@ -92,7 +92,7 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 	}
 	started := time.Now()
 	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)
-	_, err := goCommand(ctx, s.dir, environment, append([]string{
+	_, err := Go(ctx, s.dir, environment, append([]string{
 		"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w" +
 			" -X k8s.io/component-base/version.gitVersion=" + s.version +
@@ -123,7 +123,7 @@ func BuildCommand(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	_, err = goCommand(ctx, root, nil, "build", "-buildvcs=false", "-o", path, "./cmd/"+name)
+	_, err = Go(ctx, root, nil, "build", "-buildvcs=false", "-o", path, "./cmd/"+name)
 	return path, err
 }
 

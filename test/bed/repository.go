@@ -103,12 +103,12 @@ func ModuleDir(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return goCommand(ctx, root, nil, "list", "-f", "{{.Module.Dir}}", path)
+	return Go(ctx, root, nil, "list", "-f", "{{.Module.Dir}}", path)
 }
 
-// goCommand runs the go command in a folder, with additions to the environment, and
+// Go runs the go command in a folder, with additions to the environment, and
 // returns what it prints. It ends in order with the context.
-func goCommand(ctx context.Context, dir string, environment []string, args ...string) (string, error) {
+func Go(ctx context.Context, dir string, environment []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -3,11 +3,8 @@
 package e2e
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,14 +19,12 @@ func installCertManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", certManager().VersionOf)
-	list.Dir = filepath.Join(root, filepath.FromSlash(certManager().Module))
-	list.Env = append(os.Environ(), "GOWORK=off")
-	dir, err := list.Output()
+	module := filepath.Join(root, filepath.FromSlash(certManager().Module))
+	dir, err := bed.Go(t.Context(), module, []string{"GOWORK=off"}, "list", "-m", "-f", "{{.Dir}}", certManager().VersionOf)
 	if err != nil {
-		t.Fatalf("find cert-manager's module: %v", err)
+		t.Fatal(err)
 	}
-	mustKubectl(t, "", "apply", "--server-side", "-f", filepath.Join(strings.TrimSpace(string(dir)), "deploy", "crds"))
+	mustKubectl(t, "", "apply", "--server-side", "-f", filepath.Join(dir, "deploy", "crds"))
 	mustKubectl(t, "", "wait", "--for=condition=Established", "crd", "certificates.cert-manager.io", "issuers.cert-manager.io", "--timeout=60s")
 	mustKubectl(t, "", "apply", "-k", "test/certmanager/manifests")
 	for _, name := range certManager().Programs {

@@ -155,7 +155,7 @@ func Serve(ctx context.Context, progress io.Writer) error {
 	if err := prepareSystem(dir); err != nil {
 		return err
 	}
-	c, err := start(ctx, dir, progress)
+	cluster, err := start(ctx, dir, progress)
 	if err != nil {
 		return err
 	}
@@ -163,12 +163,11 @@ func Serve(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(progress, "the node is ready")
-	select {
-	case <-ctx.Done():
+	<-cluster.Done()
+	if ctx.Err() != nil {
 		return nil
-	case <-c.ended:
-		return c.died()
 	}
+	return context.Cause(cluster)
 }
 
 // supervisor returns the process that runs the cluster, if there is one.

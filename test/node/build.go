@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -85,13 +84,8 @@ func BuildImage(ctx context.Context, binary, name, archive string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", ".", "-binary", binary, "-name", name, "-o", archive)
-	cmd.Dir = filepath.Join(root, "tools", "image")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("make the image %s: %w: %s", name, err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	_, err = bed.Go(ctx, filepath.Join(root, "tools", "image"), nil, "run", ".", "-binary", binary, "-name", name, "-o", archive)
+	return err
 }
 
 // files are the servers' configurations, as templates.

@@ -21,13 +21,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 )
@@ -35,25 +31,22 @@ import (
 // cluster is a single-node cluster. All of it runs in the namespaces that this
 // process is in, and ends with them.
 type cluster struct {
-	plane     *bed.ControlPlane
-	dir       string
-	progress  io.Writer
-	processes []*process
-	// ended is closed once a server has ended.
-	ended chan struct{}
-	end   func()
+	plane    *bed.ControlPlane
+	dir      string
+	progress io.Writer
+	// fail ends the cluster's context, when a server has ended.
+	fail context.CancelCauseFunc
 }
 
 // start starts the cluster, with its files in dir, and returns when its node is
-// ready.
-func start(ctx context.Context, dir string, progress io.Writer) (*cluster, error) {
-	c := &cluster{dir: dir, progress: progress, ended: make(chan struct{})}
-	c.end = sync.OnceFunc(func() { close(c.ended) })
+// ready. The context that it returns ends when a server does.
+func start(ctx context.Context, dir string, progress io.Writer) (context.Context, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	c := &cluster{dir: dir, progress: progress, fail: fail}
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
 		return nil, err
 	}
-	err := c.startAll(ctx)
-	return c, err
+	return ctx, c.startAll(ctx)
 }
 
 func (c *cluster) startAll(ctx context.Context) error {
@@ -151,87 +144,38 @@ func (c *cluster) startComponents() error {
 // nodeName is the node's name.
 const nodeName = "node"
 
-// readyTimeout bounds the wait for the node.
-const readyTimeout = 2 * time.Minute
-
+// waitForNode waits until the node is there, and ready.
 func (c *cluster) waitForNode(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(c.plane.Config)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintln(c.progress, "waiting for the node")
-	return c.wait(ctx, readyTimeout, "the node", func(ctx context.Context) error {
-		node, err := client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
+	for _, state := range []string{"create", "condition=Ready"} {
+		_, stderr, err := c.plane.Kubectl(ctx, "", "wait", "node/"+nodeName, "--for="+state, "--timeout=2m")
 		if err != nil {
-			return err
+			return fmt.Errorf("wait for the node: %w: %s", errors.Join(context.Cause(ctx), err), stderr)
 		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-				return nil
-			}
-		}
-		return errors.New("it is not ready")
-	})
+	}
+	return nil
 }
 
-// process is one of the cluster's servers. What it prints goes to a file of its
-// name.
-type process struct {
-	name string
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
-}
-
-// start starts a server in the network namespace that this process is in.
+// start starts a server in the network namespace that this process is in. What it
+// prints goes to a file of its name.
 func (c *cluster) start(name, path string, args ...string) error {
 	log, err := os.Create(filepath.Join(c.dir, "logs", name+".log"))
 	if err != nil {
 		return err
 	}
-	p := &process{name: name, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it ends with the PID namespace
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
-	if err := p.cmd.Start(); err != nil {
+	cmd := exec.Command(path, args...) //nolint:noctx // it ends with the PID namespace
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
+	if err := cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start %s: %w", name, err), log.Close())
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		_ = cmd.Wait() // its ProcessState says as much
 		_ = log.Close()
-		close(p.done)
-		c.end()
+		c.fail(fmt.Errorf("%s ended: %s (see %s)", name, cmd.ProcessState, log.Name()))
 	}()
-	c.processes = append(c.processes, p)
 	return nil
 }
-
-// died returns an error that names the first server that has ended by itself.
-func (c *cluster) died() error {
-	for _, p := range c.processes {
-		select {
-		case <-p.done:
-			return fmt.Errorf("%s ended: %w (see %s)", p.name, p.err, filepath.Join(c.dir, "logs", p.name+".log"))
-		default:
-		}
-	}
-	return nil
-}
-
-// wait calls ready until it returns nil, a server ends, or the timeout is over.
-func (c *cluster) wait(ctx context.Context, timeout time.Duration, what string, ready func(context.Context) error) error {
-	var last error
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, timeout, true, func(ctx context.Context) (bool, error) {
-		last = ready(ctx)
-		return last == nil, c.died()
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w", what, errors.Join(err, last))
-	}
-	return nil
-}
-
-// containerdTimeout bounds the start of containerd.
-const containerdTimeout = time.Minute
 
 // pauseImage is the image of the container that holds a Pod's namespaces.
 const pauseImage = "gammaguard.test/pause:1"
@@ -242,8 +186,13 @@ func (c *cluster) startContainerd(ctx context.Context) error {
 	if err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
 		return err
 	}
-	if err := c.wait(ctx, containerdTimeout, "containerd", func(ctx context.Context) error { return Ctr(ctx, "version") }); err != nil {
-		return err
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = Ctr(ctx, "version")
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for containerd: %w", errors.Join(context.Cause(ctx), err, last))
 	}
 	return Import(ctx, c.path("pause.tar"))
 }
