@@ -164,10 +164,10 @@ func Serve(ctx context.Context, progress io.Writer) error {
 	}
 	fmt.Fprintln(progress, "the node is ready")
 	<-cluster.Done()
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return context.Cause(cluster)
 	}
-	return context.Cause(cluster)
+	return nil // it was told to end
 }
 
 // supervisor returns the process that runs the cluster, if there is one.
