@@ -70,7 +70,7 @@ e2e: definitions ## Install each overlay on a real cluster and test it there; ne
 
 .PHONY: scenarios
 scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
-	@go test -c -o $(CACHE)/bin/scenarios ./test/scenarios # go test would not tell the exit codes apart
+	@go test -c -o $(CACHE)/bin/scenarios ./test/scenarios/runner # go test would not tell the exit codes apart
 	@for folder in "$(SCENARIOS)" "$(PWD)/$(SCENARIOS)" "$(CURDIR)/$(SCENARIOS)"; do \
 		case "$$folder" in /*) if [ -e "$$folder" ]; then exec $(CACHE)/bin/scenarios -test.run '^TestScenarios$$' -directory "$$folder"; fi;; esac; \
 	done; echo "error: SCENARIOS=$(SCENARIOS): no such folder" >&2; exit 2

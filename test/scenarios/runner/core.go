@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -113,30 +110,6 @@ func sortedOnce(ids []string) []string {
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
-
-// Suite is the three drivers, ready to play.
-type Suite struct {
-	Drivers []Driver
-	server  *apiServer
-}
-
-// NewSuite starts what the drivers need, a control plane included. The caller must
-// Close it.
-func NewSuite(ctx context.Context) (*Suite, error) {
-	ctrllog.SetLogger(logr.Discard()) // the log of envtest is of no use here
-	crds, err := loadDefinitions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	server, err := newAPIServer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Suite{Drivers: []Driver{newCore(crds), newHandlers(crds), server}, server: server}, nil
-}
-
-// Close stops everything that was started.
-func (s *Suite) Close() error { return s.server.close() }
 
 // bedOptions are those of the control plane that scenarios are played on. Both
 // mcs-api's definitions and the standard channel of the Gateway API are installed.

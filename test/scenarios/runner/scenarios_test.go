@@ -1,5 +1,4 @@
-// Package scenarios_test plays all scenarios of this folder.
-package scenarios_test
+package runner_test
 
 import (
 	"context"
@@ -11,8 +10,11 @@ import (
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
+// all is the directory of all scenarios.
+const all = ".."
+
 var (
-	directory = flag.String("directory", ".", "the directory of the scenarios that TestScenarios runs")
+	directory = flag.String("directory", all, "the directory of the scenarios that TestScenarios runs")
 	suite     *runner.Suite
 	// passed and failed count the scenarios that TestScenarios has run.
 	passed, failed int
@@ -42,10 +44,10 @@ func run(m *testing.M) (code int, err error) {
 	return code, suite.Close()
 }
 
-// load reads the scenarios of this directory; each must be in order.
+// load reads all scenarios; each must be in order.
 func load(t *testing.T) []*runner.Scenario {
 	t.Helper()
-	scenarios, broken, err := runner.Load(".")
+	scenarios, broken, err := runner.Load(all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package scenarios_test
+package runner_test
 
 import (
 	"strings"
