@@ -42,8 +42,6 @@ type Options struct {
 	Config string
 	// Args are additional flags.
 	Args []string
-	// Binary is the path of a gammaguard-webhook; empty: it is built.
-	Binary string
 	// Unregistered skips the registration of the webhooks with the API server.
 	Unregistered bool
 	// Exempt is a user whose requests do not reach the webhooks; empty: nobody.
@@ -100,10 +98,9 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 
 // prepare writes the files that the binary reads, and its command line.
 func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (err error) {
-	if o.Binary == "" {
-		if o.Binary, err = bed.BuildCommand(ctx, "gammaguard-webhook"); err != nil {
-			return err
-		}
+	binary, err := bed.BuildCommand(ctx, "gammaguard-webhook")
+	if err != nil {
+		return err
 	}
 	if o.Config == "" {
 		o.Config = defaults
@@ -143,7 +140,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	}
 	// The process outlives the caller's context: Stop ends it.
 	ctx, g.stop = context.WithCancel(context.WithoutCancel(ctx))
-	g.cmd = exec.CommandContext(ctx, o.Binary, args...)
+	g.cmd = exec.CommandContext(ctx, binary, args...)
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = stopTimeout
 	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 )
@@ -121,22 +125,25 @@ func awaitPolicy(ctx context.Context, cp *bed.ControlPlane, exempt []string) err
 // awaitCalls sends dry runs of a mesh route until this process has answered calls
 // of both webhooks. The verdict on the route does not matter.
 func (g *Guard) awaitCalls(ctx context.Context, cp *bed.ControlPlane) error {
-	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
-		metadata: {namespace: default, name: gammaguard-probe},
-		spec: {parentRefs: [{group: "", kind: Service, name: gammaguard-probe}]}}`
+	c, err := cp.Client(gatewayv1.Install)
+	if err != nil {
+		return err
+	}
+	route := &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gammaguard-probe"}}
+	route.Spec.ParentRefs = []gatewayv1.ParentReference{{Group: new(gatewayv1.Group), Kind: new(gatewayv1.Kind("Service")), Name: "gammaguard-probe"}}
 	called := regexp.MustCompile(`(?m)^gammaguard_webhook_duration_seconds_count\{webhook="(mutate|validate)"\} [1-9]`)
-	var stderr string
-	err := poll(ctx, func(ctx context.Context) (bool, error) {
-		_, stderr, _ = cp.Kubectl(ctx, route, "create", "--dry-run=server", "-f", "-")
+	var verdict error
+	err = poll(ctx, func(ctx context.Context) (bool, error) {
+		verdict = c.Create(ctx, route.DeepCopy(), client.DryRunAll)
 		metrics, err := get(ctx, g.MetricsURL)
 		return len(called.FindAllString(metrics, -1)) == 2, err
 	})
 	if err != nil {
-		return fmt.Errorf("wait until the API server calls the webhooks: %w: %s", err, stderr)
+		return fmt.Errorf("wait until the API server calls the webhooks: %w", errors.Join(err, verdict))
 	}
 	return nil
 }
 
 func poll(ctx context.Context, condition wait.ConditionWithContextFunc) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, effectTimeout, true, condition)
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, effectTimeout, true, condition)
 }
