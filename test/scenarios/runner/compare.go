@@ -35,7 +35,8 @@ func ownEntries(object *unstructured.Unstructured, c *config.GuardConfiguration)
 }
 
 func isOwn(entry *Entry, c *config.GuardConfiguration) bool {
-	return string(entry.ControllerName) == c.Status.ControllerName
+	name := string(entry.ControllerName)
+	return name == c.Status.ControllerName || slices.Contains(c.Status.FormerControllerNames, name)
 }
 
 // compareEntries returns how the entries differ from those wanted, whatever their
