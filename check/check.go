@@ -18,9 +18,18 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Run checks the input. Beside a report of all that could be read, the error names
-// what could not; without a report it says why there is none.
+// Run checks the input, as one set. Apart from a report of all that could be read, the
+// error names what could not; without a report it says why there is none.
 func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
+	r, err := run(ctx, options)
+	if r != nil {
+		r.Count()
+	}
+	return r, err
+}
+
+// run is Run, without the counts of the summary.
+func run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 	c, err := load(ctx, options)
 	if err != nil {
 		return nil, err
@@ -107,10 +116,8 @@ func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.Che
 	if err := c.write(ctx); err != nil {
 		return nil, err
 	}
-	r := &report.CheckReport{
-		APIVersion: report.APIVersion, Kind: report.Kind, Fixed: fixed,
-		Routes: make([]report.Route, 0, len(c.routes)), Broken: make([]report.Broken, 0, len(c.broken)),
-	}
+	r := report.New()
+	r.Fixed = fixed
 	for i, route := range c.routes {
 		if route.undecodable != nil && len(route.refusals) == 0 {
 			c.broken = append(c.broken, route.undecodable)
@@ -127,12 +134,9 @@ func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.Che
 			r.Broken = append(r.Broken, report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
 		}
 	}
-	names := map[string]bool{}
 	for _, f := range c.files {
-		names[f.name] = true
+		r.SeenFile(f.name)
 	}
-	r.Summary.Files = len(names)
-	r.Count()
 	return r, nil
 }
 

@@ -18,11 +18,10 @@ import (
 
 // kustomize builds the folder and returns what comes out, with the place where
 // each object comes from.
-func (in *input) kustomize(folder string) (files []*file) {
+func (in *input) kustomize(folder string) (files []*file, _ error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins(folder), folder)
 	if err != nil {
-		in.fail(fmt.Errorf("kustomize %s: %w", folder, err))
-		return nil
+		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err)}
 	}
 	sources := map[string]*file{}
 	for _, res := range built.Resources() {
@@ -43,7 +42,7 @@ func (in *input) kustomize(folder string) (files []*file) {
 		}
 		files = append(files, f)
 	}
-	return files
+	return files, nil
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or

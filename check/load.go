@@ -21,7 +21,18 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	}
 	c.files = c.input.read(options.Files)
 	for _, folder := range options.Kustomizations {
-		c.files = append(c.files, c.input.kustomize(folder)...)
+		files, err := c.input.kustomize(folder)
+		if err != nil {
+			return nil, err
+		}
+		c.files = append(c.files, files...)
+	}
+	for i := range options.Charts {
+		files, err := c.chart(&options.Charts[i])
+		if err != nil {
+			return nil, &notBuilt{err}
+		}
+		c.files = append(c.files, files...)
 	}
 	before, err := c.base(ctx)
 	if err != nil {

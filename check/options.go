@@ -20,6 +20,8 @@ type Options struct {
 	Files []string
 	// Kustomizations are folders that kustomize builds.
 	Kustomizations []string
+	// Charts are Helm charts that are rendered.
+	Charts []Chart
 	// Base are files and folders with what is in the cluster already. They are not
 	// judged. A route that is there too is judged as an update of that. What has a
 	// uid is taken as it is stored, anything else as the cluster would store it.

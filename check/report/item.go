@@ -60,7 +60,12 @@ func (r *CheckReport) items() []item {
 	slices.SortStableFunc(items, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	return items
+	seen := map[item]bool{} // one file may be in several sets
+	return slices.DeleteFunc(items, func(i item) bool {
+		again := seen[i]
+		seen[i] = true
+		return again
+	})
 }
 
 // about reads "field: message", or the message alone where it is about the whole object.

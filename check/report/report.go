@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -28,6 +29,73 @@ type CheckReport struct {
 	Broken []Broken `json:"broken"`
 	// Fixed are the changes that --fix wrote into files before this check.
 	Fixed []Fixed `json:"fixed,omitempty"`
+	// Sets are what was found to be deployed together, if it was looked for; Skipped is
+	// what was left aside.
+	Sets    []Set     `json:"sets,omitempty"`
+	Skipped []Skipped `json:"skipped,omitempty"`
+
+	files map[string]bool
+}
+
+// New returns an empty report.
+func New() *CheckReport {
+	return &CheckReport{APIVersion: APIVersion, Kind: Kind, Routes: []Route{}, Broken: []Broken{}, files: map[string]bool{}}
+}
+
+// SeenFile notes that the file was read.
+func (r *CheckReport) SeenFile(name string) { r.files[name] = true }
+
+// Add adds what was found in a set.
+func (r *CheckReport) Add(of *CheckReport, set Set) {
+	r.Sets = append(r.Sets, set)
+	for i := range of.Routes {
+		of.Routes[i].Set = set.String()
+	}
+	r.Routes = append(r.Routes, of.Routes...)
+	r.Broken = append(r.Broken, of.Broken...)
+	r.Fixed = append(r.Fixed, of.Fixed...)
+	maps.Copy(r.files, of.files)
+}
+
+// SetKind is what a set is made of.
+type SetKind string
+
+// The kinds of sets.
+const (
+	// Kustomization: what kustomize builds.
+	Kustomization SetKind = "kustomization"
+	// Chart: what Helm renders.
+	Chart SetKind = "chart"
+	// Folder: the manifests of one folder.
+	Folder SetKind = "folder"
+)
+
+// Set is a group of objects that are deployed together, and so checked together.
+type Set struct {
+	Kind SetKind `json:"kind"`
+	Path string  `json:"path"`
+	// Values is the file with which a chart was rendered, if it was not with its own
+	// values.
+	Values string `json:"values,omitempty"`
+	Routes int    `json:"routes"`
+}
+
+// String reads "chart charts/shop with charts/shop/ci/dev.yaml".
+func (s *Set) String() string {
+	text := string(s.Kind) + " " + s.Path
+	if s.Values != "" {
+		text += " with " + s.Values
+	}
+	return text
+}
+
+// NotManifest is the reason for which a file is left aside that is not a manifest.
+const NotManifest = "not a manifest"
+
+// Skipped is a file, folder or set that was left aside, and why.
+type Skipped struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // Summary counts what the report holds.
@@ -69,6 +137,8 @@ type Route struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
 	Place
+	// Set is the set that the route is in, if sets were looked for.
+	Set     string  `json:"set,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	// Findings are sorted by field path.
 	Findings []Finding `json:"findings"`
@@ -158,7 +228,7 @@ type Fixed struct {
 	Change
 }
 
-// Count fills in all of the summary but the number of files.
+// Count fills in the summary.
 func (r *CheckReport) Count() {
 	effects := map[validate.Action]int{}
 	changes := 0
@@ -169,7 +239,7 @@ func (r *CheckReport) Count() {
 		}
 	}
 	r.Summary = Summary{
-		Files: r.Summary.Files, Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
+		Files: len(r.files), Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
 		Denials: effects[validate.Deny], Warnings: effects[validate.Warn], Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
 	}
 }

@@ -35,8 +35,31 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 		fixed := &r.Fixed[i]
 		fmt.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(green, "fixed"), fixed.File, fixed.Line, paint(bold, fixed.Route), fixed.Message)
 	}
+	r.sets(out)
 	fmt.Fprintln(out, r.Summary.String())
 	return out.Flush()
+}
+
+// sets writes which sets were found, and what was left aside: one by one what may hold
+// routes, and the rest by number.
+func (r *CheckReport) sets(out io.Writer) {
+	for i := range r.Sets {
+		fmt.Fprintf(out, "%s: %s\n", r.Sets[i].String(), Count(r.Sets[i].Routes, "route", "routes"))
+	}
+	others := 0
+	for _, skipped := range r.Skipped {
+		if skipped.Reason == NotManifest {
+			others++
+			continue
+		}
+		fmt.Fprintf(out, "skipped %s: %s\n", skipped.Path, skipped.Reason)
+	}
+	if others > 0 {
+		fmt.Fprintf(out, "skipped %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
+	}
+	if len(r.Sets)+len(r.Skipped) > 0 {
+		fmt.Fprintln(out)
+	}
 }
 
 // The colours, as codes of ECMA-48 (Select Graphic Rendition).

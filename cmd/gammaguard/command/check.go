@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,14 @@ import (
 // checkFlags are the flags of the check command.
 type checkFlags struct {
 	options check.Options
-	output  string
-	failOn  string
-	cluster bool
-	access  *access
+	// paths are where sets are looked for.
+	paths      []string
+	chart      check.Chart
+	failIfNone bool
+	output     string
+	failOn     string
+	cluster    bool
+	access     *access
 }
 
 const checkLong = `Check the routes in manifests against the rules of the admission webhook before you apply them. The command uses the same rules,
@@ -32,7 +37,12 @@ It also does to each route what the API server does by its CustomResourceDefinit
 versions that the API server rejects. The definitions are those of the Gateway API release that gammaguard is built with, in the standard
 channel. --channel, --crds, definitions in the input, and --cluster select others.
 
-The command reads all files first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
+Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory, and checks each
+set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci; and
+the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
+.gitignore and .gammaguardignore name. It reports the sets, and what it skipped. With -f, -k, and --helm, all input is one set.
+
+The command reads all files of a set first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
 ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
 rule that depends on an object that is not in the input is reported as unknown, unless --cluster looks the object up or --complete
 declares the input complete.
@@ -40,8 +50,14 @@ declares the input complete.
 Exit codes: 0 if no finding reaches the severity set by --fail-on, 1 if a finding does, 2 if the usage is invalid or input cannot be
 read.`
 
-const checkExamples = `  # Check a directory, recursively
+const checkExamples = `  # Find the sets in the current directory, and check each
+  gammaguard check
+
+  # Check the files in a directory, recursively, as one set
   gammaguard check -f manifests/
+
+  # Check what Helm renders
+  gammaguard check --helm charts/shop --values production.yaml
 
   # Check what kustomize builds
   gammaguard check -k overlays/production
@@ -65,7 +81,7 @@ func newCheck() *cobra.Command {
 	flags := &checkFlags{output: "text", failOn: string(validate.Deny)}
 	flags.options.Channel = definitions.Standard
 	cmd := &cobra.Command{
-		Use:     "check (-f PATH | -k FOLDER | PATH)...",
+		Use:     "check [PATH...] | (-f PATH | -k FOLDER | --helm CHART)...",
 		Short:   "Check routes in manifests",
 		Long:    checkLong,
 		Example: checkExamples,
@@ -74,6 +90,9 @@ func newCheck() *cobra.Command {
 	set := cmd.Flags()
 	set.StringSliceVarP(&flags.options.Files, "filename", "f", nil, "files or directories to check; - reads standard input")
 	set.StringSliceVarP(&flags.options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and check")
+	set.StringVar(&flags.chart.Path, "helm", "", "directory of a Helm chart to render and check; no cluster is used")
+	set.StringSliceVar(&flags.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads")
 	addChoice(cmd, (*string)(&flags.options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
@@ -92,7 +111,7 @@ func newCheck() *cobra.Command {
 
 func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	options := &f.options
-	options.Files = append(options.Files, args...)
+	f.paths = args
 	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd); err != nil {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
@@ -107,31 +126,59 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 			return err
 		}
 	}
-	result, err := check.Run(cmd.Context(), options)
+	result, err := f.check(cmd.Context())
 	if result == nil {
 		return err
 	}
 	if err := errors.Join(f.write(result, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
-	if result.Fails(f.failOn) {
+	switch {
+	case f.failIfNone && result.Summary.Routes == 0:
+		return errors.New("no route was checked")
+	case result.Fails(f.failOn):
 		return errFindings
 	}
 	return nil
+}
+
+// check checks the input that the flags name, or the sets below the paths.
+func (f *checkFlags) check(ctx context.Context) (*report.CheckReport, error) {
+	if f.byHand() {
+		if f.chart.Path != "" {
+			f.options.Charts = []check.Chart{f.chart}
+		}
+		return check.Run(ctx, &f.options)
+	}
+	if len(f.paths) == 0 {
+		f.paths = []string{"."}
+	}
+	sets, skipped, err := check.Discover(f.paths)
+	if err != nil {
+		return nil, err
+	}
+	return check.RunSets(ctx, &f.options, sets, skipped)
+}
+
+// byHand reports whether flags name the input.
+func (f *checkFlags) byHand() bool {
+	return len(f.options.Files)+len(f.options.Kustomizations) > 0 || f.chart.Path != ""
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) error {
 	names := slices.Concat(f.options.Files, f.options.Base)
 	stdin := slices.Index(names, check.Stdin)
 	switch {
-	case len(f.options.Files)+len(f.options.Kustomizations) == 0:
-		return errors.New("nothing to check: specify files or directories with -f or -k")
+	case f.byHand() && len(f.paths) > 0:
+		return errors.New("PATH cannot be used with -f, -k, or --helm")
+	case len(f.chart.Values) > 0 && f.chart.Path == "":
+		return errors.New("--values has no effect without --helm")
 	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
 		return errors.New("standard input can be read only once")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
-	case f.options.Fix && (len(f.options.Kustomizations) > 0 || slices.Contains(f.options.Files, check.Stdin)):
-		return errors.New("--fix cannot be used with standard input or -k; specify the source files with -f")
+	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, check.Stdin)):
+		return errors.New("--fix cannot be used with standard input, -k, or --helm; specify the source files with -f")
 	case !f.cluster:
 		return f.access.unused(cmd.Flags())
 	}

@@ -49,9 +49,10 @@ func TestWrongUse(t *testing.T) {
 	}{
 		{nil, "error: a command is required\n"},
 		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"\n\nDid you mean this?\n\tcheck\n\n"},
-		{[]string{"check"}, "error: nothing to check: specify files or directories with -f or -k\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "elsewhere"}, "error: PATH cannot be used with -f, -k, or --helm\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "--values", "x.yaml"}, "error: --values has no effect without --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nSee 'gammaguard check --help' for usage\n"},
-		{[]string{"check", "-f", "-", "-"}, "error: standard input can be read only once\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", "-", "-f", "-"}, "error: standard input can be read only once\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, json, sarif, github\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard check --help' for usage\n"},
@@ -61,7 +62,7 @@ func TestWrongUse(t *testing.T) {
 		},
 		{
 			[]string{"check", "-f", "-", "--fix"},
-			"error: --fix cannot be used with standard input or -k; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
+			"error: --fix cannot be used with standard input, -k, or --helm; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
 		},
 		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},

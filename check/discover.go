@@ -1,0 +1,220 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Discover finds what is deployed together below the paths, each a set: every
+// kustomization that no other one uses, every Helm chart, with its default values and
+// with each values file in its folder ci, and the manifests of every other folder. It
+// passes over hidden folders, node_modules, vendor, and what .gitignore and
+// .gammaguardignore name. It also returns what it left aside.
+func Discover(paths []string) (sets []Set, skipped []report.Skipped, err error) {
+	d := &discovery{ignores: map[string]*ignores{}, used: map[string]bool{}, folders: map[string]*folder{}}
+	for _, path := range paths {
+		if err := d.walk(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	return d.sets(), d.skipped, nil
+}
+
+// discovery is one search for sets.
+type discovery struct {
+	ignores map[string]*ignores
+	// charts are the folders with a Chart.yaml; kustomizations are those with a
+	// kustomization, by whether it is a component.
+	charts         []string
+	kustomizations []kustomization
+	folders        map[string]*folder
+	// used are the files and folders that kustomizations name.
+	used    map[string]bool
+	skipped []report.Skipped
+}
+
+type kustomization struct {
+	folder    string
+	component bool
+}
+
+// folder is a folder of manifests.
+type folder struct {
+	files []string
+	// routes is set if one of them may hold a route.
+	routes bool
+}
+
+// passedOver are folders of dependencies.
+var passedOver = []string{"node_modules", "vendor"}
+
+func (d *discovery) walk(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && d.ignored(path, entry):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return d.folder(path)
+		case path == root || slices.Contains(manifestEndings, filepath.Ext(path)):
+			return d.file(filepath.Clean(path))
+		}
+		return nil
+	})
+}
+
+// ignored reports whether a file or folder is not to be looked at.
+func (d *discovery) ignored(path string, entry fs.DirEntry) bool {
+	name := entry.Name()
+	if entry.IsDir() && (strings.HasPrefix(name, ".") || slices.Contains(passedOver, name)) {
+		return true
+	}
+	return d.ignoresOf(filepath.Dir(path)).match(path, entry.IsDir())
+}
+
+// folder looks at a folder: that of a chart is a set as a whole.
+func (d *discovery) folder(path string) error {
+	if _, err := os.Stat(filepath.Join(path, "Chart.yaml")); err == nil {
+		d.charts = append(d.charts, filepath.Clean(path))
+		return filepath.SkipDir
+	}
+	file := kustomizationFile(path)
+	if file == path {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		d.skip(file, "a kustomization that cannot be read: "+err.Error())
+		return nil //nolint:nilerr // the others are judged all the same
+	}
+	var kind struct {
+		Kind string `yaml:"kind"`
+	}
+	_ = root.Decode(&kind) // it has none, then
+	d.kustomizations = append(d.kustomizations, kustomization{filepath.Clean(path), kind.Kind == "Component"})
+	d.uses(path, &root)
+	return nil
+}
+
+// uses notes the files and folders that a kustomization names, in whatever field.
+func (d *discovery) uses(folder string, node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode && node.Value != "" && !strings.Contains(node.Value, "\n") {
+		path := filepath.Join(folder, filepath.FromSlash(node.Value))
+		if _, err := os.Stat(path); err == nil && path != filepath.Clean(folder) {
+			d.used[path] = true
+		}
+	}
+	for _, child := range node.Content {
+		d.uses(folder, child)
+	}
+}
+
+// file looks at a file that may be a manifest.
+func (d *discovery) file(path string) error {
+	if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !looksLikeManifest(data) {
+		d.skip(path, report.NotManifest)
+		return nil
+	}
+	if bytes.Contains(data, []byte("{{")) {
+		if _, errs := manifest.ReadUndecoded(path, data, ""); len(errs) > 0 {
+			d.skip(path, "a template outside a chart; render it first")
+			return nil
+		}
+	}
+	at := filepath.Dir(path)
+	if d.folders[at] == nil {
+		d.folders[at] = &folder{}
+	}
+	d.folders[at].files = append(d.folders[at].files, path)
+	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
+	return nil
+}
+
+// looksLikeManifest reports whether the text speaks of an object's kind and version.
+func looksLikeManifest(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+}
+
+// holdsRoute reports whether the text may hold a route.
+func holdsRoute(data []byte) bool { return bytes.Contains(data, []byte(mesh.GatewayGroup)) }
+
+// sets returns the sets, by path.
+func (d *discovery) sets() []Set {
+	var sets []Set
+	managed := map[string]string{} // the folders of kustomizations
+	for _, k := range d.kustomizations {
+		managed[k.folder] = k.folder
+		switch {
+		case d.used[k.folder]:
+		case k.component:
+			d.skip(k.folder, "a kustomize component that no kustomization uses")
+		default:
+			sets = append(sets, Set{Kind: report.Kustomization, Path: k.folder, kustomization: k.folder})
+		}
+	}
+	for _, chart := range d.charts {
+		if d.used[chart] {
+			continue // a kustomization inflates it
+		}
+		sets = append(sets, Set{Kind: report.Chart, Path: chart, chart: &Chart{Path: chart}})
+		values, _ := filepath.Glob(filepath.Join(chart, "ci", "*.yaml")) // the pattern is right
+		for _, file := range values {
+			sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, chart: &Chart{Path: chart, Values: []string{file}}})
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
+		if set := d.plain(path, managed[path] != ""); set != nil {
+			sets = append(sets, *set)
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b Set) int { return cmp.Compare(a.Path, b.Path) })
+	return sets
+}
+
+// plain returns the set of a folder's manifests, without those that kustomizations use;
+// nil if no route is among them.
+func (d *discovery) plain(path string, managed bool) *Set {
+	files := slices.DeleteFunc(d.folders[path].files, func(file string) bool { return d.used[file] })
+	switch {
+	case len(files) == 0 || !d.folders[path].routes:
+		return nil
+	case managed:
+		for _, file := range files {
+			d.skip(file, "not used by the kustomization in its folder")
+		}
+		return nil
+	}
+	return &Set{Kind: report.Folder, Path: path, files: files}
+}
+
+func (d *discovery) skip(path, reason string) {
+	d.skipped = append(d.skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
+}

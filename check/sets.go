@@ -1,0 +1,70 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/gammaguard/gammaguard/check/report"
+)
+
+// Set is what is deployed together, and so judged together: nothing outside it is
+// known, but what the options name for all.
+type Set struct {
+	Kind report.SetKind
+	Path string
+	// Values is the file in the chart's folder ci that overrides its values; empty for
+	// none.
+	Values string
+
+	// One of the following is what there is to read.
+	files         []string
+	kustomization string
+	chart         *Chart
+}
+
+// RunSets checks each set by itself, and returns one report of all. A set that cannot be
+// built, such as a kustomization with a base that is not on this disk, is not judged, and
+// the report says so. Apart from a report of all that could be read, the error names what
+// could not.
+func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report.Skipped) (*report.CheckReport, error) {
+	all := report.New()
+	all.Skipped = skipped
+	var errs []error
+	for i := range sets {
+		set := &sets[i]
+		o := *options
+		o.Files = set.files
+		if set.kustomization != "" {
+			o.Kustomizations = []string{set.kustomization}
+		}
+		if set.chart != nil {
+			o.Charts = []Chart{*set.chart}
+		}
+		o.Fix = options.Fix && set.files != nil
+		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+		r, err := run(ctx, &o)
+		if built := (*notBuilt)(nil); errors.As(err, &built) {
+			if options.Strict {
+				errs = append(errs, built)
+			}
+			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: "cannot be built, so its routes are not checked: " + built.Error()})
+			continue
+		}
+		if r == nil {
+			return nil, fmt.Errorf("%s: %w", &described, err)
+		}
+		errs = append(errs, err)
+		described.Routes = len(r.Routes)
+		all.Add(r, described)
+	}
+	all.Count()
+	return all, errors.Join(errs...)
+}
+
+// notBuilt is why a kustomization or a chart has no manifests.
+type notBuilt struct{ error }
+
+// Unwrap returns why.
+func (n *notBuilt) Unwrap() error { return n.error }

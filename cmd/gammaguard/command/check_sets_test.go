@@ -1,0 +1,106 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// repository is what a repository may hold; testdata/repository.txtar says what is
+// expected of each part.
+func repository(t *testing.T) string {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/repository.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, file := range archive.Files {
+		path := filepath.Join(folder, filepath.FromSlash(file.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, file.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// TestCheckSets: check finds the sets of a repository, judges each by itself, and says
+// what it left aside.
+func TestCheckSets(t *testing.T) {
+	folder := repository(t)
+	got := runIn(t, folder, "check")
+	golden(t, "repository.text", strings.ReplaceAll(got.stdout, folder, "/repository"))
+	if got.code != ExitFindings || got.stderr != "" {
+		t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
+	}
+	// The same from elsewhere, and by parts.
+	r, _ := checkJSON(t, "", folder)
+	if len(r.Sets) == 0 || r.Summary.Routes != strings.Count(got.stdout, "HTTPRoute ") && r.Summary.Routes == 0 {
+		t.Errorf("from elsewhere: %+v", r.Summary)
+	}
+	for path, want := range map[string][]string{
+		"deploy/prod":         {"kustomization deploy/prod"},
+		"charts":              {"chart charts/shop", "chart charts/shop with charts/shop/ci/two.yaml"},
+		"plain/a/routes.yaml": {"folder plain/a"},
+	} {
+		r, _ := checkJSON(t, "", filepath.Join(folder, filepath.FromSlash(path)))
+		var sets []string
+		for i := range r.Sets {
+			sets = append(sets, strings.ReplaceAll(r.Sets[i].String(), filepath.ToSlash(folder)+"/", ""))
+		}
+		if diff := cmp.Diff(want, sets); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", path, diff)
+		}
+	}
+}
+
+// runIn runs the command line in a folder.
+func runIn(t *testing.T, folder string, args ...string) result {
+	t.Helper()
+	back, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer t.Chdir(back) // golden files are found from here
+	t.Chdir(folder)
+	return run(t, "", args...)
+}
+
+// TestCheckHelm: --helm renders one chart with other values.
+func TestCheckHelm(t *testing.T) {
+	folder := repository(t)
+	chart, values := filepath.Join(folder, "charts", "shop"), filepath.Join(folder, "charts", "shop", "ci", "two.yaml")
+	r, _ := checkJSON(t, "", "--helm", chart, "--values", values, "-n", "shop")
+	var routes []string
+	for i := range r.Routes {
+		routes = append(routes, r.Routes[i].String()+" "+strings.TrimPrefix(filepath.ToSlash(r.Routes[i].File), filepath.ToSlash(folder)))
+	}
+	want := []string{"HTTPRoute shop/one /charts/shop/templates/routes.yaml", "HTTPRoute shop/two /charts/shop/templates/routes.yaml"}
+	if diff := cmp.Diff(want, routes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := run(t, "", "check", "--helm", folder); got.code != ExitUsage || !strings.Contains(got.stderr, "Chart.yaml") {
+		t.Errorf("not a chart: %+v", got)
+	}
+}
+
+// TestCheckNone: a run without routes says so, and fails if told to.
+func TestCheckNone(t *testing.T) {
+	folder := t.TempDir()
+	if got := run(t, "", "check", folder); got.code != ExitClean || got.stdout != "0 routes in 0 files: no findings\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "check", folder, "--fail-if-none"); got.code != ExitUsage || got.stderr != "error: no route was checked\n" {
+		t.Errorf("--fail-if-none: %+v", got)
+	}
+	if got := run(t, "", "check", filepath.Join(folder, "nothing")); got.code != ExitUsage || !strings.Contains(got.stderr, "no such file") {
+		t.Errorf("a path that is not there: %+v", got)
+	}
+}
