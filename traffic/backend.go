@@ -53,7 +53,7 @@ func (f failure) answer(kind mesh.RouteKind) string {
 
 // backend finds out what a backendRef of a route leads to.
 func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
-	key := ref.Service(from.namespace)
+	key := ref.Service(from.Namespace)
 	s := standing{name: backendName(key, ref.Port)}
 	if !ref.IsService() {
 		s.name = fmt.Sprintf("%s.%s %s/%s", key.Kind, ref.Group, key.Namespace, key.Name)
@@ -70,7 +70,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", key, err)
 	}
-	if key.Namespace != from.namespace && t.options.ReferenceGrants {
+	if key.Namespace != from.Namespace && t.options.ReferenceGrants {
 		permitted, err := t.permitted(from, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
@@ -95,7 +95,7 @@ func (t *Table) backendPort(s standing, from *route, ref *mesh.BackendRef, servi
 		return s, nil
 	}
 	at := slices.IndexFunc(service.Ports, func(p mesh.Port) bool {
-		return p.Number == ref.Port && p.Protocol == from.kind.Transport()
+		return p.Number == ref.Port && p.Protocol == from.Kind.Transport()
 	})
 	if at < 0 {
 		s.failure, s.problem = invalidBackend, "has no such port"
@@ -118,7 +118,7 @@ func (t *Table) permitted(from *route, to mesh.ServiceKey) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(grants, func(g mesh.ReferenceGrant) bool {
-		return g.Permits(from.kind, from.namespace, to)
+		return g.Permits(from.Kind, from.Namespace, to)
 	}), nil
 }
 

@@ -104,15 +104,15 @@ func orderDoubts(chosen, other *entry) []string {
 
 // ageUnknown reports whether it is not known which of two routes is older.
 func (r *route) ageUnknown(other *route) bool {
-	return (r.created == 0 || other.created == 0) && r.later == other.later
+	return (r.Created == 0 || other.Created == 0) && r.later == other.later
 }
 
 // unaged names the routes whose age is not known.
 func unaged(a, b *route) string {
 	switch {
-	case a.created != 0:
+	case a.Created != 0:
 		return b.String()
-	case b.created != 0:
+	case b.Created != 0:
 		return a.String()
 	}
 	return a.String() + " and " + b.String()

@@ -126,9 +126,9 @@ func (d *differ) namedPorts(key mesh.ServiceKey) []mesh.Port {
 	var named []mesh.Port
 	for _, t := range d.tables {
 		for _, r := range t.bound[key] {
-			for i := range r.parents {
-				if r.parents[i].Service(r.namespace) == key {
-					named = append(named, mesh.Port{Name: r.parents[i].SectionName, Number: r.parents[i].Port, Protocol: r.kind.Transport()})
+			for i := range r.Parents {
+				if r.Parents[i].Service(r.Namespace) == key {
+					named = append(named, mesh.Port{Name: r.Parents[i].SectionName, Number: r.Parents[i].Port, Protocol: r.Kind.Transport()})
 				}
 			}
 		}
@@ -143,7 +143,7 @@ func (d *differ) port(key mesh.ServiceKey, services [2]*mesh.Service, port mesh.
 	clients := []string{key.Namespace}
 	for _, t := range d.tables {
 		for _, r := range t.bound[key] {
-			clients = append(clients, r.namespace)
+			clients = append(clients, r.Namespace)
 		}
 	}
 	slices.Sort(clients[1:])
@@ -176,7 +176,11 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
 			s.missing = "no such port"
 		default:
-			s.routes = s.table.portRoutes(service, port, from)
+			var err error
+			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
+				return err
+			}
+			c.notes = append(c.notes, s.routes.doubts()...)
 			held = held || s.routes.scope.Role() == mesh.Consumer
 		}
 	}
@@ -236,7 +240,7 @@ func (c *comparer) because(before, after *entry) string {
 }
 
 func roleOf(r *route, service mesh.ServiceKey) string {
-	if mesh.ScopeOf(r.namespace, service).Role() == mesh.Consumer {
+	if mesh.ScopeOf(r.Namespace, service).Role() == mesh.Consumer {
 		return "consumer "
 	}
 	return ""
@@ -245,6 +249,6 @@ func roleOf(r *route, service mesh.ServiceKey) string {
 // has reports whether a side has the route on the Service.
 func (c *comparer) has(at int, r *route) bool {
 	return slices.ContainsFunc(c.sides[at].table.bound[c.request.Service], func(other *route) bool {
-		return other.kind == r.kind && other.namespace == r.namespace && other.name == r.name
+		return other.Kind == r.Kind && other.Namespace == r.Namespace && other.Name == r.Name
 	})
 }

@@ -114,7 +114,7 @@ func (o *oracle) at(t testing.TB, r *Request) *portRoutes {
 	t.Helper()
 	where := portOf{r.Port, r.From}
 	if o.routes[where] == nil {
-		routes, _, err := o.table.portRoutesOf(r)
+		routes, err := o.table.portRoutesOf(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,19 +48,19 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 	}
 	for _, other := range t.bound[pr.service.Key] {
 		if !holding[other] {
-			misses = append(misses, NearMiss{Route: other.String(), Reason: t.offPort(pr, other, r.From)})
+			misses = append(misses, NearMiss{Route: other.String(), Reason: pr.offPort(other, r.From)})
 		}
 	}
 	return misses
 }
 
 // offPort says why a route on the Service does not hold the port.
-func (t *Table) offPort(pr *portRoutes, r *route, from string) string {
-	scope := mesh.ScopeOf(r.namespace, pr.service.Key)
-	switch why := t.unbound(r, pr); {
+func (pr *portRoutes) offPort(r *route, from string) string {
+	scope := mesh.ScopeOf(r.Namespace, pr.service.Key)
+	switch why := pr.unbound(r); {
 	case why != "":
 		return why
-	case scope == pr.scope && r.kind == pr.kind:
+	case scope == pr.scope && r.Kind == pr.kind:
 		return "it has no rule that can match"
 	case scope == pr.scope:
 		return fmt.Sprintf("%s holds the port", pr.kind)
@@ -88,7 +88,7 @@ func outranked(chosen, e *entry) string {
 
 // lowerRank says in what the match ranks lower, by the part of the rank.
 func lowerRank(e *entry, part int) string {
-	if e.route.kind == mesh.HTTPRoute {
+	if e.route.Kind == mesh.HTTPRoute {
 		switch part {
 		case byPathType:
 			return e.pathText() + " ranks below an Exact path or RegularExpression"
@@ -101,7 +101,7 @@ func lowerRank(e *entry, part int) string {
 		}
 		return "it matches fewer query parameters"
 	}
-	if e.route.kind == mesh.GRPCRoute {
+	if e.route.Kind == mesh.GRPCRoute {
 		return [...]string{"its service is shorter", "its method is shorter", "it matches fewer headers"}[part]
 	}
 	return "its hostname says less"

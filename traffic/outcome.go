@@ -66,7 +66,7 @@ func (t *Table) outcome(e *entry) (Outcome, []string, error) {
 		if len(rule.backends) > 0 {
 			reason = "every backendRef has weight 0"
 		}
-		out.Shares = []Share{{Answer: invalidBackend.answer(e.route.kind), Reason: reason, Parts: 1, Of: 1}}
+		out.Shares = []Share{{Answer: invalidBackend.answer(e.route.Kind), Reason: reason, Parts: 1, Of: 1}}
 	}
 	return out, doubts, nil
 }
@@ -89,7 +89,7 @@ func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *[]stri
 	switch {
 	case s.failure != noFailure:
 		share.Backend, share.Effects = "", Effects{}
-		share.Answer, share.Reason = s.failure.answer(e.route.kind), s.name+" "+s.problem
+		share.Answer, share.Reason = s.failure.answer(e.route.Kind), s.name+" "+s.problem
 	case effects.Redirect != nil:
 		share.Backend = ""
 	}

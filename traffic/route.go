@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,15 +21,11 @@ type Routes struct {
 
 // route is a route of any kind, with the API's defaults filled in.
 type route struct {
-	kind            mesh.RouteKind
-	namespace, name string
-	// created is the creation time in seconds, and zero where it is not known.
-	created int64
+	mesh.AttachedRoute // Created is zero where it is not known
 	// later: it was not there in the version before, so that it is younger than those
 	// of unknown age that were.
-	later   bool
-	parents []mesh.ParentRef
-	rules   []rule
+	later bool
+	rules []rule
 }
 
 // rule is a rule of a route. It has at least one match, unless it can match
@@ -41,9 +36,6 @@ type rule struct {
 	effects  Effects
 	backends []backendRef
 }
-
-// String names the route as people do: "HTTPRoute shop/cart".
-func (r *route) String() string { return fmt.Sprintf("%s %s/%s", r.kind, r.namespace, r.name) }
 
 // backendRef is a backendRef of any kind of route.
 type backendRef struct {
@@ -102,9 +94,9 @@ func (r *Routes) lower(sni bool) []*route {
 }
 
 func newRoute(kind mesh.RouteKind, meta *metav1.ObjectMeta, spec *gatewayv1.CommonRouteSpec) *route {
-	r := &route{kind: kind, namespace: cmp.Or(meta.Namespace, metav1.NamespaceDefault), name: meta.Name}
+	r := &route{AttachedRoute: mesh.AttachedRoute{Kind: kind, Namespace: cmp.Or(meta.Namespace, metav1.NamespaceDefault), Name: meta.Name}}
 	if !meta.CreationTimestamp.IsZero() {
-		r.created = meta.CreationTimestamp.Unix()
+		r.Created = meta.CreationTimestamp.Unix()
 	}
 	for _, p := range spec.ParentRefs {
 		parent := mesh.ParentRef{
@@ -115,7 +107,7 @@ func newRoute(kind mesh.RouteKind, meta *metav1.ObjectMeta, spec *gatewayv1.Comm
 			group := string(*p.Group)
 			parent.Group = &group
 		}
-		r.parents = append(r.parents, parent)
+		r.Parents = append(r.Parents, parent)
 	}
 	return r
 }
@@ -186,8 +178,8 @@ func value[T any](p *T) T {
 // parentServices yields the Services that the route's mesh parentRefs name.
 func (r *route) parentServices() iter.Seq[mesh.ServiceKey] {
 	return func(yield func(mesh.ServiceKey) bool) {
-		for i := range r.parents {
-			if r.parents[i].Class() == mesh.MeshParent && !yield(r.parents[i].Service(r.namespace)) {
+		for i := range r.Parents {
+			if r.Parents[i].Class() == mesh.MeshParent && !yield(r.Parents[i].Service(r.Namespace)) {
 				return
 			}
 		}

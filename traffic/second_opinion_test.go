@@ -76,13 +76,13 @@ func TestSecondOpinionFindsFaults(t *testing.T) {
 			return compareEntries(&entry{&x, a.route, a.rule, a.at}, &entry{&y, b.route, b.rule, b.at})
 		},
 		"the younger route wins": func(a, b *entry) int {
-			if a.rank == b.rank && a.route.created != b.route.created {
+			if a.rank == b.rank && a.route.Created != b.route.Created {
 				return -compareEntries(a, b)
 			}
 			return compareEntries(a, b)
 		},
 		"the last by name wins": func(a, b *entry) int {
-			if a.rank == b.rank && a.route != b.route && a.route.created == b.route.created {
+			if a.rank == b.rank && a.route != b.route && a.route.Created == b.route.Created {
 				return -compareEntries(a, b)
 			}
 			return compareEntries(a, b)

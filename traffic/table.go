@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -21,10 +20,9 @@ type Reader interface {
 
 // Options say what the mesh does where the specification leaves it open.
 type Options struct {
-	// Refused says why routes of a kind in a namespace have no effect on the
-	// Service, such as a grant that is missing; it returns "" if they have one.
-	// Nil refuses none.
-	Refused func(kind mesh.RouteKind, namespace string, service mesh.ServiceKey) string
+	// Admits reports whether the route may have an effect on the Service, such as by
+	// its grant. Nil admits every route.
+	Admits func(route *mesh.AttachedRoute, service mesh.ServiceKey) (Admission, error)
 	// ServerNames: the mesh matches the hostnames of a TLSRoute by SNI. By
 	// GEP-1294, hostnames field, it should not.
 	ServerNames bool
@@ -33,12 +31,23 @@ type Options struct {
 	ReferenceGrants bool
 }
 
-// Table holds the routes of a mesh and answers what requests meet.
+// Admission reports whether a route may have an effect on a Service.
+type Admission struct {
+	// Refused says why it may not; it is empty if it may.
+	Refused string
+	// Doubt says what is not known of that.
+	Doubt string
+}
+
+// Table holds the routes of a mesh and answers what requests meet. It is for one
+// goroutine.
 type Table struct {
 	reader  Reader
 	options Options
 	// bound are the routes with a mesh parentRef to a Service, the oldest first.
 	bound map[mesh.ServiceKey][]*route
+	// views are what has been worked out for Services.
+	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
 	compare func(a, b *entry) int
 }
@@ -52,7 +61,7 @@ func New(reader Reader, routes Routes, options Options) *Table {
 
 // bind takes the routes for those that there are.
 func (t *Table) bind(routes []*route) {
-	t.bound = map[mesh.ServiceKey][]*route{}
+	t.bound, t.views = map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
 	slices.SortStableFunc(routes, compareRoutes)
 	for _, r := range routes {
 		for key := range r.parentServices() {
@@ -115,26 +124,55 @@ func compareEntries(a, b *entry) int {
 // compareRoutes orders the older route first, then by namespace and name. One
 // whose age is not known is taken for the youngest.
 func compareRoutes(a, b *route) int {
-	return cmp.Or(
-		cmp.Compare(a.age(), b.age()),
-		strings.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name),
-		strings.Compare(string(a.kind), string(b.kind)),
-	)
+	return cmp.Or(cmp.Compare(a.age(), b.age()), a.CompareAge(&b.AttachedRoute))
 }
 
 // age is smaller for older routes; of unknown ages it is beyond all others.
 func (r *route) age() int64 {
 	switch {
-	case r.created != 0:
-		return r.created
+	case r.Created != 0:
+		return r.Created
 	case r.later:
 		return math.MaxInt64
 	}
 	return math.MaxInt64 - 1
 }
 
+// serviceView is a Service with the routes on it.
+type serviceView struct {
+	owners     mesh.PortOwners
+	routes     map[*mesh.AttachedRoute]*route
+	admissions map[*route]Admission
+}
+
+// view returns the Service with its routes.
+func (t *Table) view(service *mesh.Service) (*serviceView, error) {
+	if v := t.views[service]; v != nil {
+		return v, nil
+	}
+	v := &serviceView{routes: map[*mesh.AttachedRoute]*route{}, admissions: map[*route]Admission{}}
+	var admitted []*mesh.AttachedRoute
+	for _, r := range t.bound[service.Key] {
+		var admission Admission
+		if t.options.Admits != nil {
+			var err error
+			if admission, err = t.options.Admits(&r.AttachedRoute, service.Key); err != nil {
+				return nil, fmt.Errorf("%s: %w", r, err)
+			}
+		}
+		v.routes[&r.AttachedRoute], v.admissions[r] = r, admission
+		if admission.Refused == "" {
+			admitted = append(admitted, &r.AttachedRoute)
+		}
+	}
+	v.owners = mesh.Precedence(service, admitted)
+	t.views[service] = v
+	return v, nil
+}
+
 // portRoutes are the routes of a Service port as the clients of one namespace find them.
 type portRoutes struct {
+	*serviceView
 	service *mesh.Service
 	port    mesh.Port
 	// scope is whose routes hold the port.
@@ -148,66 +186,60 @@ type portRoutes struct {
 
 // portRoutes returns what clients in the namespace find at the Service's port.
 // Consumer routes of their namespace replace the producer routes (GEP-1294,
-// Multiple routes for a Service), and of several kinds the most specific holds
-// the port (GEP-1294, Route types).
-func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) *portRoutes {
-	pr := &portRoutes{service: service, port: port, scope: mesh.ScopeOf(from, service.Key)}
-	holders := t.holders(pr)
-	if len(holders) == 0 && pr.scope.Role() == mesh.Consumer {
-		pr.scope = mesh.Scope{}
-		holders = t.holders(pr)
+// Multiple routes for a Service).
+func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (*portRoutes, error) {
+	view, err := t.view(service)
+	if err != nil {
+		return nil, err
 	}
-	if len(holders) == 0 {
-		return pr
-	}
-	for _, r := range holders {
-		if pr.kind == "" || r.kind.Beats(pr.kind) {
-			pr.kind = r.kind
-		}
-	}
-	for _, r := range holders {
-		if r.kind != pr.kind {
+	pr := &portRoutes{serviceView: view, service: service, port: port}
+	for _, pr.scope = range []mesh.Scope{mesh.ScopeOf(from, service.Key), {}} {
+		owner := view.owners[mesh.PortScope{Port: port.Number, Protocol: port.Protocol, Scope: pr.scope}]
+		if owner == nil {
 			continue
 		}
-		for i := range r.rules {
-			for j := range r.rules[i].matches {
-				pr.entries = append(pr.entries, entry{&r.rules[i].matches[j], r, i, j})
+		pr.kind = owner.Kind
+		for _, attached := range owner.Routes {
+			r := view.routes[attached]
+			for i := range r.rules {
+				for j := range r.rules[i].matches {
+					pr.entries = append(pr.entries, entry{&r.rules[i].matches[j], r, i, j})
+				}
 			}
 		}
+		break
 	}
 	slices.SortStableFunc(pr.entries, func(a, b entry) int { return t.compare(&a, &b) })
-	return pr
+	return pr, nil
 }
 
-// holders returns the routes of any kind bound to the port in its scope.
-func (t *Table) holders(pr *portRoutes) []*route {
-	var holders []*route
-	for _, r := range t.bound[pr.service.Key] {
-		if mesh.ScopeOf(r.namespace, pr.service.Key) == pr.scope && t.unbound(r, pr) == "" {
-			holders = append(holders, r)
+// doubts says what is not known of the admission of the routes that hold the port.
+func (pr *portRoutes) doubts() []string {
+	var doubts []string
+	for i := range pr.entries {
+		if doubt := pr.admissions[pr.entries[i].route].Doubt; doubt != "" {
+			doubts = append(doubts, doubt)
 		}
 	}
-	return holders
+	return compact(doubts)
 }
 
 // unbound says why the route, which has the Service as a parent, does not bind to
 // the port; it is empty if it does.
-func (t *Table) unbound(r *route, pr *portRoutes) string {
-	if r.kind.Transport() != pr.port.Protocol {
+func (pr *portRoutes) unbound(r *route) string {
+	if r.Kind.Transport() != pr.port.Protocol {
 		return fmt.Sprintf("port %d is a %s port", pr.port.Number, pr.port.Protocol)
 	}
-	if t.options.Refused != nil {
-		if why := t.options.Refused(r.kind, r.namespace, pr.service.Key); why != "" {
-			return why
-		}
+	if why := pr.admissions[r].Refused; why != "" {
+		return why
 	}
 	why := ""
-	for i := range r.parents {
-		parent := &r.parents[i]
-		if parent.Class() != mesh.MeshParent || parent.Service(r.namespace) != pr.service.Key {
+	for i := range r.Parents {
+		parent := &r.Parents[i]
+		if parent.Class() != mesh.MeshParent || parent.Service(r.Namespace) != pr.service.Key {
 			continue
 		}
-		ports, attachment := pr.service.Attach(r.kind, parent)
+		ports, attachment := pr.service.Attach(r.Kind, parent)
 		if slices.ContainsFunc(ports, func(p mesh.Port) bool { return p.Number == pr.port.Number && p.Protocol == pr.port.Protocol }) {
 			return ""
 		}
@@ -223,15 +255,11 @@ func (t *Table) unbound(r *route, pr *portRoutes) string {
 	return why
 }
 
-// service returns the Service that a request is sent to. One that is not in the
-// input is taken to have the port.
-func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (service *mesh.Service, known bool, err error) {
-	service, err = t.reader.Service(key)
-	switch {
-	case errors.Is(err, mesh.ErrUnknown):
-		return &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{port}}, false, nil
-	case err != nil:
-		return nil, false, err
+// service returns a Service. One that is not in the input is taken to have the port.
+func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (*mesh.Service, error) {
+	service, err := t.reader.Service(key)
+	if errors.Is(err, mesh.ErrUnknown) {
+		return &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{port}}, nil
 	}
-	return service, true, nil
+	return service, err
 }

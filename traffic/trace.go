@@ -1,8 +1,10 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -43,7 +45,7 @@ type NearMiss struct {
 // Trace finds the way of a request. It is an error if the Service or the port does
 // not exist.
 func (t *Table) Trace(request Request) (*Trace, error) {
-	pr, known, err := t.portRoutesOf(&request)
+	pr, err := t.portRoutesOf(&request)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +58,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {
 		return nil, err
 	}
-	if !known {
-		trace.Notes = append(trace.Notes, fmt.Sprintf("%s is not in the input: it is taken to have port %d", request.Service, request.Port))
-	}
+	trace.Notes = append(trace.Notes, pr.doubts()...)
 	if !pr.reads(&request) {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc")
 	}
@@ -89,23 +89,36 @@ func compact(texts []string) []string {
 	return out
 }
 
-// portRoutesOf returns the routes that a request meets, and whether its Service is known.
-func (t *Table) portRoutesOf(r *Request) (*portRoutes, bool, error) {
-	protocol := r.Protocol
-	if protocol == "" {
-		protocol = mesh.TCP
-	}
-	service, known, err := t.service(r.Service, mesh.Port{Number: r.Port, Protocol: protocol})
-	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", r.Service, err)
+// portRoutesOf returns the routes that a request meets.
+func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
+	service, err := t.reader.Service(r.Service)
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+		return nil, fmt.Errorf("%s does not exist", r.Service)
+	case errors.Is(err, mesh.ErrUnknown):
+		return nil, fmt.Errorf("%s is not in the input", r.Service)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
 	at := slices.IndexFunc(service.Ports, func(p mesh.Port) bool {
-		return p.Number == r.Port && (p.Protocol == protocol || r.Protocol == "")
+		return p.Number == r.Port && (p.Protocol == r.Protocol || r.Protocol == "")
 	})
 	if at < 0 {
-		return nil, false, fmt.Errorf("%s has no port %d", r.Service, r.Port)
+		return nil, fmt.Errorf("%s has no port %d: its ports are %s", r.Service, r.Port, portList(service))
 	}
-	return t.portRoutes(service, service.Ports[at], r.From), known, nil
+	return t.portRoutes(service, service.Ports[at], r.From)
+}
+
+// portList reads "80 (http), 53 (dns)".
+func portList(service *mesh.Service) string {
+	if len(service.Ports) == 0 {
+		return "none"
+	}
+	texts := make([]string, len(service.Ports))
+	for i, port := range service.Ports {
+		texts[i] = port.String()
+	}
+	return strings.Join(texts, ", ")
 }
 
 // scopeText says which routes were looked for and found.
@@ -130,11 +143,15 @@ func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) 
 			continue
 		}
 		port := mesh.Port{Number: ref.Port, Protocol: pr.port.Protocol}
-		service, _, err := t.service(key, port)
+		service, err := t.service(key, port)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		if held := t.portRoutes(service, port, from); held.kind != "" {
+		held, err := t.portRoutes(service, port, from)
+		if err != nil {
+			return nil, err
+		}
+		if held.kind != "" {
 			notes = append(notes, fmt.Sprintf("the %ss on %s do not apply to these requests: a backend is reached without its own routes", held.kind, key))
 		}
 	}

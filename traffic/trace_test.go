@@ -89,8 +89,8 @@ HTTPRoute shop/all rule[0] match[0]  (consumer of lab: none; producer)
 not taken: HTTPRoute faces/mock: it is for clients in namespace faces
 `},
 		{"a refused route has no effect", []string{all, mock}, []string{"from faces", "/v2"}, Options{
-			Refused: func(_ mesh.RouteKind, namespace string, _ mesh.ServiceKey) string {
-				return map[string]string{"faces": "namespace faces lacks the consumer grant"}[namespace]
+			Admits: func(route *mesh.AttachedRoute, _ mesh.ServiceKey) (Admission, error) {
+				return Admission{Refused: map[string]string{"faces": "namespace faces lacks the consumer grant"}[route.Namespace]}, nil
 			},
 		}, `
 HTTPRoute shop/all rule[0] match[0]  (consumer of faces: none; producer)
@@ -198,8 +198,8 @@ not taken: HTTPRoute faces/mock: it is for clients in namespace faces
 func TestTraceOfWhatIsNotThere(t *testing.T) {
 	table := newTable(t, Options{})
 	for target, want := range map[string]string{
-		"service/none:80": "Service shop/none: not found",
-		"service/cart:81": "Service shop/cart has no port 81",
+		"service/none:80": "Service shop/none does not exist",
+		"service/cart:81": "Service shop/cart has no port 81: its ports are 80 (http), 8080 (alt), 53 (dns)",
 	} {
 		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", target, err, want)
@@ -207,20 +207,28 @@ func TestTraceOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestTraceOfUnknownService(t *testing.T) {
+// TestTraceOfWhatIsNotKnown: a Service that is not in the input is an error, and of
+// a route whose admission is not known the trace says so.
+func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
-	table := New(w, w.read(t, http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), Options{})
+	routes := w.read(t, shop+"---\n"+http("shop/cart", onCart+`, rules: [{backendRefs: [{name: other, port: 80}]}]`))
+	table := New(w, routes, Options{Admits: func(*mesh.AttachedRoute, mesh.ServiceKey) (Admission, error) {
+		return Admission{Doubt: "namespace shop is not in the input"}, nil
+	}})
 	trace, err := table.Trace(ask(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"Service shop/cart is not in the input: it is taken to have port 80",
-		"Service shop/cart-v1 is not in the input: it is taken to exist",
+		"namespace shop is not in the input",
+		"Service shop/other is not in the input: it is taken to exist",
 	}
 	if diff := cmp.Diff(want, trace.Notes); diff != "" {
 		t.Error(diff)
+	}
+	if _, err := table.Trace(ask(t, "to service/other:80")); err == nil || err.Error() != "Service shop/other is not in the input" {
+		t.Error(err)
 	}
 }
 
