@@ -79,18 +79,29 @@ type differ struct {
 // service compares what requests to a Service meet.
 func (d *differ) service(key mesh.ServiceKey) error {
 	var services [2]*mesh.Service
+	var unknown [2]bool
 	for i, t := range d.tables {
 		service, err := t.reader.Service(key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
-			service = &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: d.namedPorts(key)}
-			d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is taken to have the ports that routes name")
-		case errors.Is(err, mesh.ErrNotFound):
-			service = nil
-		case err != nil:
+			unknown[i] = true
+		case err != nil && !errors.Is(err, mesh.ErrNotFound):
 			return fmt.Errorf("%s: %w", key, err)
+		case err == nil:
+			services[i] = service
 		}
-		services[i] = service
+	}
+	switch {
+	case unknown[0] && unknown[1]:
+		service := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: d.namedPorts(key)}
+		services = [2]*mesh.Service{service, service}
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is taken to have the ports that routes name")
+	case unknown[0]:
+		services[0] = services[1]
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input before: it is taken to be as after")
+	case unknown[1]:
+		services[1] = services[0]
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input after: it is taken to be as before")
 	}
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {
@@ -228,16 +239,24 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 }
 
 // because names the route that decides now and was not there before, or that
-// decided and is gone.
+// decided and is gone, or says that other routes apply.
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && !c.has(0, after.route) {
 		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
+	}
+	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
+		return "consumer routes replace producer routes"
+	} else if was && !is {
+		return "no consumer routes any more"
 	}
 	if before != nil && !c.has(1, before.route) {
 		return roleOf(before.route, c.request.Service) + before.route.String() + " is gone"
 	}
 	return ""
 }
+
+// consumers reports whether consumer routes apply.
+func (s *side) consumers() bool { return s.routes != nil && s.routes.scope.Role() == mesh.Consumer }
 
 func roleOf(r *route, service mesh.ServiceKey) string {
 	if mesh.ScopeOf(r.Namespace, service).Role() == mesh.Consumer {

@@ -30,10 +30,10 @@ no change; 6 request classes unchanged
 service shop/cart port 80
   any                         /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
   GET                         /v2* tenant=gold                     cart-v1:8080 100 %  →  cart-v2:8080 90 %, cart-v1:8080 10 %
-  from namespace faces: any   /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
-  from namespace faces: any   /v2* (except GET tenant=gold, POST)  cart-v2:8080 100 %  →  404 (no rule matches)
+  from namespace faces: any   /admin*                              admin:80 100 %      →  404 (no rule matches) (consumer routes replace producer routes)
+  from namespace faces: any   /v2* (except GET tenant=gold, POST)  cart-v2:8080 100 %  →  404 (no rule matches) (consumer routes replace producer routes)
   from namespace faces: POST  /v2*                                 cart-v2:8080 100 %  →  faces/stub:80 100 % (new consumer HTTPRoute faces/mock)
-  from namespace faces: GET   /v2* tenant=gold                     cart-v1:8080 100 %  →  404 (no rule matches)
+  from namespace faces: GET   /v2* tenant=gold                     cart-v1:8080 100 %  →  404 (no rule matches) (consumer routes replace producer routes)
 1 Service, 6 changes; 5 other request classes unchanged
 `},
 		{"the first route on a port", nil, []string{old}, Options{}, `
@@ -150,7 +150,8 @@ func TestDiffForms(t *testing.T) {
 	}
 	want := `{"class":{"method":"POST","conditions":["a_b=1|2"]},"before":{"shares":[{"backend":"Service shop/cart:80","parts":1,"of":1}]},` +
 		`"after":{"shares":[{"backend":"Service shop/cart-v1:8080","parts":1,"of":1}]},"because":"new HTTPRoute shop/cart",` +
-		`"witness":{"service":"Service shop/cart","port":80,"protocol":"TCP","from":"shop","method":"POST","path":"/","headers":{"a_b":"1|2"}}}`
+		`"witness":{"service":"Service shop/cart","port":80,"protocol":"TCP","from":"shop","method":"POST","path":"/","headers":{"a_b":"1|2"},` +
+		`"arguments":"service/cart.shop:80 --from shop --method POST -H 'a_b: 1|2'"}}`
 	if diff := cmp.Diff(want, string(data)); diff != "" {
 		t.Error(diff)
 	}
@@ -179,5 +180,28 @@ note: Service shop/cart-v1 is not in the input: it is taken to exist
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDiffOfOneKnownService: a Service that only one version of the input has is not
+// a change, since nothing says that it is new or gone.
+func TestDiffOfOneKnownService(t *testing.T) {
+	table := func(manifests ...string) *Table {
+		w := newWorld()
+		w.incomplete = true
+		return New(w, w.read(t, strings.Join(manifests, "\n---\n")), Options{})
+	}
+	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
+	for want, tables := range map[string][2]*Table{
+		"before: it is taken to be as after": {table(route), table(shop, route)},
+		"after: it is taken to be as before": {table(shop, route), table(route)},
+	} {
+		got, err := Diff(tables[0], tables[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Changes() != 0 || !strings.Contains(got.String(), "note: Service shop/cart is not in the input "+want+"\n") {
+			t.Errorf("want %q in\n%s", want, got)
+		}
 	}
 }

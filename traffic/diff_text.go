@@ -145,24 +145,24 @@ func (d *Difference) Markdown() string {
 		for j := range port.Changes {
 			change := &port.Changes[j]
 			columns := change.columns(port.Namespace)
-			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", code(change.Class.String()), escape(columns[2]), escape(columns[3]), code(change.Witness.String()))
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", Code(change.Class.String()), Escape(columns[2]), Escape(columns[3]), Code(change.Witness.String()))
 		}
 		if port.WitnessesOnly {
 			fmt.Fprintf(&out, "\n%s\n", onlyWitnesses)
 		}
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(&out, "\n> %s\n", escape(note))
+		fmt.Fprintf(&out, "\n> %s\n", Escape(note))
 	}
 	return out.String()
 }
 
-// escape keeps Markdown from reading a text as its own.
-func escape(text string) string {
+// Escape keeps Markdown from reading a text as its own.
+func Escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
 }
 
-// code writes a text as code in a table.
-func code(text string) string {
+// Code writes a text as code in a table.
+func Code(text string) string {
 	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
 }

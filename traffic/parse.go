@@ -10,12 +10,17 @@ import (
 )
 
 // SetTarget reads whom the request is sent to: "service/cart:80",
-// "serviceimport/cart:80", or "service/cart.shop:80" with the namespace, which is
-// otherwise the one given.
+// "serviceimport/cart:80", "service/dns:53/UDP" with the protocol, or
+// "service/cart.shop:80" with the namespace, which is otherwise the one given.
 func (r *Request) SetTarget(text, namespace string) error {
 	const form = "want KIND/NAME:PORT, such as service/cart:80"
 	kind, rest, _ := strings.Cut(text, "/")
 	name, port, _ := strings.Cut(rest, ":")
+	port, protocol, given := strings.Cut(port, "/")
+	r.Protocol = mesh.Protocol(strings.ToUpper(protocol))
+	if given && r.Protocol != mesh.TCP && r.Protocol != mesh.UDP {
+		return fmt.Errorf("%q: the protocol must be TCP or UDP", text)
+	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || number == 0 || name == "" {
 		return fmt.Errorf("%q: %s", text, form)

@@ -15,6 +15,7 @@ func TestSetTarget(t *testing.T) {
 	for text, want := range map[string]Request{
 		"service/cart:80":        {Service: key(mesh.ServiceKind, "shop", "cart"), Port: 80},
 		"svc/cart.faces:8080":    {Service: key(mesh.ServiceKind, "faces", "cart"), Port: 8080},
+		"service/dns:53/udp":     {Service: key(mesh.ServiceKind, "shop", "dns"), Port: 53, Protocol: mesh.UDP},
 		"ServiceImport/cards:80": {Service: key(mesh.ServiceImportKind, "shop", "cards"), Port: 80},
 	} {
 		var got Request
@@ -25,7 +26,7 @@ func TestSetTarget(t *testing.T) {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
-	for _, text := range []string{"", "cart:80", "service/cart", "service/cart:0", "service/cart:70000", "service/:80", "pod/cart:80"} {
+	for _, text := range []string{"", "cart:80", "service/cart", "service/cart:0", "service/cart:70000", "service/:80", "pod/cart:80", "service/cart:80/SCTP"} {
 		if err := new(Request).SetTarget(text, "shop"); err == nil {
 			t.Errorf("%q: no error", text)
 		}
@@ -57,6 +58,20 @@ func TestRequestArguments(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestRequestString: what a request is written as is read as the same request.
+func TestRequestString(t *testing.T) {
+	var r Request
+	for _, err := range []error{r.SetTarget("service/dns:53/UDP", "shop"), r.SetPath("/it's?a=b"), r.AddHeader("who: it's me")} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	r.From = "faces"
+	if got, want := r.String(), `service/dns.shop:53/UDP --from faces --path '/it'\''s?a=b' -H 'who: it'\''s me'`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -2,10 +2,12 @@ package traffic
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/json"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -184,4 +186,41 @@ func (r *route) parentServices() iter.Seq[mesh.ServiceKey] {
 			}
 		}
 	}
+}
+
+// Add adds a route as the API server stores it. Whose it is, and its age, are as
+// given.
+func (r *Routes) Add(whose *mesh.AttachedRoute, data []byte) error {
+	switch whose.Kind {
+	case mesh.HTTPRoute:
+		return add(&r.HTTP, whose, data)
+	case mesh.GRPCRoute:
+		return add(&r.GRPC, whose, data)
+	case mesh.TLSRoute:
+		return add(&r.TLS, whose, data)
+	case mesh.TCPRoute:
+		return add(&r.TCP, whose, data)
+	case mesh.UDPRoute:
+		return add(&r.UDP, whose, data)
+	}
+	return fmt.Errorf("%s is not a kind of route", whose.Kind)
+}
+
+// add decodes a route and appends it to those of its kind.
+func add[T any, P interface {
+	*T
+	metav1.Object
+}](routes *[]*T, whose *mesh.AttachedRoute, data []byte) error {
+	route := P(new(T))
+	if err := json.UnmarshalCaseSensitivePreserveInts(data, route); err != nil {
+		return fmt.Errorf("%s: %w", whose, err)
+	}
+	route.SetNamespace(whose.Namespace)
+	route.SetName(whose.Name)
+	route.SetCreationTimestamp(metav1.Time{})
+	if whose.Created != 0 {
+		route.SetCreationTimestamp(metav1.Unix(whose.Created, 0))
+	}
+	*routes = append(*routes, route)
+	return nil
 }

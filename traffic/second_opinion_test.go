@@ -23,7 +23,7 @@ func disagreement(t testing.TB, c *choices, compare func(a, b *entry) int) strin
 		got := "none"
 		if trace.Chosen != nil {
 			got = trace.Chosen.String()
-		} else if trace.Kind == "" {
+		} else if trace.RouteKind == "" {
 			got = "the Service"
 		}
 		if want := bruteDecide(routes, &r); got != want {

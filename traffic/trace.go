@@ -15,8 +15,8 @@ type Trace struct {
 	Request Request `json:"request"`
 	// Scope says whose routes apply.
 	Scope string `json:"scope"`
-	// Kind is the kind of route that holds the port; empty where none does.
-	Kind mesh.RouteKind `json:"kind,omitempty"`
+	// RouteKind is the kind of route that holds the port; empty where none does.
+	RouteKind mesh.RouteKind `json:"routeKind,omitempty"`
 	// Chosen is the match that decides; nil where none does.
 	Chosen  *Place  `json:"chosen,omitempty"`
 	Outcome Outcome `json:"outcome"`
@@ -50,7 +50,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	chosen := pr.decide(&request)
-	trace := &Trace{Request: request, Scope: scopeText(pr, request.From), Kind: pr.kind}
+	trace := &Trace{Request: request, Scope: scopeText(pr, request.From), RouteKind: pr.kind}
 	if chosen != nil {
 		trace.Chosen = &Place{chosen.route.String(), chosen.rule, chosen.route.rules[chosen.rule].name, chosen.at}
 	}

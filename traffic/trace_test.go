@@ -241,8 +241,9 @@ func TestTraceJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"request":{"service":"Service shop/cart","port":80,"from":"shop","headers":{"tenant":"gold"}},` +
-		`"scope":"producer","kind":"HTTPRoute","chosen":{"route":"HTTPRoute shop/cart","rule":1,"match":0},` +
+	want := `{"request":{"service":"Service shop/cart","port":80,"from":"shop","headers":{"tenant":"gold"},` +
+		`"arguments":"service/cart.shop:80 --from shop -H 'tenant: gold'"},` +
+		`"scope":"producer","routeKind":"HTTPRoute","chosen":{"route":"HTTPRoute shop/cart","rule":1,"match":0},` +
 		`"outcome":{"shares":[{"backend":"Service shop/cart-v1:8080","parts":1,"of":1}]},` +
 		`"notTaken":[{"route":"HTTPRoute shop/cart","rule":0,"reason":"path / is not /x or below"}]}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {

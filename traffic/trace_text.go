@@ -17,8 +17,8 @@ func (t *Trace) String() string {
 	switch {
 	case t.Chosen != nil:
 		out.WriteString(t.Chosen.String())
-	case t.Kind != "":
-		fmt.Fprintf(&out, "no rule of any %s matches", t.Kind)
+	case t.RouteKind != "":
+		fmt.Fprintf(&out, "no rule of any %s matches", t.RouteKind)
 	default:
 		fmt.Fprintf(&out, "no route on port %d", t.Request.Port)
 	}
@@ -66,18 +66,24 @@ func (n *NearMiss) String() string {
 	return fmt.Sprintf("%s rule[%d]: %s", n.Route, *n.Rule, n.Reason)
 }
 
-// MarshalJSON writes the Service as one reads it: "Service shop/cart".
+// MarshalJSON writes the Service as one reads it, "Service shop/cart", and adds the
+// request as the arguments of gammaguard trace.
 func (r Request) MarshalJSON() ([]byte, error) {
 	type plain Request
 	return json.Marshal(struct {
 		Service string `json:"service"`
 		plain
-	}{r.Service.String(), plain(r)})
+		Arguments string `json:"arguments"`
+	}{r.Service.String(), plain(r), r.String()})
 }
 
 // String writes the request as the arguments of gammaguard trace.
 func (r *Request) String() string {
-	parts := []string{fmt.Sprintf("%s/%s.%s:%d", strings.ToLower(r.Service.Kind), r.Service.Name, r.Service.Namespace, r.Port), "--from " + r.From}
+	target := fmt.Sprintf("%s/%s.%s:%d", strings.ToLower(r.Service.Kind), r.Service.Name, r.Service.Namespace, r.Port)
+	if r.Protocol == mesh.UDP {
+		target += "/" + string(mesh.UDP)
+	}
+	parts := []string{target, "--from " + r.From}
 	if _, method, ok := r.call(); ok && method != "" {
 		parts = append(parts, "--grpc "+strings.TrimPrefix(r.Path, "/"))
 	} else {
@@ -85,15 +91,15 @@ func (r *Request) String() string {
 			parts = append(parts, "--method "+r.Method)
 		}
 		if path := r.pathAndQuery(); path != "" && path != "/" {
-			parts = append(parts, "--path '"+path+"'")
+			parts = append(parts, "--path "+quoted(path))
 		}
 	}
 	if r.Host != "" {
-		parts = append(parts, "-H 'host: "+r.Host+"'")
+		parts = append(parts, "-H "+quoted("host: "+r.Host))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		if name != contentType || r.Headers[name] != grpcContent {
-			parts = append(parts, "-H '"+name+": "+r.Headers[name]+"'")
+			parts = append(parts, "-H "+quoted(name+": "+r.Headers[name]))
 		}
 	}
 	if r.ServerName != "" {
@@ -101,6 +107,9 @@ func (r *Request) String() string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// quoted quotes a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 func (r *Request) pathAndQuery() string {
 	query := url.Values{}
