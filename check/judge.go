@@ -78,6 +78,7 @@ func findingOf(r *route, f *validate.Finding) report.Finding {
 	found := report.Finding{
 		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Downgraded: string(f.Downgraded),
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
+		Reference: f.Reference,
 	}
 	if f.Effect == validate.Deny {
 		found.Message = f.FieldError().ErrorBody()
@@ -112,7 +113,8 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 	finding := report.Finding{
 		Rule: f.Rule, Action: c.action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
-		Message: fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
+		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
+		Reference: f.Reference,
 	}
 	if c.options.Strict {
 		finding.Effect = validate.Deny
@@ -136,5 +138,6 @@ func ignoresNothing(r *route, name string) report.Finding {
 		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
 		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
 		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
+		Reference: validate.Reference{Detail: name},
 	}
 }

@@ -94,6 +94,18 @@ func kustomizationFile(folder string) string {
 	return folder
 }
 
+// SplitKustomizations tells the folders that hold a kustomization from other paths.
+func SplitKustomizations(paths []string) (others, kustomizations []string) {
+	for _, path := range paths {
+		if kustomizationFile(path) == path {
+			others = append(others, path)
+		} else {
+			kustomizations = append(kustomizations, path)
+		}
+	}
+	return others, kustomizations
+}
+
 // originFS is the disk, but for one kustomization: there it asks for annotations
 // that say where each resource comes from.
 type originFS struct {

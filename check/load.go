@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -51,6 +53,7 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 			return nil, err
 		}
 	}
+	slices.SortStableFunc(c.routes, func(a, b *route) int { return cmp.Compare(c.later(a), c.later(b)) })
 	for _, r := range c.routes {
 		if r.undecodable != nil {
 			continue
@@ -60,6 +63,14 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		}
 	}
 	return c, nil
+}
+
+// later is 0 for a route that was there before the others, and 1 for these.
+func (c *checker) later(r *route) int {
+	if c.options.earlier[r.Key] {
+		return 0
+	}
+	return 1
 }
 
 // base reads what is there already, and returns the routes. Those of a cluster are

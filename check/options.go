@@ -53,6 +53,9 @@ type Options struct {
 	Fix bool
 	// Stdin is what Stdin stands for.
 	Stdin io.Reader
+
+	// earlier are routes that were there before the others.
+	earlier map[manifest.Key]bool
 }
 
 // Cluster is a live cluster. Its errors are those of mesh.Reader; mesh.ErrUnknown

@@ -136,5 +136,6 @@ func (c *checker) refusal(r *route, f *definitions.Finding) report.Finding {
 	return report.Finding{
 		Rule: f.ID, Action: validate.Deny, Effect: validate.Deny, Field: f.Field, Line: r.line(f.Field),
 		Problem: f.Message, Remedy: remedy, Message: message + " (" + f.ID + ")",
+		Reference: validate.Reference{Detail: f.Field + " " + f.Message},
 	}
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -119,11 +120,30 @@ func (v *ServiceView) Eligible(route *mesh.AttachedRoute) (bool, error) {
 	if !v.engine.policy.Implements(route.Kind) {
 		return false, nil
 	}
+	_, outcome, err := v.access(route)
+	return outcome.Fault == NoFault, err
+}
+
+// Ineligible says why the route is not eligible; why is empty if it is. Unknown are
+// the faults that cannot be known.
+func (v *ServiceView) Ineligible(route *mesh.AttachedRoute) (why string, unknown Faults, err error) {
+	if !v.engine.policy.Implements(route.Kind) {
+		return fmt.Sprintf("the mesh does not implement %s", route.Kind), 0, nil
+	}
+	parent, outcome, err := v.access(route)
+	if outcome.Fault != NoFault {
+		why = v.engine.Describe(outcome.Fault, parent).Problem
+	}
+	return why, outcome.Unknown, err
+}
+
+// access evaluates the faults that keep routes of this kind and namespace out.
+func (v *ServiceView) access(route *mesh.AttachedRoute) (*Parent, Outcome, error) {
+	parent := &Parent{Route: route, Key: v.key, Scope: mesh.ScopeOf(route.Namespace, v.key), view: v}
 	namespace, err := mesh.Known(v.world.Namespace(route.Namespace))
 	if err != nil {
-		return false, err
+		return parent, Outcome{}, err
 	}
-	parent := Parent{Route: route, Key: v.key, Scope: mesh.ScopeOf(route.Namespace, v.key), view: v}
 	outcome, err := parent.access(v.engine.excluding(namespace))
-	return outcome.Fault == NoFault, err
+	return parent, outcome, err
 }

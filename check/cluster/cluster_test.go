@@ -356,3 +356,42 @@ func TestDefinitions(t *testing.T) {
 		})
 	}
 }
+
+// TestTraceCluster: the cluster has the routes with their age, the Services and the
+// grants; routes in files replace those of the cluster.
+func TestTraceCluster(t *testing.T) {
+	kubectl(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: traced, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: traced}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart, namespace: traced, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old, namespace: traced}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: none, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: outside, namespace: default}, spec: {parentRefs: [{group: "", kind: Service, name: cart, namespace: traced}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1alpha2, kind: TCPRoute, metadata: {name: raw, namespace: traced}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+`, "apply", "-f", "-")
+	trace := func(stdin string, args ...string) string {
+		t.Helper()
+		args = append([]string{"trace", "service/cart:80", "-n", "traced", "--path", "/v2", "--cluster", "--kubeconfig", plane.Kubeconfig}, args...)
+		code, stdout, stderr := run(t, stdin, args...)
+		if code != command.ExitClean {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+		return stdout
+	}
+	const want = `HTTPRoute traced/old rule[0] match[0]  (consumer of default: none; producer)
+  → 500 (Service none:80 does not exist)
+not taken: HTTPRoute default/outside: namespace default lacks the consumer grant for HTTPRoute
+not taken: TCPRoute traced/raw: HTTPRoute holds the port
+`
+	if diff := cmp.Diff(want, trace("", "--from", "default")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	const file = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: old}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
+	if got := trace(file, "-f", "-"); !strings.Contains(got, "  → Service cart:80 100 %\n") {
+		t.Error(got)
+	}
+}

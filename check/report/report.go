@@ -176,6 +176,9 @@ type Finding struct {
 	Remedy  string `json:"remedy"`
 	// Message is the sentence that the webhook would say.
 	Message string `json:"message"`
+	// Reference identifies the finding on the route, with the rule, in whatever version
+	// of the input.
+	Reference validate.Reference `json:"-"`
 }
 
 // Change is one field that a mutation sets.

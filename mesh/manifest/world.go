@@ -1,6 +1,11 @@
 package manifest
 
-import "github.com/gammaguard/gammaguard/mesh"
+import (
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
 
 // absent is the answer for what is not in the set.
 func (s *Set) absent() error {
@@ -27,6 +32,19 @@ func (s *Set) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		return nil, mesh.ErrNotServed
 	}
 	return nil, s.absent()
+}
+
+// ServicesNamed returns the Services, or ServiceImports, of the set with that name,
+// by namespace.
+func (s *Set) ServicesNamed(kind, name string) []mesh.ServiceKey {
+	var keys []mesh.ServiceKey
+	for key := range s.services {
+		if key.Kind == kind && key.Name == name {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b mesh.ServiceKey) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return keys
 }
 
 // HasEndpoints says whether an EndpointSlice of the set is of the Service and has

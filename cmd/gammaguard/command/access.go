@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/definitions"
 )
 
 // access holds the flags that say by which configuration routes are judged, which
@@ -30,8 +32,25 @@ func addAccess(cmd *cobra.Command) *access {
 	kubectl.Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
 	kubectl.VisitAll(func(flag *pflag.Flag) { a.names = append(a.names, flag.Name) })
 	cmd.Flags().AddFlagSet(kubectl)
-	cmd.Flags().StringVar(&a.config, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
+	addConfig(cmd, &a.config)
 	return a
+}
+
+// addConfig adds the flag that names the configuration.
+func addConfig(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
+}
+
+// addInput adds the flags that name the files of the input, and what is done with
+// them.
+func addInput(cmd *cobra.Command, options *check.Options, verb string) {
+	set := cmd.Flags()
+	options.Channel = definitions.Standard
+	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to "+verb+"; - reads standard input")
+	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
+	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
+	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
+	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 
 // connect returns the cluster, and the namespace that is meant if none is named.
@@ -45,10 +64,15 @@ func (a *access) connect(ctx context.Context) (*cluster.Cluster, string, error) 
 }
 
 func (a *access) configuration() (*config.GuardConfiguration, error) {
-	if a.config == "" {
+	return loadConfiguration(a.config)
+}
+
+// loadConfiguration returns the configuration of a file, or the default one.
+func loadConfiguration(path string) (*config.GuardConfiguration, error) {
+	if path == "" {
 		return config.Default(), nil
 	}
-	return config.LoadFile(a.config)
+	return config.LoadFile(path)
 }
 
 // withoutCluster are flags that mean something without a cluster: the namespace of

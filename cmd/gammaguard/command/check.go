@@ -13,7 +13,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
-	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -79,7 +78,6 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
 
 func newCheck() *cobra.Command {
 	flags := &checkFlags{output: "text", failOn: string(validate.Deny)}
-	flags.options.Channel = definitions.Standard
 	cmd := &cobra.Command{
 		Use:     "check [PATH...] | (-f PATH | -k FOLDER | --helm CHART)...",
 		Short:   "Check routes in manifests",
@@ -88,16 +86,12 @@ func newCheck() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	set.StringSliceVarP(&flags.options.Files, "filename", "f", nil, "files or directories to check; - reads standard input")
-	set.StringSliceVarP(&flags.options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and check")
+	addInput(cmd, &flags.options, "check")
 	set.StringVar(&flags.chart.Path, "helm", "", "directory of a Helm chart to render and check; no cluster is used")
 	set.StringSliceVar(&flags.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads")
-	addChoice(cmd, (*string)(&flags.options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
-	set.StringSliceVar(&flags.options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
-	set.BoolVar(&flags.options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, sarif, or github", "text", "json", "sarif", "github")

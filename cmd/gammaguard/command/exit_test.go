@@ -67,6 +67,17 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
 		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": did you mean parent-headless? run 'gammaguard explain' to list all IDs\n"},
+		{[]string{"trace", "-f", shop}, "error: specify one Service port, such as service/cart:80\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "cart:80", "-f", shop}, "error: \"cart:80\": want KIND/NAME:PORT, such as service/cart:80\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "service/cart:80"}, "error: nothing to read: specify files or directories with -f or -k, or use --cluster\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "service/cart:80", "-f", shop, "-H", "x"}, "error: header \"x\": want NAME: VALUE\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "service/cart:80", "-f", shop, "--grpc", "a.B/Do", "--path", "/"}, "error: --grpc cannot be used with --method or --path\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"trace", "service/cart:80", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard trace --help' for usage\n"},
+		{[]string{"diff", "--base", shop}, "error: nothing to compare: specify files or directories with -f or -k\nSee 'gammaguard diff --help' for usage\n"},
+		{[]string{"diff", "-f", shop}, "error: specify what to compare with, either with --base or with --base-ref\nSee 'gammaguard diff --help' for usage\n"},
+		{[]string{"diff", "-f", shop, "--base", shop, "--base-ref", "main"}, "error: specify what to compare with, either with --base or with --base-ref\nSee 'gammaguard diff --help' for usage\n"},
+		{[]string{"diff", "-f", "-", "--base-ref", "main"}, "error: --base-ref cannot be used with standard input\nSee 'gammaguard diff --help' for usage\n"},
+		{[]string{"diff", "-f", "-", "--base", "-"}, "error: standard input can be read only once\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of wide, json, yaml\nSee 'gammaguard conflicts --help' for usage\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The kinds of the JSON forms of a trace and of a difference.
+const (
+	TraceKind = "TrafficTrace"
+	DiffKind  = "TrafficDiff"
+)
+
+// Trace is the way of one request. Its JSON form is documented in docs/cli.
+type Trace struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	*traffic.Trace
+}
+
+// Diff is which requests go somewhere else in one version of the input than in
+// another, and what the rules find in it that they did not find before. Its JSON
+// form is documented in docs/cli.
+type Diff struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	*traffic.Difference
+	NewFindings *CheckReport `json:"newFindings"`
+}
+
+// Text writes the difference for people, with colours if told so.
+func (d *Diff) Text(w io.Writer, colour bool) error {
+	if _, err := io.WriteString(w, d.String()); err != nil || len(d.NewFindings.Routes) == 0 {
+		return err
+	}
+	fmt.Fprint(w, "\nnew findings:\n")
+	return d.NewFindings.Text(w, colour)
+}
+
+// Markdown writes the difference as a comment on a pull request.
+func (d *Diff) Markdown(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprint(out, d.Difference.Markdown())
+	if len(d.NewFindings.Routes) > 0 {
+		fmt.Fprint(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
+	}
+	for _, i := range d.NewFindings.items() {
+		fmt.Fprintf(out, "| %s | %s | %s |\n", i.word, traffic.Code(fmt.Sprintf("%s:%d", i.File, i.Line)), traffic.Escape(i.named()))
+	}
+	return out.Flush()
+}
+
+// Since returns the routes and findings of the report that another one does not have.
+// Findings that are silenced are left out.
+func (r *CheckReport) Since(before *CheckReport) *CheckReport {
+	type key struct {
+		route, rule string
+		reference   validate.Reference
+	}
+	known := map[key]bool{}
+	for i := range before.Routes {
+		for _, f := range before.Routes[i].Findings {
+			known[key{before.Routes[i].String(), f.Rule, f.Reference}] = true
+		}
+	}
+	out := &CheckReport{APIVersion: r.APIVersion, Kind: r.Kind, Routes: []Route{}, Broken: []Broken{}}
+	for _, route := range r.Routes {
+		var found []Finding
+		for _, f := range route.Findings {
+			if f.Effect != validate.Off && !known[key{route.String(), f.Rule, f.Reference}] {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			route.Findings, route.Changes = found, []Change{}
+			out.Routes = append(out.Routes, route)
+		}
+	}
+	out.Summary.Files = r.Summary.Files
+	out.Count()
+	return out
+}

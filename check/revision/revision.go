@@ -1,0 +1,116 @@
+// Package revision reads the files of a revision of a git repository.
+package revision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Tree is the files of a revision, in a temporary folder.
+type Tree struct {
+	revision string
+	// top is the top folder of the repository, and prefix leads from there to the
+	// working directory.
+	top, prefix string
+	folder      string
+}
+
+// Checkout writes the files of a revision to a temporary folder. The repository is
+// that of the working directory, and stays as it is.
+func Checkout(ctx context.Context, revision string) (*Tree, error) {
+	top, err := git(ctx, "", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := git(ctx, "", "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	tree, err := git(ctx, "", "rev-parse", "--verify", "--end-of-options", revision+"^{tree}")
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a revision of the repository in %s", revision, top)
+	}
+	folder, err := os.MkdirTemp("", "gammaguard-")
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{revision: revision, top: top, prefix: prefix, folder: folder}
+	index := filepath.Join(folder, "index") // the repository's own is not touched
+	if _, err = git(ctx, index, "read-tree", tree); err == nil {
+		_, err = git(ctx, index, "-C", top, "checkout-index", "--all", "--prefix="+t.files()+"/")
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Remove())
+	}
+	return t, nil
+}
+
+// Path returns where a file or folder of the work tree is in the revision. It may not
+// exist there.
+func (t *Tree) Path(name string) (string, error) {
+	within := filepath.Join(filepath.FromSlash(t.prefix), name)
+	if filepath.IsAbs(name) {
+		resolved, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			return "", err
+		}
+		if within, err = filepath.Rel(t.top, resolved); err != nil {
+			return "", err
+		}
+	}
+	if !filepath.IsLocal(within) {
+		return "", fmt.Errorf("%s is outside of the repository in %s", name, t.top)
+	}
+	return filepath.Join(t.files(), within), nil
+}
+
+// Existing returns where those of the files and folders are in the revision that exist
+// there.
+func (t *Tree) Existing(names []string) ([]string, error) {
+	var paths []string
+	for _, name := range names {
+		path, err := t.Path(name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Lstat(path); err == nil {
+			paths = append(paths, path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+// files is the folder that holds the files.
+func (t *Tree) files() string { return filepath.Join(t.folder, "files") }
+
+// Named names the files in an error as git does: "main:manifests/cart.yaml".
+func (t *Tree) Named(err error) error {
+	if err == nil || !strings.Contains(err.Error(), t.files()) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), t.files()+string(filepath.Separator), t.revision+":"))
+}
+
+// Remove removes the temporary folder.
+func (t *Tree) Remove() error { return os.RemoveAll(t.folder) }
+
+// git runs git, with an index if one is given, and returns what it prints.
+func git(ctx context.Context, index string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	if index != "" {
+		cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
+	}
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", fmt.Errorf("git %s: %s", strings.Join(args, " "), strings.TrimSpace(string(exit.Stderr)))
+	}
+	return strings.TrimSuffix(string(out), "\n"), err
+}

@@ -1,0 +1,107 @@
+package revision_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/check/revision"
+)
+
+// repository makes a repository with a commit, whose tag is "base", and changes in
+// the work tree, and makes its folder "manifests" the working directory.
+func repository(t *testing.T) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(top)
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	put(t, "manifests/a.yaml", "old")
+	put(t, "other/b.yaml", "other")
+	git("init", "--quiet")
+	git("add", ".")
+	git("commit", "--quiet", "-m", "first")
+	git("tag", "base")
+	put(t, "manifests/a.yaml", "new")
+	put(t, "manifests/c.yaml", "added")
+	git("add", ".")
+	t.Chdir("manifests")
+	return top
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckout(t *testing.T) {
+	top := repository(t)
+	status := func() string {
+		out, err := exec.CommandContext(t.Context(), "git", "status", "--porcelain=v2", "--branch").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	before := status()
+	tree, err := revision.Checkout(t.Context(), "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"a.yaml": "old", "../other/b.yaml": "other", filepath.Join(top, "other", "b.yaml"): "other", "c.yaml": "",
+	} {
+		path, err := tree.Path(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if string(got) != want || (want == "") != os.IsNotExist(err) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if _, err := tree.Path("../.."); err == nil || err.Error() != "../.. is outside of the repository in "+top {
+		t.Error(err)
+	}
+	if got := status(); got != before {
+		t.Errorf("the repository has changed:\n%s\nbefore:\n%s", got, before)
+	}
+	if err := tree.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := tree.Path("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestCheckoutOfWhatIsNotThere(t *testing.T) {
+	top := repository(t)
+	for _, name := range []string{"none", "--all", ""} {
+		if _, err := revision.Checkout(t.Context(), name); err == nil || !strings.HasSuffix(err.Error(), "is not a revision of the repository in "+top) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if _, err := revision.Checkout(t.Context(), "base"); err == nil || !strings.Contains(err.Error(), "not a git repository") {
+		t.Error(err)
+	}
+}

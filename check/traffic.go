@@ -1,0 +1,165 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Trace finds the way of a request by the input. A Service without a namespace is
+// the only one of its name, and a client without a namespace is in the Service's. It
+// is an error if any of the input cannot be read.
+func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
+	c, err := loadWhole(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.findService(&request.Service); err != nil {
+		return nil, err
+	}
+	request.From = cmp.Or(request.From, request.Service.Namespace)
+	table, err := c.table()
+	if err != nil {
+		return nil, err
+	}
+	trace, err := table.Trace(request)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Trace{APIVersion: report.APIVersion, Kind: report.TraceKind, Trace: trace}, nil
+}
+
+// Diff compares what requests meet by two versions of the input. It is an error if
+// any of it cannot be read.
+func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
+	var (
+		tables  [2]*traffic.Table
+		reports [2]*report.CheckReport
+		earlier map[manifest.Key]bool
+	)
+	for i, options := range []*Options{before, after} {
+		version := *options
+		version.earlier = earlier
+		c, err := loadWhole(ctx, &version)
+		if err != nil {
+			return nil, err
+		}
+		earlier = map[manifest.Key]bool{}
+		for _, r := range c.routes {
+			earlier[r.Key] = true
+		}
+		if tables[i], err = c.table(); err != nil {
+			return nil, err
+		}
+		if reports[i], err = c.report(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	difference, err := traffic.Diff(tables[0], tables[1])
+	if err != nil {
+		return nil, err
+	}
+	return &report.Diff{
+		APIVersion: report.APIVersion, Kind: report.DiffKind,
+		Difference: difference, NewFindings: reports[1].Since(reports[0]),
+	}, nil
+}
+
+// loadWhole reads all input. It is an error if any of it cannot be read: what
+// requests meet cannot be told from a part.
+func loadWhole(ctx context.Context, options *Options) (*checker, error) {
+	c, err := load(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	errs := slices.Concat(c.input.errs, c.broken)
+	for _, r := range c.routes {
+		errs = append(errs, r.undecodable)
+	}
+	return c, errors.Join(errs...)
+}
+
+// findService gives the Service its namespace, and returns an error where it is not
+// known.
+func (c *checker) findService(key *mesh.ServiceKey) error {
+	if key.Namespace == "" {
+		key.Namespace = c.options.Namespace
+	}
+	if key.Namespace == "" {
+		found := c.world.files.ServicesNamed(key.Kind, key.Name)
+		switch len(found) {
+		case 0:
+			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
+		case 1:
+			*key = found[0]
+		default:
+			names := make([]string, len(found))
+			for i := range found {
+				names[i] = found[i].Namespace
+			}
+			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
+		}
+	}
+	if _, err := c.world.Service(*key); errors.Is(err, mesh.ErrUnknown) {
+		if c.options.Cluster != nil {
+			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
+		}
+		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)
+	}
+	return nil
+}
+
+// table returns what requests meet by the routes of the input, and of what was there
+// before it.
+func (c *checker) table() (*traffic.Table, error) {
+	var routes traffic.Routes
+	add := func(key manifest.Key, route *mesh.Route, data []byte) error {
+		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
+		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
+			whose.Created = created.Unix()
+		}
+		return routes.Add(whose, data)
+	}
+	for _, object := range c.world.base.Routes() {
+		if c.world.files.Get(object.Key) == nil {
+			if err := add(object.Key, object.Route, object.JSON); err != nil {
+				return nil, err
+			}
+		}
+	}
+	seen := map[manifest.Key]bool{}
+	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
+		if !seen[r.Key] {
+			seen[r.Key] = true
+			if err := add(r.Key, r.mutated, r.stored); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Origin, err)
+			}
+		}
+	}
+	return traffic.New(c.world, routes, traffic.Options{
+		Admits:          c.admits,
+		ReferenceGrants: c.action("backend-not-permitted") != validate.Off,
+	}), nil
+}
+
+// admits asks the engine whether a route may own ports of a Service.
+func (c *checker) admits(route *mesh.AttachedRoute, service mesh.ServiceKey) (traffic.Admission, error) {
+	refused, unknown, err := c.engine.View(c.world, service).Ineligible(route)
+	admission := traffic.Admission{Refused: refused}
+	switch {
+	case unknown.Has(validate.GrantMissing):
+		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is taken to have the grant", route.Namespace)
+	case unknown.Has(validate.ConsumerRefused):
+		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is taken to accept consumer routes", service.Namespace)
+	}
+	return admission, err
+}
