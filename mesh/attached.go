@@ -19,6 +19,9 @@ type AttachedRoute struct {
 	Parents []ParentRef
 	// CatchAll reports whether any rule matches every request.
 	CatchAll bool
+	// Regular reports whether any match has a regular expression for the path or the
+	// gRPC method.
+	Regular bool
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
 }
@@ -32,6 +35,7 @@ func (r *Route) Attached() *AttachedRoute {
 		Generation: r.Metadata.Generation,
 		Parents:    r.Spec.ParentRefs,
 		CatchAll:   r.CatchAll(),
+		Regular:    r.regular(),
 	}
 	if created := r.Metadata.CreationTimestamp; created != (time.Time{}) {
 		a.Created = created.Unix()

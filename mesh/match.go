@@ -145,21 +145,12 @@ func (r *Route) matchKey(m *RouteMatch) MatchKey {
 	return hashKey(parts...)
 }
 
-// appendValues adds the named matches in an order of their own. Of matches with
-// equal names only the first counts, as the API demands of implementations.
+// appendValues adds the named matches in an order of their own.
 func appendValues(parts []string, what string, values []ValueMatch, fold func(string) string) []string {
 	if len(values) == 0 {
 		return parts
 	}
-	seen := make([]ValueMatch, 0, len(values))
-	for _, v := range values {
-		v.Name, v.Type = fold(v.Name), cmp.Or(v.Type, "Exact")
-		if !slices.ContainsFunc(seen, func(s ValueMatch) bool { return s.Name == v.Name }) {
-			seen = append(seen, v)
-		}
-	}
-	slices.SortFunc(seen, func(a, b ValueMatch) int { return strings.Compare(a.Name, b.Name) })
-	for _, v := range seen {
+	for _, v := range firstOfName(values, fold) {
 		parts = append(parts, what, v.Type, v.Name, v.Value)
 	}
 	return parts

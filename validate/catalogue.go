@@ -18,6 +18,7 @@ func Catalogue() []*Rule {
 		consumerRefused(),
 		grantMissing(),
 		hostnamesIgnored(),
+		matchUnreachable(),
 		noCatchAll(),
 		parentAppProtocol(),
 		parentDuplicate(),

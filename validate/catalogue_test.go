@@ -31,6 +31,7 @@ func TestCatalogue(t *testing.T) {
 		{"consumer-refused", Deny, ""},
 		{"grant-missing", Deny, ""},
 		{"hostnames-ignored", Warn, ""},
+		{"match-unreachable", Warn, ""},
 		{"no-catch-all", Warn, ""},
 		{"parent-app-protocol", Warn, ""},
 		{"parent-duplicate", Deny, ""},

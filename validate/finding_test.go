@@ -69,11 +69,12 @@ func TestWarningsFit(t *testing.T) {
 		"backend-port-not-found": 60,
 		"consumer-refused":       18,
 		"grant-missing":          22,
+		"no-catch-all":           42,
 		"parent-app-protocol":    43,
 		"parent-headless":        56,
 		"parent-port-not-found":  57,
 		"route-conflict":         13,
-		"route-overlap":          25,
+		"route-overlap":          14,
 	}
 	const names = "shop faces lab closed some cart headless alias alias-none node balanced one vault nothing cards gone " +
 		"loose portless many syslog plain secure own old lost probe smiley far shy unsure"

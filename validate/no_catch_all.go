@@ -27,8 +27,12 @@ func checkNoCatchAll(p *Pass, parent *Parent) {
 		return
 	}
 	var bare []string
+	example := ""
 	for at, owner := range p.Owned(parent) {
 		if owner.Kind == p.Route.Kind && !slices.ContainsFunc(owner.Routes, catchesAll) {
+			if len(bare) == 0 {
+				example = forExample(mesh.Unmatched(owner.Routes))
+			}
 			bare = append(bare, strconv.Itoa(int(at.Port)))
 		}
 	}
@@ -37,10 +41,18 @@ func checkNoCatchAll(p *Pass, parent *Parent) {
 	}
 	p.Report(Finding{
 		Field:     "spec.rules",
-		Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected",
+		Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected" + example,
 		Remedy:    "to accept them, add a catch-all rule",
 		Reference: Reference{Service: parent.Key, Detail: shortList(bare)},
 	})
 }
 
 func catchesAll(route *mesh.AttachedRoute) bool { return route.CatchAll }
+
+// forExample names a request, if there is one.
+func forExample(request string) string {
+	if request == "" {
+		return ""
+	}
+	return ", for example " + request
+}

@@ -3,7 +3,7 @@ package validate
 import "github.com/gammaguard/gammaguard/mesh"
 
 var _ = addCases("no-catch-all", func() []ruleCase {
-	const add = ` are rejected; to accept them, add a catch-all rule`
+	const add = ` are rejected, for example POST /; to accept them, add a catch-all rule`
 	const bare = `Invalid spec.rules "": unmatched requests to `
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
@@ -44,7 +44,21 @@ var _ = addCases("no-catch-all", func() []ruleCase {
 			name: "a route of a less specific kind", kind: mesh.GRPCRoute, spec: cart80 + matching(`{method: {service: a}}`),
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
-				bare + `port 80 of Service shop/cart` + add,
+				bare + `port 80 of Service shop/cart are rejected, for example a gRPC call of example.Other/Call; to accept them, add a catch-all rule`,
+			},
+		},
+		{
+			name: "the example is matched by no route", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{path: {type: Exact, value: /}}`)),
+			want: []string{
+				bare + `port 80 of Service shop/cart are rejected, for example POST /other; to accept them, add a catch-all rule`,
+			},
+		},
+		{
+			name: "no example where a path is a regular expression", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{path: {type: RegularExpression, value: /.*}}`)),
+			want: []string{
+				bare + `port 80 of Service shop/cart are rejected; to accept them, add a catch-all rule`,
 			},
 		},
 		{

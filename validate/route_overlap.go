@@ -46,7 +46,7 @@ func checkRouteOverlap(p *Pass, parent *Parent) {
 				}
 				if match, equal := places[key]; equal {
 					delete(places, key)
-					p.ReportOnce(overlap(parent, at, older, match))
+					p.ReportOnce(overlap(parent, at, older, match, p.Route.Example(match)))
 				}
 			}
 		}
@@ -64,15 +64,23 @@ func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
 	return places
 }
 
-func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) Finding {
-	field, does := fmt.Sprintf("spec.rules[%d]", match.Rule), "matches the same requests"
+func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch, example string) Finding {
+	does := "matches the same requests"
 	if match.Match >= 0 {
-		field, does = field+fmt.Sprintf(".matches[%d]", match.Match), "has this match"
+		does = "has this match"
 	}
 	return Finding{
-		Field:     field,
-		Problem:   fmt.Sprintf("%s %s on port %d of %s and is older, so it wins", older, does, at.Port, parent.Key),
+		Field:     "spec." + placeOf(match),
+		Problem:   fmt.Sprintf("%s %s on port %d of %s and is older, so it wins", older, does, at.Port, parent.Key) + forExample(example),
 		Remedy:    "change the match, or merge the rules",
 		Reference: Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
 	}
+}
+
+// placeOf returns the path of a match in the spec, or of a rule without matches.
+func placeOf(match mesh.PlacedMatch) string {
+	if match.Match < 0 {
+		return fmt.Sprintf("rules[%d]", match.Rule)
+	}
+	return fmt.Sprintf("rules[%d].matches[%d]", match.Rule, match.Match)
 }

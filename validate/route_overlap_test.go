@@ -32,28 +32,28 @@ var _ = addCases("route-overlap", func() []ruleCase {
 			name: "equal matches", spec: cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
 			want: []string{
-				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example GET /a with header X: 1` + overlaps,
 			},
 		},
 		{
 			name: "told once", spec: on(service("cart")) + getOnly,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "shop", "mid", on(service("cart"))+getOnly),
 			want: []string{
-				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example GET /` + overlaps,
 			},
 		},
 		{
 			name: "rules without matches", spec: cart80 + catchAll,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
-				`Invalid spec.rules[0] "": HTTPRoute shop/old matches the same requests on port 80 of Service shop/cart and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0] "": HTTPRoute shop/old matches the same requests on port 80 of Service shop/cart and is older, so it wins, for example GET /` + overlaps,
 			},
 		},
 		{
 			name: "gRPC", kind: mesh.GRPCRoute, spec: cart80 + matching(`{method: {service: a.B}}`),
 			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {type: Exact, service: a.B}}`)),
 			want: []string{
-				`Invalid spec.rules[0].matches[0] "": GRPCRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins` + overlaps,
+				`Invalid spec.rules[0].matches[0] "": GRPCRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example a gRPC call of a.B/Call` + overlaps,
 			},
 		},
 		{

@@ -47,6 +47,7 @@ func warnedReview(t testing.TB) []byte {
 		filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x-route, value: web}]}}],
 		backendRefs: [{group: "", kind: Service, name: idle, port: 80, weight: 1}, {group: "", kind: Service, name: idle, port: 80, weight: 2}]}`,
 	}, 2), ", ") + `]}}`}
+	a.object = strings.Replace(a.object, "value: t1", "value: t2", 1) // two different matches
 	return a.body(t)
 }
 

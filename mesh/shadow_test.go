@@ -1,0 +1,79 @@
+package mesh_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// TestExample describes a request of each sort of match.
+func TestExample(t *testing.T) {
+	for kind, matches := range map[mesh.RouteKind]map[string]string{
+		mesh.HTTPRoute: {
+			`{}`: "GET /",
+			`{"path": {"value": "/a/"}, "method": "PUT"}`:                                                                           "PUT /a",
+			`{"path": {"type": "RegularExpression", "value": "/v[0-9]"}}`:                                                           "GET to a path that matches /v[0-9]",
+			`{"headers": [{"name": "X", "value": "1"}], "queryParams": [{"name": "a", "value": "b"}, {"name": "c", "value": "d"}]}`: "GET / with header X: 1 and 2 more",
+			`{"queryParams": [{"name": "a", "type": "RegularExpression", "value": "b+"}]}`:                                          "GET / with query parameter a that matches b+",
+			`{"path": {"value": "/a-path-that-is-longer-than-what-a-warning-has-room-for-in-the-end"}}`:                             "GET /a-path-that-is-longer-than-what-a-warning-has-room-f...",
+		},
+		mesh.GRPCRoute: {
+			`{"method": {"service": "a.B", "method": "Do"}}`: "a gRPC call of a.B/Do",
+			`{"method": {"method": "Do"}}`:                   "a gRPC call of example.Other/Do",
+		},
+		mesh.TCPRoute: {`{}`: ""},
+	} {
+		for match, want := range matches {
+			route := decodeRule(t, kind, `{"matches": [`+match+`]}`)
+			if diff := cmp.Diff(want, route.Example(mesh.PlacedMatch{})); diff != "" {
+				t.Errorf("%s %s (-want +got)\n%s", kind, match, diff)
+			}
+		}
+	}
+}
+
+// TestShadowsOfOtherKinds: their rules have no matches.
+func TestShadowsOfOtherKinds(t *testing.T) {
+	if got := decodeRule(t, mesh.TCPRoute, `{}, {}`).Shadows(); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestUnmatchedByNobody: without routes every request reaches the Service.
+func TestUnmatchedByNobody(t *testing.T) {
+	if got := mesh.Unmatched(nil); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestShadowsAreBounded: a route as large as the API server takes it is looked through
+// in time that its size justifies.
+func TestShadowsAreBounded(t *testing.T) {
+	match := func(kind, value, last string) string {
+		headers := []string{fmt.Sprintf(`{"name": "z", "type": %q, "value": %q}`, kind, last)}
+		for i := range 15 {
+			headers = append(headers, fmt.Sprintf(`{"name": "h%d", "type": %q, "value": %q}`, i, kind, value))
+		}
+		return `{"headers": [` + strings.Join(headers, ",") + `]}`
+	}
+	var matches []string
+	for i := range 64 {
+		matches = append(matches, match("RegularExpression", strings.Repeat("(a|b)*", 10), fmt.Sprintf("[0-9]%d", i)))
+	}
+	for i := range 64 {
+		matches = append(matches, match("Exact", strings.Repeat("ab", 30), fmt.Sprintf("x%d", i)))
+	}
+	route := decodeRule(t, mesh.HTTPRoute, `{"matches": [`+strings.Join(matches, ",")+`]}`)
+	start := time.Now()
+	if shadows := route.Shadows(); len(shadows) > 0 {
+		t.Errorf("%d matches never decide", len(shadows))
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("%v for %d bytes", took, len(strings.Join(matches, ",")))
+	}
+}

@@ -1,0 +1,108 @@
+package traffic
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// reducedRoute returns what the rules see of a route.
+func reducedRoute(t *testing.T, kind mesh.RouteKind, route any) *mesh.Route {
+	t.Helper()
+	text, err := json.Marshal(route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reduced, err := mesh.DecodeRoute([]byte(strings.Replace(string(text), "{", `{"kind":"`+string(kind)+`",`, 1)))
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return reduced
+}
+
+// TestShadowsNeverDecide: no request is decided by a match that match-unreachable
+// reports.
+func TestShadowsNeverDecide(t *testing.T) {
+	found := 0
+	for seed := range uint64(2000) {
+		c := randomChoices(seed, 800)
+		route := c.httpRoute(0)
+		route.Namespace = "shop"
+		regular := gatewayv1.HeaderMatchRegularExpression
+		for i := range route.Spec.Rules {
+			for j := range route.Spec.Rules[i].Matches {
+				if headers := route.Spec.Rules[i].Matches[j].Headers; len(headers) > 0 && c.maybe(30) {
+					headers[0].Type, headers[0].Value = &regular, pick(c, "[12]", "1|3", "(")
+				}
+			}
+		}
+		shadowed := map[[2]int]bool{}
+		for _, shadow := range reducedRoute(t, mesh.HTTPRoute, route).Shadows() {
+			shadowed[[2]int{shadow.Rule, max(shadow.Match, 0)}] = true
+			found++
+		}
+		w := newWorld()
+		w.read(t, shop)
+		table := New(w, Routes{HTTP: []*gatewayv1.HTTPRoute{route}}, Options{})
+		for range 40 {
+			trace, err := table.Trace(c.request())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chosen := trace.Chosen; chosen != nil && shadowed[[2]int{chosen.Rule, chosen.Match}] {
+				t.Fatalf("seed %d: %s decides %s", seed, chosen, &trace.Request)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d matches never decide", found)
+	}
+}
+
+// TestUnmatchedIsUnmatched: no rule matches the request that no-catch-all names.
+func TestUnmatchedIsUnmatched(t *testing.T) {
+	examples := map[string]int{}
+	for seed := range uint64(2000) {
+		c := randomChoices(seed, 800)
+		var routes Routes
+		var attached []*mesh.AttachedRoute
+		for i := range 2 {
+			if seed%2 == 0 {
+				routes.HTTP = append(routes.HTTP, c.httpRoute(i))
+				attached = append(attached, reducedRoute(t, mesh.HTTPRoute, routes.HTTP[i]).Attached())
+			} else {
+				routes.GRPC = append(routes.GRPC, c.grpcRoute(i))
+				attached = append(attached, reducedRoute(t, mesh.GRPCRoute, routes.GRPC[i]).Attached())
+			}
+		}
+		example := mesh.Unmatched(attached)
+		if example == "" {
+			continue
+		}
+		examples[example]++
+		request := ask(t)
+		method, path, _ := strings.Cut(example, " ")
+		request.Method, request.Path = method, path
+		if call, ok := strings.CutPrefix(example, "a gRPC call of "); ok {
+			if err := request.SetGRPC(call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := newWorld()
+		w.read(t, shop)
+		trace, err := New(w, routes, Options{}).Trace(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trace.Chosen != nil {
+			t.Fatalf("seed %d: %s decides %s", seed, trace.Chosen, example)
+		}
+	}
+	if len(examples) < 4 {
+		t.Errorf("only these examples: %v", examples)
+	}
+}
