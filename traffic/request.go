@@ -12,7 +12,8 @@ type Request struct {
 	// Service and Port are whom it is sent to.
 	Service mesh.ServiceKey `json:"service"`
 	Port    int32           `json:"port"`
-	// Protocol is the transport: TCP where it is left out.
+	// Protocol is the transport. Where it is left out, it is the port's; TCP if there
+	// are two ports of the number.
 	Protocol mesh.Protocol `json:"protocol,omitempty"`
 	// From is the client's namespace.
 	From string `json:"from"`

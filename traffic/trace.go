@@ -3,7 +3,6 @@ package traffic
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -100,9 +99,12 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
-	at := slices.IndexFunc(service.Ports, func(p mesh.Port) bool {
-		return p.Number == r.Port && (p.Protocol == r.Protocol || r.Protocol == "")
-	})
+	at := -1
+	for i, p := range service.Ports {
+		if p.Number == r.Port && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
+			at = i
+		}
+	}
 	if at < 0 {
 		return nil, fmt.Errorf("%s has no port %d: its ports are %s", r.Service, r.Port, portList(service))
 	}

@@ -232,6 +232,24 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestTraceOfTwoPorts: of two ports with one number, TCP is meant unless the request
+// says UDP.
+func TestTraceOfTwoPorts(t *testing.T) {
+	w := newWorld()
+	dns := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns}, spec: {ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}}`
+	on := `parentRefs: [{group: "", kind: Service, name: dns}], rules: [{` + toV1 + `}]`
+	table := New(w, w.read(t, shop+"---\n"+dns+"\n---\n"+object("UDPRoute shop/u", on)+"\n---\n"+object("TCPRoute shop/t", on)), Options{})
+	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute} {
+		trace, err := table.Trace(ask(t, "to "+target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trace.RouteKind != want {
+			t.Errorf("%s: %s, want %s", target, trace.RouteKind, want)
+		}
+	}
+}
+
 func TestTraceJSON(t *testing.T) {
 	trace, err := newTable(t, Options{}, http("shop/cart", onCart+`, rules: [{matches: [{path: {value: /x}}]}, {`+toV1+`}]`)).Trace(ask(t, "tenant: gold"))
 	if err != nil {
