@@ -63,8 +63,8 @@ func TestDecodeRouteKinds(t *testing.T) {
 						Method:      &mesh.MethodMatch{HTTP: "GET"},
 					}},
 					Filters: []mesh.Filter{
-						{},
-						{RequestMirror: &mesh.RequestMirror{BackendRef: mesh.BackendRef{Name: "shadow", Namespace: "lab", Port: 81}}},
+						{Type: "RequestHeaderModifier"},
+						{Type: "RequestMirror", RequestMirror: &mesh.RequestMirror{BackendRef: mesh.BackendRef{Name: "shadow", Namespace: "lab", Port: 81}}},
 					},
 					BackendRefs: []mesh.BackendRef{backend},
 				}},

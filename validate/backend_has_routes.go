@@ -28,6 +28,9 @@ func checkBackendHasRoutes(p *Pass, backend *BackendService) {
 		return
 	}
 	for _, namespace := range routeNamespaces(p, parents, backend.Key) {
+		if namespace == "" {
+			continue
+		}
 		at := mesh.PortScope{Port: backend.Ref.Port, Protocol: p.Route.Kind.Transport(), Scope: mesh.ScopeOf(namespace, backend.Key)}
 		owner := p.BackendOwners(backend.Key, namespace)[at]
 		if owner == nil {
@@ -50,19 +53,18 @@ func checkBackendHasRoutes(p *Pass, backend *BackendService) {
 
 // routeNamespaces returns the namespaces of the routes on the backend that the clients of
 // the route would meet if they called the backend themselves: the backend's, whose routes
-// are producer routes, and before it, for a consumer route, its own. There are no clients,
-// and so no namespaces, where the route attaches to nothing.
-func routeNamespaces(p *Pass, parents []Parent, backend mesh.ServiceKey) []string {
-	var namespaces []string
+// are producer routes, and before it, for a consumer route, its own. They are empty where
+// there are none, as where the route attaches to nothing.
+func routeNamespaces(p *Pass, parents []Parent, backend mesh.ServiceKey) (namespaces [2]string) {
 	for i := range parents {
 		parent := &parents[i]
 		if p.attach(parent); len(parent.Ports) == 0 {
 			continue
 		}
+		namespaces[1] = backend.Namespace
 		if own := parent.Route.Namespace; parent.Scope.Role() == mesh.Consumer && own != backend.Namespace {
-			return []string{own, backend.Namespace}
+			namespaces[0] = own
 		}
-		namespaces = []string{backend.Namespace}
 	}
 	return namespaces
 }

@@ -20,7 +20,7 @@ type Pass struct {
 	parents  []Parent
 	backends []BackendService
 	// backendViews are the views that BackendOwners has made.
-	backendViews map[viewKey]*ServiceView
+	backendViews []*ServiceView
 	attached     *mesh.AttachedRoute
 	findings     []Finding
 	unknown      []Finding
@@ -150,25 +150,17 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	}
 }
 
-// viewKey identifies the view of a Service with the routes of one namespace.
-type viewKey struct {
-	service   mesh.ServiceKey
-	namespace string
-}
-
 // BackendOwners returns who owns the ports of a Service, which is not a parent of the
 // route, among the routes of one namespace: none if that cannot be known.
 func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.PortOwners {
-	key := viewKey{service, namespace}
-	view := p.backendViews[key]
-	if view == nil {
-		view = &ServiceView{engine: p.engine, world: p.world, key: service, namespace: namespace, own: p.Attached(), recorder: p.world}
-		if p.backendViews == nil {
-			p.backendViews = map[viewKey]*ServiceView{}
-		}
-		p.backendViews[key] = view
+	i := slices.IndexFunc(p.backendViews, func(view *ServiceView) bool { return view.key == service && view.namespace == namespace })
+	if i < 0 {
+		i = len(p.backendViews)
+		p.backendViews = append(p.backendViews, &ServiceView{
+			engine: p.engine, world: p.world, key: service, namespace: namespace, own: p.Attached(), recorder: p.world,
+		})
 	}
-	owners, err := view.Owners()
+	owners, err := p.backendViews[i].Owners()
 	p.note(err)
 	return owners
 }

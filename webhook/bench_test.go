@@ -106,7 +106,7 @@ func benchmarks(t testing.TB) []benchmark {
 		{"floor", http.HandlerFunc(floor.Admit), good, 45},
 		{"validating", validating, good, 78},
 		{"mutating", mutating, good, 56},
-		{"validating-warned", validating, warnedReview(t), 100},
+		{"validating-warned", validating, warnedReview(t), 110},
 		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 124},
 		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 110},
 	}

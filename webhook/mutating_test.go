@@ -20,7 +20,7 @@ func TestMutating(t *testing.T) {
 		setGroup = `[{"op":"add","path":"/spec/parentRefs/0/group","value":""}]`
 	)
 	withBackend := func(parentRefs, backend string) string {
-		return strings.Replace(routeOn(parentRefs), "rules: [{}]", "rules: [{backendRefs: ["+backend+"]}]", 1)
+		return strings.Replace(routeOn(parentRefs), elsewhere, "rules: [{backendRefs: ["+backend+"]}]", 1)
 	}
 	for _, test := range []struct {
 		name       string
@@ -79,7 +79,7 @@ func TestMutating(t *testing.T) {
 			reads:    []string{"Namespace shop", "Service shop/cart"},
 		},
 		{name: "no route", ask: admission{object: `{kind: Pod, metadata: {name: web}}`}},
-		{name: "field of the wrong type", ask: admission{object: strings.Replace(routeOn(noGroup), "rules: [{}]", "rules: 5", 1)}},
+		{name: "field of the wrong type", ask: admission{object: strings.Replace(routeOn(noGroup), elsewhere, "rules: 5", 1)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cache := test.cache

@@ -199,7 +199,10 @@ func ask(t testing.TB, handler http.Handler, a admission) *admissionv1.Admission
 // routeOn returns an HTTPRoute in shop with these parentRefs, in YAML flow style.
 func routeOn(parentRefs string) string {
 	return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop, uid: u1}, spec: {parentRefs: [" +
-		parentRefs + "], rules: [{}]}}"
+		parentRefs + "], " + elsewhere + "}}"
 }
+
+// elsewhere are the rules of routeOn, whose backend no rule looks at.
+const elsewhere = "rules: [{backendRefs: [{group: example.com, kind: Pool, name: pool}]}]"
 
 const onCart = `{group: "", kind: Service, name: cart}`

@@ -62,7 +62,7 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 	want := []string{
 		"wrong.txtar:28: HTTPRoute shop/a",
-		"  warnings: want [], got [hostnames-ignored parent-group]",
+		"  warnings: want [], got [backend-missing hostnames-ignored parent-group]",
 		`  object.spec.hostnames: want [], got ["example.com"]`,
 		`  object.spec.parentRefs[0].group: want "core", got ""`,
 		"wrong.txtar:31: HTTPRoute shop/b",
