@@ -14,8 +14,8 @@ import (
 // was left out.
 type RouteMatch struct {
 	Path        *ValueMatch  `json:"path"`
-	Headers     []ValueMatch `json:"headers"`
-	QueryParams []ValueMatch `json:"queryParams"`
+	Headers     ValueMatches `json:"headers"`
+	QueryParams ValueMatches `json:"queryParams"`
 	Method      *MethodMatch `json:"method"`
 }
 
