@@ -58,6 +58,10 @@ type Read struct {
 	Namespace string
 }
 
+// MaxReads is how many reads are made live for one request, to confirm a denial or a
+// mutation. A route that is not made to cause many needs a handful.
+const MaxReads = 64
+
 // ReadKind is a method of Reader.
 type ReadKind uint8
 

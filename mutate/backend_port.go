@@ -25,6 +25,7 @@ func findBackendPorts(p *pass) []Change {
 		return nil
 	}
 	var changes []Change
+	known := map[mesh.ServiceKey]onlyPort{} // of each Service there may be many
 	for backend := range p.route.Backends() {
 		ref := backend.Ref
 		if ref.Port != 0 || ref.Name == "" || !ref.IsService() {
@@ -34,11 +35,22 @@ func findBackendPorts(p *pass) []Change {
 		if key.Kind != mesh.ServiceKind {
 			continue
 		}
-		if port, why := p.onlyPort(key); port != 0 {
-			changes = append(changes, set(backend.Path()+".port", 0, port, why))
+		only, found := known[key]
+		if !found {
+			only.number, only.why = p.onlyPort(key)
+			known[key] = only
+		}
+		if only.number != 0 {
+			changes = append(changes, set(backend.Path()+".port", 0, only.number, only.why))
 		}
 	}
 	return changes
+}
+
+// onlyPort is the one port that a Service can have been meant by, and why.
+type onlyPort struct {
+	number int32
+	why    string
 }
 
 // onlyPort returns the one port number that the route can mean on the Service,

@@ -37,47 +37,64 @@ func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(nam
 }
 
 // confirmed reports whether the route is granted what it does, by the cache or, where
-// that says no, by live reads: a label that was set a moment ago counts.
+// that says no, by live reads: a label that was set a moment ago counts. The labels of
+// the parents' side are read live only where the route's namespace has the grant.
 func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
-	if granted(route, grants, world) {
+	if granted(route, grants, world) && len(refusing(route, world)) == 0 {
 		return true
 	}
 	confirmer, ok := world.(Confirmer)
 	if !ok {
 		return false
 	}
-	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}}
-	for i := range route.Spec.ParentRefs {
-		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
-		case mesh.MeshParent, mesh.LookAlikeParent:
-			key := ref.Service(route.Metadata.Namespace)
-			reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
-		}
+	_, err := confirmer.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}})
+	if err != nil || !granted(route, grants, world) {
+		return false
 	}
-	_, err := confirmer.Read(reads)
-	return err == nil && granted(route, grants, world)
+	var reads []mesh.Read
+	for _, key := range refusing(route, world) {
+		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
+	}
+	_, err = confirmer.Read(reads)
+	return err == nil && len(refusing(route, world)) == 0
 }
 
+// granted reports whether the route's namespace is granted the role of every parent.
 func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 	own, known := namespaceOf(world, route.Metadata.Namespace)
 	if !known {
 		return false
 	}
-	for i := range route.Spec.ParentRefs {
-		ref := &route.Spec.ParentRefs[i]
-		if class := ref.Class(); class != mesh.MeshParent && class != mesh.LookAlikeParent {
-			continue
-		}
-		key := ref.Service(route.Metadata.Namespace)
-		role := mesh.ScopeOf(route.Metadata.Namespace, key).Role()
-		if !grants.Allows(own, role, route.Kind) {
-			return false
-		}
-		if role == mesh.Consumer && refused(world, key, own, route.Kind) {
+	for _, key := range parents(route) {
+		if !grants.Allows(own, mesh.ScopeOf(route.Metadata.Namespace, key).Role(), route.Kind) {
 			return false
 		}
 	}
 	return true
+}
+
+// refusing returns the parents that refuse the route, or may, as a consumer route.
+func refusing(route *mesh.Route, world Reader) []mesh.ServiceKey {
+	own, known := namespaceOf(world, route.Metadata.Namespace)
+	var refusing []mesh.ServiceKey
+	for _, key := range parents(route) {
+		if mesh.ScopeOf(route.Metadata.Namespace, key).Role() == mesh.Consumer && (!known || refused(world, key, own, route.Kind)) {
+			refusing = append(refusing, key)
+		}
+	}
+	return refusing
+}
+
+// parents returns the parents that count, as Services.
+func parents(route *mesh.Route) []mesh.ServiceKey {
+	var keys []mesh.ServiceKey
+	for i := range route.Spec.ParentRefs {
+		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
+		case mesh.MeshParent, mesh.LookAlikeParent:
+			keys = append(keys, ref.Service(route.Metadata.Namespace))
+		}
+	}
+	return keys
 }
 
 // refused reports whether the Service refuses consumer routes of the kind from the

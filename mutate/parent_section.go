@@ -21,15 +21,32 @@ func parentSection() *Mutation {
 }
 
 func findParentSections(p *pass) []Change {
-	var changes []Change
 	refs := p.route.Spec.ParentRefs
+	if len(refs) < 2 {
+		return nil
+	}
+	// A parent is open while all parentRefs to it have a sectionName or may get one.
+	count, closed := map[parentKey]int{}, map[parentKey]bool{}
 	for i := range refs {
-		if !lacksSection(&refs[i]) || !p.siblingsHaveSection(i) {
-			continue
+		key := keyOf(&refs[i])
+		count[key]++
+		if refs[i].SectionName == "" && refs[i].Port == 0 {
+			closed[key] = true
 		}
-		if name := p.portName(&refs[i]); name != "" {
+	}
+	names := make([]string, len(refs))
+	for i := range refs {
+		key := keyOf(&refs[i])
+		if count[key] > 1 && !closed[key] && lacksSection(&refs[i]) {
+			names[i] = p.portName(&refs[i])
+			closed[key] = names[i] == ""
+		}
+	}
+	var changes []Change
+	for i := range refs {
+		if names[i] != "" && !closed[keyOf(&refs[i])] {
 			why := fmt.Sprintf("port %d has this name, and parentRefs to one %s must differ in sectionName", refs[i].Port, refs[i].Kind)
-			changes = append(changes, set(parentPath(i, "sectionName"), "", name, why))
+			changes = append(changes, set(parentPath(i, "sectionName"), "", names[i], why))
 		}
 	}
 	return changes
@@ -40,35 +57,18 @@ func lacksSection(ref *mesh.ParentRef) bool {
 	return ref.SectionName == "" && ref.Port != 0 && ref.Name != "" && ref.Class() == mesh.MeshParent
 }
 
-// siblingsHaveSection reports whether there are other parentRefs to the same parent
-// as this one, and all of them have a sectionName or can have one.
-func (p *pass) siblingsHaveSection(index int) bool {
-	refs, found := p.route.Spec.ParentRefs, false
-	for i := range refs {
-		if i == index || !sameParent(&refs[i], &refs[index]) {
-			continue
-		}
-		if refs[i].SectionName == "" && p.portName(&refs[i]) == "" {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// sameParent compares as CEL does, by what is written: a namespace that is left
+// parentKey is a parent as CEL compares it, by what is written: a namespace that is left
 // out is another one than the route's own spelled out.
-func sameParent(a, b *mesh.ParentRef) bool {
-	return a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind && a.EffectiveGroup() == b.EffectiveGroup()
+type parentKey struct{ group, kind, namespace, name string }
+
+func keyOf(ref *mesh.ParentRef) parentKey {
+	return parentKey{ref.EffectiveGroup(), ref.Kind, ref.Namespace, ref.Name}
 }
 
 // portName returns the name of the port that the parentRef's port number selects:
 // of several with that number the one that speaks the route's transport. It is
 // empty where there is no such port or it has no name.
 func (p *pass) portName(ref *mesh.ParentRef) string {
-	if ref.Port == 0 {
-		return ""
-	}
 	service := p.service(ref.Service(p.namespace()))
 	if service == nil {
 		return ""

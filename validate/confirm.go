@@ -1,6 +1,11 @@
 package validate
 
-import "github.com/gammaguard/gammaguard/mesh"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
 
 // Confirmer is a Reader that makes given reads live, and returns their results from
 // then on.
@@ -13,22 +18,72 @@ type Confirmer interface {
 
 // JudgeConfirmed judges by the cache. A verdict that denies, or would but for a mode,
 // an exemption or a dry run, is judged again over live reads of all that it was read
-// from, until it rests on nothing else: a cache that lags never denies.
+// from, until it rests on nothing else: a cache that lags never denies. Beyond
+// mesh.MaxReads a finding is marked as unconfirmed, and denies only together with one
+// that is confirmed.
 func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confirmer) (Verdict, error) {
 	verdict, err := e.Judge(req, cache)
-	if err != nil || len(verdict.Reads()) == 0 {
-		return verdict, err
+	var made map[mesh.Read]bool
+	for err == nil {
+		due := verdict.due(made)
+		if len(due) == 0 {
+			return verdict, verdict.markUnconfirmed(made)
+		}
+		if _, err = confirmed.Read(due); err != nil {
+			break
+		}
+		if made == nil {
+			made = make(map[mesh.Read]bool, len(due))
+		}
+		for _, read := range due {
+			made[read] = true
+		}
+		verdict, err = e.Judge(req, confirmed)
 	}
-	for {
-		fresh, err := confirmed.Read(verdict.Reads())
-		if err != nil {
-			return Verdict{}, err
+	return Verdict{}, err
+}
+
+// due returns the reads that are still to be made before the verdict is answered, those
+// for findings that a mode, an exemption or a dry run lowers included: for whole
+// findings, in their order, up to mesh.MaxReads with those made.
+func (v *Verdict) due(made map[mesh.Read]bool) []mesh.Read {
+	var due []mesh.Read
+	seen := map[mesh.Read]bool{}
+	for i := range v.Findings {
+		before := len(due)
+		for _, read := range v.Findings[i].reads {
+			if !made[read] && !seen[read] {
+				seen[read] = true
+				due = append(due, read)
+			}
 		}
-		if fresh == 0 {
-			return verdict, nil
-		}
-		if verdict, err = e.Judge(req, confirmed); err != nil {
-			return Verdict{}, err
+		if len(made)+len(due) > mesh.MaxReads {
+			for _, read := range due[before:] {
+				delete(seen, read)
+			}
+			due = due[:before]
 		}
 	}
+	return due
+}
+
+// markUnconfirmed marks the findings that were not read live as a whole. The error says
+// that no other finding denies.
+func (v *Verdict) markUnconfirmed(made map[mesh.Read]bool) error {
+	unconfirmed, denied := 0, false
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		f.Unconfirmed = slices.ContainsFunc(f.reads, func(read mesh.Read) bool { return !made[read] })
+		switch {
+		case f.Effect != Deny:
+		case f.Unconfirmed:
+			unconfirmed++
+		default:
+			denied = true
+		}
+	}
+	if unconfirmed > 0 && !denied {
+		return fmt.Errorf("%d findings take more than the %d live reads of a request to confirm", unconfirmed, mesh.MaxReads)
+	}
+	return nil
 }

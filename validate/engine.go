@@ -83,23 +83,6 @@ func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
 }
 
-// Reads returns what the verdict's denials were read from, those included that a
-// mode, an exemption or a dry run lowers: what must be read live before the verdict
-// is answered.
-func (v *Verdict) Reads() []mesh.Read {
-	var reads []mesh.Read
-	seen := map[mesh.Read]bool{}
-	for i := range v.Findings {
-		for _, read := range v.Findings[i].reads {
-			if !seen[read] {
-				seen[read] = true
-				reads = append(reads, read)
-			}
-		}
-	}
-	return reads
-}
-
 // Judge runs the rules over the request's route. Routes without a parentRef that
 // concerns a mesh have no findings, and neither has an update of a route that is
 // being deleted, if it leaves the spec as it is. The error is not nil if a read
@@ -180,12 +163,19 @@ func UnknownIgnore(name string) string {
 	return fmt.Sprintf("metadata.annotations[%s]: %q is not an ignorable rule", mesh.IgnoreAnnotation, name)
 }
 
+// maxIgnored is how many names in the ignore annotation are read: more than there are
+// rules.
+const maxIgnored = 100
+
 // ignored returns the rule IDs in the route's ignore annotation.
 func ignored(route *mesh.Route) map[string]bool {
 	ids := map[string]bool{}
 	for id := range strings.SplitSeq(route.Metadata.Annotations.Ignore, ",") {
 		if id = strings.TrimSpace(id); id != "" {
 			ids[id] = true
+		}
+		if len(ids) == maxIgnored {
+			break
 		}
 	}
 	return ids

@@ -36,6 +36,9 @@ type Finding struct {
 	Effect Action
 	// Downgraded is the reason why Effect is milder than Action.
 	Downgraded DowngradeReason
+	// Unconfirmed reports that the finding is by the cache alone, where a request has
+	// more to confirm than is read live for one.
+	Unconfirmed bool
 
 	// reads are what a finding that would deny was read from.
 	reads []mesh.Read
@@ -92,6 +95,8 @@ func (f *Finding) text(place, colon string) string {
 
 func (f *Finding) prefix() string {
 	switch {
+	case f.Unconfirmed:
+		return "not confirmed: "
 	case f.Action != Deny || f.Effect == Deny:
 		return ""
 	case f.Downgraded == DowngradedByUpdate:
@@ -125,11 +130,13 @@ func (f *Finding) Warning() string {
 	return f.text(f.Field, ": ")
 }
 
-// sameFault reports whether two findings are the same fault of a route at different
-// times.
-func (f *Finding) sameFault(other *Finding) bool {
-	return f.Rule == other.Rule && f.Reference == other.Reference
+// fault identifies a fault of a route at different times.
+type fault struct {
+	rule      string
+	reference Reference
 }
+
+func (f *Finding) fault() fault { return fault{f.Rule, f.Reference} }
 
 // sortFindings orders findings by field path, indices as numbers, then by rule.
 func sortFindings(findings []Finding) {

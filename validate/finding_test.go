@@ -154,7 +154,7 @@ func TestSameFault(t *testing.T) {
 	} {
 		other := finding
 		test.change(&other)
-		if got := finding.sameFault(&other); got != test.want {
+		if got := finding.fault() == other.fault(); got != test.want {
 			t.Errorf("%s changed: the same fault = %v", name, got)
 		}
 	}

@@ -155,8 +155,12 @@ func (j *judgement) downgradeExisting(rule activeRule, findings []Finding) error
 	if pass.err != nil {
 		return pass.err
 	}
+	existing := make(map[fault]bool, len(pass.findings))
+	for i := range pass.findings {
+		existing[pass.findings[i].fault()] = true
+	}
 	for i := range findings {
-		if slices.ContainsFunc(pass.findings, func(f Finding) bool { return f.sameFault(&findings[i]) }) {
+		if existing[findings[i].fault()] {
 			downgrade(findings[i:i+1], Warn, DowngradedByUpdate)
 		}
 	}

@@ -123,7 +123,7 @@ func TestLaggingCacheNeverDenies(t *testing.T) {
 		if lags[c.rule] == nil {
 			lags[c.rule] = map[mesh.ReadKind]bool{}
 		}
-		for _, read := range verdict.Reads() {
+		for _, read := range verdict.due(nil) {
 			lags[c.rule][read.Kind] = lags[c.rule][read.Kind] || false
 			for _, present := range append(presents, fine{routes: []*mesh.AttachedRoute{&older}}) {
 				now := choice(func(asked mesh.Read) mesh.Reader {

@@ -212,7 +212,7 @@ func TestReads(t *testing.T) {
 	} {
 		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
 		world := &witness{Reader: unknowing{}}
-		for _, read := range verdict.Reads() {
+		for _, read := range verdict.due(nil) {
 			repeat(world, read)
 		}
 		if diff := cmp.Diff(test.want, world.asked); diff != "" {

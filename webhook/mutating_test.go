@@ -69,14 +69,22 @@ func TestMutating(t *testing.T) {
 		{
 			name: "another namespace, not granted", ask: admission{object: strings.ReplaceAll(
 				withBackend(`{group: "", kind: Service, name: cart, namespace: other}`, `{name: cart, namespace: other}`), "namespace: shop, uid", "namespace: nobody, uid")},
-			reads: []string{"Namespace nobody", "Namespace other", "Service other/cart"},
+			reads: []string{"Namespace nobody"},
 		},
 		{
 			name: "another namespace, granted a moment ago", cache: strings.ReplaceAll(cluster, "grant: all", "grant: none"), now: cluster,
 			ask:      admission{object: withBackend(onCart, `{name: cart, namespace: other}`)},
 			patch:    `[{"op":"add","path":"/spec/rules/0/backendRefs/0/port","value":8080}]`,
 			warnings: []string{"(backend-port)"},
-			reads:    []string{"Namespace shop", "Service shop/cart"},
+			reads:    []string{"Namespace shop"},
+		},
+		{
+			name: "another namespace, accepted a moment ago", now: cluster,
+			cache:    strings.ReplaceAll(cluster, "metadata: {name: other}", "metadata: {name: other, labels: {gammaguard.dev/consumer-routes: deny}}"),
+			ask:      admission{object: withBackend(`{group: "", kind: Service, name: cart, namespace: other}`, `{name: cart, namespace: other}`)},
+			patch:    `[{"op":"add","path":"/spec/rules/0/backendRefs/0/port","value":8080}]`,
+			warnings: []string{"(backend-port)"},
+			reads:    []string{"Namespace other", "Namespace shop", "Service other/cart"},
 		},
 		{name: "no route", ask: admission{object: `{kind: Pod, metadata: {name: web}}`}},
 		{name: "field of the wrong type", ask: admission{object: strings.Replace(routeOn(noGroup), elsewhere, "rules: 5", 1)}},

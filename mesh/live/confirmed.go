@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -30,6 +32,7 @@ type Confirmed struct {
 	now      Source
 	cache    mesh.Reader
 	answers  map[mesh.Read]answer
+	reads    int // that were made, those that failed included
 }
 
 // answer is what a live read returned; its error is never a failure.
@@ -41,15 +44,18 @@ type answer struct {
 var _ mesh.Reader = (*Confirmed)(nil)
 
 // Confirm returns a Reader that answers from the cache until Read is called. Live
-// reads end at the deadline. The end of the context does not end them: what is under
-// way when a server shuts down is still answered.
+// reads end at the deadline, and with the context: nobody waits for them any more.
 func Confirm(ctx context.Context, deadline time.Time, now Source, cache mesh.Reader) *Confirmed {
-	return &Confirmed{ctx: context.WithoutCancel(ctx), deadline: deadline, now: now, cache: cache}
+	return &Confirmed{ctx: ctx, deadline: deadline, now: now, cache: cache}
 }
+
+// maxConcurrentReads bounds the live reads that one decision has under way at once, so
+// that it leaves some of MaxConcurrentReads to others.
+const maxConcurrentReads = 8
 
 // Read makes those of the reads live that were not made before, side by side, and
 // returns how many these were. An error is a failure: it says which reads failed,
-// and why.
+// and why. With more than mesh.MaxReads in all, none is made.
 func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 	if c.answers == nil {
 		c.answers = map[mesh.Read]answer{}
@@ -58,28 +64,35 @@ func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 	defer cancel()
 	var due []mesh.Read
 	for _, read := range reads {
-		if _, made := c.answers[read]; !made {
-			c.answers[read] = answer{} // so that it is not made twice
+		if _, made := c.answers[read]; !made && !slices.Contains(due, read) {
 			due = append(due, read)
 		}
 	}
+	if c.reads+len(due) > mesh.MaxReads {
+		return 0, fmt.Errorf("more than %d live reads for one request", mesh.MaxReads)
+	}
+	c.reads += len(due)
 	made := make([]answer, len(due))
-	var wg sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(maxConcurrentReads)
 	for i := range due {
-		read := func() { made[i].value, made[i].err = c.read(ctx, due[i]) }
-		if i == len(due)-1 { // one is for this goroutine, which would else only wait
-			read()
-		} else {
-			wg.Go(read)
+		read := func() error {
+			made[i].value, made[i].err = c.read(ctx, due[i])
+			return nil
+		}
+		if i < len(due)-1 {
+			group.Go(read)
+		} else { // one is for this goroutine, which would else only wait
+			_ = read()
 		}
 	}
-	wg.Wait()
+	_ = group.Wait()
 	for i, read := range due {
-		c.answers[read] = made[i]
 		if e := made[i].err; e != nil && !errors.Is(e, mesh.ErrNotFound) && !errors.Is(e, mesh.ErrUnknown) {
-			delete(c.answers, read)
 			err = errors.Join(err, e)
+			continue
 		}
+		c.answers[read] = made[i]
 	}
 	return len(due), err
 }

@@ -26,10 +26,11 @@ func TestUnreadable(t *testing.T) {
 				services: `{"kind":"Service","metadata":{"namespace":"shop","name":"odd","resourceVersion":"12"},"spec":{"ports":"many"}}`,
 				routes:   strings.Replace(routeJSON("shop", "web", "cart"), `"controllerName":"example.com/mesh","parentRef":{"name":"x"},"conditions":[{"type":"Accepted","status":"True"}]`, entry, 1),
 			}
+			wide := strings.Replace(routeJSON("shop", "wide", "cart"), `"parentRefs":[`, `"parentRefs":[`+strings.Repeat("{},", 32), 1)
 			sound := `{"kind":"Service","metadata":{"namespace":"shop","name":"cart","resourceVersion":"13"}}`
 			if listed {
 				api.add(services, odd[services], sound)
-				api.add(routes, odd[routes])
+				api.add(routes, odd[routes], wide)
 			} else {
 				api.add(services, strings.Replace(odd[services], `"many"`, `[]`, 1))
 			}
@@ -47,11 +48,14 @@ func TestUnreadable(t *testing.T) {
 					api.emit(path, "MODIFIED", object)
 				}
 				api.emit(services, "ADDED", sound)
+				api.emit(routes, "ADDED", wide)
 			}
 			web := RouteKey{mesh.HTTPRoute, "shop", "web"}
 			eventually(t, "what is sound is read", func() bool {
 				_, err := cache.Service(cartKey)
-				return err == nil && cache.Route(web) != nil
+				mu.Lock()
+				defer mu.Unlock()
+				return err == nil && cache.Route(web) != nil && len(unreadable) == 3
 			})
 			if service, err := cache.Service(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "odd"}); !errors.Is(err, mesh.ErrNotFound) {
 				t.Errorf("the Service that cannot be read: %+v, %v", service, err)
@@ -61,8 +65,11 @@ func TestUnreadable(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if got := unreadable["Service shop/odd"]; got != "spec.ports: found string, want array" || len(unreadable) != 2 {
+			if got := unreadable["Service shop/odd"]; got != "spec.ports: found string, want array" || len(unreadable) != 3 {
 				t.Errorf("reported as unreadable: %v", unreadable)
+			}
+			if got := unreadable["HTTPRoute shop/wide"]; got != "spec.parentRefs: must have at most 32 items" {
+				t.Errorf("the route with too many parentRefs is reported as %q", got)
 			}
 			if got := unreadable[web.String()]; !strings.HasPrefix(got, "status.parents[0].conditions[0].lastTransitionTime: ") {
 				t.Errorf("the entry is reported as %q", got)

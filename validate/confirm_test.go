@@ -1,0 +1,81 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// manyBackends returns a route with a backendRef to each of so many Services.
+func manyBackends(t *testing.T, backends int) *mesh.Route {
+	t.Helper()
+	var rules []string
+	for first := 0; first < backends; first += 16 {
+		var refs []string
+		for i := first; i < min(first+16, backends); i++ {
+			refs = append(refs, fmt.Sprintf("{name: gone-%d, port: 80}", i))
+		}
+		rules = append(rules, "{backendRefs: ["+strings.Join(refs, ", ")+"]}")
+	}
+	return newRoute(t, mesh.HTTPRoute, "shop", on(service("cart"))+", rules: ["+strings.Join(rules, ", ")+"]")
+}
+
+// TestBoundedReads: one request causes no more than mesh.MaxReads live reads. What is
+// beyond is not confirmed, and denies only together with what is.
+func TestBoundedReads(t *testing.T) {
+	const backends = 100
+	engine := newEngine(t, only(map[string]Action{"backend-not-found": Deny}))
+	route := manyBackends(t, backends)
+	cache := newWorld(t, cluster)
+
+	confirming := newConfirming(cache, cache)
+	verdict, err := engine.JudgeConfirmed(&Request{Route: route}, cache, confirming)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(confirming.made) != mesh.MaxReads {
+		t.Errorf("%d live reads, want %d", len(confirming.made), mesh.MaxReads)
+	}
+	confirmed := 0
+	for i := range verdict.Findings {
+		f := &verdict.Findings[i]
+		if f.Effect != Deny || f.Unconfirmed != strings.HasPrefix(f.Message(), "not confirmed: ") {
+			t.Errorf("finding %d: %s: %s", i, f.Effect, f.Message())
+		}
+		if !f.Unconfirmed {
+			confirmed++
+		}
+	}
+	// One of the reads is the namespace, on which every finding rests.
+	if len(verdict.Findings) != backends || confirmed != mesh.MaxReads-1 {
+		t.Errorf("%d findings, %d of them confirmed, want %d and %d", len(verdict.Findings), confirmed, backends, mesh.MaxReads-1)
+	}
+
+	confirming = newConfirming(cache, fine{labels: map[string]string{"gammaguard.dev/grant": "all"}})
+	_, err = engine.JudgeConfirmed(&Request{Route: route}, cache, confirming)
+	if err == nil || !strings.Contains(err.Error(), "37 findings take more than the 64 live reads") {
+		t.Errorf("where the cache is wrong, and more than the bound is to be confirmed: %v", err)
+	}
+	if len(confirming.made) != mesh.MaxReads {
+		t.Errorf("%d live reads, want %d", len(confirming.made), mesh.MaxReads)
+	}
+}
+
+// TestManyIgnoredNames: of a long annotation so many names are read as there may be
+// rules.
+func TestManyIgnoredNames(t *testing.T) {
+	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("cart")))
+	var names strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&names, "n%d,", i)
+	}
+	route.Metadata.Annotations.Ignore = names.String()
+	if got := len(judge(t, nil, newWorld(t, cluster), &Request{Route: route}).UnknownIgnores); got != maxIgnored {
+		t.Errorf("%d unknown names are reported, want %d", got, maxIgnored)
+	}
+	if rules := len(Catalogue()); rules >= maxIgnored {
+		t.Errorf("%d rules, which is more than are read", rules)
+	}
+}
