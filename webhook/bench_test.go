@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bench/floor"
@@ -62,6 +63,9 @@ func (d *discard) Header() http.Header { return d.header }
 func (d *discard) WriteHeader(code int) {
 	d.code = code
 }
+
+func (d *discard) SetReadDeadline(time.Time) error  { return nil }
+func (d *discard) SetWriteDeadline(time.Time) error { return nil }
 
 func (d *discard) Write(p []byte) (int, error) {
 	d.size += len(p)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -15,6 +16,21 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
+// maxCauses is how many findings a denial lists, and maxText how many bytes of each
+// text. Nobody reads more, and whoever calls cannot make the answer larger.
+const (
+	maxCauses = 50
+	maxText   = 1 << 10
+)
+
+// shortened cuts a text that somebody else wrote.
+func shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "..."
+}
+
 // denial returns the status of a denied request, in the API server's own form:
 // Forbidden if a permission is missing, Invalid otherwise, with a cause for each
 // finding that denies.
@@ -22,26 +38,47 @@ func denial(r *review, verdict *validate.Verdict) *metav1.Status {
 	var (
 		errs      field.ErrorList
 		forbidden bool
+		left      int
 	)
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
 		if f.Effect != validate.Deny {
 			continue
 		}
-		errs = append(errs, f.FieldError())
 		forbidden = forbidden || f.Type == validate.Forbidden
+		if len(errs) == maxCauses {
+			left++
+			continue
+		}
+		errs = append(errs, fieldError(f))
 	}
+	if left > 0 {
+		errs = append(errs, &field.Error{
+			Type: field.ErrorTypeInvalid, Field: "spec", BadValue: field.OmitValueType{}, Detail: fmt.Sprintf("and %d more errors", left),
+		})
+	}
+	name := shortened(r.name())
 	// NewInvalid makes the causes.
-	invalid := apierrors.NewInvalid(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(r.Object.Kind)}, r.name(), errs).ErrStatus
+	invalid := apierrors.NewInvalid(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(r.Object.Kind)}, name, errs).ErrStatus
 	status := &invalid
 	if forbidden {
 		resource := schema.GroupResource{Group: mesh.GatewayGroup, Resource: r.Object.Kind.Resource()}
-		refusal := apierrors.NewForbidden(resource, r.name(), onOneLine(errs)).ErrStatus
+		refusal := apierrors.NewForbidden(resource, name, onOneLine(errs)).ErrStatus
 		refusal.Details.Causes = invalid.Details.Causes
 		status = &refusal
 	}
-	status.Details.UID = types.UID(r.Object.Metadata.UID)
+	status.Details.UID = types.UID(shortened(r.Object.Metadata.UID))
 	return status
+}
+
+// fieldError returns the finding as the API server writes errors, but not longer.
+func fieldError(f *validate.Finding) *field.Error {
+	err := f.FieldError()
+	err.Detail = shortened(err.Detail)
+	if text, ok := err.BadValue.(string); ok {
+		err.BadValue = shortened(text)
+	}
+	return err
 }
 
 // onOneLine joins the errors without the brackets of an aggregate.
@@ -60,7 +97,7 @@ func unconfirmed(err error) *metav1.Status {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInternalServerError,
 		Reason:  metav1.StatusReasonInternalError,
-		Message: "gammaguard could not verify the route, try again: " + err.Error(),
+		Message: "gammaguard could not verify the route, try again: " + shortened(err.Error()),
 		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	}
 }
@@ -71,6 +108,6 @@ func noRoute(err *objectError) *metav1.Status {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusBadRequest,
 		Reason:  metav1.StatusReasonBadRequest,
-		Message: "gammaguard cannot read the object: " + err.Error(),
+		Message: "gammaguard cannot read the object: " + shortened(err.Error()),
 	}
 }

@@ -10,16 +10,10 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 )
-
-// maxBody bounds what is read of a request: the 3 MiB that the API server takes
-// from its own clients, and room for what it adds. An object and its old state,
-// which etcd bounds to 1.5 MiB each, fit.
-const maxBody = 3<<20 + 128<<10
 
 // handler is the HTTP side of a webhook.
 type handler struct {
@@ -27,6 +21,7 @@ type handler struct {
 	name    string
 	metrics *Metrics
 	log     logr.Logger
+	intake  *Intake
 	// answer answers a review; fault is set if its object could not be read.
 	answer func(ctx context.Context, r *review, fault *objectError) answer
 }
@@ -70,13 +65,15 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 		body = new(bytes.Buffer)
 	}
 	defer release(body)
-	if fault := read(w, req, body); fault != nil {
-		return fault
+	done, unreceived := h.intake.receive(w, req, body)
+	if unreceived != nil {
+		return unreceived
 	}
+	defer done()
 	r, err := decodeReview(body.Bytes())
 	var fault *objectError
 	if err != nil && !errors.As(err, &fault) {
-		return &httpError{http.StatusBadRequest, err.Error()}
+		return &httpError{http.StatusBadRequest, shortened(err.Error())}
 	}
 	r.query, r.received = req.URL.RawQuery, time.Now()
 	answered := admit
@@ -90,6 +87,7 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := w.Write(text); err != nil {
 		h.log.V(1).Info("The client closed the connection before the response", "webhook", h.name, "reason", err.Error())
 	}
@@ -102,37 +100,6 @@ func isJSON(contentType string) bool {
 	}
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && media == "application/json"
-}
-
-// read reads the body into the buffer.
-func read(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) *httpError {
-	tooLarge := &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)}
-	if req.ContentLength > maxBody {
-		return tooLarge
-	}
-	if req.ContentLength > 0 {
-		body.Grow(int(req.ContentLength) + bytes.MinRead)
-	}
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, req.Body, maxBody)); err != nil {
-		var limit *http.MaxBytesError
-		if errors.As(err, &limit) {
-			return tooLarge
-		}
-		return &httpError{http.StatusBadRequest, "read the body: " + err.Error()}
-	}
-	return nil
-}
-
-// buffers holds the buffers that bodies are read into. Nothing that is decoded
-// shares their memory.
-var buffers sync.Pool
-
-func release(body *bytes.Buffer) {
-	const usual = 64 << 10
-	if body.Cap() <= usual {
-		body.Reset()
-		buffers.Put(body)
-	}
 }
 
 // deadline returns when the answer must be there: a little before the API server,

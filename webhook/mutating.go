@@ -23,7 +23,7 @@ type mutating struct {
 // namespace requires the grants. off are the disabled mutations.
 func Mutating(options Options, grants *mesh.GrantPolicy, off map[string]bool) http.Handler {
 	m := &mutating{options, grants, off}
-	return &handler{name: "mutate", metrics: options.Metrics, log: options.Log, answer: m.answer}
+	return options.handler("mutate", m.answer)
 }
 
 func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) answer {
@@ -39,7 +39,7 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 	}
 	patch, err := json.Marshal(mutate.Patch(changes))
 	if err != nil {
-		m.Log.Error(err, "Failed to mutate the route", "route", r.Object.String())
+		m.Log.Error(err, "Failed to mutate the route", "route", shortened(r.Object.String()))
 		return answer{outcome: failed}
 	}
 	texts := make([]string, len(changes))

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -27,6 +28,14 @@ type Options struct {
 	Sync    Syncer
 	Metrics *Metrics
 	Log     logr.Logger
+	// Intake bounds the requests that are worked on at once. Nil means a bound for
+	// each webhook of its own.
+	Intake *Intake
+}
+
+// handler returns the HTTP side of a webhook with these options.
+func (o *Options) handler(name string, answer func(context.Context, *review, *objectError) answer) *handler {
+	return &handler{name: name, metrics: o.Metrics, log: o.Log, intake: cmp.Or(o.Intake, NewIntake()), answer: answer}
 }
 
 // Syncer is a Reader that takes time to fill, such as a live.Cache.
@@ -50,6 +59,7 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 // Register serves both webhooks: validating by the engine, mutating under its
 // policy's grants, without the mutations that are off.
 func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off map[string]bool) {
+	options.Intake = cmp.Or(options.Intake, NewIntake())
 	mux.Handle(ValidatePath, Validating(options, engine))
 	mux.Handle(MutatePath, Mutating(options, &engine.Policy().Grants, off))
 }

@@ -26,6 +26,9 @@ const (
 	operationUpdate = "UPDATE"
 )
 
+// maxUID bounds the request's uid, which the answer repeats.
+const maxUID = 256
+
 // envelope is an AdmissionReview with any request.
 type envelope struct {
 	APIVersion string   `json:"apiVersion"`
@@ -42,12 +45,18 @@ type request struct {
 	SubResource string `json:"subResource"`
 	DryRun      bool   `json:"dryRun"`
 	UserInfo    struct {
-		Username string   `json:"username"`
-		Groups   []string `json:"groups"`
+		Username string `json:"username"`
+		Groups   groups `json:"groups"`
 	} `json:"userInfo"`
 	Posted    object         `json:"object"`
 	OldObject jsontext.Value `json:"oldObject"`
 }
+
+// groups are the groups of a user.
+type groups []string
+
+// UnmarshalJSONFrom reads at most 10,000, more than headers have room for.
+func (g *groups) UnmarshalJSONFrom(d *jsontext.Decoder) error { return mesh.DecodeList(d, g, 10_000) }
 
 // object is the object of a request. If it is not a route, the rest of the
 // review can still be read.
@@ -127,6 +136,8 @@ func (e *envelope) check() error {
 		return errors.New("the AdmissionReview has no request")
 	case e.Request.UID == "":
 		return errors.New("the AdmissionReview's request has no uid")
+	case len(e.Request.UID) > maxUID:
+		return errors.New("the uid of the AdmissionReview's request is too long")
 	}
 	return nil
 }

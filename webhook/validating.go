@@ -17,7 +17,7 @@ type validating struct {
 // Validating returns the handler that admits or refuses routes.
 func Validating(options Options, engine *validate.Engine) http.Handler {
 	v := &validating{options, engine}
-	return &handler{name: "validate", metrics: options.Metrics, log: options.Log, answer: v.answer}
+	return options.handler("validate", v.answer)
 }
 
 func (v *validating) answer(ctx context.Context, r *review, fault *objectError) answer {
@@ -26,7 +26,7 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	}
 	verdict, err := v.judge(ctx, r)
 	if err != nil {
-		v.Log.Error(err, "Failed to validate the route", "route", r.Object.String(), "user", r.UserInfo.Username)
+		v.Log.Error(err, "Failed to validate the route", "route", shortened(r.Object.String()), "user", shortened(r.UserInfo.Username))
 		return answer{status: unconfirmed(err), outcome: failed}
 	}
 	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 {

@@ -68,6 +68,8 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.IntVar(&s.WebhookPort, "webhook-port", server.DefaultWebhookPort, "port on which to serve the webhooks")
 	set.StringVar(&s.CertDir, "cert-dir", defaultCertDir, "directory of tls.crt and tls.key, which are reloaded when they change")
 	f.certs.declare(set)
+	set.StringVar(&s.ClientCAFile, "client-ca-file", "", "file of CA certificates; callers of the webhooks need a client certificate that one of them signed (default: callers are not authenticated)")
+	set.StringSliceVar(&s.ClientAllowedNames, "client-allowed-names", nil, "with --client-ca-file: common names or DNS names, of which a client certificate must have one (default: any)")
 	set.BoolVar(&s.EnableHTTP2, "enable-http2", false, "offer HTTP/2 on the webhook port")
 	set.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "host:port on which to serve metrics; 0 disables them")
 	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port on which to serve /healthz and /readyz; 0 disables them")
@@ -97,6 +99,9 @@ func (f *flags) check() error {
 	}
 	if err := f.certs.check(); err != nil {
 		return err
+	}
+	if s.ClientCAFile == "" && len(s.ClientAllowedNames) > 0 {
+		return errors.New("--client-allowed-names: requires --client-ca-file")
 	}
 	if s.ShutdownDelay < 0 {
 		return fmt.Errorf("--shutdown-delay: must not be negative: %s", s.ShutdownDelay)

@@ -33,6 +33,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--webhook-port=70000"}, "--webhook-port: 70000 is not a valid port"},
 		{[]string{"--webhook-bind-address=localhost"}, `--webhook-bind-address: "localhost" is not a valid IP address`},
 		{[]string{"--cert-dir="}, "--cert-dir: must not be empty"},
+		{[]string{"--client-allowed-names=apiserver"}, "--client-allowed-names: requires --client-ca-file"},
 		{[]string{"--shutdown-delay=-1s"}, "--shutdown-delay: must not be negative: -1s"},
 		{[]string{"--metrics-bind-address=8080"}, `--metrics-bind-address: "8080" is not a valid host:port, nor 0`},
 		{[]string{"--health-probe-bind-address=:http"}, `--health-probe-bind-address: "http" is not a valid port`},

@@ -1,4 +1,4 @@
-// Package selfsigned makes serving certificates for tests.
+// Package selfsigned makes certificates for tests.
 package selfsigned
 
 import (
@@ -29,7 +29,7 @@ func NewAt(now time.Time, hosts ...string) (*certs.Bundle, error) {
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {

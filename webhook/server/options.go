@@ -31,6 +31,13 @@ type Options struct {
 	CertSource certs.Source
 	// CertHost is the DNS name that the certificate must be for; empty for any.
 	CertHost string
+	// ClientCAFile has the certificates of the CAs, in PEM, of which one must have signed
+	// the certificate of whoever calls the webhooks. It is read again when it changes.
+	// Empty: callers are not authenticated.
+	ClientCAFile string
+	// ClientAllowedNames are the common names and DNS names of which the caller's
+	// certificate must have one; empty for any.
+	ClientAllowedNames []string
 	// WebhookHost is the address that the webhooks are served at; empty for all.
 	WebhookHost string
 	// WebhookPort is their port; zero is 9443.

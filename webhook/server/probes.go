@@ -22,7 +22,10 @@ func (s *Server) Ready() error {
 	if err := s.cache.NotSynced(); err != nil {
 		return fmt.Errorf("caches: %w", err)
 	}
-	return s.listening(nil)
+	if !s.serving.Load() {
+		return errors.New("the webhooks are not served yet")
+	}
+	return nil
 }
 
 // probes serves health and readiness at the address. controller-runtime's own

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -29,7 +27,7 @@ type Server struct {
 	manager     manager.Manager
 	cache       *live.Cache
 	certificate *certificate
-	listening   healthz.Checker
+	serving     atomic.Bool // the webhooks
 	draining    atomic.Bool
 	unready     atomic.Value // the reason that was logged last
 }
@@ -44,7 +42,7 @@ func Run(ctx context.Context, options Options) error {
 	return s.Run(ctx)
 }
 
-// New returns a server. It reserves the ports of metrics and probes, but serves
+// New returns a server. It reserves its ports, but serves
 // nothing yet.
 func New(options Options) (*Server, error) {
 	options.setDefaults()
@@ -76,26 +74,6 @@ func (s *Server) newManager() (manager.Manager, error) {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
 	return mgr, nil
-}
-
-// newHooks returns the server of the webhooks.
-func (s *Server) newHooks(handlers http.Handler) ctrlwebhook.Server {
-	mux := http.NewServeMux()
-	mux.Handle("/", s.closing(handlers))
-	return ctrlwebhook.NewServer(ctrlwebhook.Options{
-		Host: s.options.WebhookHost, Port: s.options.WebhookPort, TLSOpts: []func(*tls.Config){s.tls}, WebhookMux: mux,
-	})
-}
-
-// closing makes clients close their connections while the server shuts down, so that
-// no connection is in use when the server stops.
-func (s *Server) closing(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if s.draining.Load() {
-			w.Header().Set("Connection", "close")
-		}
-		next.ServeHTTP(w, req)
-	})
 }
 
 // wire makes the parts and adds them to the manager.
@@ -140,8 +118,10 @@ func (s *Server) wire() error {
 			return err
 		}
 	}
-	hooks := s.newHooks(handlers)
-	s.listening = hooks.StartedChecker()
+	hooks, err := s.newHooks(handlers)
+	if err != nil {
+		return err
+	}
 	runnables := []manager.Runnable{hooks, s.cache, s.certificate}
 	if s.options.ProbeAddress != "0" {
 		probes, err := s.probes(s.options.ProbeAddress)
@@ -156,16 +136,6 @@ func (s *Server) wire() error {
 		}
 	}
 	return nil
-}
-
-// tls serves the certificate, by TLS 1.2 at least.
-func (s *Server) tls(c *tls.Config) {
-	c.MinVersion = tls.VersionTLS12
-	c.GetCertificate = s.certificate.get
-	c.NextProtos = []string{"http/1.1"}
-	if s.options.EnableHTTP2 {
-		c.NextProtos = []string{"h2", "http/1.1"}
-	}
 }
 
 // Run serves until the context is canceled. Then it reports that it is not ready, goes on

@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// hostile are requests that are as large as they may be, and made to cost more than
+// their size. %s is their bulk.
+var hostile = []struct {
+	name string
+	// review is the request without its envelope, or the object of a CREATE.
+	review, object string
+	bulk           func(i int) string
+}{
+	{name: "parentRefs", object: `"spec":{"parentRefs":[%s],"rules":[{"backendRefs":[{"name":"cart"}]}]}`, bulk: func(i int) string {
+		return fmt.Sprintf(`{"kind":"Service","name":"cart","namespace":"n%d","port":80},`, i)
+	}},
+	{name: "empty parentRefs", object: `"spec":{"parentRefs":[%s]}`, bulk: each(`{},`)},
+	{name: "empty rules", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[%s]}`, bulk: each(`{},`)},
+	{name: "no rules", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[%s]}`, bulk: each(`0,`)},
+	{name: "matches", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[%s]}]}`, bulk: each(`{},`)},
+	{name: "headers", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[{"headers":[%s]}]}]}`, bulk: each(`{},`)},
+	{name: "filters", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"filters":[%s]}]}`, bulk: each(`{"requestMirror":{}},`)},
+	{name: "backendRefs", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"backendRefs":[%s]}]}`, bulk: each(`{},`)},
+	{name: "hostnames", object: `"spec":{"parentRefs":[` + cartRef + `],"hostnames":[%s]}`, bulk: each(`"",`)},
+	{name: "lists again and again", object: `"spec":{%s"parentRefs":[` + cartRef + `]}`, bulk: each(`"rules":[{"matches":[{},{},{},{}]},{},{}],`)},
+	{name: "mirrors again and again", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"filters":[{%s"type":"x"}]}]}`, bulk: each(`"requestMirror":{},"requestMirror":null,`)},
+	{name: "lists that are not read", object: `"spec":{"parentRefs":[` + cartRef + `],"useDefaultGateways":[%s]}`, bulk: each(`{},`)},
+	{name: "annotations", object: `"metadata":{"annotations":{%s"a":""}},"spec":{"parentRefs":[` + cartRef + `]}`, bulk: func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
+	{name: "ignored rules", object: `"metadata":{"annotations":{"gammaguard.dev/ignore":"%s"}},"spec":{"parentRefs":[` + cartRef + `]}`, bulk: func(i int) string {
+		return strconv.Itoa(i) + ","
+	}},
+	{name: "a name", object: `"spec":{"parentRefs":[{"group":"","kind":"Service","name":"%s"}]}`, bulk: each(`a`)},
+	{name: "a name with escapes", object: `"spec":{"parentRefs":[{"group":"","kind":"Service","name":"%s"}]}`, bulk: each(`\u0007`)},
+	{name: "a name of its own", object: `"metadata":{"name":"%s"},"spec":{"parentRefs":[{"group":"","kind":"Service","name":"gone"}]}`, bulk: each(`a`)},
+	{name: "a port", object: `"spec":{"parentRefs":[{"group":"","kind":"Service","name":"cart","port":%s1}]}`, bulk: each(`1`)},
+	{name: "nesting", object: `"spec":{"parentRefs":[` + cartRef + `],"other":%s}`, bulk: each(`[`)},
+	{name: "spaces", object: `"spec":{"parentRefs":[` + cartRef + `]%s}`, bulk: each(` `)},
+	{name: "groups", review: `"userInfo":{"groups":[%s"a"]}`, bulk: each(`"",`)},
+	{name: "extra", review: `"userInfo":{"extra":{%s"a":[]}}`, bulk: func(i int) string { return fmt.Sprintf(`"a%d":["b"],`, i) }},
+	{name: "a uid", review: `"uid":"%s"`, bulk: each(`a`)},
+	{name: "an unknown field", review: `"%s":1`, bulk: each(`a`)},
+	{
+		name:   "an update of a large field",
+		review: `"operation":"UPDATE","object":{"kind":"HTTPRoute","spec":{"parentRefs":[` + cartRef + `]}},"oldObject":{"kind":"HTTPRoute","spec":{"b":0,"a":[%s0]}}`,
+		bulk:   each(`{"b":1.0,"a":[]},`),
+	},
+	{
+		name:   "an update of many parentRefs",
+		review: `"operation":"UPDATE","object":{"kind":"HTTPRoute","spec":{"parentRefs":[{"group":"","kind":"Service","name":"gone"}]}},"oldObject":{"kind":"HTTPRoute","spec":{"parentRefs":[%s0]}}`,
+		bulk:   each(`{},`),
+	},
+}
+
+const cartRef = `{"group":"","kind":"Service","name":"cart","namespace":"shop"}`
+
+func each(text string) func(int) string { return func(int) string { return text } }
+
+// hostileBody returns the request, nearly as large as the largest that is read.
+func hostileBody(review, object string, bulk func(int) string) []byte {
+	if review == "" {
+		review = `"object":{"kind":"HTTPRoute",` + object + `}`
+	}
+	before, after, _ := strings.Cut(review, "%s")
+	var body strings.Builder
+	body.WriteString(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"shop",` + before)
+	for i := 0; body.Len() < maxBody-1<<10; i++ {
+		body.WriteString(bulk(i))
+	}
+	text := body.String()
+	if strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") {
+		text = strings.TrimSuffix(text, ",")
+	}
+	return []byte(text + after + "}}")
+}
+
+// TestHostileRequests: whatever a request holds, it costs memory in proportion to its
+// size, hardly any live reads, and the answer is small.
+func TestHostileRequests(t *testing.T) {
+	const (
+		most       = 16       // bytes that are allocated for each byte of the body
+		mostAnswer = 64 << 10 // bytes
+	)
+	for _, test := range hostile {
+		body := hostileBody(test.review, test.object, test.bulk)
+		now := &source{Reader: world(t, cluster)}
+		o := options(t, world(t, cluster))
+		o.Live = now
+		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), MutatePath: Mutating(o, &mesh.GrantPolicy{}, nil)} {
+			t.Run(test.name+path, func(t *testing.T) {
+				now.reads = nil
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(string(body)))
+				req.Header.Set("Content-Type", "application/json")
+				recorder := httptest.NewRecorder()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				handler.ServeHTTP(recorder, req)
+				runtime.ReadMemStats(&after)
+				factor := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(body))
+				t.Logf("%d: %.1f times the body, %d live reads, an answer of %d bytes", recorder.Code, factor, len(now.reads), recorder.Body.Len())
+				if factor > most {
+					t.Errorf("%.1f bytes are allocated for each byte of the body, want at most %d", factor, most)
+				}
+				if size := recorder.Body.Len(); size > mostAnswer {
+					t.Errorf("the answer has %d bytes, want at most %d", size, mostAnswer)
+				}
+				if len(now.reads) > 2 {
+					t.Errorf("%d live reads", len(now.reads))
+				}
+			})
+		}
+	}
+}
+
+// TestLargestRoute: a route that is as large as the definitions admit, and in which
+// nothing exists, is answered with few live reads and a short list.
+func TestLargestRoute(t *testing.T) {
+	numbered := func(n int, text func(i int) string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = text(i)
+		}
+		return strings.Join(all, ",")
+	}
+	object := `{"kind":"HTTPRoute","metadata":{"name":"web"},"spec":{"parentRefs":[` + numbered(32, func(i int) string {
+		return fmt.Sprintf(`{"group":"","kind":"Service","name":"gone","namespace":"n%d"}`, i)
+	}) + `],"rules":[` + numbered(16, func(i int) string {
+		mirrors := func(where string) string {
+			return `"filters":[` + numbered(16, func(k int) string {
+				return fmt.Sprintf(`{"requestMirror":{"backendRef":{"name":"gone-%d-%s-%d"}}}`, i, where, k)
+			}) + `]`
+		}
+		return `{` + mirrors("all") + `,"backendRefs":[` + numbered(16, func(j int) string {
+			return fmt.Sprintf(`{"name":"gone-%d-%d",%s}`, i, j, mirrors(strconv.Itoa(j)))
+		}) + `]}`
+	}) + `]}}`
+	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"shop","object":` + object + `}}`
+	now := &source{Reader: world(t, cluster)}
+	o := options(t, world(t, cluster))
+	o.Live = now
+	engine := newEngine(t, map[string]validate.Action{"backend-not-found": validate.Deny})
+	for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, engine), MutatePath: Mutating(o, &mesh.GrantPolicy{}, nil)} {
+		t.Run(path, func(t *testing.T) {
+			now.reads = nil
+			got := post(handler, "application/json", strings.NewReader(body))
+			if got.Code != http.StatusOK || got.Body.Len() > 64<<10 {
+				t.Errorf("%d, an answer of %d bytes: %.2000s", got.Code, got.Body.Len(), got.Body)
+			}
+			if len(now.reads) > mesh.MaxReads {
+				t.Errorf("%d live reads, want at most %d", len(now.reads), mesh.MaxReads)
+			}
+			var answered admissionv1.AdmissionReview
+			if err := json.Unmarshal(got.Body.Bytes(), &answered); err != nil {
+				t.Fatal(err)
+			}
+			if path == MutatePath {
+				if !answered.Response.Allowed {
+					t.Error("refused")
+				}
+				return
+			}
+			causes := answered.Response.Result.Details.Causes
+			if last := causes[len(causes)-1]; len(causes) != maxCauses+1 || last.Message != "Invalid value: and 4590 more errors" {
+				t.Errorf("%d causes, and last %+v", len(causes), last)
+			}
+		})
+	}
+}

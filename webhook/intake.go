@@ -1,0 +1,111 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// maxBody bounds what is read of a request: the 3 MiB that the API server takes
+	// from its own clients, and room for what it adds. An object and its old state,
+	// which etcd bounds to 1.5 MiB each, fit.
+	maxBody = 3<<20 + 128<<10
+	// usualBody is a size that few requests exceed. Whatever the larger ones do, these
+	// are answered.
+	usualBody = 64 << 10
+	// maxUsual and maxLarge bound the bytes of usual and of larger bodies that are worked
+	// on at once.
+	maxUsual, maxLarge = 4 << 20, 2 * maxBody
+	// maxWait is how long a request waits for others to be answered.
+	maxWait = time.Second
+	// readTimeout is how long a body may take to arrive, and writeTimeout an answer to
+	// leave. The API server is near.
+	readTimeout, writeTimeout = 3 * time.Second, 5 * time.Second
+)
+
+// Intake bounds the bytes of requests that are worked on at once, by all handlers that
+// share it: what a request costs is in proportion to its size. A large body is counted
+// before it is read, a usual one afterwards, so that those who send slowly keep out
+// only others with large bodies.
+type Intake struct{ usual, large *semaphore.Weighted }
+
+// NewIntake returns an intake for the handlers of a process.
+func NewIntake() *Intake {
+	return &Intake{usual: semaphore.NewWeighted(maxUsual), large: semaphore.NewWeighted(maxLarge)}
+}
+
+// receive reads the body into the buffer. The request is counted until done is called.
+func (i *Intake) receive(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) (done func(), fault *httpError) {
+	size := req.ContentLength
+	if size > maxBody {
+		return nil, tooLarge
+	}
+	if size < 0 { // unknown
+		size = maxBody
+	}
+	if size <= usualBody {
+		if fault := read(w, req, body); fault != nil {
+			return nil, fault
+		}
+		return enter(req.Context(), i.usual, int64(body.Len()))
+	}
+	done, fault = enter(req.Context(), i.large, size)
+	if fault != nil {
+		return nil, fault
+	}
+	if fault := read(w, req, body); fault != nil {
+		done()
+		return nil, fault
+	}
+	return done, nil
+}
+
+// enter waits until there is room.
+func enter(ctx context.Context, room *semaphore.Weighted, size int64) (leave func(), fault *httpError) {
+	if !room.TryAcquire(size) {
+		ctx, cancel := context.WithTimeout(ctx, maxWait)
+		defer cancel()
+		if room.Acquire(ctx, size) != nil {
+			return nil, &httpError{http.StatusServiceUnavailable, "too many requests at once, try again"}
+		}
+	}
+	return func() { room.Release(size) }, nil
+}
+
+var tooLarge = &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+
+// read reads the body into the buffer.
+func read(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) *httpError {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(readTimeout)) // all servers can, but not all tests
+	if req.ContentLength > 0 {
+		body.Grow(int(req.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, req.Body, maxBody)); err != nil {
+		var limit *http.MaxBytesError
+		if errors.As(err, &limit) {
+			return tooLarge
+		}
+		return &httpError{http.StatusBadRequest, "read the body: " + err.Error()}
+	}
+	_ = control.SetReadDeadline(time.Time{}) // from here on a read ends when the client is gone
+	return nil
+}
+
+// buffers holds the buffers that bodies are read into. Nothing that is decoded
+// shares their memory.
+var buffers sync.Pool
+
+func release(body *bytes.Buffer) {
+	if body.Cap() <= usualBody {
+		body.Reset()
+		buffers.Put(body)
+	}
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/test/background"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
+)
+
+// serve runs a server without an API server, and returns the address of its webhooks
+// and what verifies it.
+func serve(t *testing.T, configure func(*Options)) (address string, roots *x509.CertPool) {
+	t.Helper()
+	bundle := newBundle(t, "127.0.0.1")
+	dir, hooks := t.TempDir(), freeAddress(t)
+	if err := bundle.WriteDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	options := Options{
+		Config: &rest.Config{Host: freeAddress(t).String()}, CertDir: dir, WebhookHost: "127.0.0.1", WebhookPort: hooks.Port,
+		Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
+	}
+	configure(&options)
+	background.Start(t, func(ctx context.Context) error { return Run(ctx, options) })
+	roots = x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle.CA)
+	return hooks.String(), roots
+}
+
+func newBundle(t *testing.T, hosts ...string) *certs.Bundle {
+	t.Helper()
+	bundle, err := selfsigned.New(hosts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bundle
+}
+
+// call asks for what is not served, with a client certificate if there is one. An error
+// says that there was no answer.
+func call(ctx context.Context, address string, roots *x509.CertPool, client *certs.Bundle) error {
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	if client != nil {
+		pair, err := tls.X509KeyPair(client.Cert, client.Key)
+		if err != nil {
+			return err
+		}
+		// Sent whatever CAs the server names.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/validate", nil)
+	if err != nil {
+		return err
+	}
+	response, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // nothing is read
+	if response.StatusCode != http.StatusMethodNotAllowed {
+		return fmt.Errorf("HTTP %s", response.Status)
+	}
+	return nil
+}
+
+// TestClientCA: only those with a certificate of the CA, for an allowed name, are
+// served, by the CA as the file has it.
+func TestClientCA(t *testing.T) {
+	apiserver, other, stranger := newBundle(t, "apiserver.example"), newBundle(t, "other.example"), newBundle(t, "apiserver.example")
+	file := filepath.Join(t.TempDir(), "ca.crt")
+	write := func(text []byte, modified time.Time) {
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, modified, modified); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	write(append(append([]byte{}, apiserver.CA...), other.CA...), start)
+	address, roots := serve(t, func(o *Options) {
+		o.ClientCAFile, o.ClientAllowedNames = file, []string{"apiserver.example"}
+	})
+	background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, apiserver)) })
+	refuses := func(when, says string, client *certs.Bundle) {
+		t.Helper()
+		if err := call(t.Context(), address, roots, client); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", when, err, says)
+		}
+	}
+	refuses("no certificate", "certificate required", nil)
+	refuses("another name", "bad certificate", other)
+	refuses("the name, by another CA", "unknown certificate authority", stranger)
+	write([]byte("nonsense"), start.Add(time.Second))
+	if err := call(t.Context(), address, roots, apiserver); err != nil {
+		t.Errorf("while the file cannot be read: %v", err)
+	}
+	write(stranger.CA, start.Add(2*time.Second))
+	if err := call(t.Context(), address, roots, stranger); err != nil {
+		t.Errorf("by the new CA: %v", err)
+	}
+	refuses("by the CA of before", "unknown certificate authority", apiserver)
+}
+
+func missing(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestNoClientCA: a server whose client CA cannot be read does not start.
+func TestNoClientCA(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, says := range map[string]string{empty: "has no certificate", empty + "x": "no such file"} {
+		_, err := New(Options{
+			Config: &rest.Config{Host: "127.0.0.1:1"}, CertDir: t.TempDir(), ClientCAFile: file, WebhookPort: freeAddress(t).Port,
+			Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
+		})
+		if err == nil || !strings.Contains(err.Error(), "client CA: ") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// TestSlowCallers: those who send nothing, or not all, are hung up on, and do not keep
+// others from being served.
+func TestSlowCallers(t *testing.T) {
+	address, roots := serve(t, func(*Options) {})
+	background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, nil)) })
+	dial := func() net.Conn {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	dialTLS := func(sends string) net.Conn {
+		conn := tls.Client(dial(), &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12})
+		if _, err := conn.Write([]byte(sends)); err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	const post = "POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n"
+	conns := map[string]net.Conn{"no handshake": dial(), "half a header": dialTLS(post)}
+	for i := range 5 { // more than there is room for
+		conns[fmt.Sprint("half a body ", i)] = dialTLS(post + "\r\n{")
+	}
+	var wg sync.WaitGroup
+	start := time.Now()
+	for name, conn := range conns {
+		wg.Go(func() {
+			_ = conn.SetReadDeadline(start.Add(time.Minute))
+			all, err := io.ReadAll(bufio.NewReader(conn))
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("%s: %q, %v after %s", name, all, err, took)
+			}
+		})
+	}
+	if err := call(t.Context(), address, roots, nil); err != nil {
+		t.Errorf("meanwhile: %v", err)
+	}
+	wg.Wait()
+
+	// As many as are served at once, and others wait for their end.
+	for range maxConnections {
+		dial()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := call(ctx, address, roots, nil); err != nil {
+		t.Errorf("after so many who send nothing: %v", err)
+	}
+}
