@@ -265,8 +265,8 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 			}
 		}
 	}
-	// Two components are for users to add, see docs/install.md.
-	for _, folder := range append(slices.Clone(overlays), "components/metrics", "components/network-policy") {
+	// Three components are for users to add, see docs/install.md.
+	for _, folder := range append(slices.Clone(overlays), "components/metrics", "components/network-policy", "components/client-authentication") {
 		visit(folder)
 	}
 	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {

@@ -3,11 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -62,6 +66,33 @@ func TestManifests(t *testing.T) {
 				t.Errorf("port of the webhooks: %s", ports["webhook"])
 			}
 		})
+	}
+}
+
+// TestClientAuthentication: the component mounts the CA that its arguments name.
+func TestClientAuthentication(t *testing.T) {
+	dir := t.TempDir()
+	config, err := filepath.Abs("../../config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config, err = filepath.Rel(dir, config); err != nil {
+		t.Fatal(err)
+	}
+	kustomization := fmt.Sprintf("resources: [%[1]s/default]\ncomponents: [%[1]s/components/client-authentication]\n", filepath.ToSlash(config))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	container := deployment(t, dir).Spec.Template.Spec.Containers[0]
+	f, err := parse(container.Args, io.Discard)
+	if err != nil {
+		t.Fatalf("%v: %v", container.Args, err)
+	}
+	mounted := slices.ContainsFunc(container.VolumeMounts, func(mount corev1.VolumeMount) bool {
+		return mount.Name == "client-ca" && mount.MountPath+"/ca.crt" == f.server.ClientCAFile
+	})
+	if names := f.server.ClientAllowedNames; !mounted || len(names) != 1 || names[0] != "kube-apiserver-webhooks" {
+		t.Errorf("names %v, file %q, mounted: %v", names, f.server.ClientCAFile, container.VolumeMounts)
 	}
 }
 

@@ -102,15 +102,15 @@ func TestClientCA(t *testing.T) {
 		o.ClientCAFile, o.ClientAllowedNames = file, []string{"apiserver.example"}
 	})
 	background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, apiserver)) })
-	refuses := func(when, says string, client *certs.Bundle) {
+	refuses := func(when string, client *certs.Bundle) {
 		t.Helper()
-		if err := call(t.Context(), address, roots, client); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", when, err, says)
+		if err := call(t.Context(), address, roots, client); err == nil {
+			t.Errorf("%s: served", when)
 		}
 	}
-	refuses("no certificate", "certificate required", nil)
-	refuses("another name", "bad certificate", other)
-	refuses("the name, by another CA", "unknown certificate authority", stranger)
+	refuses("no certificate", nil)
+	refuses("another name", other)
+	refuses("the name, by another CA", stranger)
 	write([]byte("nonsense"), start.Add(time.Second))
 	if err := call(t.Context(), address, roots, apiserver); err != nil {
 		t.Errorf("while the file cannot be read: %v", err)
@@ -119,7 +119,7 @@ func TestClientCA(t *testing.T) {
 	if err := call(t.Context(), address, roots, stranger); err != nil {
 		t.Errorf("by the new CA: %v", err)
 	}
-	refuses("by the CA of before", "unknown certificate authority", apiserver)
+	refuses("by the CA of before", apiserver)
 }
 
 func missing(err error) string {
