@@ -103,6 +103,7 @@ func TestPanicIsAnswered(t *testing.T) {
 type unsynced struct{ deadline chan time.Time }
 
 func (unsynced) HasSynced() bool { return false }
+func (unsynced) Stale() error    { return nil }
 
 func (u unsynced) WaitForSync(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()

@@ -58,11 +58,13 @@ func TestIntakeIsBounded(t *testing.T) {
 }
 
 // waiting is a cache that is not complete as long as anybody waits for it.
-type waiting struct{ ended atomic.Int32 }
+type waiting struct{ began, ended atomic.Int32 }
 
 func (*waiting) HasSynced() bool { return false }
+func (*waiting) Stale() error    { return nil }
 
 func (w *waiting) WaitForSync(ctx context.Context) error {
+	w.began.Add(1)
 	<-ctx.Done()
 	w.ended.Add(1)
 	return ctx.Err()
@@ -101,12 +103,14 @@ func TestClientGone(t *testing.T) {
 		}()
 	}
 	background.Eventually(t, func() string {
-		if o.Intake.usual.TryAcquire(maxUsual) {
-			o.Intake.usual.Release(maxUsual)
-			return "nobody waits yet"
+		if sync.began.Load() < 2 {
+			return "not both wait yet"
 		}
 		return ""
 	})
+	if o.Intake.usual.TryAcquire(maxUsual) {
+		t.Error("those who wait take no room")
+	}
 	cancel()
 	for range 2 {
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), "canceled") {

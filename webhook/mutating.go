@@ -55,7 +55,8 @@ func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 		options.MayRead = mutate.Granted(&r.Object, m.grants, m.Reader)
 		return mutate.Changes(&r.Object, m.Reader, options)
 	}
-	reader := fallbackReader{live.Confirm(ctx, r.deadline(), m.Live, m.Reader)}
+	confirmed, _ := m.confirmed(ctx, r)
+	reader := fallbackReader{confirmed}
 	options.MayRead = mutate.Granted(&r.Object, m.grants, reader)
 	return mutate.Changes(&r.Object, reader, options)
 }

@@ -43,6 +43,17 @@ type Syncer interface {
 	HasSynced() bool
 	// WaitForSync waits until HasSynced, or returns what is missing.
 	WaitForSync(ctx context.Context) error
+	// Stale returns nil, or why nothing may be concluded from it now.
+	Stale() error
+}
+
+// confirmed returns the reader that a request is judged by, once it denies: the caches,
+// confirmed by live reads, or live reads alone while the caches are stale.
+func (o *Options) confirmed(ctx context.Context, r *review) (confirmed *live.Confirmed, stale bool) {
+	if o.Sync != nil && o.Sync.Stale() != nil {
+		return live.Only(ctx, r.deadline(), o.Live), true
+	}
+	return live.Confirm(ctx, r.deadline(), o.Live, o.Reader), false
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -42,7 +41,8 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	return answered
 }
 
-// judge judges by the cache; what would be denied is confirmed by live reads.
+// judge judges by the cache; what would be denied is confirmed by live reads. While the
+// cache is stale, it judges by live reads.
 func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, error) {
 	if err := v.ready(ctx, r); err != nil {
 		return validate.Verdict{}, err
@@ -50,5 +50,9 @@ func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, er
 	if v.Live == nil {
 		return v.engine.Judge(r.toJudge(), v.Reader)
 	}
-	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, live.Confirm(ctx, r.deadline(), v.Live, v.Reader))
+	confirmed, stale := v.confirmed(ctx, r)
+	if stale {
+		return v.engine.JudgeConfirmed(r.toJudge(), confirmed, confirmed)
+	}
+	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, confirmed)
 }

@@ -75,6 +75,7 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port on which to serve /healthz and /readyz; 0 disables them")
 	set.StringVar(&s.PprofAddress, "pprof-bind-address", "0", "loopback host:port on which to serve profiles; 0 disables them")
 	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep serving, but not ready, after a termination signal")
+	set.DurationVar(&s.MaxStaleness, "max-staleness", server.DefaultMaxStaleness, "how old the caches may get; beyond it the replica is not ready, and judges by live reads; 0 sets no bound")
 	l := &s.LeaderElection
 	set.BoolVar(&l.Enabled, "leader-elect", false, "enable leader election for status")
 	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the Lease (default: the Pod's)")
@@ -105,6 +106,9 @@ func (f *flags) check() error {
 	}
 	if s.ShutdownDelay < 0 {
 		return fmt.Errorf("--shutdown-delay: must not be negative: %s", s.ShutdownDelay)
+	}
+	if s.MaxStaleness != 0 && s.MaxStaleness < server.MinMaxStaleness {
+		return fmt.Errorf("--max-staleness: must be 0 or at least %s: %s", server.MinMaxStaleness, s.MaxStaleness)
 	}
 	for _, address := range []struct {
 		flag, value string

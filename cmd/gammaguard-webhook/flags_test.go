@@ -35,6 +35,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--cert-dir="}, "--cert-dir: must not be empty"},
 		{[]string{"--client-allowed-names=apiserver"}, "--client-allowed-names: requires --client-ca-file"},
 		{[]string{"--shutdown-delay=-1s"}, "--shutdown-delay: must not be negative: -1s"},
+		{[]string{"--max-staleness=5s"}, "--max-staleness: must be 0 or at least 10s: 5s"},
 		{[]string{"--metrics-bind-address=8080"}, `--metrics-bind-address: "8080" is not a valid host:port, nor 0`},
 		{[]string{"--health-probe-bind-address=:http"}, `--health-probe-bind-address: "http" is not a valid port`},
 		{[]string{"--pprof-bind-address=:6060"}, `--pprof-bind-address: ":6060" is not a loopback address`},

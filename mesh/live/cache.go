@@ -25,6 +25,9 @@ type Options struct {
 	// DiscoveryInterval is how often the cache asks which kinds are served; zero
 	// is 30 seconds.
 	DiscoveryInterval time.Duration
+	// MaxStaleness is how old the cache may get before it is Stale; zero is no bound. A
+	// watch lasts a third of it, since its end tells that it was alive.
+	MaxStaleness time.Duration
 	// Unreadable, if set, is called with each stored object that cannot be read in
 	// part or whole, each time that it comes: a route's status entry of ours then
 	// counts as stale, any other object as absent.
@@ -50,6 +53,8 @@ type Cache struct {
 	discoveryError error
 	// synced is set once all was listed. What is installed later unsets nothing.
 	synced atomic.Bool
+	// unserved is written to where something may no longer be served.
+	unserved chan struct{}
 }
 
 var _ mesh.Reader = (*Cache)(nil)
@@ -63,7 +68,7 @@ func New(config *rest.Config, options Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{options: options, client: client}
+	c := &Cache{options: options, client: client, unserved: make(chan struct{}, 1)}
 	c.tables = c.newTables()
 	for _, kind := range mesh.RouteKinds() {
 		c.routes = append(c.routes, c.tables[routeResource(kind)])

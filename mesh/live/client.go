@@ -136,7 +136,9 @@ func (c *client) list(ctx context.Context, r resource, version, namespace string
 	return decodeList(body, r, each)
 }
 
-func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions, decode decoder) (watch.Interface, error) {
+// watch watches the resource, and calls ended when the API server has ended the watch in
+// order.
+func (c *client) watch(ctx context.Context, r resource, version string, options *metav1.ListOptions, decode decoder, ended func()) (watch.Interface, error) {
 	options.Watch = true
 	if r == endpointSlices {
 		options.LabelSelector = serviceNameLabel
@@ -146,5 +148,5 @@ func (c *client) watch(ctx context.Context, r resource, version string, options 
 	if err != nil {
 		return nil, err
 	}
-	return watch.NewStreamWatcher(newEvents(body, r, decode), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+	return watch.NewStreamWatcher(newEvents(body, r, decode, ended), apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }

@@ -30,7 +30,7 @@ type Confirmed struct {
 	ctx      context.Context // a Reader has no contexts: this one lives as long as its decision
 	deadline time.Time
 	now      Source
-	cache    mesh.Reader
+	cache    mesh.Reader // nil: all is read live
 	answers  map[mesh.Read]answer
 	reads    int // that were made, those that failed included
 }
@@ -47,6 +47,12 @@ var _ mesh.Reader = (*Confirmed)(nil)
 // reads end at the deadline, and with the context: nobody waits for them any more.
 func Confirm(ctx context.Context, deadline time.Time, now Source, cache mesh.Reader) *Confirmed {
 	return &Confirmed{ctx: ctx, deadline: deadline, now: now, cache: cache}
+}
+
+// Only returns a Reader that reads everything live, once: for a decision while the
+// cache is stale.
+func Only(ctx context.Context, deadline time.Time, now Source) *Confirmed {
+	return Confirm(ctx, deadline, now, nil)
 }
 
 // maxConcurrentReads bounds the live reads that one decision has under way at once, so
@@ -117,8 +123,15 @@ func (c *Confirmed) read(ctx context.Context, read mesh.Read) (any, error) {
 // answered returns the answer of the live read, or else that of the cache.
 func answered[T any](c *Confirmed, read mesh.Read, cached func() (T, error)) (T, error) {
 	made, ok := c.answers[read]
-	if !ok {
+	switch {
+	case !ok && c.cache != nil:
 		return cached()
+	case !ok:
+		if _, err := c.Read([]mesh.Read{read}); err != nil {
+			var none T
+			return none, err
+		}
+		made = c.answers[read]
 	}
 	value, _ := made.value.(T)
 	return value, made.err

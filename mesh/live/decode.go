@@ -86,6 +86,7 @@ type events struct {
 	body     io.ReadCloser
 	in       *jsontext.Decoder
 	decode   decoder
+	ended    func() // called at the end of a watch in which there was no error
 	event    struct {
 		Type   watch.EventType `json:"type"`
 		Object jsontext.Value  `json:"object"`
@@ -95,18 +96,22 @@ type events struct {
 // decoder returns what is kept of an object.
 type decoder func(jsontext.Value) (*item, error)
 
-func newEvents(body io.ReadCloser, r resource, decode decoder) *events {
-	return &events{resource: r, body: body, in: jsontext.NewDecoder(body, mesh.Lenient), decode: decode}
+func newEvents(body io.ReadCloser, r resource, decode decoder, ended func()) *events {
+	return &events{resource: r, body: body, in: jsontext.NewDecoder(body, mesh.Lenient), decode: decode, ended: ended}
 }
 
 // Decode implements watch.Decoder. At the end of the watch its error is io.EOF, and
 // io.ErrUnexpectedEOF inside an event.
 func (e *events) Decode() (event watch.EventType, into runtime.Object, err error) {
 	if err := json.UnmarshalDecode(e.in, &e.event); err != nil {
-		for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {
-			if errors.Is(err, end) {
-				return "", nil, end
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return "", nil, io.ErrUnexpectedEOF
+		case errors.Is(err, io.EOF):
+			if e.event.Type != watch.Error {
+				e.ended()
 			}
+			return "", nil, io.EOF
 		}
 		return "", nil, fmt.Errorf("watch of %s: %w", e.resource, err)
 	}

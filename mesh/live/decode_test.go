@@ -62,7 +62,7 @@ func TestDecodeEvents(t *testing.T) {
 	events := newEvents(io.NopCloser(strings.NewReader(`{"type":"ADDED","object":{"kind":"Service","metadata":{"name":"a","resourceVersion":"7"}}}
 {"object":{"metadata":{"resourceVersion":"8"}},"type":"BOOKMARK"}
 {"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old"}}
-`)), serviceResource, unreduced)
+`)), serviceResource, unreduced, func() { t.Error("a watch with an error counts as one that ended in order") })
 	for _, want := range []struct {
 		event         watch.EventType
 		name, version string
@@ -83,13 +83,21 @@ func TestDecodeEvents(t *testing.T) {
 	if _, _, err := events.Decode(); err != io.EOF { //nolint:errorlint // client-go compares it so
 		t.Errorf("at the end: %v", err)
 	}
+	ended := 0
+	sound := newEvents(io.NopCloser(strings.NewReader(`{"type":"BOOKMARK","object":{}}`)), serviceResource, unreduced, func() { ended++ })
+	for range 2 {
+		_, _, err = sound.Decode()
+	}
+	if err != io.EOF || ended != 1 { //nolint:errorlint // client-go compares it so
+		t.Errorf("a watch that ends in order: %v, told %d times", err, ended)
+	}
 	for text, want := range map[string]error{
 		`{"type":"ADDED","object":{"metadata":`: io.ErrUnexpectedEOF,
 		`{"type":"RENAMED","object":{}}`:        nil,
 		`{"type":"ADDED","object":[]}`:          nil,
 		`garbage`:                               nil,
 	} {
-		_, _, err := newEvents(io.NopCloser(strings.NewReader(text)), serviceResource, unreduced).Decode()
+		_, _, err := newEvents(io.NopCloser(strings.NewReader(text)), serviceResource, unreduced, func() { t.Errorf("%s counts as a watch that ended in order", text) }).Decode()
 		if err == nil || want != nil && err != want || want == nil && errors.Is(err, io.EOF) { //nolint:errorlint // client-go compares it so
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}

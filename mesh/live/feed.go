@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -25,6 +26,11 @@ type feed struct {
 	mu     sync.Mutex
 	listed bool
 	err    error // of the last request
+	// known is the moment up to which all changes are known to have arrived.
+	known time.Time
+
+	// asked is when the last list was asked for. Only the reflector's goroutine uses it.
+	asked time.Time
 }
 
 // waiting says what the feed waits for; nothing once it was listed.
@@ -82,6 +88,7 @@ func (c *Cache) run(ctx context.Context) {
 			}
 			return
 		case <-time.After(wait):
+		case <-c.unserved:
 		}
 	}
 }
@@ -154,16 +161,25 @@ func (c *Cache) startFeed(ctx context.Context, r resource, version string) *feed
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			var list itemList
 			var err error
+			f.asked = time.Now()
 			list.ListMeta, err = c.client.list(ctx, r, version, "", &options, func(text jsontext.Value) error {
 				item, err := decode(text)
 				list.Items = append(list.Items, item)
 				return err
 			})
 			f.answered(err)
+			if apierrors.IsNotFound(err) {
+				c.askAgain()
+			}
 			return &list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			w, err := c.client.watch(ctx, r, version, &options, decode)
+			if bound := c.options.MaxStaleness; bound > 0 {
+				seconds := int64((bound / 3).Seconds())
+				options.TimeoutSeconds = &seconds
+			}
+			start := time.Now()
+			w, err := c.client.watch(ctx, r, version, &options, decode, func() { f.knows(start) })
 			f.answered(err)
 			return w, err
 		},
@@ -209,6 +225,7 @@ func (f *feed) Replace(list []any, _ string) error {
 		f.table.put(key, nil, false)
 	}
 	f.setListed()
+	f.knows(f.asked)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // maxObject bounds an object that is read: no object that etcd takes is as large.
@@ -23,6 +24,8 @@ const maxObject = 8 << 20
 func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into object) error {
 	response, err := c.http.Do(c.single(ctx, r, version, namespace, name))
 	if err != nil {
+		// Where one connection is dead, the idle ones may be as well.
+		utilnet.CloseIdleConnectionsFor(c.http.Transport)
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,11 +24,7 @@ import (
 func TestShutdownLosesNoRequest(t *testing.T) {
 	c := admin(t)
 	g := startGuard(t, c, func(o *server.Options) { o.ShutdownDelay = 300 * time.Millisecond })
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(g.ca)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
-	defer transport.CloseIdleConnections()
-	httpClient := &http.Client{Transport: transport}
+	httpClient := g.client(t)
 	var answered, closing atomic.Int64
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -80,24 +77,40 @@ func atLeast(counter *atomic.Int64, want int64, what string) string {
 // admitGateway asks about a route on a Gateway, which is admitted, and says whether
 // the connection is closed after the answer.
 func admitGateway(ctx context.Context, c *http.Client, url string) (closes bool, err error) {
-	const review = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","name":"web","namespace":"shop",
-"object":{"kind":"HTTPRoute","metadata":{"name":"web","namespace":"shop"},"spec":{"parentRefs":[{"name":"gateway"}]}}}}`
+	answer, closes, err := validate(ctx, c, url, "shop", `{"name":"gateway"}`)
+	if err == nil && !strings.Contains(answer, `"allowed":true`) {
+		err = errors.New(answer)
+	}
+	return closes, err
+}
+
+// validate asks about a route with this parentRef, and returns the answer.
+func validate(ctx context.Context, c *http.Client, url, namespace, parent string) (answer string, closes bool, err error) {
+	review := fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE","name":"web","namespace":%q,
+"object":{"kind":"HTTPRoute","metadata":{"name":"web","namespace":%[1]q},"spec":{"parentRefs":[%s]}}}}`, namespace, parent)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+webhook.ValidatePath+"?timeout=5s", strings.NewReader(review))
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	response, err := c.Do(req)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return false, err
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("HTTP %s", response.Status)
 	}
-	if response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"allowed":true`) {
-		return false, fmt.Errorf("%d %s", response.StatusCode, body)
-	}
-	return response.Close, nil
+	return string(body), response.Close, err
+}
+
+// client returns a client that trusts the guard's certificate.
+func (g *guard) client(t *testing.T) *http.Client {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(g.ca)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }

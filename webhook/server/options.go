@@ -50,6 +50,9 @@ type Options struct {
 	PprofAddress string
 	// EnableHTTP2 offers HTTP/2 to clients of the webhooks.
 	EnableHTTP2 bool
+	// MaxStaleness is how old the caches may get: beyond it the server is not ready, and
+	// judges by live reads alone. Zero is no bound.
+	MaxStaleness time.Duration
 	// LeaderElection configures how replicas elect who writes status.
 	LeaderElection LeaderElection
 	// ShutdownDelay is how long the server goes on serving, but not ready, before
@@ -60,6 +63,13 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }
+
+// DefaultMaxStaleness is the bound that the command sets, MinMaxStaleness the least: a
+// watch lasts a third of it.
+const (
+	DefaultMaxStaleness = 30 * time.Second
+	MinMaxStaleness     = 10 * time.Second
+)
 
 // DefaultWebhookPort is that of controller-runtime.
 const DefaultWebhookPort = 9443

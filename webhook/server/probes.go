@@ -22,6 +22,9 @@ func (s *Server) Ready() error {
 	if err := s.cache.NotSynced(); err != nil {
 		return fmt.Errorf("caches: %w", err)
 	}
+	if err := s.cache.Stale(); err != nil {
+		return fmt.Errorf("caches: %w", err)
+	}
 	if !s.serving.Load() {
 		return errors.New("the webhooks are not served yet")
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -92,7 +93,8 @@ func (s *Server) wire() error {
 		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
 	}
 	cacheOptions := live.Options{
-		ControllerName: guard.Status.ControllerName, FormerControllerNames: guard.Status.FormerControllerNames, Unreadable: unreadable,
+		ControllerName: guard.Status.ControllerName, FormerControllerNames: guard.Status.FormerControllerNames,
+		MaxStaleness: s.options.MaxStaleness, Unreadable: unreadable,
 	}
 	if s.cache, err = live.New(s.options.Config, cacheOptions); err != nil {
 		return err
@@ -112,6 +114,15 @@ func (s *Server) wire() error {
 	}
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
 		return fmt.Errorf("metric of the certificate: %w", err)
+	}
+	if err := s.options.Registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gammaguard_cache_age_seconds",
+		Help: "Time since which changes in the cluster may be unknown to this replica, of the resource where it is longest.",
+	}, func() float64 {
+		age, _ := s.cache.Age()
+		return age.Seconds()
+	})); err != nil {
+		return fmt.Errorf("metric of the caches: %w", err)
 	}
 	if s.options.CertSource != nil {
 		if err := s.options.CertSource.SetUp(s.manager); err != nil {
