@@ -107,6 +107,7 @@ func (r *Route) MatchKeys() []PlacedMatch {
 	for i := range r.Spec.Rules {
 		rule := &r.Spec.Rules[i]
 		switch {
+		case r.Kind == TLSRoute && i > 0: // the hostnames are those of the first rule
 		case r.Kind == TLSRoute:
 			for _, hostname := range r.Spec.Hostnames {
 				keys = append(keys, PlacedMatch{hashKey("sni", strings.ToLower(hostname)), i, -1})

@@ -27,7 +27,8 @@ func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confi
 	for err == nil {
 		due := verdict.due(made)
 		if len(due) == 0 {
-			return verdict, verdict.markUnconfirmed(made)
+			err = verdict.markUnconfirmed(made)
+			return verdict, err
 		}
 		if _, err = confirmed.Read(due); err != nil {
 			break

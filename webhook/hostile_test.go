@@ -23,18 +23,20 @@ var hostile = []struct {
 	// review is the request without its envelope, or the object of a CREATE.
 	review, object string
 	bulk           func(i int) string
+	// tooMany is what the validating webhook refuses it for.
+	tooMany string
 }{
-	{name: "parentRefs", object: `"spec":{"parentRefs":[%s],"rules":[{"backendRefs":[{"name":"cart"}]}]}`, bulk: func(i int) string {
+	{name: "parentRefs", tooMany: "spec.parentRefs: must have at most 32 items", object: `"spec":{"parentRefs":[%s],"rules":[{"backendRefs":[{"name":"cart"}]}]}`, bulk: func(i int) string {
 		return fmt.Sprintf(`{"kind":"Service","name":"cart","namespace":"n%d","port":80},`, i)
 	}},
-	{name: "empty parentRefs", object: `"spec":{"parentRefs":[%s]}`, bulk: each(`{},`)},
-	{name: "empty rules", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[%s]}`, bulk: each(`{},`)},
+	{name: "empty parentRefs", tooMany: "spec.parentRefs: must have at most 32 items", object: `"spec":{"parentRefs":[%s]}`, bulk: each(`{},`)},
+	{name: "empty rules", tooMany: "spec.rules: must have at most 16 items", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[%s]}`, bulk: each(`{},`)},
 	{name: "no rules", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[%s]}`, bulk: each(`0,`)},
-	{name: "matches", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[%s]}]}`, bulk: each(`{},`)},
-	{name: "headers", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[{"headers":[%s]}]}]}`, bulk: each(`{},`)},
-	{name: "filters", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"filters":[%s]}]}`, bulk: each(`{"requestMirror":{}},`)},
-	{name: "backendRefs", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"backendRefs":[%s]}]}`, bulk: each(`{},`)},
-	{name: "hostnames", object: `"spec":{"parentRefs":[` + cartRef + `],"hostnames":[%s]}`, bulk: each(`"",`)},
+	{name: "matches", tooMany: "spec.rules[0].matches: must have at most 64 items", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[%s]}]}`, bulk: each(`{},`)},
+	{name: "headers", tooMany: "spec.rules[0].matches[0].headers: must have at most 16 items", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"matches":[{"headers":[%s]}]}]}`, bulk: each(`{},`)},
+	{name: "filters", tooMany: "spec.rules[0].filters: must have at most 16 items", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"filters":[%s]}]}`, bulk: each(`{"requestMirror":{}},`)},
+	{name: "backendRefs", tooMany: "spec.rules[0].backendRefs: must have at most 16 items", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"backendRefs":[%s]}]}`, bulk: each(`{},`)},
+	{name: "hostnames", tooMany: "spec.hostnames: must have at most 1024 items", object: `"spec":{"parentRefs":[` + cartRef + `],"hostnames":[%s]}`, bulk: each(`"",`)},
 	{name: "lists again and again", object: `"spec":{%s"parentRefs":[` + cartRef + `]}`, bulk: each(`"rules":[{"matches":[{},{},{},{}]},{},{}],`)},
 	{name: "mirrors again and again", object: `"spec":{"parentRefs":[` + cartRef + `],"rules":[{"filters":[{%s"type":"x"}]}]}`, bulk: each(`"requestMirror":{},"requestMirror":null,`)},
 	{name: "lists that are not read", object: `"spec":{"parentRefs":[` + cartRef + `],"useDefaultGateways":[%s]}`, bulk: each(`{},`)},
@@ -115,6 +117,13 @@ func TestHostileRequests(t *testing.T) {
 				}
 				if size := recorder.Body.Len(); size > mostAnswer {
 					t.Errorf("the answer has %d bytes, want at most %d", size, mostAnswer)
+				}
+				if says := "gammaguard cannot read the object: not a route: " + test.tooMany; test.tooMany != "" && path == ValidatePath &&
+					!strings.Contains(recorder.Body.String(), says+`"`) {
+					t.Errorf("%s, want %q", recorder.Body, says)
+				}
+				if answer := recorder.Body.String(); test.tooMany != "" && path == MutatePath && !strings.HasSuffix(answer, `"allowed":true}}`) {
+					t.Errorf("%s: neither passed on nor without a patch", answer)
 				}
 				if len(now.reads) > 2 {
 					t.Errorf("%d live reads", len(now.reads))
