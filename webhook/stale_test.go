@@ -18,7 +18,7 @@ type cutOff struct{}
 
 func (cutOff) HasSynced() bool                   { return true }
 func (cutOff) WaitForSync(context.Context) error { return nil }
-func (cutOff) Stale() error                      { return errors.New("no word") }
+func (cutOff) Stale() error                      { return errors.New("nothing heard") }
 
 // TestStale: while the caches are stale, nothing is concluded from them: each object is
 // read live, once, and where that fails there is no verdict.

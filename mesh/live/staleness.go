@@ -52,7 +52,7 @@ func (c *Cache) Stale() error {
 		return nil
 	}
 	if age, of := c.Age(); age > c.options.MaxStaleness {
-		return fmt.Errorf("no word of %s from the API server for %s", of, age.Round(time.Second))
+		return fmt.Errorf("nothing heard from the API server about %s for %s", of, age.Round(time.Second))
 	}
 	return nil
 }
