@@ -67,7 +67,7 @@ func TestShadowsAreBounded(t *testing.T) {
 	for i := range 64 {
 		matches = append(matches, match("Exact", strings.Repeat("ab", 30), fmt.Sprintf("x%d", i)))
 	}
-	route := decodeRule(t, mesh.HTTPRoute, `{"matches": [`+strings.Join(matches, ",")+`]}`)
+	route := decodeRule(t, mesh.HTTPRoute, `{"matches": [`+strings.Join(matches[:64], ",")+`]}, {"matches": [`+strings.Join(matches[64:], ",")+`]}`)
 	if shadows := route.Shadows(); len(shadows) > 0 {
 		t.Errorf("%d matches never decide", len(shadows))
 	}

@@ -80,7 +80,7 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 			out.Routes = append(out.Routes, route)
 		}
 	}
-	out.Summary.Files = r.Summary.Files
+	out.files = r.files
 	out.Count()
 	return out
 }
