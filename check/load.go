@@ -150,7 +150,7 @@ func (c *checker) putRoute(r *route) error {
 
 // arrival is when the first new route of the input arrives, each other a second
 // later: after all that is there already, and in the order of the input.
-var arrival = time.Unix(1<<34, 0).UTC()
+var arrival = time.Unix(2*mesh.Undated, 0).UTC()
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.

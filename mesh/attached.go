@@ -26,6 +26,16 @@ type AttachedRoute struct {
 	Matches []MatchKey
 }
 
+// Undated is the first Created that says nothing of a route's age: a Reader that does
+// not know the creation times numbers routes from here on, in multiples of it for those
+// that come later than others.
+const Undated = 1 << 33
+
+// OrderKnown reports whether it is known which of the two routes is older.
+func (a *AttachedRoute) OrderKnown(b *AttachedRoute) bool {
+	return a.Created < Undated || b.Created < Undated || a.Created/Undated != b.Created/Undated
+}
+
 // Attached reduces the route to what others need to know of it.
 func (r *Route) Attached() *AttachedRoute {
 	a := &AttachedRoute{

@@ -73,3 +73,24 @@ func TestSame(t *testing.T) {
 		}
 	}
 }
+
+func TestOrderKnown(t *testing.T) {
+	const dated, manifest, later = 1767225600, mesh.Undated + 3, 2*mesh.Undated + 1
+	for _, test := range []struct {
+		a, b int64
+		want bool
+	}{
+		{dated, dated + 1, true},
+		{0, dated, true},
+		{dated, manifest, true},
+		{manifest, later, true},
+		{0, later, true},
+		{manifest, manifest + 1, false},
+		{later, later + 1, false},
+	} {
+		a, b := &mesh.AttachedRoute{Created: test.a}, &mesh.AttachedRoute{Created: test.b}
+		if a.OrderKnown(b) != test.want || b.OrderKnown(a) != test.want {
+			t.Errorf("%d and %d: want %t", test.a, test.b, test.want)
+		}
+	}
+}

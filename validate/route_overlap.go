@@ -46,7 +46,7 @@ func checkRouteOverlap(p *Pass, parent *Parent) {
 				}
 				if match, equal := places[key]; equal {
 					delete(places, key)
-					p.ReportOnce(overlap(parent, at, older, match, p.Route.Example(match)))
+					p.ReportOnce(overlap(parent, at, own, older, match, p.Route.Example(match)))
 				}
 			}
 		}
@@ -64,14 +64,18 @@ func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
 	return places
 }
 
-func overlap(parent *Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch, example string) Finding {
+func overlap(parent *Parent, at mesh.PortScope, own, older *mesh.AttachedRoute, match mesh.PlacedMatch, example string) Finding {
 	does := "matches the same requests"
 	if match.Match >= 0 {
 		does = "has this match"
 	}
+	wins := "and is older, so it wins"
+	if !older.OrderKnown(own) {
+		wins = "too; the older one wins when applied"
+	}
 	return Finding{
 		Field:     "spec." + placeOf(match),
-		Problem:   fmt.Sprintf("%s %s on port %d of %s and is older, so it wins", older, does, at.Port, parent.Key) + forExample(example),
+		Problem:   fmt.Sprintf("%s %s on port %d of %s %s", older, does, at.Port, parent.Key, wins) + forExample(example),
 		Remedy:    "change the match, or merge the rules",
 		Reference: Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
 	}

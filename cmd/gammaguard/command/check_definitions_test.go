@@ -118,3 +118,26 @@ spec:
 		t.Errorf("%+v", r.Routes)
 	}
 }
+
+// TestCheckAge: files have no age, so check does not say which of two routes with one
+// match is older; a route that is there already is older than one of the input.
+func TestCheckAge(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: %s}\nspec: {parentRefs: [{group: \"\", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}\n"
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80}]}\n---\n"
+	base := filepath.Join(t.TempDir(), "base.yaml")
+	if err := os.WriteFile(base, fmt.Appendf(nil, service+route, "first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for input, want := range map[string]string{
+		service + fmt.Sprintf(route, "first") + "---\n" + fmt.Sprintf(route, "second"): "on port 80 of Service default/cart too; the older one wins when applied",
+		fmt.Sprintf(route, "second"): "on port 80 of Service default/cart and is older, so it wins",
+	} {
+		args := []string{"check", "-f", "-"}
+		if !strings.Contains(input, "first") {
+			args = append(args, "--base", base)
+		}
+		if got := run(t, input, args...); !strings.Contains(got.stdout, "HTTPRoute default/first has this match "+want) {
+			t.Errorf("want %q in %s%s", want, got.stdout, got.stderr)
+		}
+	}
+}
