@@ -213,6 +213,10 @@ func TestLoadRefuses(t *testing.T) {
 				`(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')]`,
 		},
 		{
+			"contact", header + "grants: {contact: \"a\\nb\"}\n",
+			`grants.contact: Invalid value: "a\nb": must be one line of at most 100 printable characters`,
+		},
+		{
 			"status", header + "status: {controllerName: gammaguard.dev, formerControllerNames: [a/b, x.dev/y, gammaguard.dev], conflictReason: route conflict}\n",
 			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
 				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +

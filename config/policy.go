@@ -14,7 +14,7 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 	policy := &validate.Policy{
 		Mode:               c.Mode,
 		RouteKinds:         c.RouteKinds,
-		Grants:             mesh.GrantPolicy{Default: c.Grants.Default, ParentKinds: c.Grants.ParentKinds},
+		Grants:             mesh.GrantPolicy{Default: c.Grants.Default, ParentKinds: c.Grants.ParentKinds, Contact: c.Grants.Contact},
 		AllowedParentKinds: c.Parents.AllowedKinds,
 		Exemptions:         validate.Exemptions(c.Exemptions),
 	}

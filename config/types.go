@@ -61,6 +61,10 @@ type Grants struct {
 	// ServiceEntry.networking.istio.io, MeshService.kuma.io and
 	// EgressNetwork.policy.linkerd.io. Empty: none.
 	ParentKinds []string `json:"parentKinds"`
+
+	// Contact is whom to ask for a grant, in one line: a text or a URL, shown in
+	// denials. Empty: a mesh admin.
+	Contact string `json:"contact,omitempty"`
 }
 
 // GrantSelector grants roles, for some kinds of routes, to namespaces.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -46,6 +47,9 @@ func (g *Grants) validate(path *field.Path) field.ErrorList {
 	errs := oneOf(path.Child("default"), g.Default, mesh.Grants())
 	for i := range g.Selectors {
 		errs = append(errs, g.Selectors[i].validate(path.Child("selectors").Index(i))...)
+	}
+	if len(g.Contact) > 100 || strings.ContainsFunc(g.Contact, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		errs = append(errs, field.Invalid(path.Child("contact"), g.Contact, "must be one line of at most 100 printable characters"))
 	}
 	return append(errs, kinds(path.Child("parentKinds"), g.ParentKinds)...)
 }

@@ -87,6 +87,8 @@ type GrantPolicy struct {
 	// ParentKinds are the other mesh parents, as "Kind.group": kinds of other
 	// implementations that shape mesh traffic as a Service does.
 	ParentKinds []string
+	// Contact is whom to ask for a grant; empty for a mesh admin.
+	Contact string
 }
 
 // GrantSelector grants roles, for some kinds of routes, to the namespaces that it

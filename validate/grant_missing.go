@@ -28,7 +28,7 @@ func describeGrantMissing(policy *Policy, parent *Parent) Finding {
 		Field:     parent.Path(""),
 		Type:      Forbidden,
 		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
-		Remedy:    "ask a mesh admin to run: " + grantCommand(policy, parent),
+		Remedy:    fmt.Sprintf("ask %s to run: %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantCommand(policy, parent)),
 		Reference: Reference{Namespace: name, Detail: string(role)},
 	}
 }

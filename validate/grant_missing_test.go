@@ -27,6 +27,13 @@ var _ = addCases("grant-missing", func() []ruleCase {
 			},
 		},
 		{
+			name: "asked of someone", namespace: "lab", spec: on(service("probe")), policy: &Policy{Grants: mesh.GrantPolicy{Contact: "#mesh"}},
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ask #mesh to run: ` +
+					`kubectl label namespace lab gammaguard.dev/grant=producer`,
+			},
+		},
+		{
 			name: "beside the default", namespace: "lab", spec: on(service("cart, namespace: shop")),
 			policy: &Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantProducer}},
 			want: []string{

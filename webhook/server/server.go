@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -70,7 +71,9 @@ func (s *Server) newManager() (manager.Manager, error) {
 	s.options.LeaderElection.Set(&options)
 	// The manager's own client is for leases and events; the caches and the status
 	// writer bring theirs.
-	mgr, err := manager.New(rest.CopyConfig(s.options.Config), options)
+	config := rest.CopyConfig(s.options.Config)
+	config.UserAgent = cmp.Or(config.UserAgent, "gammaguard-webhook") // audit logs name who writes status
+	mgr, err := manager.New(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("manager: %w", err)
 	}
