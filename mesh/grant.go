@@ -107,7 +107,9 @@ func (p *GrantPolicy) Covers(ref *ParentRef) bool {
 	case MeshParent, LookAlikeParent:
 		return true
 	case ImplementationSpecificParent:
-		return slices.Contains(p.ParentKinds, ref.EffectiveKind()+"."+ref.EffectiveGroup())
+		// Linkerd compares kinds and groups without regard to case.
+		named := ref.EffectiveKind() + "." + ref.EffectiveGroup()
+		return slices.ContainsFunc(p.ParentKinds, func(kind string) bool { return strings.EqualFold(kind, named) })
 	}
 	return false
 }

@@ -69,6 +69,17 @@ func TestNamespacePolicy(t *testing.T) {
 	}
 }
 
+// TestGrantPolicyCovers: other mesh parents count in any case, as Linkerd reads them.
+func TestGrantPolicyCovers(t *testing.T) {
+	p := mesh.GrantPolicy{ParentKinds: []string{"EgressNetwork.policy.linkerd.io"}}
+	for kind, want := range map[string]bool{"EgressNetwork": true, "egressnetwork": true, "EGRESSNETWORK": true, "Egress": false, "": false} {
+		group := "policy.linkerd.io"
+		if got := p.Covers(&mesh.ParentRef{Group: &group, Kind: kind}); got != want {
+			t.Errorf("kind %q: got %v, want %v", kind, got, want)
+		}
+	}
+}
+
 func TestGrantPolicyAllows(t *testing.T) {
 	platform := labels.SelectorFromSet(labels.Set{"tier": "platform"})
 	selectors := []mesh.GrantSelector{{Namespaces: platform, Roles: []mesh.Role{mesh.Producer}}}
