@@ -130,7 +130,8 @@ func (s *site) tenant(t testing.TB) dynamic.Interface {
 var (
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	services   = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	httpRoutes = endpoint{"HTTPRoute", "v1"}.resource()
+	http       = endpoint{"HTTPRoute", "v1"}
+	httpRoutes = http.resource()
 )
 
 // object is the content of an object, or a part of it.

@@ -195,6 +195,16 @@ func (cp *ControlPlane) configure(o Options) error {
 	return nil
 }
 
+// RestartAPIServer starts kube-apiserver again, at the same address, after it has
+// stopped it if it is running.
+func (cp *ControlPlane) RestartAPIServer() error {
+	server := cp.env.ControlPlane.APIServer
+	if err := errors.Join(server.Stop(), server.Start()); err != nil {
+		return fmt.Errorf("restart the API server: %w", err)
+	}
+	return nil
+}
+
 // Stop stops the servers and removes their files. Only the first call does
 // anything; the others return what it returned.
 func (cp *ControlPlane) Stop() error { return cp.stop() }

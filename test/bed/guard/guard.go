@@ -56,6 +56,8 @@ type Guard struct {
 	CA  []byte
 	// MetricsURL and PprofURL serve the metrics, and Go's profiles.
 	MetricsURL, PprofURL string
+	// CertDir is the folder of its serving certificate.
+	CertDir string
 	// ReadyAfter is the time from the start until the binary was ready.
 	ReadyAfter time.Duration
 
@@ -113,11 +115,12 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	if err != nil {
 		return err
 	}
-	configFile, certDir := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "certs")
+	configFile := filepath.Join(dir, "config.yaml")
+	g.CertDir = filepath.Join(dir, "certs")
 	if err := os.WriteFile(configFile, []byte(o.Config), 0o600); err != nil {
 		return err
 	}
-	if err := g.prepareWebhooks(certDir); err != nil {
+	if err := g.prepareWebhooks(); err != nil {
 		return err
 	}
 	free, err := freeAddresses(ctx, 3)
@@ -129,7 +132,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 		"--config", configFile,
 		"--kubeconfig", kubeconfig,
 		"--webhook-port", strconv.Itoa(g.webhooks.LocalServingPort),
-		"--cert-dir", certDir,
+		"--cert-dir", g.CertDir,
 		"--metrics-bind-address", free[0],
 		"--pprof-bind-address", free[1],
 		"--health-probe-bind-address", free[2],
@@ -168,8 +171,7 @@ func (g *Guard) awaitReady(ctx context.Context) error {
 			return false, fmt.Errorf("it exited: %w", g.exit)
 		default:
 		}
-		_, err := get(ctx, g.readyURL)
-		return err == nil, nil
+		return g.Ready(ctx) == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until it is ready: %w", err)
@@ -192,6 +194,12 @@ func get(ctx context.Context, url string) (string, error) {
 		err = errors.Join(err, fmt.Errorf("%s: %s", url, response.Status))
 	}
 	return string(body), errors.Join(err, response.Body.Close())
+}
+
+// Ready returns nil while its readiness probe succeeds.
+func (g *Guard) Ready(ctx context.Context) error {
+	_, err := get(ctx, g.readyURL)
+	return err
 }
 
 // PID is the binary's process ID.

@@ -65,7 +65,7 @@ func isNot(user string) string { return fmt.Sprintf("request.userInfo.username !
 
 // prepareWebhooks reads config/webhook with a base URL on loopback in place of the
 // Service, and makes a serving certificate.
-func (g *Guard) prepareWebhooks(certDir string) error {
+func (g *Guard) prepareWebhooks() error {
 	root, err := bed.Root()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (g *Guard) prepareWebhooks(certDir string) error {
 	}
 	g.URL = "https://" + net.JoinHostPort(g.webhooks.LocalServingHost, strconv.Itoa(g.webhooks.LocalServingPort))
 	g.CA = g.webhooks.LocalServingCAData
-	return os.Rename(g.webhooks.LocalServingCertDir, certDir) // so that it goes with the control plane
+	return os.Rename(g.webhooks.LocalServingCertDir, g.CertDir) // so that it goes with the control plane
 }
 
 // register registers the webhooks, except for one user's requests, and waits until

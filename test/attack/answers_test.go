@@ -1,0 +1,146 @@
+package attack
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/gammaguard/gammaguard/test/background"
+)
+
+// situations are what may exist behind an answer: what another namespace's Service cart
+// looks like. A granted user is answered by the rule.
+var situations = []struct {
+	name, rule string
+	make       func(t *testing.T, s *site, namespace string)
+}{
+	{"nothing", "parent-not-found", func(*testing.T, *site, string) {}},
+	{"a Service", "no-catch-all", func(t *testing.T, s *site, ns string) {
+		s.service(t, ns, "cart", object{"ports": []any{object{"name": "http", "port": int64(80)}, object{"name": "admin", "port": int64(90)}}})
+	}},
+	{"a headless Service", "parent-headless", func(t *testing.T, s *site, ns string) {
+		s.service(t, ns, "cart", object{"clusterIP": "None", "ports": []any{object{"name": "http", "port": int64(80)}}})
+	}},
+	{"an ExternalName Service", "parent-external-name", func(t *testing.T, s *site, ns string) {
+		s.service(t, ns, "cart", object{"type": "ExternalName", "externalName": "example.com"})
+	}},
+	{"a Service with other ports", "parent-port-not-found", func(t *testing.T, s *site, ns string) {
+		s.service(t, ns, "cart", object{"ports": []any{object{"name": "other", "port": int64(81)}}})
+	}},
+	{"a Service that refuses consumers", "consumer-refused", func(t *testing.T, s *site, ns string) {
+		s.apply(t, services, ns, object{
+			"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "cart", "labels": object{"gammaguard.dev/consumer-routes": "deny"}},
+			"spec": object{"ports": []any{object{"name": "http", "port": int64(80)}}},
+		})
+	}},
+}
+
+// questions are routes whose answers could tell what exists in namespace SECRET.
+var questions = []string{
+	`{"parentRefs": [{"group": "", "kind": "Service", "name": "cart", "namespace": "SECRET", "port": 80}], "rules": [{"matches": [{"path": {"value": "/cart"}}]}]}`,
+	`{"parentRefs": [{"kind": "Service", "name": "cart", "namespace": "SECRET", "sectionName": "http"}]}`,
+	`{"parentRefs": [{"kind": "service", "name": "cart", "namespace": "SECRET"}]}`,
+	`{"parentRefs": [{"group": "multicluster.x-k8s.io", "kind": "ServiceImport", "name": "cart", "namespace": "SECRET"}]}`,
+	`{"parentRefs": [{"group": "networking.istio.io", "kind": "ServiceEntry", "name": "cart", "namespace": "SECRET"}]}`,
+	`{"parentRefs": [{"kind": "Service", "name": "cart", "namespace": "SECRET", "port": 80}, {"kind": "Service", "name": "cart", "namespace": "SECRET", "port": 90}]}`,
+	`{"parentRefs": [{"kind": "Service", "name": "own"}], "rules": [{"backendRefs": [{"name": "cart", "namespace": "SECRET"}]}]}`,
+	`{"parentRefs": [{"kind": "Service", "name": "own"}], "rules": [{"backendRefs": [{"name": "cart", "namespace": "SECRET", "port": 80}],
+		"filters": [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "cart", "namespace": "SECRET", "port": 80}}}]}]}`,
+}
+
+// TestAnswersAreEqual asks, without a grant, about a namespace in every situation: all
+// that the API server answers, warnings included, is the same, byte for byte. A granted
+// user is answered differently each time.
+func TestAnswersAreEqual(t *testing.T) {
+	s := start(t)
+	s.grant(t, "blind", "none")
+	s.grant(t, "sighted", "all")
+	asker := s.raw(t, tenant)
+	ask := func(from, secret string) (answers []string) {
+		for _, spec := range questions {
+			spec = strings.ReplaceAll(spec, "SECRET", secret)
+			for _, query := range []string{"", "?dryRun=All"} {
+				answers = append(answers, asker.create(t, from, spec, query))
+			}
+		}
+		return answers
+	}
+	// The secret's name is replaced in the answers, which repeat it.
+	var first []string
+	for i, situation := range situations {
+		secret := fmt.Sprintf("secret-%d", i)
+		if i > 0 { // in the first one, the namespace does not exist either
+			s.grant(t, secret, "none")
+		}
+		situation.make(t, s, secret)
+		background.Eventually(t, func() string {
+			answer := asker.create(t, "sighted", strings.ReplaceAll(questions[0], "SECRET", secret), "?dryRun=All")
+			if !strings.Contains(answer, "("+situation.rule+")") {
+				return fmt.Sprintf("%s: a granted user is answered %s", situation.name, answer)
+			}
+			return ""
+		})
+		var answers []string
+		for _, answer := range ask("blind", secret) {
+			if !strings.HasPrefix(answer, "403") && !strings.HasPrefix(answer, "422") {
+				t.Errorf("%s: not refused: %s", situation.name, answer)
+			}
+			answers = append(answers, ownUID.ReplaceAllString(strings.ReplaceAll(answer, secret, "SECRET"), "UID"))
+		}
+		if i == 0 {
+			first = answers
+		}
+		if diff := cmp.Diff(first, answers); diff != "" {
+			t.Errorf("answers (-%s +%s):\n%s", situations[0].name, situation.name, diff)
+		}
+	}
+}
+
+// ownUID is what the API server gives to each object that it is asked to create.
+var ownUID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// rawClient sees answers as they are sent.
+type rawClient struct {
+	host   string
+	client *nethttp.Client
+}
+
+func (s *site) raw(t testing.TB, user string) *rawClient {
+	t.Helper()
+	config := rest.CopyConfig(s.plane.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rawClient{host: strings.TrimSuffix(config.Host, "/"), client: client}
+}
+
+// create sends an HTTPRoute, and returns the status, the warnings and the body of the
+// answer.
+func (c *rawClient) create(t testing.TB, namespace, spec, query string) string {
+	t.Helper()
+	body := `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "asked"}, "spec": ` + spec + `}`
+	url := c.host + "/apis/gateway.networking.k8s.io/v1/namespaces/" + namespace + "/httproutes" + query
+	request, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodPost, url, bytes.NewBufferString(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if closed := response.Body.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	return fmt.Sprintf("%s\n%s\n%s", response.Status, strings.Join(response.Header.Values("Warning"), "\n"), answer)
+}

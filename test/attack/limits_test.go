@@ -1,0 +1,143 @@
+package attack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+const (
+	// mostTime and mostMemory are what one request may cost.
+	mostTime   = time.Second
+	mostMemory = 128 << 20
+	// largest is the size of the largest request that an API server takes.
+	largest = 3 << 20
+)
+
+// repeated is the text n times, as a list. %d is the number of each.
+func repeated(n int, text string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(text, "%d", fmt.Sprint(i))
+	}
+	return strings.Join(all, ",")
+}
+
+const (
+	parentOnCart  = `{"group": "", "kind": "Service", "name": "cart", "port": 80}`
+	backendOnCart = `{"name": "cart", "port": 80}`
+)
+
+// atLimits are specs at each limit of the schema of HTTPRoute. Namespace limits has the
+// Services that they name.
+var atLimits = []struct{ name, spec string }{
+	{"32 parentRefs", `{"parentRefs": [` + repeated(32, `{"group": "", "kind": "Service", "name": "cart-%d", "port": 80}`) + `]}`},
+	{"16 rules with 8 matches", ruleOf(16, `{"matches": [`+repeated(8, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
+	{"64 matches", ruleOf(1, `{"matches": [`+repeated(64, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
+	{"16 headers and query parameters", ruleOf(1, `{"matches": [{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`], "queryParams": [`+
+		repeated(16, `{"name": "q%d", "value": "v"}`)+`]}], "backendRefs": [`+backendOnCart+`]}`)},
+	{"16 filters", ruleOf(1, `{"filters": [`+repeated(16, `{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "cart-%d", "port": 80}}}`)+
+		`], "backendRefs": [`+backendOnCart+`]}`)},
+	{"16 rules with 16 backendRefs", ruleOf(16, `{"backendRefs": [`+repeated(16, `{"name": "cart-%d", "port": 80}`)+`]}`)},
+	{"16 hostnames", `{"parentRefs": [` + parentOnCart + `], "hostnames": [` + repeated(16, `"h%d.example.com"`) + `]}`},
+	{"all of them", `{"parentRefs": [` + repeated(32, `{"group": "", "kind": "Service", "name": "cart-%d", "port": 80}`) + `], "hostnames": [` +
+		repeated(16, `"h%d.example.com"`) + `], "rules": [` + repeatedRule(16, `{"matches": [`+
+		repeatedRule(8, `{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+
+		repeated(16, `{"name": "cart-%d", "port": 80}`)+`]}`) + `]}`},
+}
+
+func repeatedRule(n int, rule string) string {
+	return strings.TrimSuffix(strings.Repeat(rule+",", n), ",")
+}
+
+func ruleOf(n int, rule string) string {
+	return `{"parentRefs": [` + parentOnCart + `], "rules": [` + repeatedRule(n, rule) + `]}`
+}
+
+// TestSchemaLimits: objects at the limits of the schema are judged within a second, and
+// admitted with a grant.
+func TestSchemaLimits(t *testing.T) {
+	s := start(t)
+	s.namespace(t, "limits", "all")
+	s.namespace(t, "limits-denied", "none")
+	for i := range 32 {
+		s.service(t, "limits", fmt.Sprintf("cart-%d", i), object{"ports": []any{object{"port": int64(80)}}})
+	}
+	asker := s.raw(t, tenant)
+	for _, limit := range atLimits {
+		for namespace, status := range map[string]string{"limits": "201", "limits-denied": "403"} {
+			begun := time.Now()
+			answer := asker.create(t, namespace, limit.spec, "?dryRun=All")
+			took := time.Since(begun)
+			if !strings.HasPrefix(answer, status) || took > mostTime {
+				t.Errorf("%s in %s: %.500s after %s, want %s within %s", limit.name, namespace, answer, took, status, mostTime)
+			}
+		}
+	}
+}
+
+// A bulk is a spec that is as large as one likes: BULK stands for so many items.
+type bulk struct{ name, around, item string }
+
+func (b bulk) spec(size int) string {
+	n := size / (len(strings.ReplaceAll(b.item, "%d", "000000")) + 1)
+	return strings.Replace(b.around, "BULK", repeated(n, b.item), 1)
+}
+
+// tooLarge are beyond the schema's limits.
+var tooLarge = []bulk{
+	{"parentRefs", `{"parentRefs": [BULK]}`, `{"group":"","kind":"Service","name":"cart","namespace":"n%d"}`},
+	{"parentRefs on one Service", `{"parentRefs": [BULK]}`, `{"group":"","kind":"Service","name":"cart","port":%d}`},
+	{"rules", `{"parentRefs": [` + parentOnCart + `], "rules": [BULK]}`, `{}`},
+	{"matches", `{"parentRefs": [` + parentOnCart + `], "rules": [{"matches": [BULK]}]}`, `{"path":{"value":"/%d"}}`},
+	{"backendRefs without a port", `{"parentRefs": [` + parentOnCart + `], "rules": [{"backendRefs": [BULK]}]}`, `{"name":"cart-%d"}`},
+	{"filters", `{"parentRefs": [` + parentOnCart + `], "rules": [{"filters": [BULK]}]}`, `{"requestMirror":{"backendRef":{"name":"c%d"}}}`},
+	{"hostnames", `{"parentRefs": [` + parentOnCart + `], "hostnames": [BULK]}`, `"h%d"`},
+}
+
+// TestLargeRequest: the webhook answers a request of 3 MiB within a second, in a namespace
+// with a grant and in one without, and its process stays small. It is called as the API
+// server calls it, which takes longer by itself for such an object.
+func TestLargeRequest(t *testing.T) {
+	s := start(t)
+	s.namespace(t, "large", "all")
+	s.namespace(t, "large-denied", "none")
+	webhook := newCaller(t, s.guard)
+	for _, large := range tooLarge {
+		spec := large.spec(largest - 2<<10)
+		for _, namespace := range []string{"large", "large-denied"} {
+			for _, path := range []string{"/mutate", "/validate"} {
+				begun := time.Now()
+				allowed, err := webhook.call(t.Context(), path, namespace, spec)
+				took := time.Since(begun)
+				if err != nil || allowed != (path == "/mutate") || took > mostTime {
+					t.Errorf("%s of %s in %s: allowed: %v, %v, after %s", path, large.name, namespace, allowed, err, took)
+				}
+			}
+		}
+	}
+	answer := s.raw(t, tenant).create(t, "large-denied", tooLarge[0].spec(largest-2<<10), "?dryRun=All")
+	if !strings.HasPrefix(answer, "4") {
+		t.Errorf("the API server answers %.300s", answer)
+	}
+	if peak := s.peakMemory(t); peak > mostMemory {
+		t.Errorf("the webhook's process has used %d MiB, want at most %d", peak>>20, mostMemory>>20)
+	}
+}
+
+// peakMemory is the most memory that the webhook's process has had resident.
+func (s *site) peakMemory(t testing.TB) uint64 {
+	t.Helper()
+	process, err := procfs.NewProc(s.guard.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := process.NewStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.VmHWM
+}

@@ -1,0 +1,140 @@
+package attack
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+// The tables of docs/security.md are made here.
+//
+//go:generate go test . -run ^TestPage$ -update
+
+var updatePage = flag.Bool("update", false, "write the tables of docs/security.md")
+
+// page is the text of docs/security.md, and where it is.
+func page(t *testing.T) (text, file string) {
+	t.Helper()
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(root, "docs", "security.md")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), file
+}
+
+// TestPage compares the tables of docs/security.md with those in this package. With
+// -update it writes them.
+func TestPage(t *testing.T) {
+	text, file := page(t)
+	want := text
+	for name, table := range map[string]string{"attacks": attackTable(), "matrix": matrixTable(), "faults": faultTable()} {
+		begin, end := "<!-- "+name+": written by make docs -->\n", "<!-- end of "+name+" -->\n"
+		before, rest, ok := strings.Cut(want, begin)
+		_, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Fatalf("%s has no part %q", file, name)
+		}
+		want = before + begin + "\n" + table + "\n" + end + after
+	}
+	if *updatePage {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("%s is stale, run make docs (-want +got):\n%s", file, diff)
+	}
+}
+
+func attackTable() string {
+	var b strings.Builder
+	b.WriteString("| Weakness | Attack | Attacker's rights | Holds afterwards | Tests |\n|---|---|---|---|---|\n")
+	for _, a := range attacks {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", a.weakness, a.steps, a.actor, a.holds, quoted(a.tests))
+	}
+	fmt.Fprintf(&b, "\n%d attacks on %d weaknesses.\n", len(attacks), len(weaknesses))
+	return b.String()
+}
+
+// quoted are names of tests in Markdown.
+func quoted(tests []string) string { return "`" + strings.Join(tests, "`, `") + "`" }
+
+func matrixTable() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d combinations: %d ways, %d kinds and versions, %d parents.\n\n", combinations(), len(ways), len(endpoints), len(meshParents()))
+	b.WriteString("| Ways to write a route |\n|---|\n")
+	for _, w := range ways {
+		fmt.Fprintf(&b, "| %s |\n", w.name)
+	}
+	b.WriteString("\n| Parent kinds | Groups |\n|---|---|\n")
+	for _, n := range named {
+		var groups []string
+		for _, g := range n.groups {
+			if g == nil {
+				groups = append(groups, "omitted")
+			} else {
+				groups = append(groups, fmt.Sprintf("`%q`", g))
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(n.kinds, "`, `"), strings.Join(groups, ", "))
+	}
+	b.WriteString("\n| Kinds and versions of routes |\n|---|\n")
+	for _, e := range endpoints {
+		fmt.Fprintf(&b, "| %s %s |\n", e.kind, e.version)
+	}
+	return b.String()
+}
+
+// TestTable: each weakness is tried, and the table knows no others.
+func TestTable(t *testing.T) {
+	var tried []string
+	for _, a := range attacks {
+		tried = append(tried, a.weakness)
+	}
+	if diff := cmp.Diff(weaknesses, slices.Compact(tried)); diff != "" {
+		t.Errorf("weaknesses that are tried, in order (-want +got):\n%s", diff)
+	}
+}
+
+// TestNamedTestsExist: each test that docs/security.md names is there, and it names all
+// tests by their folder.
+func TestNamedTestsExist(t *testing.T) {
+	text, file := page(t)
+	root := filepath.Dir(filepath.Dir(file))
+	named := regexp.MustCompile("`([a-z/0-9]+\\.)?((?:Test|Fuzz|Benchmark)[A-Z]\\w*)`").FindAllStringSubmatch(text, -1)
+	if len(named) == 0 {
+		t.Error("the page names no test")
+	}
+	for _, name := range named {
+		folder, function := strings.TrimSuffix(name[1], "."), name[2]
+		if folder == "" {
+			t.Errorf("%s: which folder is it in?", function)
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(file string) bool {
+			code, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(code), "\nfunc "+function+"(")
+		}) {
+			t.Errorf("%s has no %s", folder, function)
+		}
+	}
+}
