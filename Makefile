@@ -75,6 +75,19 @@ scenarios: definitions controlplane ## Play a folder of scenarios three ways: SC
 		case "$$folder" in /*) if [ -e "$$folder" ]; then exec $(CACHE)/bin/scenarios -test.run '^TestScenarios$$' -directory "$$folder"; fi;; esac; \
 	done; echo "error: SCENARIOS=$(SCENARIOS): no such folder" >&2; exit 2
 
+# For how long each target is fuzzed.
+FUZZ ?= 5s
+.PHONY: attack
+attack: definitions controlplane ## Try to get round gammaguard, and fuzz it; FUZZ=10m for each fuzz target.
+	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/attack
+	@$(MAKE) --no-print-directory fuzz
+
+.PHONY: fuzz
+fuzz: definitions ## Run each fuzz target for a time: FUZZ=10m.
+	@set -e; git grep -o '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's|/[^/]*:func | |' | while read -r folder target; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) "./$$folder"; \
+	done
+
 .PHONY: lint
 lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
 	$(GOLANGCI_LINT) run ./...

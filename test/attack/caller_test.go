@@ -10,6 +10,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
@@ -30,7 +31,7 @@ func newCaller(t testing.TB, g *guard.Guard) *caller {
 	}
 	transport := &nethttp.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &caller{url: g.URL, client: &nethttp.Client{Transport: transport}}
+	return &caller{url: g.URL, client: &nethttp.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
 // call asks about the creation of an HTTPRoute.

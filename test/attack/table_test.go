@@ -105,7 +105,7 @@ var attacks = []attack{
 	{
 		"The Service's side", "full rights on routes, grant for consumer routes", "Attach to a Service whose owner accepts other namespaces or kinds only",
 		"refused, and marked in status as soon as the annotation or a label changes",
-		[]string{"mesh.TestRefusesConsumersByAnnotation", "test/scenarios.TestScenarios", "test/labels.TestLabelsToSelectBy"},
+		[]string{"mesh.TestRefusesConsumersByAnnotation", "test/scenarios/runner.TestScenarios", "test/labels.TestLabelsToSelectBy"},
 	},
 	{
 		"Ways to write a route", routesOnly, "Every way to write a route of every kind and version, with every mesh parent: generated, see below",
