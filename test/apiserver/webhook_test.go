@@ -24,6 +24,7 @@ func TestKubectlShowsDenials(t *testing.T) {
 	headless.Spec.ClusterIP = corev1.ClusterIPNone
 	external.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}
 	create(t, c, headless, external)
+	const answered = `rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 81}}]}]` // no warning of the rules
 	for _, test := range []struct {
 		name   string
 		spec   string
@@ -32,14 +33,14 @@ func TestKubectlShowsDenials(t *testing.T) {
 	}{
 		{
 			name:   "one cause",
-			spec:   `{parentRefs: [{group: "", kind: Service, name: headless}]}`,
+			spec:   `{parentRefs: [{group: "", kind: Service, name: headless}], ` + answered + `}`,
 			starts: `The HTTPRoute "cart" is invalid: spec.parentRefs[0].name: Invalid value: "headless": `,
 			has:    []string{"(parent-headless)"},
 		},
 		{
 			name: "three causes",
 			spec: `{parentRefs: [{group: "", kind: Service, name: headless}, {group: "", kind: Service, name: external},
-				{group: "", kind: Service, name: missing}]}`,
+				{group: "", kind: Service, name: missing}], ` + answered + `}`,
 			starts: "The HTTPRoute \"cart\" is invalid: \n* spec.parentRefs[0].name: Invalid value: \"headless\": ",
 			has: []string{
 				"\n* spec.parentRefs[1].name: Invalid value: \"external\": ", "\n* spec.parentRefs[2].name: Not found: \"missing\": ",
