@@ -22,7 +22,7 @@ const (
 	usualBody = 64 << 10
 	// maxUsual and maxLarge bound the bytes of usual and of larger bodies that are worked
 	// on at once.
-	maxUsual, maxLarge = 4 << 20, 2 * maxBody
+	maxUsual, maxLarge = 4 << 20, maxBody
 	// maxWait is how long a request waits for others to be answered.
 	maxWait = time.Second
 	// readTimeout is how long a body may take to arrive, and writeTimeout an answer to

@@ -9,12 +9,9 @@ import (
 	"fmt"
 	nethttp "net/http"
 	"strings"
-	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-
-	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 // A caller calls the webhooks as the API server does.
@@ -23,24 +20,29 @@ type caller struct {
 	client *nethttp.Client
 }
 
-func newCaller(t testing.TB, g *guard.Guard) *caller {
-	t.Helper()
+// newCaller calls webhooks whose certificate the CA verifies.
+func newCaller(url string, ca []byte) *caller {
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(g.CA) {
-		t.Fatal("the guard has no CA")
-	}
+	roots.AppendCertsFromPEM(ca)
 	transport := &nethttp.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 64}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &caller{url: g.URL, client: &nethttp.Client{Transport: transport, Timeout: 10 * time.Second}}
+	return &caller{url: url, client: &nethttp.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
 // call asks about the creation of an HTTPRoute.
 func (c *caller) call(ctx context.Context, path, namespace, spec string) (allowed bool, err error) {
-	body := fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", "operation": "CREATE", "namespace": %q,
+	return c.send(ctx, path, review(namespace, spec))
+}
+
+// review is what the API server sends when an HTTPRoute is created.
+func review(namespace, spec string) string {
+	return fmt.Sprintf(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1", "operation": "CREATE", "namespace": %q,
 		"kind": {"group": "gateway.networking.k8s.io", "version": "v1", "kind": "HTTPRoute"}, "name": "asked", "userInfo": {"username": %q},
 		"object": {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "asked", "namespace": %q}, "spec": %s}}}`,
 		namespace, tenant, namespace, spec)
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, c.url+path, strings.NewReader(body))
+}
+
+func (c *caller) send(ctx context.Context, path, review string) (allowed bool, err error) {
+	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, c.url+path, strings.NewReader(review))
 	if err != nil {
 		return false, err
 	}
@@ -53,9 +55,9 @@ func (c *caller) call(ctx context.Context, path, namespace, spec string) (allowe
 	if response.StatusCode != nethttp.StatusOK {
 		return false, errors.New(response.Status)
 	}
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(response.Body).Decode(&review); err != nil {
+	var answer admissionv1.AdmissionReview
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return false, err
 	}
-	return review.Response.Allowed, nil
+	return answer.Response.Allowed, nil
 }

@@ -105,7 +105,8 @@ func TestLargeRequest(t *testing.T) {
 	s := start(t)
 	s.namespace(t, "large", "all")
 	s.namespace(t, "large-denied", "none")
-	webhook := newCaller(t, s.guard)
+	webhook := newCaller(s.guard.URL, s.guard.CA)
+	defer webhook.client.CloseIdleConnections()
 	for _, large := range tooLarge {
 		spec := large.spec(largest - 2<<10)
 		for _, namespace := range []string{"large", "large-denied"} {
@@ -113,6 +114,7 @@ func TestLargeRequest(t *testing.T) {
 				begun := time.Now()
 				allowed, err := webhook.call(t.Context(), path, namespace, spec)
 				took := time.Since(begun)
+				t.Logf("%s of %s in %s: %s", path, large.name, namespace, took)
 				if err != nil || allowed != (path == "/mutate") || took > mostTime {
 					t.Errorf("%s of %s in %s: allowed: %v, %v, after %s", path, large.name, namespace, allowed, err, took)
 				}

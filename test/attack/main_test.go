@@ -53,6 +53,9 @@ var started = sync.OnceValues(func() (*site, error) {
 var usesSite bool
 
 func TestMain(m *testing.M) {
+	if os.Getenv(attackerURL) != "" {
+		os.Exit(runAttacker())
+	}
 	ctrllog.SetLogger(logr.Discard())
 	code := m.Run()
 	if usesSite {
