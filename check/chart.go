@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // Chart is a Helm chart to render.
 type Chart struct {
 	// Path is the chart's folder.
 	Path string
-	// Values are files that override the chart's values, the last one first.
+	// Values are files that override the chart's values, and each the ones before it.
 	Values []string
 }
 
@@ -50,6 +52,11 @@ func (c *checker) chart(chart *Chart) ([]*file, error) {
 		f := c.input.parse(filepath.Join(chart.Path, filepath.FromSlash(template)), []byte(rendered[name]))
 		for i := range f.documents {
 			f.documents[i].written = nil // no line of the template is known
+		}
+		for _, err := range f.broken {
+			if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
+				at.Line = 1
+			}
 		}
 		files = append(files, f)
 	}

@@ -24,7 +24,7 @@ import (
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name. It also returns what it left aside.
 func Discover(paths []string) (sets []Set, skipped []report.Skipped, err error) {
-	d := &discovery{ignores: map[string]*ignores{}, used: map[string]bool{}, folders: map[string]*folder{}}
+	d := &discovery{ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
 			return nil, nil, err
@@ -41,6 +41,8 @@ type discovery struct {
 	charts         []string
 	kustomizations []kustomization
 	folders        map[string]*folder
+	// seen are the folders that were looked at: paths may overlap.
+	seen map[string]bool
 	// used are the files and folders that kustomizations name.
 	used    map[string]bool
 	skipped []report.Skipped
@@ -64,8 +66,11 @@ var passedOver = []string{"node_modules", "vendor"}
 func (d *discovery) walk(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && path == root:
 			return err
+		case err != nil:
+			d.skip(path, "cannot be read: "+err.Error())
+			return nil //nolint:nilerr // the others are judged all the same
 		case path != root && d.ignored(path, entry):
 			if entry.IsDir() {
 				return filepath.SkipDir
@@ -74,7 +79,7 @@ func (d *discovery) walk(root string) error {
 		case entry.IsDir():
 			return d.folder(path)
 		case path == root || slices.Contains(manifestEndings, filepath.Ext(path)):
-			return d.file(filepath.Clean(path))
+			d.file(filepath.Clean(path))
 		}
 		return nil
 	})
@@ -91,8 +96,13 @@ func (d *discovery) ignored(path string, entry fs.DirEntry) bool {
 
 // folder looks at a folder: that of a chart is a set as a whole.
 func (d *discovery) folder(path string) error {
+	path = filepath.Clean(path)
+	if d.seen[path] {
+		return filepath.SkipDir
+	}
+	d.seen[path] = true
 	if _, err := os.Stat(filepath.Join(path, "Chart.yaml")); err == nil {
-		d.charts = append(d.charts, filepath.Clean(path))
+		d.charts = append(d.charts, path)
 		return filepath.SkipDir
 	}
 	file := kustomizationFile(path)
@@ -100,11 +110,11 @@ func (d *discovery) folder(path string) error {
 		return nil
 	}
 	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
 	var root yaml.Node
-	if err := yaml.Unmarshal(data, &root); err != nil {
+	if err == nil {
+		err = yaml.Unmarshal(data, &root)
+	}
+	if err != nil {
 		d.skip(file, "a kustomization that cannot be read: "+err.Error())
 		return nil //nolint:nilerr // the others are judged all the same
 	}
@@ -112,7 +122,7 @@ func (d *discovery) folder(path string) error {
 		Kind string `yaml:"kind"`
 	}
 	_ = root.Decode(&kind) // it has none, then
-	d.kustomizations = append(d.kustomizations, kustomization{filepath.Clean(path), kind.Kind == "Component"})
+	d.kustomizations = append(d.kustomizations, kustomization{path, kind.Kind == "Component"})
 	d.uses(path, &root)
 	return nil
 }
@@ -131,22 +141,23 @@ func (d *discovery) uses(folder string, node *yaml.Node) {
 }
 
 // file looks at a file that may be a manifest.
-func (d *discovery) file(path string) error {
+func (d *discovery) file(path string) {
 	if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
-		return nil
+		return
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		d.skip(path, "cannot be read: "+err.Error())
+		return
 	}
 	if !looksLikeManifest(data) {
 		d.skip(path, report.NotManifest)
-		return nil
+		return
 	}
 	if bytes.Contains(data, []byte("{{")) {
 		if _, errs := manifest.ReadUndecoded(path, data, ""); len(errs) > 0 {
 			d.skip(path, "a template outside a chart; render it first")
-			return nil
+			return
 		}
 	}
 	at := filepath.Dir(path)
@@ -155,7 +166,6 @@ func (d *discovery) file(path string) error {
 	}
 	d.folders[at].files = append(d.folders[at].files, path)
 	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
-	return nil
 }
 
 // looksLikeManifest reports whether the text speaks of an object's kind and version.
@@ -169,9 +179,9 @@ func holdsRoute(data []byte) bool { return bytes.Contains(data, []byte(mesh.Gate
 // sets returns the sets, by path.
 func (d *discovery) sets() []Set {
 	var sets []Set
-	managed := map[string]string{} // the folders of kustomizations
+	managed := map[string]bool{} // the folders of kustomizations
 	for _, k := range d.kustomizations {
-		managed[k.folder] = k.folder
+		managed[k.folder] = true
 		switch {
 		case d.used[k.folder]:
 		case k.component:
@@ -191,7 +201,7 @@ func (d *discovery) sets() []Set {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
-		if set := d.plain(path, managed[path] != ""); set != nil {
+		if set := d.plain(path, managed[path]); set != nil {
 			sets = append(sets, *set)
 		}
 	}

@@ -213,6 +213,10 @@ func TestLoadRefuses(t *testing.T) {
 				`(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')]`,
 		},
 		{
+			"a long contact", header + "grants: {contact: " + strings.Repeat("é", 101) + "}\n",
+			`grants.contact: Invalid value: "` + strings.Repeat("é", 101) + `": must be one line of at most 100 printable characters`,
+		},
+		{
 			"contact", header + "grants: {contact: \"a\\nb\"}\n",
 			`grants.contact: Invalid value: "a\nb": must be one line of at most 100 printable characters`,
 		},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -48,7 +49,7 @@ func (g *Grants) validate(path *field.Path) field.ErrorList {
 	for i := range g.Selectors {
 		errs = append(errs, g.Selectors[i].validate(path.Child("selectors").Index(i))...)
 	}
-	if len(g.Contact) > 100 || strings.ContainsFunc(g.Contact, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if utf8.RuneCountInString(g.Contact) > 100 || strings.ContainsFunc(g.Contact, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		errs = append(errs, field.Invalid(path.Child("contact"), g.Contact, "must be one line of at most 100 printable characters"))
 	}
 	return append(errs, kinds(path.Child("parentKinds"), g.ParentKinds)...)

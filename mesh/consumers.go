@@ -60,13 +60,13 @@ type ConsumerNamespaces struct {
 
 // UnmarshalText implements encoding.TextUnmarshaler. It never fails: an annotation may
 // have any value.
-func (c *ConsumerNamespaces) UnmarshalText(text []byte) (_ error) {
+func (c *ConsumerNamespaces) UnmarshalText(text []byte) error {
 	if c.read(text); !c.Invalid {
 		var err error
 		c.selector, err = labels.Parse(c.Value)
 		c.Invalid = err != nil
 	}
-	return
+	return nil
 }
 
 func (c *ConsumerNamespaces) accepts(from *Namespace) bool {
@@ -82,14 +82,14 @@ type ConsumerKinds struct {
 
 // UnmarshalText implements encoding.TextUnmarshaler. It never fails: an annotation may
 // have any value.
-func (c *ConsumerKinds) UnmarshalText(text []byte) (_ error) {
+func (c *ConsumerKinds) UnmarshalText(text []byte) error {
 	c.read(text)
 	for name := range strings.SplitSeq(c.Value, ",") {
 		kind := RouteKind(strings.TrimSpace(name))
 		c.Invalid = c.Invalid || !IsRouteKind(string(kind))
 		c.kinds = append(c.kinds, kind)
 	}
-	return
+	return nil
 }
 
 func (c *ConsumerKinds) accepts(kind RouteKind) bool {

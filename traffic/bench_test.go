@@ -53,7 +53,7 @@ func manyRoutes(w *world, routes int, oneService bool, version int) Routes {
 }
 
 // manyTenants returns an HTTPRoute for each tenant, all of one path: no match says
-// less than another, and all are told apart by a header alone.
+// less than another, and all differ in a header alone.
 func manyTenants(routes int, header gatewayv1.HTTPHeaderName, backend gatewayv1.ObjectName) Routes {
 	w := newWorld()
 	out := manyRoutes(w, routes, true, 1)

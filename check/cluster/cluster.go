@@ -31,7 +31,8 @@ type Cluster struct {
 	reader *live.Reader
 	routes dynamic.Interface
 	mapper meta.RESTMapper
-	kept   map[any]any // answers by question
+	kept   map[any]any        // answers by question
+	listed []*manifest.Object // all routes; nil before they are asked for
 }
 
 var _ check.Cluster = (*Cluster)(nil)
@@ -102,25 +103,31 @@ func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, erro
 }
 
 // Definition returns the CustomResourceDefinition of that name, in JSON.
-func (c *Cluster) Definition(ctx context.Context, name string) ([]byte, error) {
-	object, err := c.routes.Resource(definitionResource).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, mesh.ErrNotFound
-	case apierrors.IsForbidden(err):
-		return nil, mesh.ErrUnknown
-	case err != nil:
-		return nil, err
-	}
-	return object.MarshalJSON()
+func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
+	return once(c, definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
+		object, err := c.routes.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, mesh.ErrNotFound
+		case err != nil:
+			return nil, err
+		}
+		return object.MarshalJSON()
+	})
 }
+
+// definitionName is the name of a CustomResourceDefinition.
+type definitionName string
 
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Routes returns the routes of all kinds that the cluster serves. It takes them of
 // all namespaces: consumer routes on a Service can be anywhere.
 func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {
-	var routes []*manifest.Object
+	if c.listed != nil {
+		return c.listed, nil
+	}
+	routes := []*manifest.Object{}
 	err := c.eachRoute(ctx, metav1.NamespaceAll, func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
 		text, err := runtime.Encode(unstructured.UnstructuredJSONScheme, object)
 		if err != nil {
@@ -130,7 +137,11 @@ func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {
 		routes = append(routes, read...)
 		return errors.Join(errs...)
 	})
-	return routes, err
+	if err != nil {
+		return nil, err
+	}
+	c.listed = routes
+	return routes, nil
 }
 
 // eachRoute calls f with each route of the namespace, or of all if it is empty, and the

@@ -19,7 +19,7 @@ const (
 )
 
 // matchesOf write the matches of a route. Paths: each route has a few paths, some with
-// a header or a method. One path: matches of all routes are told apart by the value of
+// a header or a method. One path: matches of all routes are distinguished by the value of
 // a header alone. Other headers: and the second version looks at another header, so
 // that a request can meet any match of the one and any of the other.
 var matchesOf = map[string]func(route, version int) string{

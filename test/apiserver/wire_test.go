@@ -70,7 +70,7 @@ func (w *wire) cutOpen() {
 	w.cut = w.opened
 }
 
-// cutBefore cuts the connections with smaller numbers, and mends all others.
+// cutBefore cuts the connections with smaller numbers, and restores all others.
 func (w *wire) cutBefore(number int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

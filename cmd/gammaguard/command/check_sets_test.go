@@ -42,12 +42,15 @@ func TestCheckSets(t *testing.T) {
 	}
 	// The same from elsewhere, and by parts.
 	r, _ := checkJSON(t, "", folder)
-	if len(r.Sets) == 0 || r.Summary.Routes != strings.Count(got.stdout, "HTTPRoute ") && r.Summary.Routes == 0 {
-		t.Errorf("from elsewhere: %+v", r.Summary)
+	if !strings.HasSuffix(got.stdout, "\n"+r.Summary.String()+"\n") {
+		t.Errorf("from elsewhere: %s", r.Summary.String())
+	}
+	if again, _ := checkJSON(t, "", folder, filepath.Join(folder, "deploy")); again.Summary != r.Summary {
+		t.Errorf("with overlapping paths: %+v, want %+v", again.Summary, r.Summary)
 	}
 	for path, want := range map[string][]string{
 		"deploy/prod":         {"kustomization deploy/prod"},
-		"charts":              {"chart charts/shop", "chart charts/shop with charts/shop/ci/two.yaml"},
+		"charts":              {"chart charts/broken", "chart charts/shop", "chart charts/shop with charts/shop/ci/two.yaml"},
 		"plain/a/routes.yaml": {"folder plain/a"},
 	} {
 		r, _ := checkJSON(t, "", filepath.Join(folder, filepath.FromSlash(path)))
