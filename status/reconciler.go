@@ -145,7 +145,8 @@ func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due [
 	for _, key := range due {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 	}
-	world := live.Confirm(ctx, time.Now().Add(requestTimeout), r.reader, r.cache)
+	deadline := time.Now().Add(requestTimeout)
+	world := live.Confirm(ctx, func() time.Time { return deadline }, r.reader, r.cache)
 	if _, err := world.Read(reads); err != nil {
 		return nil, err
 	}

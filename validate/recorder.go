@@ -11,6 +11,14 @@ import (
 type recorder struct {
 	world mesh.Reader
 	reads []mesh.Read
+	// recent are the Services that were read last, in turn: nearly all rules ask for the
+	// same few.
+	recent [4]struct {
+		key     mesh.ServiceKey
+		service *mesh.Service
+		err     error
+	}
+	oldest int
 }
 
 // begin clears the recorded reads.
@@ -37,7 +45,16 @@ func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
 // Service implements mesh.Reader.
 func (r *recorder) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	r.record(mesh.Read{Kind: mesh.ReadService, Service: key})
-	return r.world.Service(key)
+	for i := range r.recent {
+		if recent := &r.recent[i]; recent.key == key {
+			return recent.service, recent.err
+		}
+	}
+	read := &r.recent[r.oldest%len(r.recent)]
+	r.oldest++
+	read.key = key
+	read.service, read.err = r.world.Service(key)
+	return read.service, read.err
 }
 
 // HasEndpoints implements mesh.Reader.

@@ -51,9 +51,9 @@ type Syncer interface {
 // confirmed by live reads, or live reads alone while the caches are stale.
 func (o *Options) confirmed(ctx context.Context, r *review) (confirmed *live.Confirmed, stale bool) {
 	if o.Sync != nil && o.Sync.Stale() != nil {
-		return live.Only(ctx, r.deadline(), o.Live), true
+		return live.Only(ctx, r.deadline, o.Live), true
 	}
-	return live.Confirm(ctx, r.deadline(), o.Live, o.Reader), false
+	return live.Confirm(ctx, r.deadline, o.Live, o.Reader), false
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a

@@ -44,6 +44,8 @@ type Cache struct {
 	tables map[resource]*table
 	// routes are the tables of the route kinds.
 	routes []*table
+	// attachments are the routes by Service.
+	attachments attachments
 
 	mu sync.RWMutex
 	// feeds are the running watches by resource, nil before the kinds that the API
@@ -53,6 +55,9 @@ type Cache struct {
 	discoveryError error
 	// synced is set once all was listed. What is installed later unsets nothing.
 	synced atomic.Bool
+	// freshUntil is until when the cache is not stale, whatever happens; nil if that is
+	// not known. Every request asks.
+	freshUntil atomic.Pointer[time.Time]
 	// unserved is written to where something may no longer be served.
 	unserved chan struct{}
 }
@@ -68,7 +73,10 @@ func New(config *rest.Config, options Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{options: options, client: client, unserved: make(chan struct{}, 1)}
+	c := &Cache{
+		options: options, client: client, unserved: make(chan struct{}, 1),
+		attachments: attachments{services: map[mesh.ServiceKey][]*mesh.AttachedRoute{}},
+	}
 	c.tables = c.newTables()
 	for _, kind := range mesh.RouteKinds() {
 		c.routes = append(c.routes, c.tables[routeResource(kind)])
@@ -185,16 +193,4 @@ func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
 		grants = append(grants, grant.(*referenceGrant).ReferenceGrant)
 	}
 	return grants, nil
-}
-
-// AttachedRoutes implements mesh.Reader.
-func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	routes := c.RoutesOn(key)
-	attached := make([]*mesh.AttachedRoute, 0, len(routes))
-	for _, route := range routes {
-		if namespace == "" || route.Namespace == namespace {
-			attached = append(attached, &route.AttachedRoute)
-		}
-	}
-	return attached, nil
 }

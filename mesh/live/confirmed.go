@@ -28,7 +28,7 @@ var _ Source = (*Reader)(nil)
 // is now, all else as the cache has it. It is not safe for concurrent use.
 type Confirmed struct {
 	ctx      context.Context // a Reader has no contexts: this one lives as long as its decision
-	deadline time.Time
+	deadline func() time.Time
 	now      Source
 	cache    mesh.Reader // nil: all is read live
 	answers  map[mesh.Read]answer
@@ -44,14 +44,15 @@ type answer struct {
 var _ mesh.Reader = (*Confirmed)(nil)
 
 // Confirm returns a Reader that answers from the cache until Read is called. Live
-// reads end at the deadline, and with the context: nobody waits for them any more.
-func Confirm(ctx context.Context, deadline time.Time, now Source, cache mesh.Reader) *Confirmed {
+// reads end at the deadline, which is asked for when there are any, and with the context:
+// nobody waits for them any more.
+func Confirm(ctx context.Context, deadline func() time.Time, now Source, cache mesh.Reader) *Confirmed {
 	return &Confirmed{ctx: ctx, deadline: deadline, now: now, cache: cache}
 }
 
 // Only returns a Reader that reads everything live, once: for a decision while the
 // cache is stale.
-func Only(ctx context.Context, deadline time.Time, now Source) *Confirmed {
+func Only(ctx context.Context, deadline func() time.Time, now Source) *Confirmed {
 	return Confirm(ctx, deadline, now, nil)
 }
 
@@ -66,7 +67,7 @@ func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 	if c.answers == nil {
 		c.answers = map[mesh.Read]answer{}
 	}
-	ctx, cancel := context.WithDeadline(c.ctx, c.deadline)
+	ctx, cancel := context.WithDeadline(c.ctx, c.deadline())
 	defer cancel()
 	var due []mesh.Read
 	for _, read := range reads {

@@ -40,7 +40,7 @@ func TestConfirmedIsBounded(t *testing.T) {
 			failure(404, "NotFound")(w, req)
 		},
 	})
-	c := Confirm(t.Context(), time.Now().Add(time.Minute), reader, newCache(t, Options{}))
+	c := Confirm(t.Context(), inAMinute, reader, newCache(t, Options{}))
 	if _, err := c.Read(manyReads(mesh.MaxReads + 1)); err == nil || all.Load() > 0 {
 		t.Errorf("more than the bound: %v after %d reads", err, all.Load())
 	}
@@ -73,7 +73,7 @@ func TestCanceledReadsFreeTheirSlots(t *testing.T) {
 	const callers = MaxConcurrentReads/maxConcurrentReads + 1
 	ended := make(chan error, callers)
 	for range callers {
-		c := Confirm(ctx, time.Now().Add(time.Minute), reader, newCache(t, Options{}))
+		c := Confirm(ctx, inAMinute, reader, newCache(t, Options{}))
 		go func() {
 			_, err := c.Read(manyReads(mesh.MaxReads))
 			ended <- err
@@ -90,3 +90,5 @@ func TestCanceledReadsFreeTheirSlots(t *testing.T) {
 		t.Errorf("afterwards: %v, with %d places taken", err, len(reader.slots))
 	}
 }
+
+func inAMinute() time.Time { return time.Now().Add(time.Minute) }

@@ -214,7 +214,7 @@ func TestConfirmedReadsOnce(t *testing.T) {
 	other := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "other"}
 	put(t, cache, serviceResource, `{"kind":"Service","metadata":{"namespace":"shop","name":"other"}}`)
 	put(t, cache, endpointSlices, `{"kind":"EndpointSlice","metadata":{"namespace":"shop","name":"x","labels":{"kubernetes.io/service-name":"cart"}},"endpoints":[{}]}`)
-	world := Confirm(t.Context(), time.Now().Add(time.Minute), reader, cache)
+	world := Confirm(t.Context(), inAMinute, reader, cache)
 	if _, err := world.Service(cartKey); err != nil {
 		t.Errorf("before anything was read: %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -60,25 +59,13 @@ func (c *Cache) Route(key RouteKey) *Route {
 // RoutesInNamespace returns the routes of the namespace that the cache holds, in
 // no order.
 func (c *Cache) RoutesInNamespace(namespace string) []*Route {
-	return c.routesBy(byNamespace, namespace)
-}
-
-// RoutesOn returns the routes with a parentRef to the Service, in no order: those
-// of AttachedRoutes with what their status needs.
-func (c *Cache) RoutesOn(key mesh.ServiceKey) []*Route { return c.routesBy(byService, key.String()) }
-
-// ParentsInNamespace returns the Services and ServiceImports in the namespace that
-// a parentRef refers to, whether or not they exist, in no order.
-func (c *Cache) ParentsInNamespace(namespace string) []mesh.ServiceKey {
-	parents := sets.Set[mesh.ServiceKey]{}
-	for _, route := range c.routesBy(byParentNamespace, namespace) {
-		for _, key := range route.Services() {
-			if key.Namespace == namespace {
-				parents.Insert(key)
-			}
+	var routes []*Route
+	for _, table := range c.routes {
+		for _, value := range table.by(byNamespace, namespace) {
+			routes = append(routes, value.(*Route))
 		}
 	}
-	return parents.UnsortedList()
+	return routes
 }
 
 // Routes yields every route that the cache holds, in no order. What changes
@@ -93,14 +80,4 @@ func (c *Cache) Routes() iter.Seq[*Route] {
 			}
 		}
 	}
-}
-
-func (c *Cache) routesBy(index, value string) []*Route {
-	var routes []*Route
-	for _, table := range c.routes {
-		for _, value := range table.by(index, value) {
-			routes = append(routes, value.(*Route))
-		}
-	}
-	return routes
 }

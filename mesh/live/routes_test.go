@@ -51,7 +51,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 			table.put(tableKey(key.Namespace, key.Name), nil, false)
 			delete(all, key)
 		} else {
-			route := &Route{AttachedRoute: mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: int64(step)}}
+			route := &Route{AttachedRoute: mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: int64(step), Created: int64(random.IntN(5))}}
 			for range 1 + random.IntN(4) {
 				core := ""
 				ref := mesh.ParentRef{Group: &core, Kind: "Service", Name: pick()}
@@ -79,6 +79,16 @@ func TestIndexAgreesWithScan(t *testing.T) {
 				readers = append(readers, lent{attached, slices.Clone(attached)})
 				for _, route := range attached {
 					got = append(got, fmt.Sprint(route.String(), " ", route.Generation))
+				}
+				of := map[string][]*mesh.AttachedRoute{}
+				for _, route := range attached {
+					of[route.Namespace] = append(of[route.Namespace], route)
+				}
+				for _, from := range names {
+					theirs, err := cache.AttachedRoutes(service, from)
+					if err != nil || !slices.Equal(theirs, of[from]) || !slices.IsSortedFunc(theirs, (*mesh.AttachedRoute).CompareAge) {
+						t.Fatalf("step %d: from namespace %s, on %s: %v, %v, want the oldest first of %v", step, from, service, theirs, err, of[from])
+					}
 				}
 				slices.Sort(want)
 				slices.Sort(got)

@@ -48,11 +48,17 @@ func (c *Cache) Age() (oldest time.Duration, of string) {
 // Stale returns nil unless some part of the cache is older than Options.MaxStaleness.
 // Nothing must be concluded from a stale cache.
 func (c *Cache) Stale() error {
-	if c.options.MaxStaleness == 0 {
+	now := time.Now()
+	if until := c.freshUntil.Load(); c.options.MaxStaleness == 0 || until != nil && now.Before(*until) {
 		return nil
 	}
-	if age, of := c.Age(); age > c.options.MaxStaleness {
+	age, of := c.Age()
+	if age > c.options.MaxStaleness {
 		return fmt.Errorf("nothing heard from the API server about %s for %s", of, age.Round(time.Second))
+	}
+	if c.HasSynced() {
+		until := now.Add(c.options.MaxStaleness - age)
+		c.freshUntil.Store(&until)
 	}
 	return nil
 }

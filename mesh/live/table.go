@@ -23,9 +23,8 @@ type table struct {
 
 // The indices of tables.
 const (
-	byNamespace       = "namespace"
-	byService         = "service"
-	byParentNamespace = "parent namespace"
+	byNamespace = "namespace"
+	byService   = "service"
 )
 
 // newTables returns an empty table for each resource that may be served.
@@ -48,23 +47,9 @@ func (c *Cache) newTables() map[resource]*table {
 	for _, kind := range mesh.RouteKinds() {
 		tables[routeResource(kind)] = newTable(c.routeChanged, toolscache.Indexers{
 			byNamespace: func(o any) ([]string, error) { return []string{o.(*Route).Namespace}, nil },
-			byService: func(o any) ([]string, error) {
-				return each(o.(*Route).Services(), mesh.ServiceKey.String), nil
-			},
-			byParentNamespace: func(o any) ([]string, error) {
-				return each(o.(*Route).Services(), func(key mesh.ServiceKey) string { return key.Namespace }), nil
-			},
 		})
 	}
 	return tables
-}
-
-func each(keys []mesh.ServiceKey, f func(mesh.ServiceKey) string) []string {
-	texts := make([]string, len(keys))
-	for i, key := range keys {
-		texts[i] = f(key)
-	}
-	return texts
 }
 
 // by returns the values with the index value, in no order.
@@ -113,6 +98,7 @@ func (c *Cache) namespaceChanged(old, now any, first bool) {
 func (c *Cache) routeChanged(old, now any, first bool) {
 	before, _ := old.(*Route)
 	route, _ := now.(*Route)
+	c.attachments.replace(before, route)
 	change := Change{Services: appendServices(before.Services(), route), First: first}
 	if route == nil {
 		route = before
