@@ -9,7 +9,7 @@ COPY . .
 ARG VERSION=
 ARG COMMIT=
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-	-ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT}" \
+	-ldflags "-s -w -X github.com/gammaguard/gammaguard/version.release=${VERSION} -X github.com/gammaguard/gammaguard/version.commit=${COMMIT}" \
 	-o /gammaguard-webhook ./cmd/gammaguard-webhook
 
 FROM scratch

@@ -20,6 +20,13 @@ VERSION := $(VERSION)
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 COMMIT := $(COMMIT)
 
+LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/version.release=$(VERSION) -X github.com/gammaguard/gammaguard/version.commit=$(COMMIT)
+# What a release is built for, what its manifests call the webhook's image, and where its
+# files will be found.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+IMAGE_NAME ?= gammaguard-webhook
+DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSION)
+
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
 DEFINITIONS := definitions/generated/made
@@ -44,10 +51,25 @@ build: definitions ## Build gammaguard-webhook and gammaguard into bin/.
 .PHONY: image
 image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
 	@mkdir -p dist
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" \
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" \
 		-o dist/gammaguard-webhook ./cmd/gammaguard-webhook
-	cd tools/image && GOWORK=off go run . -binary ../../dist/gammaguard-webhook -name "$(IMAGE)" \
+	cd tools/release && GOWORK=off go run ./image -binary ../../dist/gammaguard-webhook -name "$(IMAGE)" \
 		-version "$(VERSION)" -revision "$(COMMIT)" -o ../../dist/gammaguard-webhook.tar
+
+.PHONY: release
+release: definitions ## Make the files of a release in dist/release, without Docker: VERSION=v1.2.3 IMAGE_NAME=registry.example.com/gammaguard-webhook.
+	@echo '$(VERSION)' | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+' || { echo 'error: VERSION=$(VERSION): want a version such as v1.2.3' >&2; exit 2; }
+	@rm -rf dist/build
+	@set -e; for platform in $(PLATFORMS); do \
+		folder=dist/build/$${platform%/*}-$${platform#*/} programs=./cmd/gammaguard; \
+		case $$platform in linux/*) programs=./cmd/...;; esac; \
+		echo "building for $$platform"; mkdir -p $$folder; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -buildvcs=false \
+			-ldflags "$(LDFLAGS)" -o $$folder/ $$programs; \
+	done
+	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision '$(COMMIT)' -image '$(IMAGE_NAME)' \
+		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release
+	@ls dist/release
 
 .PHONY: cluster-up
 cluster-up: ## Start a real single-node cluster; needs root and Linux.
@@ -62,7 +84,7 @@ cluster-down: ## Stop it.
 test: definitions controlplane ## Run go vet and every test, those with a real API server included.
 	go vet ./...
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
-	cd tools/image && GOWORK=off go vet ./... && GOWORK=off go test ./...
+	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
 e2e: definitions ## Install each overlay on a real cluster and test it there; needs root and Linux.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -130,6 +131,16 @@ func TestNotSynced(t *testing.T) {
 		if left := time.Until(<-sync.deadline); left > 4600*time.Millisecond {
 			t.Errorf("%s are left, which is too close to what the API server waits", left)
 		}
+	}
+}
+
+func TestBuildInfo(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := NewMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := testutil.GatherAndCount(registry, "gammaguard_build_info"); n != 1 || err != nil {
+		t.Errorf("%d series, %v, want 1", n, err)
 	}
 }
 

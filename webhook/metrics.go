@@ -2,12 +2,14 @@ package webhook
 
 import (
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/version"
 )
 
 // Metrics counts what the webhooks do. All label values come from fixed sets.
@@ -45,7 +47,12 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"webhook"}),
 	}
-	for _, collector := range []prometheus.Collector{m.requests, m.findings, m.reads, m.unreadable, m.duration} {
+	built := version.Get()
+	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gammaguard_build_info", Help: "Always 1. The labels say what gammaguard was built from.",
+		ConstLabels: prometheus.Labels{"version": built.Version, "commit": built.Commit, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
+	for _, collector := range []prometheus.Collector{info, m.requests, m.findings, m.reads, m.unreadable, m.duration} {
 		if err := registry.Register(collector); err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gammaguard/gammaguard/version"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -41,7 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
 		return exitUsage
 	case f.version:
-		fmt.Fprintln(stdout, "gammaguard-webhook", buildVersion())
+		fmt.Fprintln(stdout, "gammaguard-webhook", version.Get())
 		return 0
 	}
 	options, err := f.options()
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
 	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over
-	options.Log.Info("Starting", "version", buildVersion())
+	options.Log.Info("Starting", "version", version.Get().String())
 	if err := server.Run(ctx, options); err != nil {
 		options.Log.Error(err, "Stopped")
 		return exitFailed

@@ -45,7 +45,11 @@ func importImages(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return node.Import(ctx, archive)
+	if err := node.Import(ctx, archive); err != nil {
+		return err
+	}
+	fmt.Fprintln(progress, "making a release")
+	return importRelease(ctx)
 }
 
 // makeImage makes gammaguard's image as users do, and returns its archive.

@@ -14,6 +14,7 @@ import (
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/version"
 )
 
 // checkFlags are the flags of the check command.
@@ -184,7 +185,7 @@ func (f *checkFlags) write(r *report.CheckReport, w io.Writer) error {
 	case "json":
 		return writeJSON(w, r)
 	case "sarif":
-		return r.SARIF(w, version())
+		return r.SARIF(w, version.Get().Version)
 	case "github":
 		return r.GitHub(w)
 	}

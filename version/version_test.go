@@ -1,4 +1,4 @@
-package main
+package version
 
 import (
 	"runtime"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestVersionText(t *testing.T) {
+func TestString(t *testing.T) {
 	platform := runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	noted := &debug.BuildInfo{Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}, {Key: "vcs.modified", Value: "true"},
@@ -24,7 +24,7 @@ func TestVersionText(t *testing.T) {
 		{name: "told by the linker", version: "v2", commit: "beef", info: noted, want: "v2 (commit beef, " + platform},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, versionText(test.info, test.version, test.commit)); diff != "" {
+			if diff := cmp.Diff(test.want, of(test.info, test.version, test.commit).String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

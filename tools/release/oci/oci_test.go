@@ -1,10 +1,9 @@
-package main
+package oci
 
 import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -33,34 +32,42 @@ func TestFullName(t *testing.T) {
 	}
 }
 
-// TestWrite makes an image twice: the bytes are the same, and the image is what a
+// TestWrite makes an archive twice: the bytes are the same, and the image is what a
 // runtime needs to start the binary as nobody in particular.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "program")
-	if err := os.WriteFile(binary, []byte("a program"), 0o700); err != nil {
+	binary := Binary{filepath.Join(dir, "program"), "arm64"}
+	if err := os.WriteFile(binary.Path, []byte("a program"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var archives [][]byte
-	for _, file := range []string{"first.tar", "second.tar"} {
-		o := options{binary: binary, name: "program:v1", version: "v1", revision: "beef", user: "65532:65532", out: filepath.Join(dir, file)}
-		if err := write(o); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(o.out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		archives = append(archives, data)
-	}
-	if !bytes.Equal(archives[0], archives[1]) {
-		t.Error("the same binary made two archives that differ")
+	options := Options{Name: "program:v1", Version: "v1", Revision: "beef", User: "65532:65532"}
+	for name, binaries := range map[string][]Binary{"one": {binary}, "several": {binary, {binary.Path, "amd64"}}} {
+		t.Run(name, func(t *testing.T) {
+			var archives [][]byte
+			for _, file := range []string{"first.tar", "second.tar"} {
+				path := filepath.Join(dir, file)
+				if err := Write(path, options, binaries...); err != nil {
+					t.Fatal(err)
+				}
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				archives = append(archives, data)
+			}
+			if !bytes.Equal(archives[0], archives[1]) {
+				t.Error("the same binary made two archives that differ")
+			}
+			if has := bytes.Contains(archives[0], []byte(`"platform":{"architecture":"amd64","os":"linux"}`)); has != (len(binaries) > 1) {
+				t.Errorf("it has an index of platforms: %t", has)
+			}
+		})
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".image-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	image, err := build(options{binary: binary, name: "program:v1", version: "v1", revision: "beef", user: "65532:65532"})
+	image, err := build(options, binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,16 +75,16 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{config.OS, config.Architecture, config.Config.User}; !slices.Equal(got, []string{"linux", runtime.GOARCH, "65532:65532"}) {
+	if got := []string{config.OS, config.Architecture, config.Config.User}; !slices.Equal(got, []string{"linux", "arm64", "65532:65532"}) {
 		t.Errorf("platform and user: %v", got)
 	}
 	if !slices.Equal(config.Config.Entrypoint, []string{"/program"}) || len(config.RootFS.DiffIDs) != 1 {
 		t.Errorf("entrypoint %v in %d layers", config.Config.Entrypoint, len(config.RootFS.DiffIDs))
 	}
-	if err := write(options{binary: filepath.Join(dir, "missing"), name: "program:v1", out: filepath.Join(dir, "x.tar")}); err == nil {
+	if err := Write(filepath.Join(dir, "x.tar"), options, Binary{filepath.Join(dir, "missing"), "arm64"}); err == nil {
 		t.Error("no error without a binary")
 	}
-	if err := write(options{binary: binary, name: "no name", out: filepath.Join(dir, "x.tar")}); err == nil {
+	if err := Write(filepath.Join(dir, "x.tar"), Options{Name: "no name"}, binary); err == nil {
 		t.Error("no error with a malformed name")
 	}
 }

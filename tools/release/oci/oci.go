@@ -1,18 +1,14 @@
-// Command image puts a static binary on an empty base, as an image in an OCI
-// archive. It needs no Docker daemon, and the same binary always makes the same
-// bytes.
-package main
+// Package oci puts static binaries on an empty base, as an image in an OCI archive. It
+// needs no Docker daemon, and the same binaries always make the same bytes.
+package oci
 
 import (
 	"archive/tar"
 	"bytes"
-	"flag"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -25,61 +21,70 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// options say what image to make.
-type options struct {
-	binary, name, version, revision, user, out string
+// Options say what every image of an archive has alike.
+type Options struct {
+	// Name is the name and tag: "gammaguard-webhook:v1.2.3".
+	Name string
+	// Version and Revision, a commit, are kept as labels.
+	Version, Revision string
+	// User is the user and group that it runs as: "65532:65532".
+	User string
 }
 
-func main() {
-	var o options
-	flag.StringVar(&o.binary, "binary", "", "path of the static binary, which becomes the entrypoint")
-	flag.StringVar(&o.name, "name", "", "name and tag of the image: gammaguard-webhook:v1.2.3")
-	flag.StringVar(&o.version, "version", "", "version, kept as a label")
-	flag.StringVar(&o.revision, "revision", "", "commit, kept as a label")
-	flag.StringVar(&o.user, "user", "65532:65532", "user and group that it runs as")
-	flag.StringVar(&o.out, "o", "", "path of the archive to write")
-	flag.Parse()
-	if o.binary == "" || o.name == "" || o.out == "" || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: image -binary FILE -name NAME:TAG -o ARCHIVE [-version V] [-revision COMMIT] [-user UID:GID]")
-		os.Exit(2)
-	}
-	if err := write(o); err != nil {
-		fmt.Fprintln(os.Stderr, "error: make the image:", err)
-		os.Exit(1)
-	}
+// Binary is a static binary for Linux, which becomes the entrypoint.
+type Binary struct {
+	Path string
+	// Arch is the processor that it is for, as Go names it: "arm64".
+	Arch string
 }
 
-// write makes the image and writes its archive, in one step.
-func write(o options) (err error) {
-	image, err := build(o)
+// Write makes an image of each binary, and writes the archive at path in one step: with
+// one binary it holds the image, with several an index of them.
+func Write(path string, o Options, binaries ...Binary) error {
+	tag, err := name.NewTag(o.Name)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(o.out), ".image-")
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".image-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	tag, err := name.NewTag(o.name)
-	if err != nil {
-		return err
-	}
-	// Runtimes take the image's name from the annotations of the index.
 	oci, err := layout.Write(filepath.Join(dir, "layout"), empty.Index)
 	if err != nil {
 		return err
 	}
-	if err := oci.AppendImage(image, layout.WithAnnotations(map[string]string{
+	// Runtimes take the image's name from the annotations of the index.
+	named := layout.WithAnnotations(map[string]string{
 		"io.containerd.image.name":          fullName(tag),
 		"org.opencontainers.image.ref.name": tag.TagStr(),
-	})); err != nil {
-		return err
+	})
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, binary := range binaries {
+		image, err := build(o, binary)
+		if err != nil {
+			return err
+		}
+		if len(binaries) == 1 {
+			err = oci.AppendImage(image, named)
+		}
+		if err != nil {
+			return err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: binary.Arch}},
+		})
+	}
+	if len(binaries) != 1 {
+		if err := oci.AppendIndex(index, named); err != nil {
+			return err
+		}
 	}
 	archive := filepath.Join(dir, "archive.tar")
 	if err := pack(archive, filepath.Join(dir, "layout")); err != nil {
 		return err
 	}
-	return os.Rename(archive, o.out)
+	return os.Rename(archive, path)
 }
 
 // fullName returns the name by which runtimes know the image: a name without a
@@ -89,12 +94,12 @@ func fullName(tag name.Tag) string {
 }
 
 // build makes the image: one layer with the binary.
-func build(o options) (v1.Image, error) {
-	data, err := os.ReadFile(o.binary)
+func build(o Options, binary Binary) (v1.Image, error) {
+	data, err := os.ReadFile(binary.Path)
 	if err != nil {
 		return nil, err
 	}
-	entrypoint := "/" + filepath.Base(o.binary)
+	entrypoint := "/" + filepath.Base(binary.Path)
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		var buffer bytes.Buffer
 		w := tar.NewWriter(&buffer)
@@ -115,17 +120,17 @@ func build(o options) (v1.Image, error) {
 		return nil, err
 	}
 	return mutate.ConfigFile(image, &v1.ConfigFile{
-		Architecture: runtime.GOARCH,
+		Architecture: binary.Arch,
 		OS:           "linux",
 		RootFS:       rootFS(image),
 		Config: v1.Config{
 			Entrypoint: []string{entrypoint},
-			User:       o.user,
+			User:       o.User,
 			WorkingDir: "/",
 			Labels: map[string]string{
-				"org.opencontainers.image.title":    filepath.Base(o.binary),
-				"org.opencontainers.image.version":  o.version,
-				"org.opencontainers.image.revision": o.revision,
+				"org.opencontainers.image.title":    filepath.Base(binary.Path),
+				"org.opencontainers.image.version":  o.Version,
+				"org.opencontainers.image.revision": o.Revision,
 			},
 		},
 	})
@@ -163,7 +168,7 @@ func pack(archive, dir string) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), ModTime: time.Unix(0, 0)}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o644, Size: int64(len(data)), ModTime: time.Unix(0, 0)}); err != nil {
 			return err
 		}
 		_, err = w.Write(data)
