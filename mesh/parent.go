@@ -16,6 +16,12 @@ type ParentRef struct {
 	Port        int32   `json:"port,omitempty"`
 }
 
+// ParentSet is a set of parentRefs of one route, by index. A route has at most 32.
+type ParentSet uint32
+
+// Has reports whether the parentRef of this index is in the set.
+func (s ParentSet) Has(i int) bool { return s&(1<<i) != 0 }
+
 // ParentClass is the class of the object that a parentRef refers to.
 type ParentClass uint8
 

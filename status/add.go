@@ -48,11 +48,12 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	if options.Registerer == nil {
 		options.Registerer = ctrlmetrics.Registry
 	}
-	m, err := newMetrics(options.Registerer)
+	d := newDamper()
+	m, err := newMetrics(options.Registerer, d.contested)
 	if err != nil {
 		return fmt.Errorf("metrics of status: %w", err)
 	}
-	writer, err := newWriter(mgr.GetConfig(), options.Settings, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m)
+	writer, err := newWriter(mgr.GetConfig(), options.Settings, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m, d)
 	if err != nil {
 		return err
 	}

@@ -11,5 +11,8 @@
 // entries in status.parents, leaves those of other controllers byte for byte, and
 // patches under the resourceVersion that was read.
 //
+// Where other controllers undo what was written, the damper spaces the writes; where one
+// takes entries of ours for its own, they come back behind its entries.
+//
 // Only the leader runs it. Add registers it with a manager.
 package status

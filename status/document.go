@@ -20,15 +20,16 @@ type document struct {
 		Parents []json.RawMessage `json:"parents"`
 	} `json:"status"`
 
-	// refs are spec.parentRefs decoded, and own the entries of status.parents that
-	// are ours: nil in the place of all others.
-	refs []mesh.ParentRef
-	own  []*live.Entry
+	// refs are spec.parentRefs decoded, own the entries of status.parents that are
+	// ours, nil in the place of all others, and answered the parentRefs of the others.
+	refs     []mesh.ParentRef
+	own      []*live.Entry
+	answered mesh.ParentSet
 }
 
 // decodeDocument reads a route of any kind and version, as the controller of that
-// name, and of these former ones, sees it. Of entries of other controllers, only the controllerName is read;
-// an entry of ours that cannot be read is stale.
+// name, and of these former ones, sees it. Of entries of other controllers, only the
+// controllerName and the parentRef are read; an entry of ours that cannot be read is stale.
 func decodeDocument(data []byte, controller string, former []string) (*document, error) {
 	doc := new(document)
 	if err := mesh.Decode(data, doc); err != nil {
@@ -43,6 +44,9 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 	doc.own = make([]*live.Entry, len(doc.Status.Parents))
 	for i, raw := range doc.Status.Parents {
 		doc.own[i], _ = live.OwnEntry(raw, controller, former) // the cache reports what cannot be read
+		if doc.own[i] == nil {
+			doc.answered |= live.Answers(raw, doc.refs)
+		}
 	}
 	return doc, nil
 }

@@ -20,8 +20,10 @@ const (
 	partialReason = "PartiallyConflicted"
 	// fullReason: status.parents has no room for an entry of gammaguard.
 	fullReason = "StatusFull"
+	// contestedReason: another writer undoes an entry of gammaguard again and again.
+	contestedReason = "StatusContested"
 	// The actions that gammaguard took.
-	markAction, clearAction, skipAction = "Mark", "Clear", "Skip"
+	markAction, clearAction, skipAction, pauseAction = "Mark", "Clear", "Skip", "Pause"
 )
 
 // maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
@@ -45,6 +47,12 @@ func (h *eventRecorder) recordTransition(key live.RouteKey, version, uid string,
 func (h *eventRecorder) recordFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
 		shorten("status.parents has the maximum of 32 entries, so the problem with this route on "+service.String()+" is not reported there; run gammaguard check for details"))
+}
+
+// recordContested records that another writer undoes the entries of a route.
+func (h *eventRecorder) recordContested(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+	h.recorder.Eventf(routeReference(key, version, uid), serviceReference(service), corev1.EventTypeWarning, contestedReason, pauseAction, "%s",
+		shorten("another controller keeps changing gammaguard's entry in status.parents about "+service.String()+", so gammaguard writes it less often; run gammaguard check for details"))
 }
 
 func reasonOf(c *desired.Condition) string {

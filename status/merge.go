@@ -2,6 +2,7 @@ package status
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,6 +26,16 @@ type ourPart struct {
 // covers it.
 func (o ourPart) covers(entry *live.Entry) bool {
 	return entry.ParentRef.Class() != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
+}
+
+// taken reports whether another controller took the entry of ours, about the Service, for
+// its own, and has none of its own for the parentRef.
+func (o ourPart) taken(entry *live.Entry, refs []mesh.ParentRef, answered mesh.ParentSet) bool {
+	if !o.covers(entry) || !desired.Taken(entry.Conditions) {
+		return false
+	}
+	at := slices.IndexFunc(refs, func(ref mesh.ParentRef) bool { return ref.Same(&entry.ParentRef) })
+	return at >= 0 && !answered.Has(at)
 }
 
 // fit returns the entries for which status.parents has room in addition to the given
@@ -98,8 +109,9 @@ type merged struct {
 	full bool
 }
 
-// merge puts the entries in the place of ours that are about the Service. All
-// others keep their place and their bytes.
+// merge puts the entries in the place of ours that are about the Service; one that another
+// controller has taken is removed, so that ours comes last. All others keep their place and
+// their bytes.
 func (d *document) merge(controller string, part ourPart, entries []desired.Entry, now metav1.Time) (*merged, error) {
 	others := 0
 	stored := make([]*live.Entry, len(d.own))
@@ -116,7 +128,12 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 	// replacement[i] is the index in entries, plus one, of what replaces entry i.
 	replacement := make([]int, len(d.own))
 	var added []int
-	unclaimed := append([]*live.Entry(nil), stored...)
+	unclaimed := slices.Clone(stored)
+	for i, entry := range stored {
+		if entry != nil && desired.Taken(entry.Conditions) {
+			unclaimed[i] = nil
+		}
+	}
 	for i := range entries {
 		if at := find(unclaimed, &d.refs[entries[i].Ref]); at >= 0 {
 			unclaimed[at], replacement[at] = nil, i+1
@@ -127,6 +144,9 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 	for i, raw := range d.Status.Parents {
 		switch {
 		case stored[i] == nil:
+		case desired.Taken(stored[i].Conditions):
+			m.changed = true // what it says is not what gammaguard said: not a transition
+			continue
 		case replacement[i] == 0:
 			m.change(firstCondition(stored[i]), desired.Condition{})
 			continue

@@ -23,6 +23,9 @@ func ours(ref, kind, status, reason, message, since string) string {
 		`","observedGeneration":4,"lastTransitionTime":"` + since + `","reason":"` + reason + `","message":"` + message + `"}]}`
 }
 
+// takenEntry is an entry of ours in which another controller wrote its conditions.
+var takenEntry = ours(cart80, "Accepted", "True", "Accepted", "", earlier)
+
 const (
 	cart80  = `{"group":"","kind":"Service","name":"cart","port":80}`
 	cart90  = `{"kind":"Service","group":"","port":90,"name":"cart"}`
@@ -91,6 +94,11 @@ func TestMerge(t *testing.T) {
 			stored: []string{ours(cart90, "Accepted", "False", "Conflicted", "lost", "2020-01-01t00:00:00z"), foreign},
 			want:   []string{foreign}, transitions: []string{" -> "},
 		},
+		"taken by another controller: ours comes last": {
+			stored:  []string{takenEntry, foreign},
+			entries: []desired.Entry{lost80}, want: []string{foreign, ours(cart80, "Accepted", "False", "Conflicted", "lost", now)}, transitions: []string{" -> Conflicted"},
+		},
+		"taken by another controller, and not wanted": {stored: []string{foreign, takenEntry}, want: []string{foreign}},
 		"room for one": {
 			stored: foreigners(31), entries: []desired.Entry{lost80, lost90}, full: true,
 			want: append(foreigners(31), ours(cart80, "Accepted", "False", "Conflicted", "lost", now)), transitions: []string{" -> Conflicted"},
@@ -164,6 +172,36 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 	again, err := doc.merge(ourName, cartPart, entries, metav1.Now())
 	if err != nil || again.changed {
 		t.Errorf("a second merge changes something: %t, %v", again.changed, err)
+	}
+}
+
+// TestTakenWithoutAnswer: an entry of ours is taken where its parentRef is still in the spec,
+// and no other controller has one for it. The document and the cache agree.
+func TestTakenWithoutAnswer(t *testing.T) {
+	answer := `{"controllerName":"example.org/c","parentRef":` + cart80 + `}`
+	for name, test := range map[string]struct {
+		stored []string
+		want   bool
+	}{
+		"taken":                    {[]string{foreign, takenEntry}, true},
+		"as it should be":          {[]string{ours(cart80, "Accepted", "False", "Conflicted", "lost", earlier)}, false},
+		"answered":                 {[]string{takenEntry, answer}, false},
+		"another Service's":        {[]string{ours(other, "Accepted", "True", "Accepted", "", earlier)}, false},
+		"no longer in the spec":    {[]string{ours(`{"group":"","kind":"Service","name":"cart","port":70}`, "Accepted", "True", "Accepted", "", earlier)}, false},
+		"answered for another ref": {[]string{takenEntry, `{"controllerName":"example.org/c","parentRef":` + cart90 + `}`}, true},
+		"answered unreadably":      {[]string{takenEntry, `{"controllerName":"example.org/c","parentRef":1}`}, true},
+	} {
+		doc, err := decodeDocument(routeJSON(test.stored...), ourName, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := false
+		for _, own := range doc.own {
+			got = got || own != nil && cartPart.taken(own, doc.refs, doc.answered)
+		}
+		if got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ type series struct {
 	reason string
 }
 
-func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+func newMetrics(registerer prometheus.Registerer, contested func() float64) (*metrics, error) {
 	m := &metrics{
 		marks: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "gammaguard_status_marks",
@@ -69,8 +69,12 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	for _, result := range []string{written, writeConflict, writeFailed} {
 		m.writes.WithLabelValues(result)
 	}
+	contestedGauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gammaguard_status_contested",
+		Help: "Number of routes in whose status another writer undid entries of gammaguard again and again, in the last 15 minutes. A route on several Services can count once for each.",
+	}, contested)
 	var err error
-	for _, collector := range []prometheus.Collector{m.marks, m.full, m.writes, m.reads, m.reconciles} {
+	for _, collector := range []prometheus.Collector{m.marks, m.full, m.writes, m.reads, m.reconciles, contestedGauge} {
 		err = errors.Join(err, registerer.Register(collector))
 	}
 	return m, err

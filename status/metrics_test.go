@@ -15,7 +15,7 @@ import (
 
 func TestGauges(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
+	m, err := newMetrics(registry, newDamper().contested)
 	if err != nil {
 		t.Fatal(err)
 	}

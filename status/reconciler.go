@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -38,58 +39,63 @@ type Reconciler struct {
 // differ.
 func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
 	r.metrics.reconciles.Inc()
-	due, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
+	found, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	left, err := r.carryOut(ctx, service, due)
-	if err != nil {
+	if err := r.carryOut(ctx, service, found); err != nil || found.again == 0 {
 		return reconcile.Result{}, err
 	}
-	if left {
-		priority := bulk
-		return reconcile.Result{RequeueAfter: time.Millisecond, Priority: &priority}, nil
-	}
-	return reconcile.Result{}, nil
+	priority := bulk
+	return reconcile.Result{RequeueAfter: found.again, Priority: &priority}, nil
 }
 
-// compare returns the routes whose entries about the Service differ from the desired
-// ones, according to the cache, and updates the gauges.
-func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]live.RouteKey, error) {
+// findings are what is to be done about a Service.
+type findings struct {
+	// due are the routes whose entries about the Service differ from the desired ones.
+	due []live.RouteKey
+	// again is when the Service must be looked at even if nothing changes; zero is never.
+	again time.Duration
+}
+
+// after has the Service looked at again, after a pause that is not zero.
+func (f *findings) after(pause time.Duration) {
+	if pause > 0 && (f.again == 0 || pause < f.again) {
+		f.again = pause
+	}
+}
+
+// compare looks at the routes on the Service, according to the cache, and updates the
+// gauges.
+func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*findings, error) {
 	var (
-		due  []live.RouteKey
-		now  tally
-		seen = map[live.RouteKey]bool{}
+		found  findings
+		now    tally
+		routes = r.routesOn(service)
 	)
-	look := func(route *live.Route) error {
-		if route == nil || seen[route.Key()] {
-			return nil
-		}
-		seen[route.Key()] = true
-		entries, err := view.EntriesOn(service, &route.AttachedRoute)
+	for _, route := range routes {
+		wanted, err := view.EntriesOn(service, &route.AttachedRoute)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for i := range entries {
-			now.add(route.Kind, &entries[i].Condition)
+		for i := range wanted {
+			now.add(route.Kind, &wanted[i].Condition)
+		}
+		entries := wanted
+		if wait := r.writer.damper.yielding(kindOn{route.Kind, service}); wait > 0 {
+			if entries = desired.Behind(wanted, route.Answered); len(entries) < len(wanted) {
+				found.after(wait)
+			}
 		}
 		same, full := converged(route, service, entries)
 		if !same {
-			due = append(due, route.Key())
+			pause := r.writer.damper.pause(portion{route.Key(), service}, r.writer.damper.fingerprint(route.UID.String(), wanted))
+			if found.after(pause); pause == 0 {
+				found.due = append(found.due, route.Key())
+			}
 		}
 		if full {
 			now.addFull(route.Key())
-		}
-		return nil
-	}
-	for _, route := range r.cache.RoutesOn(service) {
-		if err := look(route); err != nil {
-			return nil, err
-		}
-	}
-	for _, key := range r.enqueuer.marked.on(service) {
-		if err := look(r.cache.Route(key)); err != nil {
-			return nil, err
 		}
 	}
 	for _, key := range r.metrics.replace(service, &now) {
@@ -97,27 +103,61 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) ([]liv
 			r.eventRecorder.recordFull(key, r.cache.RouteVersion(key.Kind), route.UID.String(), service)
 		}
 	}
-	return due, nil
+	return &found, nil
+}
+
+// routesOn returns the routes that are bound or marked on the Service, each once. Where
+// another controller has taken an entry of ours, those of its kind yield.
+func (r *Reconciler) routesOn(service mesh.ServiceKey) []*live.Route {
+	routes := r.cache.RoutesOn(service)
+	seen := make(map[live.RouteKey]bool, len(routes))
+	for _, route := range routes {
+		seen[route.Key()] = true
+	}
+	for _, key := range r.enqueuer.marked.on(service) {
+		if route := r.cache.Route(key); route != nil && !seen[key] {
+			routes = append(routes, route)
+		}
+	}
+	for _, route := range routes {
+		if takenOn(service, route) {
+			r.writer.damper.yield(kindOn{route.Kind, service})
+		}
+	}
+	return routes
+}
+
+// takenOn reports whether another controller has taken an entry of the route about the
+// Service.
+func takenOn(service mesh.ServiceKey, route *live.Route) bool {
+	part := ourPart{service, route.Namespace}
+	return slices.ContainsFunc(route.Entries, func(entry live.Entry) bool {
+		return part.taken(&entry, route.Parents, route.Answered)
+	})
 }
 
 // carryOut writes the routes that are due, confirmed by live reads, until its
-// timeSlice is over. It reports whether any are left. If one write fails, it still
-// tries the others.
-func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (left bool, err error) {
+// timeSlice is over; if any are left, the Service is looked at again at once. If one
+// write fails, it still tries the others.
+func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, found *findings) error {
+	due := found.due
 	if len(due) == 0 {
-		return false, nil
+		return nil
 	}
-	left = len(due) > batchSize
-	due = due[:min(len(due), batchSize)]
+	const atOnce = time.Millisecond
+	if len(due) > batchSize {
+		due = due[:batchSize]
+		found.after(atOnce)
+	}
 	view, err := r.confirm(ctx, service, due)
 	if err != nil {
-		return left, err
+		return err
 	}
 	end := time.Now().Add(timeSlice)
 	var errs []error
 	for i, key := range due {
 		if i > 0 && time.Now().After(end) {
-			left = true
+			found.after(atOnce)
 			break
 		}
 		version := r.cache.RouteVersion(key.Kind)
@@ -128,11 +168,15 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, due 
 		if err != nil {
 			errs = append(errs, err)
 		}
+		found.after(done.pause)
+		if done.contested {
+			r.eventRecorder.recordContested(key, version, done.uid, service)
+		}
 		for _, t := range done.transitions {
 			r.eventRecorder.recordTransition(key, version, done.uid, service, t)
 		}
 	}
-	return left, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // confirm evaluates the Service again with live reads, so that no route is marked only

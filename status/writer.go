@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,7 @@ type writer struct {
 	rest     *rest.RESTClient
 	settings desired.Settings
 	metrics  *metrics
+	damper   *damper
 	now      func() time.Time
 
 	// turns keep workers from writing one route at the same time, for different
@@ -48,7 +50,7 @@ type writer struct {
 
 // newWriter returns a writer with a rate limit of its own, so that other clients
 // of the process never wait for it.
-func newWriter(config *rest.Config, settings desired.Settings, qps float32, burst int, m *metrics) (*writer, error) {
+func newWriter(config *rest.Config, settings desired.Settings, qps float32, burst int, m *metrics, d *damper) (*writer, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	config = rest.CopyConfig(config)
@@ -59,13 +61,17 @@ func newWriter(config *rest.Config, settings desired.Settings, qps float32, burs
 	if err != nil {
 		return nil, fmt.Errorf("client for status: %w", err)
 	}
-	return &writer{rest: client, settings: settings, metrics: m, now: time.Now, seed: maphash.MakeSeed()}, nil
+	return &writer{rest: client, settings: settings, metrics: m, damper: d, now: time.Now, seed: maphash.MakeSeed()}, nil
 }
 
 // outcome is the result of a write.
 type outcome struct {
 	uid         string
 	transitions []transition
+	// contested is set if other writers undo the entries again and again, and pause is how
+	// long they must not be written: nothing was.
+	contested bool
+	pause     time.Duration
 }
 
 // write makes the part of the route's status as view wants it, judging the route
@@ -105,13 +111,29 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	if err != nil {
 		return outcome{}, err
 	}
-	entries, err := view.EntriesOn(part.service, doc.route(key))
+	wanted, err := view.EntriesOn(part.service, doc.route(key))
 	if err != nil {
 		return outcome{}, err
 	}
+	p, where := portion{key, part.service}, kindOn{key.Kind, part.service}
+	taken := slices.ContainsFunc(doc.own, func(entry *live.Entry) bool {
+		return entry != nil && part.taken(entry, doc.refs, doc.answered)
+	})
+	if taken {
+		w.damper.yield(where)
+	}
+	entries := wanted
+	if w.damper.yielding(where) > 0 {
+		entries = desired.Behind(wanted, doc.answered)
+	}
+	withheld := len(entries) < len(wanted)
 	next, err := doc.merge(w.settings.ControllerName, part, entries, metav1.NewTime(w.now()))
 	if err != nil || !next.changed {
 		return outcome{}, err
+	}
+	done, fingerprint := outcome{uid: doc.Metadata.UID}, w.damper.fingerprint(doc.Metadata.UID, wanted)
+	if done.pause, done.contested = w.damper.request(p, fingerprint, withheld, taken); done.pause > 0 {
+		return done, nil
 	}
 	patch, err := doc.patch(next.parents)
 	if err != nil {
@@ -121,7 +143,11 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 		return outcome{}, err
 	}
 	w.metrics.writes.WithLabelValues(written).Inc()
-	return outcome{uid: doc.Metadata.UID, transitions: next.transitions}, nil
+	w.damper.written(p, fingerprint, withheld)
+	if !withheld { // what only waits is not resolved
+		done.transitions = next.transitions
+	}
+	return done, nil
 }
 
 func (w *writer) get(ctx context.Context, key live.RouteKey, version string) ([]byte, error) {

@@ -18,8 +18,10 @@ type Route struct {
 	UID uuid.UUID
 	// Entries are the entries in status.parents whose controllerName is, or was, ours.
 	Entries []Entry
-	// ForeignEntries is the number of the other entries.
+	// ForeignEntries is the number of the other entries, and Answered are the parentRefs
+	// that they are about.
 	ForeignEntries int
+	Answered       mesh.ParentSet
 }
 
 // Entry is one entry of ours in a route's status.parents.

@@ -46,6 +46,23 @@ func OwnEntry(text []byte, controller string, former []string) (*Entry, error) {
 	return entry, err
 }
 
+// Answers returns the parentRefs that an entry of another controller is about: none if
+// it cannot be read.
+func Answers(text []byte, refs []mesh.ParentRef) (set mesh.ParentSet) {
+	var entry struct {
+		ParentRef mesh.ParentRef `json:"parentRef"`
+	}
+	if mesh.Decode(text, &entry) != nil {
+		return 0
+	}
+	for i := range refs {
+		if refs[i].Same(&entry.ParentRef) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
 // reduceRoute returns what the cache keeps of the route.
 func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, error) {
 	var o routeObject
@@ -64,6 +81,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 		}
 		if entry == nil {
 			route.ForeignEntries++
+			route.Answered |= Answers(text, route.Parents)
 			continue
 		}
 		route.Entries = append(route.Entries, *entry)

@@ -169,3 +169,26 @@ func TestGrants(t *testing.T) {
 		t.Errorf("still holds %v, %v", grants, err)
 	}
 }
+
+// TestAnswered: the cache knows for which parentRefs other controllers have entries.
+func TestAnswered(t *testing.T) {
+	cart, pay := `{"group":"","kind":"Service","name":"cart","port":80}`, `{"group":"","kind":"Service","name":"pay"}`
+	entry := func(ref, controller string) string {
+		return `{"parentRef":` + ref + `,"controllerName":"` + controller + `"}`
+	}
+	for entries, want := range map[string]mesh.ParentSet{
+		"":                   0,
+		entry(cart, "us"):    0,
+		entry(pay, "others"): 1 << 1,
+		entry(cart, "others") + "," + entry(pay, "us") + "," + entry(pay, "third"): 1<<0 | 1<<1,
+		entry(`{"group":"","kind":"Service","name":"cart"}`, "others"):             0,
+		entry(`7`, "others"): 0,
+	} {
+		cache := newCache(t, Options{ControllerName: "us"})
+		put(t, cache, routeResource(mesh.HTTPRoute), `{"kind":"HTTPRoute","metadata":{"namespace":"shop","name":"web"},
+			"spec":{"parentRefs":[`+cart+`,`+pay+`]},"status":{"parents":[`+entries+`]}}`)
+		if got := cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"}).Answered; got != want {
+			t.Errorf("%s: answered are %b, want %b", entries, got, want)
+		}
+	}
+}

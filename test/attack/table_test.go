@@ -94,6 +94,11 @@ var attacks = []attack{
 		[]string{"mesh.TestPrecedenceIsLinear", "mesh.TestMatchKeysAreLinear", "test/status.TestWorkInProportion"},
 	},
 	{
+		"Work caused by others", "may write the status of routes", "Remove or change gammaguard's entries in status again and again",
+		"they are written with growing pauses, and in all at most 10 times in any second",
+		[]string{"test/status.TestContested", "test/status.TestFight", "status.TestDamperInAll", "status.TestDamperPauses"},
+	},
+	{
 		"The ServiceAccount's token", "the token of the self-managed ServiceAccount", "Change each field of its webhook configurations",
 		"only `caBundle` changes",
 		[]string{"test/install.TestServiceAccountChangesOnlyCABundles", "config.TestRights"},

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -97,7 +98,7 @@ func newManager(config *rest.Config, elect bool) (ctrl.Manager, error) {
 }
 
 func assemble(mgr ctrl.Manager, options status.Options) (*live.Cache, error) {
-	cache, err := live.New(mgr.GetConfig(), live.Options{ControllerName: desired.ControllerName})
+	cache, err := live.New(mgr.GetConfig(), live.Options{ControllerName: cmp.Or(options.Settings.ControllerName, desired.ControllerName)})
 	if err != nil {
 		return nil, err
 	}
