@@ -81,10 +81,10 @@ type route struct {
 	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
-	// sent is the route as it is sent to the API server, with the mutations; stored is
-	// it with defaults, and old the route that was there before, or nil. All are JSON.
-	sent, stored []byte
-	old          *manifest.Object
+	// patched is the route with the mutations, and stored with defaults too, in JSON; old
+	// is the route that was there before, or nil.
+	patched, stored []byte
+	old             *manifest.Object
 	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
 	// what the API server says of it.
 	undecodable error

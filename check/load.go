@@ -42,7 +42,7 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	}
 	for _, f := range c.files {
 		for _, document := range c.put(f, c.world.files) {
-			r := &route{document: document, file: f, sent: document.JSON}
+			r := &route{document: document, file: f}
 			r.undecodable = r.DecodeRoute()
 			c.routes = append(c.routes, r)
 		}
@@ -132,7 +132,7 @@ func (c *checker) putBase(object *manifest.Object) error {
 func (c *checker) putRoute(r *route) error {
 	r.changes = c.mutate(r.Route)
 	var err error
-	if r.sent, r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
+	if r.patched, r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
 		return err
 	}
 	c.inherit(r)

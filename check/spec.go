@@ -11,15 +11,15 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// stored returns a route as it is sent to the API server, with the mutations, and as it
-// stores the route, with the defaults of its definition.
-func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (sent, text []byte, _ *mesh.Route, _ error) {
-	sent, err := mutate.Apply(object.JSON, changes)
+// stored returns a route with the mutations, and as the API server stores it, with the
+// defaults of its definition.
+func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (patched, text []byte, _ *mesh.Route, _ error) {
+	patched, err := mutate.Apply(object.JSON, changes)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	var fields map[string]any
-	if err := json.UnmarshalCaseSensitivePreserveInts(sent, &fields); err != nil {
+	if err := json.UnmarshalCaseSensitivePreserveInts(patched, &fields); err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
 	if err := c.definitions.Default(fields); err != nil {
@@ -34,5 +34,5 @@ func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (sent
 	}
 	route := *object.Route // whose metadata are complete
 	route.Spec = decoded.Spec
-	return sent, text, &route, nil
+	return patched, text, &route, nil
 }

@@ -99,7 +99,10 @@ func (c *checker) write(ctx context.Context) error {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, r := range c.routes {
 		group.Go(func() error {
-			w := &definitions.Write{Object: r.sent, Namespace: r.Key.Namespace}
+			w := &definitions.Write{Object: r.JSON, Namespace: r.Key.Namespace}
+			if len(r.changes) > 0 {
+				w.Mutated = r.patched
+			}
 			if r.old != nil {
 				w.Old = r.old.JSON
 			}

@@ -32,9 +32,10 @@ type Finding struct {
 
 // Write is a create or an update of one object.
 type Write struct {
-	// Object is the whole object, in JSON as it is sent. Mutating webhooks have had
-	// their turn.
+	// Object is the whole object, in JSON as it is sent.
 	Object []byte
+	// Mutated is what mutating webhooks make of it, in JSON; nil if they change nothing.
+	Mutated []byte
 	// Old is the object that is stored, in JSON and any version; nil on create.
 	Old []byte
 	// Namespace is that of the request, for objects that name none.
@@ -83,6 +84,14 @@ func (s *Set) Write(ctx context.Context, w *Write) (*Outcome, error) {
 	}
 	if strict = append(strict, unknown...); len(strict) > 0 {
 		return &Outcome{Object: object, Findings: strict}, nil
+	}
+	if w.Mutated != nil { // strict decoding is about what was sent, the rest about this
+		if object, strict = parse(w.Mutated); object == nil {
+			return &Outcome{Findings: strict}, nil
+		}
+		if _, malformed := v.coerce(object); malformed != nil {
+			return refused(*malformed), nil
+		}
 	}
 	d.setNamespace(object, w.Namespace)
 	errs, err := d.validate(ctx, v, object, w)

@@ -13,15 +13,34 @@ import (
 
 const blocked = "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
 
-// What test/schema compares with an API server is here in short.
+// What test/corpus compares with an API server is here in short.
 func TestWrite(t *testing.T) {
 	for _, test := range []struct {
-		name, object, old string
-		want              []definitions.Finding
+		name, object, old, mutated string
+		want                       []definitions.Finding
 	}{
 		{
 			name:   "admitted",
 			object: `{kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{kind: Service, group: "", name: cart}]}}`,
+		},
+		{
+			name:    "a fault that a mutation takes away",
+			object:  `{kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{kind: Service, group: "", name: cart, port: 0}]}}`,
+			mutated: `{kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{kind: Service, group: "", name: cart, port: 80}]}}`,
+		},
+		{
+			name:    "an unknown field that a mutation takes away",
+			object:  `{kind: HTTPRoute, metadata: {name: cart}, spec: {colour: red}}`,
+			mutated: `{kind: HTTPRoute, metadata: {name: cart}, spec: {}}`,
+			want:    []definitions.Finding{{ID: "schema", Field: "spec.colour", Message: `unknown field "spec.colour"`}},
+		},
+		{
+			name:    "a fault that a mutation brings",
+			object:  `{kind: HTTPRoute, metadata: {name: cart}, spec: {}}`,
+			mutated: `{kind: HTTPRoute, metadata: {name: cart}, spec: {rules: [{backendRefs: [{name: cart}]}]}}`,
+			want: []definitions.Finding{{
+				ID: "schema", Field: "spec.rules[0].backendRefs[0]", Message: "Invalid value: Must have port for Service reference",
+			}},
 		},
 		{
 			name:   "a name to be generated",
@@ -84,6 +103,9 @@ func TestWrite(t *testing.T) {
 			w := &definitions.Write{Object: route(t, test.object), Namespace: "shop"}
 			if test.old != "" {
 				w.Old = route(t, test.old)
+			}
+			if test.mutated != "" {
+				w.Mutated = route(t, test.mutated)
 			}
 			outcome, err := standard(t).Write(t.Context(), w)
 			if err != nil {

@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"context"
@@ -57,11 +57,12 @@ const (
 // TestUpdate compares the answers to updates of objects, good ones and such as were
 // stored under a definition that has become stricter since.
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	api := newServer(t, standard.plane)
 	install(t, loose)
 	for name, spec := range map[string]string{"good": good, "bad": bad} {
-		if status, body := api.send(t, http.MethodPost, paint(t, name, spec, ""), ""); status != http.StatusCreated {
-			t.Fatalf("%s: %s", name, body)
+		if reply := api.send(t, http.MethodPost, paint(t, name, spec, ""), ""); reply.status != http.StatusCreated {
+			t.Fatalf("%s: %s", name, reply.body)
 		}
 	}
 	crd := install(t, tight)
@@ -93,11 +94,12 @@ func TestUpdate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			object := paint(t, test.object, test.spec, test.metadata)
-			status, old := api.send(t, http.MethodGet, object, "")
-			if status != http.StatusOK {
-				t.Fatalf("%s", old)
+			stored := api.send(t, http.MethodGet, object, "")
+			if stored.status != http.StatusOK {
+				t.Fatalf("%s", stored.body)
 			}
-			said := offline(t, set, &definitions.Write{Object: object, Old: old, Namespace: "default"})
+			old := stored.body
+			said := defined(t, set, &definitions.Write{Object: object, Old: old, Namespace: "default"})
 			compare(t, test.name, object, api.dryRun(t, http.MethodPut, current(t, object, old)), said)
 		})
 	}

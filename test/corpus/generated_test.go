@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"flag"
@@ -17,17 +17,25 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-var seed = flag.Uint64("seed", 0, "makes the routes of an earlier run again; 0 for new ones")
+var seedFlag = flag.Uint64("seed", 0, "makes the routes of an earlier run again; 0 for new ones")
+
+// newSeed returns the seed of this run, and prints it.
+func newSeed(t *testing.T) uint64 {
+	t.Helper()
+	if *seedFlag == 0 {
+		*seedFlag = uint64(time.Now().UnixNano())
+	}
+	t.Logf("again with: -args -seed %d", *seedFlag)
+	return *seedFlag
+}
 
 // TestGenerated compares the answers to routes with faults: each field of each
 // kind with each fault that its schema knows, alone, and every third of them with a
 // second fault; and routes without faults in their structure, until each CEL rule of the
 // definitions has refused one.
 func TestGenerated(t *testing.T) {
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("again with: -args -seed %d", *seed)
+	t.Parallel()
+	seed := newSeed(t)
 	for _, c := range channels {
 		set, err := definitions.Embedded(c.channel)
 		if err != nil {
@@ -43,15 +51,16 @@ func TestGenerated(t *testing.T) {
 			}
 			for _, version := range crd.Spec.Versions {
 				t.Run(fmt.Sprintf("%s %s %s", c.channel, crd.Spec.Names.Kind, version.Name), func(t *testing.T) {
-					generated(t, c, set, crd, version)
+					t.Parallel()
+					generated(t, c, set, seed, crd, version)
 				})
 			}
 		}
 	}
 }
 
-func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
-	g, api := newGenerator(crd, &version, *seed), newServer(t, c.plane)
+func generated(t *testing.T, c *channel, set *definitions.Set, seed uint64, crd *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
+	g, api := newGenerator(crd, &version, seed), newServer(t, c.plane)
 	pending := rulesOf(version.Schema.OpenAPIV3Schema, "")
 	ask := func(what string, object []byte, said answer) {
 		pending.seen(said)
@@ -59,13 +68,13 @@ func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextension
 	}
 	plant := func(faults ...fault) {
 		object := g.plant(faults...)
-		ask(fmt.Sprint(faults), object, offline(t, set, &definitions.Write{Object: object, Namespace: "default"}))
+		ask(fmt.Sprint(faults), object, defined(t, set, &definitions.Write{Object: object, Namespace: "default"}))
 	}
 	every := c.every
 	if !version.Storage {
 		every = experimental.every // it has the schema of the stored version
 	}
-	faults, random := g.faults(), rand.New(rand.NewPCG(*seed, 1))
+	faults, random := g.faults(), rand.New(rand.NewPCG(seed, 1))
 	for i, fault := range faults {
 		if i%every != 0 {
 			continue
@@ -76,10 +85,14 @@ func generated(t *testing.T, c *channel, set *definitions.Set, crd *apiextension
 		}
 	}
 	covers := version.Served && every == 1
-	const least, most = 50, 5000
+	const few, many, most = 10, 50, 5000
+	least := few
+	if covers {
+		least = many
+	}
 	for i := 0; i < least || covers && len(pending) > 0 && i < most; i++ {
 		object := encode(g.route())
-		said := offline(t, set, &definitions.Write{Object: object, Namespace: "default"})
+		said := defined(t, set, &definitions.Write{Object: object, Namespace: "default"})
 		if i < least || pending.seen(said) {
 			ask("no fault in the structure", object, said)
 		}

@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/gammaguard/gammaguard/definitions"
@@ -27,13 +28,23 @@ type server struct {
 	host   string
 }
 
+// newServer asks as a user whom gammaguard does not judge.
 func newServer(t *testing.T, plane *bed.ControlPlane) *server {
 	t.Helper()
-	client, err := rest.HTTPClientFor(plane.Config)
+	config, err := plane.User(exempt, "system:masters")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &server{client: client, host: strings.TrimSuffix(plane.Config.Host, "/")}
+	return serverAs(t, config)
+}
+
+func serverAs(t *testing.T, config *rest.Config) *server {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{client: client, host: strings.TrimSuffix(config.Host, "/")}
 }
 
 // answer is what is said of a write.
@@ -48,26 +59,47 @@ type answer struct {
 // storing it and with the strict field validation that kubectl asks for.
 func (s *server) dryRun(t *testing.T, method string, object []byte) answer {
 	t.Helper()
-	status, body := s.send(t, method, object, "?dryRun=All&fieldValidation=Strict")
-	if status < 300 {
+	reply := s.send(t, method, object, dryRun)
+	if reply.status < 300 {
 		var stored unstructured.Unstructured
-		if err := stored.UnmarshalJSON(body); err != nil {
+		if err := stored.UnmarshalJSON(reply.body); err != nil {
 			t.Fatal(err)
 		}
 		return answer{Spec: stored.Object["spec"]}
 	}
-	if status == http.StatusNotFound && !json.Valid(body) { // else something else is not there
+	refusal := reply.refusal(t)
+	if refusal == nil {
 		return answer{Refusals: []string{definitions.VersionNotServed}}
 	}
-	var refusal metav1.Status
-	if err := json.Unmarshal(body, &refusal); err != nil || refusal.Reason != metav1.StatusReasonBadRequest && refusal.Reason != metav1.StatusReasonInvalid {
-		t.Fatalf("%.2000s: %d: %s", object, status, body)
+	return answer{Refusals: refusals(refusal)}
+}
+
+// dryRun are the parameters of a request as kubectl apply --dry-run=server sends it.
+const dryRun = "?dryRun=All&fieldValidation=Strict"
+
+// reply is the API server's, as it comes.
+type reply struct {
+	status   int
+	body     []byte
+	warnings []string
+}
+
+// refusal returns the status in a refusal; nil if the version is not served.
+func (r *reply) refusal(t *testing.T) *metav1.Status {
+	t.Helper()
+	if r.status == http.StatusNotFound && !json.Valid(r.body) { // else something else is not there
+		return nil
 	}
-	return answer{Refusals: refusals(&refusal)}
+	refusal := new(metav1.Status)
+	known := []metav1.StatusReason{metav1.StatusReasonBadRequest, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden}
+	if err := json.Unmarshal(r.body, refusal); err != nil || !slices.Contains(known, refusal.Reason) {
+		t.Fatalf("%d: %s", r.status, r.body)
+	}
+	return refusal
 }
 
 // send sends the object to where its kind is served.
-func (s *server) send(t *testing.T, method string, object []byte, query string) (status int, body []byte) {
+func (s *server) send(t *testing.T, method string, object []byte, query string) *reply {
 	t.Helper()
 	var o struct {
 		metav1.TypeMeta `json:",inline"`
@@ -76,8 +108,13 @@ func (s *server) send(t *testing.T, method string, object []byte, query string) 
 	if err := json.Unmarshal(object, &o); err != nil {
 		t.Fatal(err)
 	}
-	url := fmt.Sprintf("%s/apis/%s/namespaces/default/%ss", s.host, o.APIVersion, strings.ToLower(o.Kind))
-	if metadata, is := o.Metadata.(map[string]any); is && method != http.MethodPost {
+	metadata, _ := o.Metadata.(map[string]any)
+	namespace, is := metadata["namespace"].(string)
+	if !is {
+		namespace = "default"
+	}
+	url := fmt.Sprintf("%s/apis/%s/namespaces/%s/%ss", s.host, o.APIVersion, namespace, strings.ToLower(o.Kind))
+	if method != http.MethodPost {
 		url += fmt.Sprintf("/%s", metadata["name"])
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, url+query, bytes.NewReader(object))
@@ -89,11 +126,19 @@ func (s *server) send(t *testing.T, method string, object []byte, query string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err = io.ReadAll(response.Body)
+	body, err := io.ReadAll(response.Body)
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, body
+	r := &reply{status: response.StatusCode, body: body}
+	warnings, errs := utilnet.ParseWarningHeaders(response.Header["Warning"])
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, warning := range warnings {
+		r.warnings = append(r.warnings, warning.Text)
+	}
+	return r
 }
 
 var (
@@ -103,14 +148,20 @@ var (
 	strictError = regexp.MustCompile(`(unknown|duplicate) field "([^"]*)"`)
 )
 
-func refusals(refusal *metav1.Status) []string {
+// causes are those of the status, in the form of refusals.
+func causes(refusal *metav1.Status) []string {
 	var found []string
-	if refusal.Reason == metav1.StatusReasonInvalid {
-		for _, cause := range refusal.Details.Causes {
-			found = append(found, strings.TrimPrefix(cause.Field, "<nil>")+": "+cause.Message)
-		}
-		return found
+	for _, cause := range refusal.Details.Causes {
+		found = append(found, strings.TrimPrefix(cause.Field, "<nil>")+": "+cause.Message)
 	}
+	return found
+}
+
+func refusals(refusal *metav1.Status) []string {
+	if refusal.Reason == metav1.StatusReasonInvalid {
+		return causes(refusal)
+	}
+	var found []string
 	for _, match := range strictError.FindAllStringSubmatch(refusal.Message, -1) {
 		found = append(found, match[2]+": "+match[0])
 	}
@@ -120,8 +171,8 @@ func refusals(refusal *metav1.Status) []string {
 	return found
 }
 
-// offline is what package definitions says of the write.
-func offline(t *testing.T, set *definitions.Set, w *definitions.Write) answer {
+// defined is what package definitions says of the write.
+func defined(t *testing.T, set *definitions.Set, w *definitions.Write) answer {
 	t.Helper()
 	outcome, err := set.Write(t.Context(), w)
 	if err != nil {

@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"bytes"
@@ -38,11 +38,14 @@ func (g *generator) faults() []fault { return faultsOf(g.spec, nil, false) }
 // plant returns a route, in JSON, with the faults planted one after the other. A
 // later one whose field is not there any more is passed over.
 func (g *generator) plant(faults ...fault) []byte {
-	route := g.with(faults[0].Path)
+	return encode(withFaults(g.with(faults[0].Path), faults))
+}
+
+func withFaults(route map[string]any, faults []fault) map[string]any {
 	for _, f := range faults {
 		route["spec"] = replace(route["spec"], f.Path[:len(f.Path)-f.above], f.change)
 	}
-	return encode(route)
+	return route
 }
 
 // encode writes a route.

@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"encoding/json"
@@ -20,6 +20,8 @@ type generator struct {
 	spec             *props
 	rand             *rand.Rand
 	patterns         map[string]*regexp.Regexp
+	// share is how many of the optional fields are there, from 0 to 1.
+	share float64
 }
 
 // newGenerator returns a generator of the definition's kind in one of its versions.
@@ -27,7 +29,7 @@ func newGenerator(crd *apiextensionsv1.CustomResourceDefinition, version *apiext
 	spec := version.Schema.OpenAPIV3Schema.Properties["spec"]
 	return &generator{
 		apiVersion: crd.Spec.Group + "/" + version.Name, kind: crd.Spec.Names.Kind, spec: &spec,
-		rand: rand.New(rand.NewPCG(seed, uint64(len(crd.Name)))), patterns: map[string]*regexp.Regexp{},
+		rand: rand.New(rand.NewPCG(seed, uint64(len(crd.Name)))), patterns: map[string]*regexp.Regexp{}, share: 0.35,
 	}
 }
 
@@ -65,9 +67,6 @@ func (g *generator) value(s *props, path []string) any {
 	return g.text(s)
 }
 
-// share is how many of the optional fields are there.
-const share = 0.35
-
 func (g *generator) object(s *props, path []string) any {
 	object := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -75,7 +74,7 @@ func (g *generator) object(s *props, path []string) any {
 		switch {
 		case len(path) > 0 && path[0] == name:
 			object[name] = g.value(&field, path[1:])
-		case slices.Contains(s.Required, name), g.rand.Float64() < share:
+		case slices.Contains(s.Required, name), g.rand.Float64() < g.share:
 			object[name] = g.value(&field, nil)
 		}
 	}

@@ -1,4 +1,4 @@
-package schema
+package corpus
 
 import (
 	"net/http"
@@ -45,7 +45,7 @@ func TestMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := []byte(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", ` + fields + `}`)
-			said := offline(t, set, &definitions.Write{Object: object, Namespace: "default"})
+			said := defined(t, set, &definitions.Write{Object: object, Namespace: "default"})
 			compare(t, name, object, api.dryRun(t, http.MethodPost, object), said)
 		})
 	}

@@ -1,6 +1,7 @@
-// Package schema compares package definitions with the API server: what the one
-// says of a route without a cluster, the other must say too.
-package schema
+// Package corpus compares what is said offline with what a real API server says:
+// package definitions with the API server alone, and package check with the API server
+// with gammaguard's webhooks in front.
+package corpus
 
 import (
 	"os"
@@ -24,10 +25,13 @@ type channel struct {
 }
 
 var (
-	standard     = &channel{channel: definitions.Standard, every: 1}
-	experimental = &channel{channel: definitions.Experimental, options: bed.Options{Experimental: true}, every: 5}
+	standard     = &channel{channel: definitions.Standard, options: bed.Options{MultiCluster: true}, every: 1}
+	experimental = &channel{channel: definitions.Experimental, options: bed.Options{Experimental: true}, every: 20}
 	channels     = []*channel{standard, experimental}
 )
+
+// exempt is a user whose requests do not reach gammaguard.
+const exempt = "exempt"
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard()) // envtest has nothing to say here

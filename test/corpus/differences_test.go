@@ -1,0 +1,78 @@
+package corpus
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/test/bed"
+)
+
+// difference is one between `gammaguard check` and a cluster that is meant to be, or
+// that cannot be helped. docs/ci.md lists them.
+type difference struct {
+	name, reason string
+	explains     func(server, offline *verdict) bool
+}
+
+var differences = []difference{
+	{
+		"duplicate-key", "`kubectl` takes the last one of duplicate YAML keys, and the API server never sees the others. `gammaguard check` reports them.",
+		func(server, offline *verdict) bool {
+			return server.By == "" && len(offline.Refusals) == 1 && strings.HasPrefix(offline.Refusals[0], ": broken YAML: duplicate key")
+		},
+	},
+	{
+		"backend-no-endpoints", "Kubernetes makes the EndpointSlices of a Service with a selector. If they are not in the input, `gammaguard check` does not warn.",
+		func(server, offline *verdict) bool {
+			others := slices.DeleteFunc(slices.Clone(server.Warnings), func(rule string) bool { return rule == "backend-no-endpoints" })
+			return server.By == offline.By && slices.Equal(server.Refusals, offline.Refusals) && slices.Equal(others, offline.Warnings)
+		},
+	},
+}
+
+// TestDifferences compares the table in docs/ci.md with the differences.
+func TestDifferences(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "ci.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Differences from a cluster\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var got, want [][]string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.*?)` \\| (.*) \\|$").FindAllStringSubmatch(section, -1) {
+		got = append(got, row[1:])
+	}
+	for _, d := range differences {
+		want = append(want, []string{d.name, d.reason})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("differences in docs/ci.md (-want +got):\n%s", diff)
+	}
+}
+
+// TestDuplicateKey sees the real kubectl take the last one of duplicate keys.
+func TestDuplicateKey(t *testing.T) {
+	const route = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: written-twice, namespace: default}
+spec:
+  hostnames: [a.example.com]
+  hostnames: [b.example.com]
+`
+	stored, stderr, err := standard.plane.Kubectl(t.Context(), route, "apply", "--dry-run=server", "--as", exempt, "--as-group", "system:masters",
+		"-f", "-", "-o", "jsonpath={.spec.hostnames[*]}")
+	if err != nil || stored != "b.example.com" {
+		t.Errorf("%q %v %s", stored, err, stderr)
+	}
+}
