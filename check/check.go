@@ -61,8 +61,12 @@ type checker struct {
 	files       []*file
 	// broken are the documents that can be read, but not understood.
 	broken []error
-	world  *world
-	routes []*route
+	// declared says where each object that bears on routes stands first, and duplicates
+	// which ones are there again.
+	declared   map[manifest.Key]report.Place
+	duplicates []report.Duplicate
+	world      *world
+	routes     []*route
 	// arrived counts the routes that are new.
 	arrived int
 	// view is what status says, once all is loaded.
@@ -105,6 +109,7 @@ func newChecker(options *Options) (*checker, error) {
 			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports}),
 			cluster: options.Cluster,
 		},
+		declared:  map[manifest.Key]report.Place{},
 		ungranted: map[string]bool{},
 	}
 	c.view = desired.NewView(engine, c.world, desired.Settings(options.Config.Status))
@@ -117,7 +122,7 @@ func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.Che
 		return nil, err
 	}
 	r := report.New()
-	r.Fixed = fixed
+	r.Fixed, r.Duplicates = fixed, c.duplicates
 	for i, route := range c.routes {
 		if route.undecodable != nil && len(route.refusals) == 0 {
 			c.broken = append(c.broken, route.undecodable)

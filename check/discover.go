@@ -150,6 +150,7 @@ func (d *discovery) file(path string) {
 		d.skip(path, "cannot be read: "+err.Error())
 		return
 	}
+	data = manifest.UTF8(data)
 	if !looksLikeManifest(data) {
 		d.skip(path, report.NotManifest)
 		return

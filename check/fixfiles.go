@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/fix"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // fix writes the mutations into the files that they concern. Where one file cannot
@@ -29,9 +31,9 @@ func (c *checker) fix() ([]report.Fixed, error) {
 		if jobs[f] == nil {
 			continue
 		}
-		text, err := os.ReadFile(f.name)
+		data, err := os.ReadFile(f.name)
 		if err == nil {
-			texts[f], err = fix.Apply(string(text), jobs[f])
+			texts[f], err = rewritten(data, jobs[f])
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: cannot be fixed: %w", f.name, err))
@@ -46,6 +48,17 @@ func (c *checker) fix() ([]report.Fixed, error) {
 		}
 	}
 	return fixed, nil
+}
+
+// rewritten returns the content of a file with the changes made; a byte order mark stays.
+func rewritten(data []byte, jobs []fix.Job) (string, error) {
+	text := manifest.UTF8(data)
+	mark, ok := bytes.CutSuffix(data, text)
+	if !ok {
+		return "", errors.New("it is in UTF-16; convert it to UTF-8")
+	}
+	fixed, err := fix.Apply(string(text), jobs)
+	return string(mark) + fixed, err
 }
 
 // overwrite puts the content in the place of the old in one step: the file is never

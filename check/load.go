@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -46,6 +48,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 			r.undecodable = r.DecodeRoute()
 			c.routes = append(c.routes, r)
 		}
+		for _, document := range f.documents {
+			c.declare(f, &document)
+		}
 		f.documents = nil // each route is let go once it is judged
 	}
 	for _, object := range before {
@@ -63,6 +68,20 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		}
 	}
 	return c, nil
+}
+
+// declare notes where an object stands, or that it stands somewhere already. Objects
+// that bear on no route do not matter, and names that the API server generates differ.
+func (c *checker) declare(f *file, d *document) {
+	if strings.HasSuffix(d.Key.Name, "*") || !d.IsRoute() && c.world.files.Get(d.Key) == nil {
+		return
+	}
+	place := report.Place{File: f.name, Line: d.line("")}
+	if first, again := c.declared[d.Key]; again {
+		c.duplicates = append(c.duplicates, report.Duplicate{Place: place, Object: d.Key.String(), First: first})
+	} else {
+		c.declared[d.Key] = place
+	}
 }
 
 // later is 0 for a route that was there before the others, and 1 for these.

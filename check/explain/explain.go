@@ -14,10 +14,12 @@ import (
 )
 
 // The IDs of findings about the input, which are not rules of the catalogue: a
-// document that cannot be read, a route that the API server refuses by its definition
-// before it asks a webhook, and an annotation gammaguard.dev/ignore that names what it cannot silence.
+// document that cannot be read, an object that is declared twice, a route that the API
+// server refuses by its definition before it asks a webhook, and an annotation
+// gammaguard.dev/ignore that names what it cannot silence.
 const (
 	BrokenDocument   = "broken-document"
+	ObjectDuplicate  = "object-duplicate"
 	Schema           = "schema"
 	VersionNotServed = "version-not-served"
 	IgnoreAnnotation = "ignore-annotation"
@@ -69,6 +71,14 @@ func Topics() []Topic {
 			"server rejects such a document before it calls a webhook.",
 		Remedy: "Fix the document at the reported line. `gammaguard check` reads directories recursively: templates, such as those of a Helm chart, are not manifests; " +
 			"render them first and check the output.",
+	}, Topic{
+		ID:      ObjectDuplicate,
+		Class:   Input,
+		Default: string(validate.Warn),
+		Title:   "An object is declared twice",
+		Rationale: "Two documents that are deployed together declare the same object. Applied one after the other, the last one replaces the others, and which one is last may depend " +
+			"on file names. `gammaguard check` checks both routes, and uses the last one as context. Only `gammaguard check` reports this.",
+		Remedy: "Keep one of the declarations, or, if they are alternatives, move each to a directory or kustomization of its own.",
 	}, Topic{
 		ID:      Schema,
 		Class:   Input,

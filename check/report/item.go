@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/check/explain"
@@ -11,12 +12,12 @@ import (
 // item is one line of the forms that list what was found.
 type item struct {
 	Place
-	// id is a rule's or mutation's, or explain.BrokenDocument.
+	// id is a rule's or mutation's, or one of package explain.
 	id     string
 	effect validate.Action
 	// word says to people what it is: the effect, "change" or "broken".
 	word string
-	// object names the route; empty for a broken document.
+	// object names the route, or a duplicate; empty for a broken document.
 	object string
 	field  string
 	// text is what to say, with the field.
@@ -55,6 +56,13 @@ func (r *CheckReport) items() []item {
 		items = append(items, item{
 			Place: broken.Place, id: explain.BrokenDocument, effect: validate.Deny, word: "broken",
 			text: broken.Message + " (" + explain.BrokenDocument + ")",
+		})
+	}
+	for _, duplicate := range r.Duplicates {
+		items = append(items, item{
+			Place: duplicate.Place, id: explain.ObjectDuplicate, effect: validate.Warn, word: string(validate.Warn), object: duplicate.Object,
+			text: fmt.Sprintf("is declared at %s:%d already, and this declaration replaces it; keep one of them (%s)",
+				duplicate.First.File, duplicate.First.Line, explain.ObjectDuplicate),
 		})
 	}
 	slices.SortStableFunc(items, func(a, b item) int {

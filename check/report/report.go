@@ -27,6 +27,8 @@ type CheckReport struct {
 	Routes []Route `json:"routes"`
 	// Broken are the documents that could not be read.
 	Broken []Broken `json:"broken"`
+	// Duplicates are the objects that are in one set a second time: the last one is applied.
+	Duplicates []Duplicate `json:"duplicates,omitempty"`
 	// Fixed are the changes that --fix wrote into files before this check.
 	Fixed []Fixed `json:"fixed,omitempty"`
 	// Sets are what was found to be deployed together, if it was looked for; Skipped is
@@ -53,6 +55,7 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	}
 	r.Routes = append(r.Routes, of.Routes...)
 	r.Broken = append(r.Broken, of.Broken...)
+	r.Duplicates = append(r.Duplicates, of.Duplicates...)
 	r.Fixed = append(r.Fixed, of.Fixed...)
 	maps.Copy(r.files, of.files)
 }
@@ -103,7 +106,8 @@ type Summary struct {
 	Files   int `json:"files"`
 	Routes  int `json:"routes"`
 	Denials int `json:"denials"`
-	// Warnings counts the warnings of rules; Changes those of mutations.
+	// Warnings counts the warnings of rules, and duplicates; Changes the warnings of
+	// mutations.
 	Warnings int `json:"warnings"`
 	Audits   int `json:"audits"`
 	Unknown  int `json:"unknown"`
@@ -223,6 +227,15 @@ type Broken struct {
 	Message string `json:"message"`
 }
 
+// Duplicate is an object that was declared before.
+type Duplicate struct {
+	Place
+	// Object names it, as "Service shop/cart".
+	Object string `json:"object"`
+	// First is where it stands first.
+	First Place `json:"first"`
+}
+
 // Fixed is a change that was written into a file. Its line is that of the file as
 // it was before.
 type Fixed struct {
@@ -243,7 +256,7 @@ func (r *CheckReport) Count() {
 	}
 	r.Summary = Summary{
 		Files: len(r.files), Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
-		Denials: effects[validate.Deny], Warnings: effects[validate.Warn], Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
+		Denials: effects[validate.Deny], Warnings: effects[validate.Warn] + len(r.Duplicates), Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
 	}
 }
 

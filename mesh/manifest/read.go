@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -43,8 +45,21 @@ type reader struct {
 	errs             []error
 }
 
+// UTF8 returns the text in UTF-8, without a byte order mark. As for kubectl, such a mark
+// says that the text is in UTF-8 or UTF-16; without one, it stays as it is.
+func UTF8(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && !bytes.HasPrefix(data, []byte("\xff\xfe")) && !bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return data
+	}
+	text, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), data)
+	if err != nil {
+		return data // never: what is not a character is replaced
+	}
+	return text
+}
+
 func (r *reader) read(data []byte) {
-	for _, part := range split(string(data)) {
+	for _, part := range split(string(UTF8(data))) {
 		r.document(part)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
@@ -90,6 +92,31 @@ func TestLine(t *testing.T) {
 	}
 	if got := objects[5].Line("metadata.name"); got != 30 {
 		t.Errorf("JSON: line %d, want 30", got)
+	}
+}
+
+// TestReadEncodings: a byte order mark says what the text is encoded in.
+func TestReadEncodings(t *testing.T) {
+	const text = "# größer\r\napiVersion: v1\r\nkind: Service\r\nmetadata:\r\n  name: cart\r\n"
+	for name, encoding := range map[string]encoding.Encoding{
+		"UTF-8":                 unicode.UTF8,
+		"UTF-8 with a mark":     unicode.UTF8BOM,
+		"UTF-16, little endian": unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+		"UTF-16, big endian":    unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, err := encoding.NewEncoder().Bytes([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, errs := manifest.Read("cart.yaml", data, "shop")
+			if len(objects) != 1 || len(errs) > 0 {
+				t.Fatal(objects, errs)
+			}
+			if got := objects[0]; got.Key.Name != "cart" || got.Line("") != 2 || got.Line("metadata.name") != 5 {
+				t.Errorf("%s at lines %d and %d, want cart at 2 and 5", got.Key, got.Line(""), got.Line("metadata.name"))
+			}
+		})
 	}
 }
 
