@@ -66,23 +66,15 @@ func (c *checker) request(r *route) *validate.Request {
 func changesOf(r *route) []report.Change {
 	changes := make([]report.Change, len(r.changes))
 	for i := range r.changes {
-		changes[i] = report.Change{
-			Mutation: r.changes[i].ID, Field: r.changes[i].Path, Line: r.line(r.changes[i].Path),
-			Value: r.changes[i].After, Message: r.changes[i].Warning(),
-		}
+		changes[i] = report.ChangeOf(&r.changes[i])
+		changes[i].Line = r.line(r.changes[i].Path)
 	}
 	return changes
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
-	found := report.Finding{
-		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Downgraded: string(f.Downgraded),
-		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
-		Reference: f.Reference,
-	}
-	if f.Effect == validate.Deny {
-		found.Message = f.FieldError().ErrorBody()
-	}
+	found := report.FindingOf(f)
+	found.Line = r.line(f.Field)
 	return found
 }
 

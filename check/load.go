@@ -3,6 +3,8 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +40,7 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		}
 		c.files = append(c.files, files...)
 	}
-	before, err := c.base(ctx)
+	before, err := c.base()
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +96,10 @@ func (c *checker) later(r *route) int {
 
 // base reads what is there already, and returns the routes. Those of a cluster are
 // older than those in files.
-func (c *checker) base(ctx context.Context) (routes []*manifest.Object, err error) {
+func (c *checker) base() (routes []*manifest.Object, err error) {
 	if c.options.Cluster != nil {
-		if routes, err = c.options.Cluster.Routes(ctx); err != nil {
+		routes, err = c.options.Cluster.Routes(c.routeNamespaces()...)
+		if err != nil && !errors.Is(err, mesh.ErrUnknown) {
 			return nil, err
 		}
 	}
@@ -110,6 +113,19 @@ func (c *checker) base(ctx context.Context) (routes []*manifest.Object, err erro
 		}
 	}
 	return routes, nil
+}
+
+// routeNamespaces returns the namespaces of the input's routes.
+func (c *checker) routeNamespaces() []string {
+	seen := map[string]bool{}
+	for _, f := range c.files {
+		for _, document := range f.documents {
+			if document.IsRoute() {
+				seen[document.Key.Namespace] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // put stores what the file holds besides routes, and returns these, which are not yet

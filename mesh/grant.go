@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,15 @@ func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, 
 
 // Allows reports whether the grant holds for the role.
 func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
+
+// Plus returns the grant that allows the role in addition.
+func (g Grant) Plus(role Role) Grant {
+	switch g {
+	case "", GrantNone, Grant(role):
+		return Grant(role)
+	}
+	return GrantAll
+}
 
 // LabelPolicy is the content of a namespace's labels. A field is empty where its label
 // is not set.
@@ -112,6 +122,12 @@ func (p *GrantPolicy) Covers(ref *ParentRef) bool {
 		return slices.ContainsFunc(p.ParentKinds, func(kind string) bool { return strings.EqualFold(kind, named) })
 	}
 	return false
+}
+
+// Label returns the grant by the namespace's label, or the default.
+func (p *GrantPolicy) Label(namespace *Namespace) Grant {
+	policy, _ := namespace.Policy()
+	return cmp.Or(policy.Grant, p.Default, GrantNone)
 }
 
 // Allows reports whether routes of the kind in the namespace are granted the role.

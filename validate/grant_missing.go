@@ -46,29 +46,32 @@ func unknownGrant(namespace *mesh.Namespace) string {
 }
 
 // grantCommand returns the command that grants what the route lacks for all its
-// parents, and keeps what the namespace's label, or the default, grants now.
+// parents.
 func grantCommand(policy *Policy, parent *Parent) string {
 	route, namespace := parent.Route, parent.Namespace
-	labels, _ := namespace.Policy()
-	grant := cmp.Or(labels.Grant, policy.Grants.Default)
+	var missing []mesh.Role
 	for i := range route.Parents {
 		ref := &route.Parents[i]
 		if !policy.Grants.Covers(ref) {
 			continue
 		}
 		role := mesh.ScopeOf(route.Namespace, ref.Service(route.Namespace)).Role()
-		if policy.Grants.Allows(namespace, role, route.Kind) {
-			continue
-		}
-		switch grant {
-		case mesh.GrantNone, "", mesh.Grant(role):
-			grant = mesh.Grant(role)
-		default:
-			grant = mesh.GrantAll
+		if !policy.Grants.Allows(namespace, role, route.Kind) {
+			missing = append(missing, role)
 		}
 	}
-	command := fmt.Sprintf("kubectl label namespace %s %s=%s", route.Namespace, mesh.GrantLabel, grant)
-	if labels.Grant != "" {
+	return policy.GrantCommand(route.Namespace, namespace, missing...)
+}
+
+// GrantCommand returns the command that grants the roles to the namespace of that name,
+// nil if it cannot be known, and keeps what its label, or the default, grants now.
+func (p *Policy) GrantCommand(name string, namespace *mesh.Namespace, missing ...mesh.Role) string {
+	grant := p.Grants.Label(namespace)
+	for _, role := range missing {
+		grant = grant.Plus(role)
+	}
+	command := fmt.Sprintf("kubectl label namespace %s %s=%s", name, mesh.GrantLabel, grant)
+	if labels, _ := namespace.Policy(); labels.Grant != "" {
 		command += " --overwrite"
 	}
 	return command

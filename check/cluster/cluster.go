@@ -3,36 +3,38 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // Cluster is a live cluster. It reads each object once and keeps what it found; it
-// is for one goroutine. What the user may not read is mesh.ErrUnknown.
+// is for one goroutine. What the user may not read is mesh.ErrUnknown, and Unseen.
 type Cluster struct {
-	ctx    context.Context // of the command: mesh.Reader has none
-	reader *live.Reader
-	routes dynamic.Interface
-	mapper meta.RESTMapper
-	kept   map[any]any        // answers by question
-	listed []*manifest.Object // all routes; nil before they are asked for
+	// Current is the namespace of the flags, or of the kubeconfig's context.
+	Current string
+
+	ctx     context.Context // of the command: mesh.Reader has none
+	reader  *live.Reader
+	objects dynamic.Interface
+	mapper  meta.RESTMapper
+	kept    map[any]any // answers by question
+	unseen  map[string]bool
+	// unlisted are the kinds of routes that may not be listed, by namespace.
+	unlisted map[string][]string
 }
 
 var _ check.Cluster = (*Cluster)(nil)
@@ -66,46 +68,79 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{ctx: ctx, reader: reader, routes: client, mapper: mapper, kept: map[any]any{}}, nil
+	current, _, err := getter.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		Current: current, ctx: ctx, reader: reader, objects: client, mapper: mapper,
+		kept: map[any]any{}, unseen: map[string]bool{}, unlisted: map[string][]string{},
+	}, nil
 }
 
-// once asks for what is not kept yet.
-func once[K comparable, T any](c *Cluster, key K, read func(context.Context, K) (T, error)) (T, error) {
+// once asks for what is not kept yet. What describes the key to the user who may not
+// read it, as fmt.Sprintf does.
+func once[K comparable, T any](c *Cluster, what string, key K, read func(context.Context, K) (T, error)) (T, error) {
 	a, known := c.kept[question[K, T]{key}].(answer[T])
 	if !known {
 		a.value, a.err = read(c.ctx, key)
 		if apierrors.IsForbidden(a.err) {
 			a.err = mesh.ErrUnknown
+			if at, ok := any(key).(routesOf); ok {
+				c.unlisted[at.namespace] = append(c.unlisted[at.namespace], string(at.kind))
+			} else {
+				c.unseen[fmt.Sprintf(what, key)] = true
+			}
 		}
 		c.kept[question[K, T]{key}] = a
 	}
 	return a.value, a.err
 }
 
+// keep keeps an answer that is known without asking.
+func keep[K comparable, T any](c *Cluster, key K, value T) {
+	c.kept[question[K, T]{key}] = answer[T]{value: value}
+}
+
+// Unseen lists what was asked for and the user may not read, such as "Service shop/cart"
+// or "routes across all namespaces (HTTPRoute)".
+func (c *Cluster) Unseen() []string {
+	unseen := slices.Collect(maps.Keys(c.unseen))
+	for namespace, kinds := range c.unlisted {
+		where := "across all namespaces"
+		if namespace != "" {
+			where = "in namespace " + namespace
+		}
+		unseen = append(unseen, "routes "+where+" ("+strings.Join(kinds, ", ")+")")
+	}
+	slices.Sort(unseen)
+	return unseen
+}
+
 // Namespace returns a namespace.
 func (c *Cluster) Namespace(name string) (*mesh.Namespace, error) {
-	return once(c, name, c.reader.Namespace)
+	return once(c, "Namespace %s", name, c.reader.Namespace)
 }
 
 // Service returns a Service or ServiceImport.
 func (c *Cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return once(c, key, c.reader.Service)
+	return once(c, "%s", key, c.reader.Service)
 }
 
 // HasEndpoints reports whether the Service has an endpoint.
 func (c *Cluster) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	return once(c, key, c.reader.HasEndpoints)
+	return once(c, "EndpointSlices of %s", key, c.reader.HasEndpoints)
 }
 
 // ReferenceGrants returns the ReferenceGrants in a namespace.
 func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return once(c, namespace, c.reader.ReferenceGrants)
+	return once(c, "ReferenceGrants in namespace %s", namespace, c.reader.ReferenceGrants)
 }
 
 // Definition returns the CustomResourceDefinition of that name, in JSON.
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
-	return once(c, definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
-		object, err := c.routes.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
+	return once(c, "CustomResourceDefinition %s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
+		object, err := c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, mesh.ErrNotFound
@@ -121,50 +156,31 @@ type definitionName string
 
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Routes returns the routes of all kinds that the cluster serves. It takes them of
-// all namespaces: consumer routes on a Service can be anywhere.
-func (c *Cluster) Routes(ctx context.Context) ([]*manifest.Object, error) {
-	if c.listed != nil {
-		return c.listed, nil
-	}
-	routes := []*manifest.Object{}
-	err := c.eachRoute(ctx, metav1.NamespaceAll, func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
-		text, err := runtime.Encode(unstructured.UnstructuredJSONScheme, object)
-		if err != nil {
+// Preload reads what routes in the namespace, or in all if it is empty, may refer to, by
+// lists in place of one read for each object. What may not be listed is read one by one.
+func (c *Cluster) Preload(namespace string) error {
+	if namespace == "" {
+		namespaces, err := c.reader.Namespaces(c.ctx)
+		if err != nil && !apierrors.IsForbidden(err) {
 			return err
 		}
-		read, errs := manifest.Read("the cluster", text, "")
-		routes = append(routes, read...)
-		return errors.Join(errs...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.listed = routes
-	return routes, nil
-}
-
-// eachRoute calls f with each route of the namespace, or of all if it is empty, and the
-// resource that it is.
-func (c *Cluster) eachRoute(ctx context.Context, namespace string, f func(schema.GroupVersionResource, *unstructured.Unstructured) error) error {
-	for _, kind := range mesh.RouteKinds() {
-		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
-		if meta.IsNoMatchError(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("ask whether %s is served: %w", kind, err)
-		}
-		client := c.routes.Resource(mapping.Resource).Namespace(namespace)
-		lister := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, options)
-		})
-		err = lister.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
-			return f(mapping.Resource, object.(*unstructured.Unstructured)) //nolint:forcetypeassert // a dynamic client has no others
-		})
-		if err != nil {
-			return fmt.Errorf("list %ss of %s: %w", kind, cmp.Or(namespace, "all namespaces"), err)
+		for _, namespace := range namespaces {
+			keep(c, namespace.Name, namespace)
 		}
 	}
-	return nil
+	services, err := c.reader.Services(c.ctx, namespace)
+	if err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	for _, service := range services {
+		keep(c, service.Key, service)
+	}
+	filled, err := c.reader.WithEndpoints(c.ctx, namespace)
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	for _, service := range services {
+		keep(c, service.Key, filled[service.Key])
+	}
+	return err
 }

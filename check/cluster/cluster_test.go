@@ -134,7 +134,7 @@ func TestCheckExport(t *testing.T) {
 	}
 }
 
-// TestCheckCautiously: what the user may not read is unknown; routes must be read.
+// TestCheckCautiously: what the user may not read is unknown, and listed.
 func TestCheckCautiously(t *testing.T) {
 	kubectl(t, `
 {apiVersion: v1, kind: Namespace, metadata: {name: limited}}
@@ -163,9 +163,15 @@ spec: {parentRefs: [{kind: Service, name: cart}], rules: [{filters: [{type: Requ
 	if diff := cmp.Diff(want, got); diff != "" || code != command.ExitClean {
 		t.Errorf("exit code %d (-want +got)\n%s", code, diff)
 	}
-	code, _, stderr := run(t, route, "check", "-f", "-", "--cluster", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
-	if code != command.ExitUsage || !strings.Contains(stderr, "list GRPCRoutes of all namespaces: ") {
-		t.Errorf("exit code %d: %s", code, stderr)
+	code, got = check(t, route, "-f", "-", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
+	if diff := cmp.Diff(want, got); diff != "" || code != command.ExitClean {
+		t.Errorf("as nobody: exit code %d (-want +got)\n%s", code, diff)
+	}
+	_, _, stderr := run(t, route, "check", "-f", "-", "--cluster", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
+	for _, unseen := range []string{"Namespace limited", "Service limited/cart", "routes across all namespaces (GRPCRoute, ", "routes in namespace limited (GRPCRoute, "} {
+		if !strings.Contains(stderr, "\n  "+unseen) {
+			t.Errorf("as nobody: want %q in\n%s", unseen, stderr)
+		}
 	}
 }
 

@@ -9,12 +9,17 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/tools/pager"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // MarkedRoute is a route with entries in status.parents that gammaguard wrote.
@@ -43,7 +48,7 @@ func (c *Cluster) MarkedRoutes(ctx context.Context, namespace string, controller
 // ClearStatus removes the entries of these controllers from the route's status, and
 // leaves all others. A route that is gone is not an error.
 func (c *Cluster) ClearStatus(ctx context.Context, route *MarkedRoute, controllers []string) error {
-	client := c.routes.Resource(route.resource).Namespace(route.Namespace)
+	client := c.objects.Resource(route.resource).Namespace(route.Namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		stored, err := client.Get(ctx, route.Name, metav1.GetOptions{})
 		if err != nil {
@@ -104,4 +109,29 @@ func MarkedTable(w io.Writer, marked []MarkedRoute) error {
 		fmt.Fprintf(out, "%s\t%s\t%d\t%d\n", at.namespace, at.kind, routes[at], entries[at])
 	}
 	return out.Flush()
+}
+
+// eachRoute calls f with each route of the namespace, or of all if it is empty, and the
+// resource that it is.
+func (c *Cluster) eachRoute(ctx context.Context, namespace string, f func(schema.GroupVersionResource, *unstructured.Unstructured) error) error {
+	for _, kind := range mesh.RouteKinds() {
+		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask whether %s is served: %w", kind, err)
+		}
+		client := c.objects.Resource(mapping.Resource).Namespace(namespace)
+		lister := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		})
+		err = lister.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+			return f(mapping.Resource, object.(*unstructured.Unstructured)) //nolint:forcetypeassert // a dynamic client has no others
+		})
+		if err != nil {
+			return fmt.Errorf("list %ss of %s: %w", kind, cmp.Or(namespace, "all namespaces"), err)
+		}
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ package conflicts
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -79,33 +77,27 @@ type Route struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// world is the cluster with its routes by Service.
-type world struct {
-	check.Cluster
-	routes *manifest.Set
-}
-
-func (w *world) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return w.routes.AttachedRoutes(key, namespace)
-}
-
 // Find lists the bound ports of the Services in the namespace, or in all if it is
-// empty.
-func Find(ctx context.Context, cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
+// empty. What may not be read is left out.
+func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
 	engine, err := validate.New(policy)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := cluster.Routes(ctx)
+	var fallback []string
+	if namespace != "" {
+		fallback = []string{namespace}
+	}
+	routes, err := cluster.Routes(fallback...)
 	if err != nil {
 		return nil, err
 	}
-	w := &world{cluster, manifest.NewSet(manifest.Options{Complete: true})}
+	w, err := check.NewStored(cluster, routes)
+	if err != nil {
+		return nil, err
+	}
 	var parents []mesh.ServiceKey
 	for _, route := range routes {
-		if err := w.routes.Put(route); err != nil {
-			return nil, err
-		}
 		for _, key := range parentsOf(route.Route) {
 			if namespace == "" || key.Namespace == namespace {
 				parents = append(parents, key)
@@ -136,16 +128,13 @@ func parentsOf(route *mesh.Route) []mesh.ServiceKey {
 	return keys
 }
 
-// on lists the bound ports of one Service: none if it does not exist.
+// on lists the bound ports of one Service: none if it does not exist, or may not be read.
 func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
 	switch {
-	case errors.Is(err, mesh.ErrNotFound):
+	case errors.Is(err, mesh.ErrNotFound), errors.Is(err, mesh.ErrUnknown):
 		return nil, nil
-	case errors.Is(err, mesh.ErrUnknown):
-		return nil, errors.New("may not be read from the cluster")
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	routes, err := w.AttachedRoutes(key, "")

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +21,7 @@ type cluster struct {
 	refused mesh.ServiceKey
 }
 
-func (c *cluster) Routes(context.Context) ([]*manifest.Object, error) { return c.Set.Routes(), nil }
+func (c *cluster) Routes(...string) ([]*manifest.Object, error) { return c.Set.Routes(), nil }
 
 func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if key == c.refused {
@@ -73,7 +73,7 @@ page                8080/TCP   consumer of nowhere   -                       -  
 `,
 	}} {
 		t.Run(test.name, func(t *testing.T) {
-			list, err := conflicts.Find(t.Context(), load(t), &validate.Policy{}, test.namespace)
+			list, err := conflicts.Find(load(t), &validate.Policy{}, test.namespace)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ page                8080/TCP   consumer of nowhere   -                       -  
 
 // TestKinds: a kind that the mesh does not implement takes no part.
 func TestKinds(t *testing.T) {
-	list, err := conflicts.Find(t.Context(), load(t), &validate.Policy{RouteKinds: []mesh.RouteKind{mesh.TCPRoute}}, "shop")
+	list, err := conflicts.Find(load(t), &validate.Policy{RouteKinds: []mesh.RouteKind{mesh.TCPRoute}}, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,15 +100,20 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestRefused: what may not be read is an error, not an empty table.
+// TestRefused: a Service that may not be read is left out, and the others are there.
 func TestRefused(t *testing.T) {
 	c := load(t)
-	c.refused = mesh.ServiceKey{Kind: "Service", Namespace: "web", Name: "page"}
-	_, err := conflicts.Find(t.Context(), c, &validate.Policy{}, "")
-	if err == nil || errors.Is(err, mesh.ErrUnknown) {
+	whole, err := conflicts.Find(c, &validate.Policy{}, "")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("Service web/page: may not be read from the cluster", err.Error()); diff != "" {
+	c.refused = mesh.ServiceKey{Kind: "Service", Namespace: "web", Name: "page"}
+	list, err := conflicts.Find(c, &validate.Policy{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(whole.Items, func(b conflicts.Binding) bool { return b.Service.Name == "page" })
+	if diff := cmp.Diff(want, list.Items); diff != "" || len(want) != 5 {
 		t.Error("(-want +got)\n" + diff)
 	}
 }

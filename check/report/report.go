@@ -173,7 +173,7 @@ type Finding struct {
 	// effect is deny if the check is strict.
 	Unknown bool   `json:"unknown,omitempty"`
 	Field   string `json:"field"`
-	Line    int    `json:"line"`
+	Line    int    `json:"line,omitempty"` // 0 for what is not from a file
 	// Value is the offending value, a string or a number.
 	Value   any    `json:"value,omitempty"`
 	Problem string `json:"problem"`
@@ -189,7 +189,7 @@ type Finding struct {
 type Change struct {
 	Mutation string `json:"mutation"`
 	Field    string `json:"field"`
-	Line     int    `json:"line"`
+	Line     int    `json:"line,omitempty"`
 	Value    any    `json:"value"`
 	// Message is the warning that the webhook would give.
 	Message string `json:"message"`

@@ -138,7 +138,11 @@ func (r *Reader) list(ctx context.Context, res resource, namespace string, optio
 		return err
 	})
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
-		err = fmt.Errorf("list %ss in namespace %s: %w", res.kind, namespace, err)
+		where := "all namespaces"
+		if namespace != "" {
+			where = "namespace " + namespace
+		}
+		err = fmt.Errorf("list %ss in %s: %w", res.kind, where, err)
 	}
 	return list, err
 }

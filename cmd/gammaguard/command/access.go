@@ -2,8 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // access holds the flags that say by which configuration routes are judged, which
@@ -20,6 +24,8 @@ import (
 type access struct {
 	*genericclioptions.ConfigFlags
 	config string
+	// installation is the Deployment of gammaguard, as NAMESPACE/NAME.
+	installation string
 	// names are those of kubectl's flags.
 	names []string
 }
@@ -53,14 +59,43 @@ func addInput(cmd *cobra.Command, options *check.Options, verb string) {
 	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 
-// connect returns the cluster, and the namespace that is meant if none is named.
-func (a *access) connect(ctx context.Context) (*cluster.Cluster, string, error) {
-	live, err := cluster.Connect(ctx, a)
-	if err != nil {
-		return nil, "", err
+// connect returns the cluster.
+func (a *access) connect(ctx context.Context) (*cluster.Cluster, error) {
+	return cluster.Connect(ctx, a)
+}
+
+// reportUnseen writes what the user may not read of the cluster.
+func reportUnseen(w io.Writer, live *cluster.Cluster) error {
+	unseen := live.Unseen()
+	if len(unseen) == 0 {
+		return nil
 	}
-	namespace, _, err := a.ToRawKubeConfigLoader().Namespace()
-	return live, namespace, err
+	_, err := fmt.Fprintf(w, "You cannot read the following, so the result may be incomplete:\n  %s\n", strings.Join(unseen, "\n  "))
+	return err
+}
+
+// installed returns the configuration of --config, or the one that the cluster's
+// gammaguard runs with, and where it is from. If that cannot be read, it is the default
+// one, and the user is told.
+func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.GuardConfiguration, string, error) {
+	if a.config != "" {
+		configuration, err := config.LoadFile(a.config)
+		return configuration, "file " + a.config, err
+	}
+	configuration, source, err := live.Configuration(a.installation)
+	if errors.Is(err, mesh.ErrUnknown) || errors.Is(err, mesh.ErrNotFound) {
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "Using the default configuration: %v. Specify another one with --config.\n", err)
+		return config.Default(), "default", err
+	}
+	return configuration, source, err
+}
+
+// addInstalled adds the flags that name the cluster, and the configuration in it.
+func addInstalled(cmd *cobra.Command) *access {
+	a := addAccess(cmd)
+	cmd.Flags().Lookup("config").Usage = "path to a GuardConfiguration file; if empty, the configuration that gammaguard in the cluster runs with, or the default one if you cannot read it"
+	cmd.Flags().StringVar(&a.installation, "installation", "gammaguard-system/gammaguard-webhook", "NAMESPACE/NAME of the Deployment of gammaguard, whose ConfigMap is read")
+	return a
 }
 
 func (a *access) configuration() (*config.GuardConfiguration, error) {

@@ -92,7 +92,7 @@ func newCheck() *cobra.Command {
 	set.StringSliceVar(&flags.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
-	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads")
+	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, sarif, or github", "text", "json", "sarif", "github")
@@ -117,9 +117,12 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	options.User = validate.User{Name: *f.access.Impersonate, Groups: *f.access.ImpersonateGroup}
 	options.Namespace = *f.access.Namespace
 	if f.cluster {
-		if options.Cluster, options.Namespace, err = f.access.connect(cmd.Context()); err != nil {
-			return err
+		live, connectErr := f.access.connect(cmd.Context())
+		if connectErr != nil {
+			return connectErr
 		}
+		options.Cluster, options.Namespace = live, live.Current
+		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
 	}
 	result, err := f.check(cmd.Context())
 	if result == nil {

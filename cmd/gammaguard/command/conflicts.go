@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check/conflicts"
 )
@@ -22,7 +21,8 @@ func newConflicts() *cobra.Command {
 		Short: "Show which routes own each Service port in a live cluster",
 		Long: `List the Service ports of a live cluster that routes attach to, by scope: the routes that own each port, the routes that lose it, and the
 reason. If routes of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute,
-TLSRoute, TCPRoute. Routes that lack the required grant do not compete. The command only reads from the cluster.`,
+TLSRoute, TCPRoute. Routes that lack the required grant do not compete. The command only reads from the cluster, and reports what you cannot read there: a
+user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
@@ -45,28 +45,26 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	live, namespace, err := f.access.connect(cmd.Context())
+	live, err := f.access.connect(cmd.Context())
 	if err != nil {
 		return err
 	}
-	where := "namespace " + namespace
+	namespace, where := live.Current, "namespace "+live.Current
 	if f.allNamespaces {
 		namespace, where = "", "any namespace"
 	}
-	list, err := conflicts.Find(cmd.Context(), live, configuration.Policy(), namespace)
+	list, err := conflicts.Find(live, configuration.Policy(), namespace)
 	if err != nil {
+		return err
+	}
+	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
 		return err
 	}
 	switch out := cmd.OutOrStdout(); {
 	case f.output == "json":
 		return writeJSON(out, list)
 	case f.output == "yaml":
-		text, err := yaml.Marshal(list)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
+		return writeYAML(out, list)
 	case len(list.Items) == 0:
 		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 )
 
 // choice is the value of a flag that takes one of some words.
@@ -41,4 +42,13 @@ func writeJSON(w io.Writer, value any) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(value)
+}
+
+func writeYAML(w io.Writer, value any) error {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }

@@ -59,7 +59,7 @@ func clearStatus(cmd *cobra.Command, access *access, confirm bool) error {
 		return err
 	}
 	names := append([]string{configuration.Status.ControllerName}, configuration.Status.FormerControllerNames...)
-	live, _, err := access.connect(cmd.Context())
+	live, err := access.connect(cmd.Context())
 	if err != nil {
 		return err
 	}

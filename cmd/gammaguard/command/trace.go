@@ -78,9 +78,12 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	options.Namespace = *f.access.Namespace
 	if f.cluster {
-		if options.Cluster, options.Namespace, err = f.access.connect(cmd.Context()); err != nil {
-			return err
+		live, connectErr := f.access.connect(cmd.Context())
+		if connectErr != nil {
+			return connectErr
 		}
+		options.Cluster, options.Namespace = live, live.Current
+		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
 	}
 	trace, err := check.Trace(cmd.Context(), options, f.request)
 	if err != nil {

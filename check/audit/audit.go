@@ -1,0 +1,252 @@
+// Package audit judges every stored route of a cluster as if it were created now, and
+// says what each namespace needs.
+package audit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The apiVersion and kind of the JSON and YAML forms.
+const (
+	APIVersion = "gammaguard.dev/v1alpha1"
+	Kind       = "AuditReport"
+)
+
+// Report is what was found.
+type Report struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Configuration says where the configuration is from.
+	Configuration string `json:"configuration"`
+	// AsMode is the mode that every namespace was taken to have; empty: each its own.
+	AsMode mesh.Mode `json:"asMode,omitempty"`
+	// Namespaces are those with routes that gammaguard judges, by name.
+	Namespaces []Namespace `json:"namespaces"`
+	// Routes are those with findings or changes, by namespace, kind and name.
+	Routes []Route `json:"routes"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Namespace sums up the routes of a namespace.
+type Namespace struct {
+	Name string    `json:"name"`
+	Mode mesh.Mode `json:"mode"`
+	// Grant is the grant by the label of the namespace, or the default.
+	Grant mesh.Grant `json:"grant"`
+	// Routes counts the routes that gammaguard judges; Denied those of them that would be
+	// denied, Warned the others with warnings, and Unknown those about which not all is
+	// known.
+	Routes  int `json:"routes"`
+	Denied  int `json:"denied"`
+	Warned  int `json:"warned"`
+	Unknown int `json:"unknown"`
+	// Needs is the grant that its routes need, and Command what gives it; empty if they
+	// lack none.
+	Needs   mesh.Grant `json:"needs,omitempty"`
+	Command string     `json:"command,omitempty"`
+}
+
+// Route is the judgement on one route.
+type Route struct {
+	Kind      mesh.RouteKind `json:"kind"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Verdict   report.Verdict `json:"verdict"`
+	// Findings are sorted by field path. Those of a route that lacks a grant are the
+	// missing grant, and then what would be found if it were given.
+	Findings []report.Finding `json:"findings"`
+	// Changes are what mutations would set.
+	Changes []report.Change `json:"changes"`
+}
+
+// Options say by what the routes are judged.
+type Options struct {
+	Config *config.GuardConfiguration
+	// AsMode is a mode to take every namespace to have; empty: each its own.
+	AsMode mesh.Mode
+}
+
+// auditor judges the routes.
+type auditor struct {
+	engine *validate.Engine
+	off    map[string]bool // mutations
+	world  *assumed
+}
+
+// Run judges the routes, which are stored in the cluster.
+func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*Report, error) {
+	policy := options.Config.Policy()
+	policy.Mode = cmp.Or(options.AsMode, policy.Mode)
+	engine, err := validate.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := check.NewStored(cluster, routes)
+	if err != nil {
+		return nil, err
+	}
+	a := &auditor{engine, options.Config.DisabledMutations(), &assumed{Reader: stored, mode: options.AsMode}}
+	r := &Report{APIVersion: APIVersion, Kind: Kind, AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
+	for namespace, routes := range byNamespace(routes, &policy.Grants) {
+		if err := a.namespace(r, namespace, routes); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(r.Namespaces, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Routes, func(a, b Route) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return r, nil
+}
+
+// byNamespace returns the routes that gammaguard judges.
+func byNamespace(routes []*manifest.Object, grants *mesh.GrantPolicy) map[string][]*mesh.Route {
+	by := map[string][]*mesh.Route{}
+	for _, object := range routes {
+		route := object.Route
+		if slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return grants.Covers(&ref) }) {
+			by[route.Metadata.Namespace] = append(by[route.Metadata.Namespace], route)
+		}
+	}
+	return by
+}
+
+// namespace judges the routes of one namespace. What lies behind a missing grant is found
+// by a second look, as if it were given.
+func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error {
+	namespace, err := mesh.Known(a.world.Namespace(name))
+	if err != nil {
+		return err
+	}
+	policy := a.engine.Policy()
+	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
+	judged := make([]Route, len(routes))
+	missing := map[mesh.Role]bool{}
+	for i, route := range routes {
+		if judged[i], err = a.judge(route); err != nil {
+			return err
+		}
+		for _, f := range judged[i].Findings {
+			if f.Rule == grantMissing && !f.Unknown {
+				missing[mesh.Role(f.Reference.Detail)] = true
+			}
+		}
+	}
+	if len(missing) > 0 {
+		roles := slices.Sorted(maps.Keys(missing))
+		sum.Needs, sum.Command = policy.Grants.Label(namespace), policy.GrantCommand(name, namespace, roles...)
+		for _, role := range roles {
+			sum.Needs = sum.Needs.Plus(role)
+		}
+		if err := a.behind(sum.Needs, name, routes, judged); err != nil {
+			return err
+		}
+	}
+	for i := range judged {
+		sum.add(&judged[i])
+		if len(judged[i].Findings)+len(judged[i].Changes) > 0 {
+			r.Routes = append(r.Routes, judged[i])
+		}
+	}
+	r.Namespaces = append(r.Namespaces, sum)
+	return nil
+}
+
+// grantMissing is the rule that hides what other rules find.
+const grantMissing = "grant-missing"
+
+// behind adds to the routes that lack the grant what would be found if the namespace had
+// it.
+func (a *auditor) behind(grant mesh.Grant, namespace string, routes []*mesh.Route, judged []Route) error {
+	granted := *a
+	granted.world = &assumed{Reader: a.world.Reader, mode: a.world.mode, namespace: namespace, grant: grant}
+	for i := range judged {
+		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != grantMissing })
+		if len(lacks) == 0 {
+			continue
+		}
+		then, err := granted.judge(routes[i])
+		if err != nil {
+			return err
+		}
+		then.Findings = append(lacks, then.Findings...)
+		if judged[i].Verdict == report.Deny {
+			then.Verdict = report.Deny
+		}
+		judged[i] = then
+	}
+	return nil
+}
+
+// judge judges a route as if it were created now.
+func (a *auditor) judge(stored *mesh.Route) (Route, error) {
+	route := *stored
+	route.Metadata.DeletionTimestamp = nil
+	changes := mutate.Changes(&route, a.world, mutate.Options{Off: a.off, MayRead: mutate.Granted(&route, &a.engine.Policy().Grants, a.world)})
+	judged := Route{
+		Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name,
+		Verdict: report.Admit, Findings: []report.Finding{}, Changes: make([]report.Change, len(changes)),
+	}
+	for i := range changes {
+		judged.Changes[i] = report.ChangeOf(&changes[i])
+	}
+	verdict, err := a.engine.Judge(&validate.Request{Route: mutate.Mutated(&route, changes)}, a.world)
+	if err != nil {
+		return judged, err
+	}
+	for i := range verdict.Findings {
+		judged.Findings = append(judged.Findings, report.FindingOf(&verdict.Findings[i]))
+	}
+	for i := range verdict.Unknown {
+		judged.Findings = append(judged.Findings, unknown(&verdict.Unknown[i]))
+	}
+	switch {
+	case verdict.Denied():
+		judged.Verdict = report.Deny
+	case len(verdict.Unknown) > 0:
+		judged.Verdict = report.Unknown
+	}
+	return judged, nil
+}
+
+// unknown returns the finding of a rule that could not be judged.
+func unknown(f *validate.Finding) report.Finding {
+	lacks := "namespace " + f.Reference.Namespace
+	if f.Reference.Service != (mesh.ServiceKey{}) {
+		lacks = f.Reference.Service.String()
+	}
+	found := report.FindingOf(f)
+	found.Effect, found.Unknown = report.EffectUnknown, true
+	found.Problem, found.Remedy = "cannot be determined: you cannot read "+lacks, "request permission to read it"
+	found.Message = found.Problem + "; " + found.Remedy + " (" + f.Rule + ")"
+	return found
+}
+
+// add counts a route.
+func (n *Namespace) add(r *Route) {
+	switch {
+	case r.Verdict == report.Deny:
+		n.Denied++
+	case r.Verdict == report.Unknown:
+		n.Unknown++
+	case slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Effect == validate.Warn }):
+		n.Warned++
+	}
+}
+
+// Denies reports whether any route would be denied.
+func (r *Report) Denies() bool {
+	return slices.ContainsFunc(r.Namespaces, func(n Namespace) bool { return n.Denied > 0 })
+}

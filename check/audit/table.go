@@ -1,0 +1,108 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Table writes the findings, a summary of the namespaces, and the commands that grant
+// what is missing. Wide adds how to fix each finding, and those that are for the audit
+// log alone.
+func (r *Report) Table(w io.Writer, wide bool) error {
+	rows := [][]string{{"NAMESPACE", "KIND", "NAME", "RULE", "ACTION", "FIELD", "MESSAGE", "FIX"}}
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		for _, line := range route.lines(wide) {
+			rows = append(rows, append([]string{route.Namespace, string(route.Kind), route.Name}, line...))
+		}
+	}
+	out := printers.GetNewTabWriter(w)
+	for _, row := range rows {
+		if !wide {
+			row = row[:len(row)-1]
+		}
+		if len(rows) > 1 {
+			fmt.Fprintln(out, strings.Join(row, "\t"))
+		}
+	}
+	if len(rows) > 1 {
+		fmt.Fprintln(out)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return r.summary(w)
+}
+
+// lines returns rule, action, field, message and fix of what the table shows.
+func (r *Route) lines(wide bool) [][]string {
+	var lines [][]string
+	for i := range r.Changes {
+		change := &r.Changes[i]
+		lines = append(lines, []string{change.Mutation, "change", change.Field, change.Message, ""})
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		action := string(f.Effect)
+		if f.Downgraded != "" {
+			action += " (" + f.Downgraded + ")"
+		}
+		shown := f.Effect == validate.Deny || f.Effect == validate.Warn || f.Effect == report.EffectUnknown || f.Action == validate.Deny
+		if shown || wide {
+			lines = append(lines, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, f.Remedy})
+		}
+	}
+	return lines
+}
+
+// summary writes a line for each namespace, and the commands.
+func (r *Report) summary(w io.Writer) error {
+	out := printers.GetNewTabWriter(w)
+	fmt.Fprintln(out, "NAMESPACE\tMODE\tROUTES\tWOULD BE DENIED\tWARNINGS\tUNKNOWN\tGRANT\tNEEDS")
+	var commands []string
+	for i := range r.Namespaces {
+		n := &r.Namespaces[i]
+		fmt.Fprintln(out, strings.Join([]string{
+			n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied), strconv.Itoa(n.Warned), strconv.Itoa(n.Unknown),
+			string(n.Grant), cmp.Or(string(n.Needs), "-"),
+		}, "\t"))
+		if n.Command != "" {
+			commands = append(commands, n.Command)
+		}
+	}
+	if err := out.Flush(); err != nil || len(commands) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nTo grant what these routes need, a mesh admin can run:\n%s\n", strings.Join(commands, "\n"))
+	return err
+}
+
+// SARIF writes the findings as check does. The place of a route is the path NAMESPACE,
+// KIND, NAME.
+func (r *Report) SARIF(w io.Writer, version string) error {
+	all := report.New()
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		place := report.Place{File: strings.Join([]string{route.Namespace, string(route.Kind), route.Name}, "/"), Line: 1}
+		judged := report.Route{
+			Kind: route.Kind, Namespace: route.Namespace, Name: route.Name, Place: place,
+			Verdict: route.Verdict, Changes: route.Changes, Findings: route.Findings,
+		}
+		for j := range judged.Findings {
+			judged.Findings[j].Line = 1
+		}
+		for j := range judged.Changes {
+			judged.Changes[j].Line = 1
+		}
+		all.Routes = append(all.Routes, judged)
+	}
+	return all.SARIF(w, version)
+}

@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Routes returns the routes of all kinds that the cluster serves, of all namespaces:
+// consumer routes on a Service can be anywhere. Of a kind that the user may list only in
+// some namespaces, it returns those in the given ones; without these, those in the
+// namespaces that the user may list, or in the current one. The error is mesh.ErrUnknown
+// if nothing could be listed.
+func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
+	return c.gather(func(kind mesh.RouteKind) (routes []*manifest.Object, seen bool, err error) {
+		routes, seen, err = c.routesIn(kind, "")
+		if seen || err != nil {
+			return routes, seen, err
+		}
+		if len(namespaces) == 0 {
+			if namespaces, err = c.namespaces(); err != nil {
+				return nil, false, err
+			}
+		}
+		return c.routesIn(kind, namespaces...)
+	})
+}
+
+// RoutesIn returns the routes of one namespace as Routes does.
+func (c *Cluster) RoutesIn(namespace string) ([]*manifest.Object, error) {
+	return c.gather(func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
+}
+
+// gather returns the routes of every kind.
+func (c *Cluster) gather(list func(mesh.RouteKind) (routes []*manifest.Object, seen bool, err error)) ([]*manifest.Object, error) {
+	var all []*manifest.Object
+	seenAny := false
+	for _, kind := range mesh.RouteKinds() {
+		routes, seen, err := list(kind)
+		if err != nil {
+			return nil, err
+		}
+		all, seenAny = append(all, routes...), seenAny || seen
+	}
+	if !seenAny {
+		return nil, fmt.Errorf("routes: %w: you cannot list them in any namespace; specify one that you can read with -n", mesh.ErrUnknown)
+	}
+	return all, nil
+}
+
+// namespaces returns the names of all namespaces, or the current one's if the user may
+// not list them.
+func (c *Cluster) namespaces() ([]string, error) {
+	all, err := once(c, "the list of%s namespaces", "", func(ctx context.Context, _ string) ([]*mesh.Namespace, error) { return c.reader.Namespaces(ctx) })
+	if errors.Is(err, mesh.ErrUnknown) {
+		return []string{c.Current}, nil
+	}
+	names := make([]string, len(all))
+	for i, namespace := range all {
+		names[i] = namespace.Name
+	}
+	return names, err
+}
+
+// routesOf are the routes of a kind in a namespace, or in all if it is empty.
+type routesOf struct {
+	kind      mesh.RouteKind
+	namespace string
+}
+
+// routesIn returns the routes of the kind in the namespaces that the user may list; seen
+// is false if there is no such namespace.
+func (c *Cluster) routesIn(kind mesh.RouteKind, namespaces ...string) (routes []*manifest.Object, seen bool, err error) {
+	for _, namespace := range namespaces {
+		found, err := once(c, "%s", routesOf{kind, namespace}, c.list)
+		if errors.Is(err, mesh.ErrUnknown) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		routes, seen = append(routes, found...), true
+	}
+	return routes, seen, nil
+}
+
+// list reads routes. One that cannot be read is among what the user does not see.
+func (c *Cluster) list(ctx context.Context, of routesOf) ([]*manifest.Object, error) {
+	var routes []*manifest.Object
+	err := c.reader.Routes(ctx, of.kind, of.namespace, func(text jsontext.Value) error {
+		route, err := stored(of.kind, text)
+		if err != nil {
+			c.unseen[fmt.Sprintf("%s: %v", route.Key, err)] = true
+			return nil
+		}
+		routes = append(routes, route)
+		return nil
+	})
+	return routes, err
+}
+
+// stored reads a stored route. With an error it still has its key.
+func stored(kind mesh.RouteKind, text jsontext.Value) (*manifest.Object, error) {
+	var envelope struct {
+		APIVersion string          `json:"apiVersion"`
+		Metadata   mesh.ObjectMeta `json:"metadata"`
+	}
+	err := mesh.Decode(text, &envelope)
+	object := &manifest.Object{
+		Origin: manifest.Origin{File: "the cluster"},
+		Key:    manifest.Key{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: envelope.Metadata.Namespace, Name: envelope.Metadata.Name},
+		JSON:   bytes.Clone(text),
+	}
+	_, object.Version, _ = strings.Cut(envelope.APIVersion, "/")
+	if err == nil {
+		err = object.DecodeRoute()
+	}
+	return object, err
+}

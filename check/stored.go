@@ -1,0 +1,30 @@
+package check
+
+import (
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// Stored is a cluster as a mesh.Reader, with the routes that were read from it.
+type Stored struct {
+	Cluster
+	routes *manifest.Set
+}
+
+var _ mesh.Reader = (*Stored)(nil)
+
+// NewStored returns the cluster with these routes.
+func NewStored(cluster Cluster, routes []*manifest.Object) (*Stored, error) {
+	s := &Stored{cluster, manifest.NewSet(manifest.Options{Complete: true})}
+	for _, route := range routes {
+		if err := s.routes.Put(route); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// AttachedRoutes returns the routes with a parentRef to the Service.
+func (s *Stored) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return s.routes.AttachedRoutes(key, namespace)
+}

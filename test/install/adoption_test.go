@@ -1,0 +1,367 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/check/audit"
+	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/test/bed"
+	webhook "github.com/gammaguard/gammaguard/test/bed/guard"
+)
+
+// adoption is a cluster that adopts gammaguard by the guide in docs/mesh-admins.md.
+type adoption struct {
+	root string
+	// path has kubectl and gammaguard.
+	path  string
+	guard *webhook.Guard
+	// announced are the verdicts of the audits of each namespace before it is enforced, by
+	// kind and name.
+	announced map[string]map[string]report.Verdict
+}
+
+// adopters are the namespaces that adopt; each has the routes of legacyFaults, of two
+// kinds.
+var adopters = []string{"shop", "faces"}
+
+// legacyFaults are what is wrong with the stored routes: a parentRef, and the name of a
+// backend, where "cart" is the route's own Service.
+var legacyFaults = []struct{ name, parents, backend, rule string }{
+	{"fine", `{group: "", kind: Service, name: cart, port: 80}`, "cart", ""},
+	{"group", `{kind: Service, name: cart}`, "cart", ""},
+	{"missing", `{group: "", kind: Service, name: nowhere}`, "cart", "parent-not-found"},
+	{"headless", `{group: "", kind: Service, name: bare}`, "cart", "parent-headless"},
+	{"alias", `{group: "", kind: Service, name: dns}`, "cart", "parent-external-name"},
+	{"port", `{group: "", kind: Service, name: cart, port: 81}`, "cart", "parent-port-not-found"},
+	{"protocol", `{group: "", kind: Service, name: names, port: 53}`, "cart", "parent-protocol-mismatch"},
+	{"twice", `{group: "", kind: Service, name: cart}, {group: "", kind: Service, namespace: NAMESPACE, name: cart}`, "cart", "parent-duplicate"},
+	{"to-alias", `{group: "", kind: Service, name: cart}`, "dns", "backend-external-name"},
+}
+
+// refused is the fault of a consumer route, in one of the namespaces.
+const refused = `{group: "", kind: Service, namespace: closed, name: cart}`
+
+// legacyRoute is a stored route, faulty as it is, or fixed.
+func legacyRoute(kind, namespace, name, parents, backend string) string {
+	own := strings.ToLower(kind) + "-" + name
+	replace := func(text string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(text, "name: cart", "name: "+own), "NAMESPACE", namespace)
+	}
+	if parents != refused {
+		parents = replace(parents)
+	}
+	return fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [%s], rules: [{backendRefs: [{%s, port: 80}]}]}}",
+		kind, name, namespace, parents, replace("name: "+backend))
+}
+
+// legacy returns the routes of the namespace, by kind and name, and everything else.
+func legacy(namespace string) (routes map[string]string, others []string) {
+	routes = map[string]string{}
+	others = []string{
+		"{apiVersion: v1, kind: Service, metadata: {name: bare, namespace: " + namespace + "}, spec: {clusterIP: None, ports: [{port: 80}]}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: dns, namespace: " + namespace + "}, spec: {type: ExternalName, externalName: a.test, ports: [{port: 80}]}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: names, namespace: " + namespace + "}, spec: {ports: [{port: 53, protocol: UDP}]}}",
+	}
+	add := func(name, parents, backend string) {
+		for _, kind := range []string{"HTTPRoute", "GRPCRoute"} {
+			own := strings.ToLower(kind) + "-" + name
+			others = append(others,
+				fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {ports: [{port: 80}]}}", own, namespace),
+				fmt.Sprintf("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, namespace: %[2]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}", own, namespace))
+			routes[kind+"/"+name] = legacyRoute(kind, namespace, name, parents, backend)
+		}
+	}
+	for _, fault := range legacyFaults {
+		add(fault.name, fault.parents, fault.backend)
+	}
+	if namespace == "faces" {
+		add("refused", refused, "cart")
+	} else {
+		add("plain", legacyFaults[0].parents, "cart")
+	}
+	return routes, others
+}
+
+// guideCommands returns the commands of the adoption guide, in order.
+func guideCommands(t *testing.T, root string) []string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "mesh-admins.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, guide, _ := strings.Cut(string(page), "\n## Starting on a cluster that already has routes\n")
+	guide, _, _ = strings.Cut(guide, "\n## ")
+	var commands []string
+	for _, block := range regexp.MustCompile("(?s)```\n(.*?)\n *```").FindAllStringSubmatch(guide, -1) {
+		for line := range strings.Lines(block[1]) {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	return commands
+}
+
+// TestAdoption follows the guide's commands word for word on a cluster with 40 routes,
+// most of them faulty. What was announced as fine is never refused, what was announced to
+// be denied is, and in the end the audit is empty.
+func TestAdoption(t *testing.T) {
+	a := newAdoption(t)
+	steps := map[string]func(t *testing.T, command string){
+		"kubectl apply -k config/overlays/audit-only": func(t *testing.T, command string) {
+			a.must(t, command)
+			a.serve(t, "config/overlays/audit-only/guard.yaml")
+		},
+		"gammaguard audit -A --as-mode enforce": a.auditAll,
+		"kubectl label namespace shop gammaguard.dev/grant=producer": func(t *testing.T, command string) {
+			printed := a.grantCommands(t)
+			if !slices.Contains(printed, command) {
+				t.Errorf("the audit prints %q", printed)
+			}
+			for _, command := range printed {
+				a.must(t, command)
+			}
+		},
+		"kubectl label namespace shop gammaguard.dev/mode=warn":                a.warn,
+		"gammaguard audit -n shop --as-mode enforce":                           a.announce,
+		"kubectl label namespace shop gammaguard.dev/mode=enforce --overwrite": a.enforce,
+		"kubectl apply -k config/default": func(t *testing.T, command string) {
+			// The guard that is registered is this test's, not the Service's.
+			kubectl(t, "delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "gammaguard")
+			a.must(t, command)
+			a.serve(t, "config/base/guard.yaml")
+		},
+		"kubectl label namespaces --all gammaguard.dev/mode-": func(t *testing.T, command string) { a.must(t, command) },
+		"gammaguard audit -A": func(t *testing.T, command string) {
+			code, stdout, stderr := a.sh(t, command)
+			if code != 0 || strings.Contains(stdout, "MESSAGE") || stderr != "" {
+				t.Errorf("exit code %d:\n%s%s", code, stdout, stderr)
+			}
+			for _, n := range a.audit(t, command).Namespaces {
+				if n.Mode != "enforce" || n.Routes != 20 || n.Denied+n.Warned+n.Unknown > 0 {
+					t.Errorf("%+v", n)
+				}
+			}
+		},
+	}
+	t.Cleanup(func() { uninstall(t, filepath.Join(a.root, "config", "default")) })
+	t.Cleanup(func() {
+		if a.guard == nil {
+			return
+		}
+		if err := a.guard.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, command := range guideCommands(t, a.root) {
+		step := steps[command]
+		if step == nil {
+			t.Fatalf("the guide has a command that this test does not know: %s", command)
+		}
+		delete(steps, command)
+		if !t.Run(command, func(t *testing.T) { step(t, command) }) {
+			return
+		}
+	}
+	for command := range steps {
+		t.Errorf("the guide lacks: %s", command)
+	}
+}
+
+func newAdoption(t *testing.T) *adoption {
+	t.Helper()
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if _, err := bed.Go(t.Context(), root, nil, "build", "-buildvcs=false", "-o", bin, "./cmd/gammaguard"); err != nil {
+		t.Fatal(err)
+	}
+	a := &adoption{root: root, path: bin, announced: map[string]map[string]report.Verdict{}}
+	documents := []string{
+		"{apiVersion: v1, kind: Namespace, metadata: {name: closed, labels: {gammaguard.dev/consumer-routes: deny}}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: closed}, spec: {ports: [{port: 80}]}}",
+	}
+	for _, namespace := range adopters {
+		documents = append(documents, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
+		routes, others := legacy(namespace)
+		documents = append(documents, others...)
+		for _, route := range routes {
+			documents = append(documents, route)
+		}
+	}
+	a.apply(t, documents...)
+	return a
+}
+
+func (a *adoption) apply(t *testing.T, documents ...string) string {
+	t.Helper()
+	_, stderr, err := plane.Kubectl(t.Context(), strings.Join(documents, "\n---\n"), "apply", "-f", "-")
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	return stderr
+}
+
+// serve runs gammaguard-webhook with the configuration file, in the place of the Pods.
+func (a *adoption) serve(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.guard != nil {
+		if err := a.guard.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.guard, err = webhook.Start(t.Context(), plane, webhook.Options{Config: string(text)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sh runs a command as a user does who stands in the root of the repository.
+func (a *adoption) sh(t *testing.T, command string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = a.root, &out, &complaint
+	cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{a.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), complaint.String()
+}
+
+func (a *adoption) must(t *testing.T, command string) {
+	t.Helper()
+	if code, _, stderr := a.sh(t, command); code != 0 {
+		t.Fatalf("%s: exit code %d: %s", command, code, stderr)
+	}
+}
+
+// audit runs the command for its JSON.
+func (a *adoption) audit(t *testing.T, command string) *audit.Report {
+	t.Helper()
+	_, stdout, stderr := a.sh(t, command+" -o json")
+	r := &audit.Report{}
+	if err := json.Unmarshal([]byte(stdout), r); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	return r
+}
+
+// grantCommands returns the commands that the audit prints below its summary.
+func (a *adoption) grantCommands(t *testing.T) []string {
+	t.Helper()
+	_, stdout, _ := a.sh(t, "gammaguard audit -A --as-mode enforce")
+	return regexp.MustCompile(`(?m)^kubectl label .*$`).FindAllString(stdout, -1)
+}
+
+// auditAll: the audit finds every fault, by the ConfigMap that was installed.
+func (a *adoption) auditAll(t *testing.T, command string) {
+	code, stdout, stderr := a.sh(t, command)
+	if code != 1 || stderr != "" {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, namespace := range adopters {
+		rules := []string{"consumer-refused"}
+		if namespace == "shop" {
+			rules = nil
+		}
+		for _, fault := range legacyFaults {
+			rules = append(rules, fault.rule)
+		}
+		for _, rule := range rules {
+			if found := regexp.MustCompile(`(?m)^` + namespace + ` .* ` + rule + ` .*deny`).MatchString(stdout); rule != "" && !found {
+				t.Errorf("%s: no %s in\n%s", namespace, rule, stdout)
+			}
+		}
+	}
+	if r := a.audit(t, command); !strings.HasPrefix(r.Configuration, "ConfigMap gammaguard-system/gammaguard-config-") {
+		t.Errorf("judged by %s", r.Configuration)
+	}
+}
+
+// inBoth runs a command of the guide, which speaks of one namespace, for each.
+func (a *adoption) inBoth(t *testing.T, command string, then func(namespace, command string)) {
+	t.Helper()
+	for _, namespace := range adopters {
+		then(namespace, strings.Replace(command, "shop", namespace, 1))
+	}
+}
+
+// warn: routes are still admitted, with a warning where they would be denied.
+func (a *adoption) warn(t *testing.T, command string) {
+	a.inBoth(t, command, func(namespace, command string) {
+		a.must(t, command)
+		routes, _ := legacy(namespace)
+		kubectl(t, "delete", "httproute", "-n", namespace, "headless")
+		if stderr := a.apply(t, routes["HTTPRoute/headless"]); !strings.Contains(stderr, "Warning: spec.parentRefs[0].name: would be denied: ") {
+			t.Errorf("%s: %q", namespace, stderr)
+		}
+	})
+}
+
+// announce notes the verdicts.
+func (a *adoption) announce(t *testing.T, command string) {
+	a.inBoth(t, command, func(namespace, command string) {
+		verdicts := map[string]report.Verdict{}
+		r := a.audit(t, command)
+		for i := range r.Routes {
+			verdicts[string(r.Routes[i].Kind)+"/"+r.Routes[i].Name] = r.Routes[i].Verdict
+		}
+		if n := r.Namespaces[0]; n.Routes != 20 || n.Needs != "" {
+			t.Errorf("%+v", n)
+		}
+		a.announced[namespace] = verdicts
+	})
+}
+
+// enforce: each route is created anew, and gets the verdict that was announced. Then all
+// are fixed.
+func (a *adoption) enforce(t *testing.T, command string) {
+	a.inBoth(t, command, func(namespace, command string) {
+		a.must(t, command)
+		routes, _ := legacy(namespace)
+		kubectl(t, "delete", "httproutes,grpcroutes", "--all", "-n", namespace)
+		want, got := map[string]bool{}, map[string]bool{}
+		var fixed []string
+		for name, route := range routes {
+			_, stderr, err := plane.Kubectl(t.Context(), route, "create", "-f", "-")
+			if got[name] = err != nil; got[name] && !strings.Contains(stderr, ruleOf(name)) {
+				t.Errorf("%s: want %s: %s", name, ruleOf(name), stderr)
+			}
+			want[name] = a.announced[namespace][name] == report.Deny
+			kind, name, _ := strings.Cut(name, "/")
+			fixed = append(fixed, legacyRoute(kind, namespace, name, legacyFaults[0].parents, "cart"))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: denied (-announced +done)\n%s", namespace, diff)
+		}
+		a.apply(t, fixed...)
+	})
+}
+
+// ruleOf returns the rule that the route breaks, in parentheses, as denials name it.
+func ruleOf(route string) string {
+	_, name, _ := strings.Cut(route, "/")
+	for _, fault := range legacyFaults {
+		if fault.name == name {
+			return "(" + fault.rule + ")"
+		}
+	}
+	return "(consumer-refused)"
+}
