@@ -12,27 +12,47 @@ import (
 // further entry.
 const maxAnnotation = 4 << 10
 
-// findingsAnnotation returns the audit annotation that lists all findings, including
-// those without any other effect: "rule field effect", and why the effect is milder
-// than the rule's action. The API server puts the webhook's name before the key.
-func findingsAnnotation(verdict *validate.Verdict) map[string]string {
+// findingsAnnotations returns the audit annotations: "findings" lists all findings,
+// including those without any other effect: "rule field effect", and why the effect is
+// milder than the rule's action. "messages" are those of rules that deny, a line each. The
+// API server puts the webhook's name before the keys.
+func findingsAnnotations(verdict *validate.Verdict) map[string]string {
 	if len(verdict.Findings) == 0 {
 		return nil
 	}
-	var list auditList
+	list, denials := auditList{separator: ", "}, 0
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
 		list.add(len(verdict.Findings)-i, f.Rule, " ", f.Field, " ", string(f.Effect))
 		if f.Downgraded != validate.NotDowngraded {
 			list.more(" (", string(f.Downgraded), ")")
 		}
+		if f.Action == validate.Deny {
+			denials++
+		}
 	}
-	return map[string]string{"findings": list.text.String()}
+	annotations := map[string]string{"findings": list.text.String()}
+	if denials > 0 {
+		annotations["messages"] = messages(verdict, denials)
+	}
+	return annotations
+}
+
+// messages returns the messages of so many findings of rules that deny.
+func messages(verdict *validate.Verdict, left int) string {
+	list := auditList{separator: "\n"}
+	for i := range verdict.Findings {
+		if f := &verdict.Findings[i]; f.Action == validate.Deny {
+			list.add(left, shortened(f.Warning()))
+			left--
+		}
+	}
+	return list.text.String()
 }
 
 // changesAnnotation returns the audit annotation that lists all changes.
 func changesAnnotation(changes []mutate.Change) map[string]string {
-	var list auditList
+	list := auditList{separator: ", "}
 	for i := range changes {
 		list.add(len(changes)-i, changes[i].ID, " ", changes[i].Path)
 	}
@@ -41,8 +61,9 @@ func changesAnnotation(changes []mutate.Change) map[string]string {
 
 // auditList writes a list, with a count of the entries that do not fit.
 type auditList struct {
-	text strings.Builder
-	full bool
+	separator string
+	text      strings.Builder
+	full      bool
 }
 
 // add adds an entry; left is how many there are from it on.
@@ -52,10 +73,10 @@ func (l *auditList) add(left int, parts ...string) {
 		return
 	case l.text.Len() > maxAnnotation:
 		l.full = true
-		fmt.Fprintf(&l.text, ", and %d more", left)
+		fmt.Fprintf(&l.text, "%sand %d more", l.separator, left)
 		return
 	case l.text.Len() > 0:
-		l.text.WriteString(", ")
+		l.text.WriteString(l.separator)
 	default:
 		l.text.Grow(min(64*left, maxAnnotation))
 	}

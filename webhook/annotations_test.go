@@ -17,7 +17,7 @@ func TestBoundedAnnotation(t *testing.T) {
 			Rule: "backend-not-found", Field: fmt.Sprintf("spec.rules[%d].backendRefs[0].name", i), Effect: validate.Off, Downgraded: validate.DowngradedByAnnotation,
 		})
 	}
-	text := findingsAnnotation(&verdict)["findings"]
+	text := findingsAnnotations(&verdict)["findings"]
 	if len(text) > maxAnnotation+200 {
 		t.Errorf("%d bytes", len(text))
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
@@ -104,6 +106,7 @@ type benchmark struct {
 
 func benchmarks(t testing.TB) []benchmark {
 	o := options(t, world(t, cluster))
+	o.Log = logr.Discard()
 	validating, mutating := Validating(o, newEngine(t, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
 	good := typicalReview(t, onCart)
 	return []benchmark{
@@ -111,7 +114,7 @@ func benchmarks(t testing.TB) []benchmark {
 		{"validating", validating, good, 78},
 		{"mutating", mutating, good, 56},
 		{"validating-warned", validating, warnedReview(t), 110},
-		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 124},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 136},
 		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 110},
 	}
 }

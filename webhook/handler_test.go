@@ -149,6 +149,7 @@ func TestMetrics(t *testing.T) {
 	validating := Validating(o, newEngine(t, nil))
 	ask(t, validating, admission{object: routeOn(onCart)})
 	ask(t, validating, admission{object: routeOn(`{group: "", kind: Service, name: headless}`)})
+	ask(t, validating, admission{dryRun: true, object: routeOn(`{group: "", kind: Service, name: missing}`)})
 	ask(t, validating, admission{object: `{kind: Pod, metadata: {name: web}}`})
 	ask(t, Mutating(o, &mesh.GrantPolicy{}, nil), admission{object: routeOn(`{kind: Service, name: cart}`)})
 	post(validating, "application/json", strings.NewReader("{"))
@@ -157,7 +158,7 @@ func TestMetrics(t *testing.T) {
 	want := `
 # HELP gammaguard_webhook_requests_total Admission requests by webhook, route kind, operation and verdict (admit, mutate, deny, error, malformed).
 # TYPE gammaguard_webhook_requests_total counter
-gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="admit",webhook="validate"} 1
+gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="admit",webhook="validate"} 2
 gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="deny",webhook="validate"} 1
 gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="mutate",webhook="mutate"} 1
 gammaguard_webhook_requests_total{kind="other",operation="CREATE",verdict="malformed",webhook="validate"} 1
@@ -167,9 +168,10 @@ gammaguard_webhook_requests_total{kind="other",operation="other",verdict="malfor
 		t.Error(err)
 	}
 	want = `
-# HELP gammaguard_findings_total Findings of the validating webhook by rule and effect (deny, warn, audit, off).
+# HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is milder than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).
 # TYPE gammaguard_findings_total counter
-gammaguard_findings_total{effect="deny",rule="parent-headless"} 1
+gammaguard_findings_total{effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{effect="warn",lowered="dry-run",namespace="shop",rule="parent-not-found"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.findings, strings.NewReader(want)); err != nil {
 		t.Error(err)

@@ -3,16 +3,19 @@ package webhook
 import (
 	"errors"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/version"
 )
 
-// Metrics counts what the webhooks do. All label values come from fixed sets.
+// Metrics counts what the webhooks do. All label values come from fixed sets, but for the
+// namespaces, which are bounded in number.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	findings *prometheus.CounterVec
@@ -20,19 +23,31 @@ type Metrics struct {
 	// unreadable counts objects of the caches, which the webhooks judge by.
 	unreadable *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
+
+	mu sync.Mutex
+	// named are the namespaces that are label values.
+	named map[string]bool
 }
+
+// maxNamespaces is how many namespaces are label values, and otherNamespaces is the value
+// for all others: not a valid name.
+const (
+	maxNamespaces   = 500
+	otherNamespaces = "_other"
+)
 
 // NewMetrics returns the metrics, registered.
 func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
+		named: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_webhook_requests_total",
 			Help: "Admission requests by webhook, route kind, operation and verdict (admit, mutate, deny, error, malformed).",
 		}, []string{"webhook", "kind", "operation", "verdict"}),
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_findings_total",
-			Help: "Findings of the validating webhook by rule and effect (deny, warn, audit, off).",
-		}, []string{"rule", "effect"}),
+			Help: "Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is milder than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).",
+		}, []string{"rule", "effect", "lowered", "namespace"}),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_live_reads_total",
 			Help: "Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error).",
@@ -73,8 +88,22 @@ func (m *Metrics) request(webhook string, r *review, result outcome) {
 	m.requests.WithLabelValues(webhook, kind, operation, string(result)).Inc()
 }
 
-func (m *Metrics) finding(f *validate.Finding) {
-	m.findings.WithLabelValues(f.Rule, string(f.Effect)).Inc()
+func (m *Metrics) finding(namespace string, f *validate.Finding) {
+	m.findings.WithLabelValues(f.Rule, string(f.Effect), string(f.Downgraded), m.namespace(namespace)).Inc()
+}
+
+// namespace returns the label value for a namespace.
+func (m *Metrics) namespace(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.named[name]:
+	case len(m.named) == maxNamespaces || len(validation.IsDNS1123Label(name)) > 0:
+		return otherNamespaces
+	default:
+		m.named[name] = true
+	}
+	return name
 }
 
 func (m *Metrics) observe(webhook string, took time.Duration) {

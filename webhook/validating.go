@@ -11,11 +11,12 @@ import (
 type validating struct {
 	Options
 	engine *validate.Engine
+	trail  *trail
 }
 
 // Validating returns the handler that admits or refuses routes.
 func Validating(options Options, engine *validate.Engine) http.Handler {
-	v := &validating{options, engine}
+	v := &validating{options, engine, newTrail(options.Log)}
 	return options.handler("validate", v.answer)
 }
 
@@ -32,9 +33,10 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 		return admit
 	}
 	for i := range verdict.Findings {
-		v.Metrics.finding(&verdict.Findings[i])
+		v.Metrics.finding(r.Object.Metadata.Namespace, &verdict.Findings[i])
 	}
-	answered := answer{warnings: warnings(&verdict), audit: findingsAnnotation(&verdict), outcome: admitted}
+	v.trail.note(r, &verdict)
+	answered := answer{warnings: warnings(&verdict), audit: findingsAnnotations(&verdict), outcome: admitted}
 	if verdict.Denied() {
 		answered.status, answered.outcome = denial(r, &verdict), denied
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -124,6 +125,7 @@ type admission struct {
 	object, old string // in YAML
 	dryRun      bool
 	subResource string
+	user        string // dev if it is empty
 }
 
 // body returns the AdmissionReview as the API server posts it.
@@ -162,7 +164,7 @@ func (a *admission) body(t testing.TB) []byte {
 			"namespace":   object.Metadata.Namespace,
 			"operation":   operation,
 			"subResource": a.subResource,
-			"userInfo":    map[string]any{"username": "dev", "groups": []string{"developers", "system:authenticated"}},
+			"userInfo":    map[string]any{"username": cmp.Or(a.user, "dev"), "groups": []string{"developers", "system:authenticated"}},
 			"object":      raw(a.object), "oldObject": raw(a.old), "dryRun": a.dryRun,
 			"options": map[string]string{"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
 		},

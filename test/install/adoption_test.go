@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,68 +29,6 @@ type adoption struct {
 	// announced are the verdicts of the audits of each namespace before it is enforced, by
 	// kind and name.
 	announced map[string]map[string]report.Verdict
-}
-
-// adopters are the namespaces that adopt; each has the routes of legacyFaults, of two
-// kinds.
-var adopters = []string{"shop", "faces"}
-
-// legacyFaults are what is wrong with the stored routes: a parentRef, and the name of a
-// backend, where "cart" is the route's own Service.
-var legacyFaults = []struct{ name, parents, backend, rule string }{
-	{"fine", `{group: "", kind: Service, name: cart, port: 80}`, "cart", ""},
-	{"group", `{kind: Service, name: cart}`, "cart", ""},
-	{"missing", `{group: "", kind: Service, name: nowhere}`, "cart", "parent-not-found"},
-	{"headless", `{group: "", kind: Service, name: bare}`, "cart", "parent-headless"},
-	{"alias", `{group: "", kind: Service, name: dns}`, "cart", "parent-external-name"},
-	{"port", `{group: "", kind: Service, name: cart, port: 81}`, "cart", "parent-port-not-found"},
-	{"protocol", `{group: "", kind: Service, name: names, port: 53}`, "cart", "parent-protocol-mismatch"},
-	{"twice", `{group: "", kind: Service, name: cart}, {group: "", kind: Service, namespace: NAMESPACE, name: cart}`, "cart", "parent-duplicate"},
-	{"to-alias", `{group: "", kind: Service, name: cart}`, "dns", "backend-external-name"},
-}
-
-// refused is the fault of a consumer route, in one of the namespaces.
-const refused = `{group: "", kind: Service, namespace: closed, name: cart}`
-
-// legacyRoute is a stored route, faulty as it is, or fixed.
-func legacyRoute(kind, namespace, name, parents, backend string) string {
-	own := strings.ToLower(kind) + "-" + name
-	replace := func(text string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(text, "name: cart", "name: "+own), "NAMESPACE", namespace)
-	}
-	if parents != refused {
-		parents = replace(parents)
-	}
-	return fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [%s], rules: [{backendRefs: [{%s, port: 80}]}]}}",
-		kind, name, namespace, parents, replace("name: "+backend))
-}
-
-// legacy returns the routes of the namespace, by kind and name, and everything else.
-func legacy(namespace string) (routes map[string]string, others []string) {
-	routes = map[string]string{}
-	others = []string{
-		"{apiVersion: v1, kind: Service, metadata: {name: bare, namespace: " + namespace + "}, spec: {clusterIP: None, ports: [{port: 80}]}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: dns, namespace: " + namespace + "}, spec: {type: ExternalName, externalName: a.test, ports: [{port: 80}]}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: names, namespace: " + namespace + "}, spec: {ports: [{port: 53, protocol: UDP}]}}",
-	}
-	add := func(name, parents, backend string) {
-		for _, kind := range []string{"HTTPRoute", "GRPCRoute"} {
-			own := strings.ToLower(kind) + "-" + name
-			others = append(others,
-				fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {ports: [{port: 80}]}}", own, namespace),
-				fmt.Sprintf("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, namespace: %[2]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}", own, namespace))
-			routes[kind+"/"+name] = legacyRoute(kind, namespace, name, parents, backend)
-		}
-	}
-	for _, fault := range legacyFaults {
-		add(fault.name, fault.parents, fault.backend)
-	}
-	if namespace == "faces" {
-		add("refused", refused, "cart")
-	} else {
-		add("plain", legacyFaults[0].parents, "cart")
-	}
-	return routes, others
 }
 
 // guideCommands returns the commands of the adoption guide, in order.
@@ -189,19 +126,7 @@ func newAdoption(t *testing.T) *adoption {
 		t.Fatal(err)
 	}
 	a := &adoption{root: root, path: bin, announced: map[string]map[string]report.Verdict{}}
-	documents := []string{
-		"{apiVersion: v1, kind: Namespace, metadata: {name: closed, labels: {gammaguard.dev/consumer-routes: deny}}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: closed}, spec: {ports: [{port: 80}]}}",
-	}
-	for _, namespace := range adopters {
-		documents = append(documents, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
-		routes, others := legacy(namespace)
-		documents = append(documents, others...)
-		for _, route := range routes {
-			documents = append(documents, route)
-		}
-	}
-	a.apply(t, documents...)
+	a.apply(t, legacyCluster()...)
 	return a
 }
 
@@ -312,6 +237,7 @@ func (a *adoption) warn(t *testing.T, command string) {
 		if stderr := a.apply(t, routes["HTTPRoute/headless"]); !strings.Contains(stderr, "Warning: spec.parentRefs[0].name: would be denied: ") {
 			t.Errorf("%s: %q", namespace, stderr)
 		}
+		a.wantTrail(t, "Lowered a denial", namespace)
 	})
 }
 
@@ -352,16 +278,26 @@ func (a *adoption) enforce(t *testing.T, command string) {
 			t.Errorf("%s: denied (-announced +done)\n%s", namespace, diff)
 		}
 		a.apply(t, fixed...)
+		a.wantTrail(t, "Denied a route", namespace)
 	})
 }
 
-// ruleOf returns the rule that the route breaks, in parentheses, as denials name it.
-func ruleOf(route string) string {
-	_, name, _ := strings.Cut(route, "/")
-	for _, fault := range legacyFaults {
-		if fault.name == name {
-			return "(" + fault.rule + ")"
-		}
+// wantTrail fails where neither the log of gammaguard nor the API server's audit log has
+// the denials of headless parents in the namespace.
+func (a *adoption) wantTrail(t *testing.T, message, namespace string) {
+	t.Helper()
+	line := `"msg":"` + message + `","user":"[^"]+","operation":"CREATE","kind":"HTTPRoute","namespace":"` + namespace + `","name":"headless","rules":\["parent-headless"\]`
+	if !regexp.MustCompile(line).MatchString(a.guard.Log()) {
+		t.Errorf("no line %s in\n%s", line, a.guard.Log())
 	}
-	return "(consumer-refused)"
+	audited, err := os.ReadFile(plane.AuditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"validate.gammaguard.dev/messages":"spec.parentRefs[0].name: ` + prefixOf[message] + "Service " + namespace + "/bare is headless"; !strings.Contains(string(audited), want) {
+		t.Errorf("the audit log lacks %s", want)
+	}
 }
+
+// prefixOf is how the message of a finding begins, by the message in the log.
+var prefixOf = map[string]string{"Denied a route": "", "Lowered a denial": "would be denied: "}
