@@ -19,12 +19,12 @@ import (
 )
 
 // LoadFile reads the configuration file at the path, which its errors name.
-func LoadFile(path string) (*GuardConfiguration, error) {
+func LoadFile(path string, overrides ...Override) (*GuardConfiguration, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	c, err := Load(data)
+	c, err := Load(data, overrides...)
 	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
@@ -34,7 +34,7 @@ func LoadFile(path string) (*GuardConfiguration, error) {
 // Load reads a configuration from YAML or JSON, fills in its defaults and checks
 // it. Unknown and duplicate fields are errors. The error is one line, however
 // many mistakes it names.
-func Load(data []byte) (*GuardConfiguration, error) {
+func Load(data []byte, overrides ...Override) (*GuardConfiguration, error) {
 	object, err := document(data)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Load(data []byte) (*GuardConfiguration, error) {
 	if err != nil {
 		mistakes = append(mistakes, explain(err))
 	}
-	c.setDefaults()
+	c.setDefaults(overrides)
 	for _, invalid := range c.validate() {
 		mistakes = append(mistakes, invalid)
 	}

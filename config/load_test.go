@@ -17,6 +17,7 @@ const header = "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n"
 
 // full sets every field, as a user would write it.
 const full = header + `mode: warn
+mesh: cilium
 routeKinds: [HTTPRoute, GRPCRoute]
 grants:
   default: producer
@@ -58,10 +59,15 @@ func TestLoad(t *testing.T) {
 		{"defaults", header, defaults},
 		{"JSON", `{"apiVersion":"gammaguard.dev/v1alpha1","kind":"GuardConfiguration"}`, defaults},
 		{"comments and document marks", "# ours\n---\n# more\n" + header + "---\n# the end\n", defaults},
+		{"a mesh", header + "mesh: linkerd\n", with(func(c *GuardConfiguration) {
+			c.Mesh, c.RouteKinds = mesh.Linkerd, []mesh.RouteKind{"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"}
+			c.Status.ConflictReason = "RouteReasonConflicted"
+		})},
 		{"null is left out", header + "mode: ~\nrouteKinds:\ngrants:\n", defaults},
 		{"full", full, GuardConfiguration{
 			TypeMeta:   typeMeta,
 			Mode:       mesh.Warn,
+			Mesh:       mesh.Cilium,
 			RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 			Grants: Grants{Default: mesh.GrantProducer, ParentKinds: []string{"Mesh.acme.example"}, Selectors: []GrantSelector{
 				{
@@ -101,6 +107,20 @@ func TestLoad(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOverride: an override counts before the defaults that follow from it.
+func TestOverride(t *testing.T) {
+	got, err := Load([]byte(header+"mesh: istio\n"), WithMesh(mesh.Kuma))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(WithMesh(mesh.Kuma)), got); diff != "" || got.Mesh != mesh.Kuma || !cmp.Equal(got.RouteKinds, []mesh.RouteKind{mesh.HTTPRoute}) {
+		t.Errorf("%+v (-Default +loaded):\n%s", got, diff)
+	}
+	if kept, err := Load([]byte(header+"mesh: istio\n"), WithMesh("")); err != nil || kept.Mesh != mesh.Istio {
+		t.Errorf("without a name: %+v, %v", kept, err)
 	}
 }
 
@@ -156,6 +176,7 @@ func TestLoadRefuses(t *testing.T) {
 			"unknown fields within", header + "grants: {selectors: [{namespaceSelector: {matchLabel: {}}, roles: [producer], role: x}]}\n",
 			`[unknown field "grants.selectors[0].namespaceSelector.matchLabel", unknown field "grants.selectors[0].role"]`,
 		},
+		{"an unknown mesh", header + "mesh: Istio\n", `mesh: Unsupported value: "Istio": supported values: "cilium", "istio", "kuma", "linkerd"`},
 		{"a field twice", header + "mode: warn\nmode: audit\n", `yaml: unmarshal errors: line 4: key "mode" already set in map`},
 		{"a field twice, JSON", `{"apiVersion":"gammaguard.dev/v1alpha1","kind":"GuardConfiguration","mode":"warn","mode":"warn"}`, `yaml: unmarshal errors: line 1: key "mode" already set in map`},
 		{"a mode of the wrong type", header + "mode: 1\n", "mode: must be a string, not number"},

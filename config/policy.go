@@ -13,6 +13,7 @@ import (
 func (c *GuardConfiguration) Policy() *validate.Policy {
 	policy := &validate.Policy{
 		Mode:               c.Mode,
+		Mesh:               mesh.FindProfile(c.Mesh),
 		RouteKinds:         c.RouteKinds,
 		Grants:             mesh.GrantPolicy{Default: c.Grants.Default, ParentKinds: c.Grants.ParentKinds, Contact: c.Grants.Contact},
 		AllowedParentKinds: c.Parents.AllowedKinds,
@@ -27,11 +28,12 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 			Namespaces: selector, Roles: s.Roles, RouteKinds: s.RouteKinds,
 		})
 	}
-	if len(c.Rules) > 0 {
-		policy.Actions = make(map[string]validate.Action, len(c.Rules))
-		for id, action := range c.Rules {
-			policy.Actions[id] = validate.Action(action)
-		}
+	policy.Actions = map[string]validate.Action{}
+	if policy.Mesh != nil && policy.Mesh.ReferenceGrants.Value {
+		policy.Actions["backend-not-permitted"] = validate.Warn
+	}
+	for id, action := range c.Rules {
+		policy.Actions[id] = validate.Action(action)
 	}
 	return policy
 }

@@ -18,6 +18,7 @@ func TestPolicy(t *testing.T) {
 	}
 	want := &validate.Policy{
 		Mode:       mesh.Warn,
+		Mesh:       mesh.FindProfile(mesh.Cilium),
 		RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Grants: mesh.GrantPolicy{
 			Default:     mesh.GrantProducer,
@@ -30,7 +31,7 @@ func TestPolicy(t *testing.T) {
 				{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Consumer}},
 			},
 		},
-		Actions:            map[string]validate.Action{"parent-headless": validate.Off, "grant-missing": validate.Audit},
+		Actions:            map[string]validate.Action{"parent-headless": validate.Off, "grant-missing": validate.Audit, "backend-not-permitted": validate.Warn},
 		AllowedParentKinds: []string{"ServiceEntry.networking.istio.io"},
 		Exemptions:         validate.Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 	}
@@ -40,6 +41,17 @@ func TestPolicy(t *testing.T) {
 	}
 	if _, err := validate.New(c.Policy()); err != nil {
 		t.Errorf("the engine refuses it: %v", err)
+	}
+}
+
+// TestRuleBeatsProfile: what the file says of a rule counts, whatever the mesh asks for.
+func TestRuleBeatsProfile(t *testing.T) {
+	c, err := Load([]byte(header + "mesh: kuma\nrules: {backend-not-permitted: deny}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Policy().Actions["backend-not-permitted"]; got != validate.Deny {
+		t.Errorf("action %q, want deny", got)
 	}
 }
 

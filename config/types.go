@@ -21,8 +21,13 @@ type GuardConfiguration struct {
 	// gammaguard.dev/mode: enforce, warn or audit. Default: enforce.
 	Mode mesh.Mode `json:"mode,omitempty"`
 
+	// Mesh is the mesh whose limits gammaguard knows: istio, linkerd, cilium or kuma.
+	// It sets the defaults of routeKinds, of status.conflictReason, and of the rule
+	// backend-not-permitted. Empty: the specification.
+	Mesh mesh.ProfileName `json:"mesh,omitempty"`
+
 	// RouteKinds are the route kinds that the mesh implements: only these compete
-	// for Service ports. Default: all five.
+	// for Service ports. Default: those of the mesh, or all five.
 	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
 
 	// Grants define what routes in namespaces may do, in addition to the namespaces' labels.
@@ -109,7 +114,7 @@ type Status struct {
 	FormerControllerNames []string `json:"formerControllerNames,omitempty"`
 
 	// ConflictReason is the reason of Accepted=False on routes that lost every
-	// port. Default: Conflicted.
+	// port. Default: that of the mesh, or Conflicted.
 	ConflictReason string `json:"conflictReason,omitempty"`
 }
 

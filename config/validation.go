@@ -32,6 +32,9 @@ var (
 // validate returns every mistake in a configuration whose defaults are filled in.
 func (c *GuardConfiguration) validate() field.ErrorList {
 	errs := oneOf(field.NewPath("mode"), c.Mode, mesh.Modes())
+	if c.Mesh != "" {
+		errs = append(errs, oneOf(field.NewPath("mesh"), c.Mesh, mesh.ProfileNames())...)
+	}
 	errs = append(errs, listOf(field.NewPath("routeKinds"), c.RouteKinds, mesh.RouteKinds())...)
 	if len(c.RouteKinds) == 0 {
 		errs = append(errs, field.Required(field.NewPath("routeKinds"), "omit it to select all kinds"))

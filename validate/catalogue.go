@@ -19,6 +19,7 @@ func Catalogue() []*Rule {
 		grantMissing(),
 		hostnamesIgnored(),
 		matchUnreachable(),
+		meshUnsupported(),
 		noCatchAll(),
 		parentAppProtocol(),
 		parentDuplicate(),

@@ -32,6 +32,7 @@ func TestCatalogue(t *testing.T) {
 		{"grant-missing", Deny, ""},
 		{"hostnames-ignored", Warn, ""},
 		{"match-unreachable", Warn, ""},
+		{"mesh-unsupported", Deny, ""},
 		{"no-catch-all", Warn, ""},
 		{"parent-app-protocol", Warn, ""},
 		{"parent-duplicate", Deny, ""},

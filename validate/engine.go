@@ -24,11 +24,21 @@ type Engine struct {
 type activeRule struct {
 	*Rule
 	action Action
+	// set reports whether the configuration sets the action.
+	set bool
 }
 
-// of returns the rule as it acts on routes of the kind under the policy.
-func (r activeRule) of(kind mesh.RouteKind, policy *Policy) activeRule {
-	if action, differs := r.KindDefaults[kind]; differs && policy.Actions[r.ID] == "" {
+// actionOf returns the action of a finding of the rule.
+func (r activeRule) actionOf(f *Finding) Action {
+	if r.set || f.Default == "" {
+		return r.action
+	}
+	return f.Default
+}
+
+// of returns the rule as it acts on routes of the kind.
+func (r activeRule) of(kind mesh.RouteKind) activeRule {
+	if action, differs := r.KindDefaults[kind]; differs && !r.set {
 		r.action = action
 	}
 	return r
@@ -48,7 +58,7 @@ func New(policy *Policy) (*Engine, error) {
 		}
 	}
 	for _, rule := range catalogue {
-		active := activeRule{rule, cmp.Or(policy.Actions[rule.ID], rule.Default)}
+		active := activeRule{rule, cmp.Or(policy.Actions[rule.ID], rule.Default), policy.Actions[rule.ID] != ""}
 		if active.action != Off {
 			engine.rules = append(engine.rules, active)
 		}
@@ -150,7 +160,7 @@ func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	var unknown []string
 	for id := range ignored(route) {
 		rule := Find(id)
-		if rule == nil || cmp.Or(e.policy.Actions[id], rule.Default) == Deny {
+		if rule == nil || !rule.Milder && cmp.Or(e.policy.Actions[id], rule.Default) == Deny {
 			unknown = append(unknown, id)
 		}
 	}

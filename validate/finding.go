@@ -29,7 +29,10 @@ type Finding struct {
 	// Reference identifies the reference at fault. With the rule it identifies the
 	// finding across an update, regardless of its index.
 	Reference Reference
-	// Action is the rule's action by the configuration.
+	// Default is the action of this finding where the configuration sets none for its
+	// rule; empty for the rule's own default.
+	Default Action
+	// Action is the rule's action by the configuration, or the default.
 	Action Action
 	// Effect is what the finding leads to on this request, at most as strict as
 	// Action.

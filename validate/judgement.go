@@ -35,7 +35,7 @@ func (j *judgement) run() error {
 		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
 			continue
 		}
-		rule = rule.of(j.req.Route.Kind, j.engine.policy)
+		rule = rule.of(j.req.Route.Kind)
 		before := len(j.pass.findings)
 		j.pass.run(rule)
 		if j.pass.err != nil {
@@ -58,14 +58,17 @@ func (j *judgement) run() error {
 func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 	findings := j.pass.findings[from:]
 	for i := range findings {
-		findings[i].Action, findings[i].Effect = rule.action, rule.action
+		action := rule.actionOf(&findings[i])
+		findings[i].Action, findings[i].Effect = action, action
 	}
 	if rule.stage() != lastStage && len(j.req.Old) > 0 && mesh.SameSpec(j.req.Object, j.req.Old) {
 		j.pass.findings = j.pass.findings[:from]
 		return rule.action == Deny, nil
 	}
-	if rule.action != Deny {
-		j.silence(findings)
+	slices.SortStableFunc(findings, func(a, b Finding) int { return a.Action.compare(b.Action) })
+	denying, _ := slices.BinarySearchFunc(findings, Warn, func(f Finding, to Action) int { return f.Action.compare(to) })
+	j.silence(findings[denying:])
+	if findings = findings[:denying]; denying == 0 {
 		return false, nil
 	}
 	if rule.DryRun != "" && j.req.DryRun {
@@ -116,7 +119,7 @@ func (j *judgement) downgradeByNamespace(findings []Finding) error {
 // downgrade makes the findings at most as strict as the action.
 func downgrade(findings []Finding, to Action, why DowngradeReason) {
 	for i := range findings {
-		if slices.Index(Actions(), findings[i].Effect) < slices.Index(Actions(), to) {
+		if findings[i].Effect.compare(to) < 0 {
 			findings[i].Effect, findings[i].Downgraded = to, why
 		}
 	}
@@ -125,7 +128,7 @@ func downgrade(findings []Finding, to Action, why DowngradeReason) {
 // silence turns off the rules in the route's annotation. It is never called for
 // findings that deny.
 func (j *judgement) silence(findings []Finding) {
-	if j.req.Route.Metadata.Annotations.Ignore == "" {
+	if j.req.Route.Metadata.Annotations.Ignore == "" || len(findings) == 0 {
 		return
 	}
 	if j.ignored == nil {

@@ -223,7 +223,7 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
 	f.Rule = p.rule.ID
-	if p.rule.action == Deny {
+	if p.rule.actionOf(&f) == Deny {
 		f.reads = slices.Clone(p.world.reads)
 	}
 	if p.findings == nil {

@@ -10,6 +10,8 @@ import (
 type Policy struct {
 	// Mode is how deny rules act in namespaces without the label for it.
 	Mode mesh.Mode
+	// Mesh is the profile of the mesh; nil for the specification.
+	Mesh *mesh.Profile
 	// RouteKinds are the kinds that the mesh implements: only these compete for
 	// ports. Empty for all.
 	RouteKinds []mesh.RouteKind

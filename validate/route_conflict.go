@@ -22,7 +22,11 @@ func routeConflict() *Rule {
 		Kinds:    []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
 		Fault:    PortsLost,
 		Describe: describePortsLost,
-		Parent:   checkPortsTaken,
+		Parent: func(p *Pass, parent *Parent) {
+			checkPortsTaken(p, parent)
+			checkPortsShared(p, parent)
+			checkOtherScopes(p, parent)
+		},
 	}
 }
 
@@ -85,7 +89,7 @@ func checkPortsTaken(p *Pass, parent *Parent) {
 		from  *mesh.AttachedRoute
 	)
 	for at, owner := range p.Owned(parent) {
-		if owner.Kind == own.Kind && owner.Displaced != nil {
+		if owner.Kind == own.Kind && owner.Displaced != nil && !p.Policy.Mesh.Merges(own.Kind, owner.Displaced.Kind) {
 			taken = append(taken, at)
 			from = cmp.Or(from, owner.Displaced)
 		}

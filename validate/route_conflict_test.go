@@ -77,6 +77,43 @@ var _ = addCases("route-conflict", func() []ruleCase {
 			}}}},
 		},
 		{
+			name: "a mesh that merges, the less specific kind", policy: under(mesh.Istio), spec: cart80,
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own shares port 80 of Service shop/cart with GRPCRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
+			},
+		},
+		{
+			name: "a mesh that merges, the more specific kind", policy: under(mesh.Istio), kind: mesh.GRPCRoute, spec: cart80,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": GRPCRoute shop/own shares port 80 of Service shop/cart with HTTPRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
+			},
+		},
+		{
+			name: "a mesh that merges only these", policy: under(mesh.Istio), kind: mesh.TCPRoute, spec: cart80,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
+			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by HTTPRoute shop/old` + allLost},
+		},
+		{
+			name: "a mesh that compares scopes, loses", policy: under(mesh.Linkerd), spec: cart80,
+			routes: routeText(mesh.GRPCRoute, "faces", "g", fromShop),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": GRPCRoute faces/g takes port 80 of Service shop/cart from HTTPRoute shop/own; Linkerd compares producer and consumer routes, unlike GEP-1294` + specific,
+			},
+		},
+		{
+			name: "a mesh that compares scopes, takes", policy: under(mesh.Linkerd), kind: mesh.GRPCRoute, namespace: "faces", spec: fromShop,
+			routes: routeText(mesh.HTTPRoute, "shop", "p", cart80) + routeText(mesh.TCPRoute, "shop", "t", cart80) + routeText(mesh.GRPCRoute, "shop", "other", on(service("cart, port: 8080"))),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": GRPCRoute faces/own takes port 80 of Service shop/cart from HTTPRoute shop/p; Linkerd compares producer and consumer routes, unlike GEP-1294` + specific,
+			},
+		},
+		{
+			name: "a mesh that compares scopes, one kind", policy: under(mesh.Linkerd), spec: cart80,
+			routes: routeText(mesh.HTTPRoute, "faces", "g", fromShop),
+		},
+		{
 			name: "a rival that points elsewhere by now", spec: cart80,
 			routes: routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 1"))),
 		},

@@ -1,6 +1,10 @@
 package validate
 
-import "github.com/gammaguard/gammaguard/mesh"
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
 
 // Action is what a finding leads to.
 type Action string
@@ -18,6 +22,11 @@ const (
 
 // Actions returns every action, the strictest first.
 func Actions() []Action { return []Action{Deny, Warn, Audit, Off} }
+
+// compare is negative where a is stricter than b.
+func (a Action) compare(b Action) int {
+	return slices.Index(Actions(), a) - slices.Index(Actions(), b)
+}
 
 // Rule is one check. Its texts are written for the catalogue, which is also the
 // documentation: `gammaguard explain` and docs/rules print them.
@@ -38,6 +47,9 @@ type Rule struct {
 	KindDefaults map[mesh.RouteKind]Action
 	// DryRun is the mildest a denial becomes on a dry run; empty for no change.
 	DryRun Action
+	// Milder: some findings have a milder Default than the rule, so that the annotation can
+	// silence them.
+	Milder bool
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 

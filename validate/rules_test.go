@@ -32,7 +32,7 @@ func (c *ruleCase) look(t testing.TB, world mesh.Reader) *Pass {
 		policy = &Policy{}
 	}
 	pass := newEngine(t, policy).newPass(newRoute(t, c.kind, c.namespace, c.spec), world)
-	pass.run(activeRule{rule, Deny})
+	pass.run(activeRule{rule, Deny, true})
 	return pass
 }
 

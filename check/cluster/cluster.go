@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/gammaguard/gammaguard/check"
@@ -31,8 +32,10 @@ type Cluster struct {
 	reader  *live.Reader
 	objects dynamic.Interface
 	mapper  meta.RESTMapper
-	kept    map[any]any // answers by question
-	unseen  map[string]bool
+	// discovery is for what is served.
+	discovery discovery.DiscoveryInterface
+	kept      map[any]any // answers by question
+	unseen    map[string]bool
 	// unlisted are the kinds of routes that may not be listed, by namespace.
 	unlisted map[string][]string
 }
@@ -72,8 +75,12 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	if err != nil {
 		return nil, err
 	}
+	groups, err := getter.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
 	return &Cluster{
-		Current: current, ctx: ctx, reader: reader, objects: client, mapper: mapper,
+		Current: current, ctx: ctx, reader: reader, objects: client, mapper: mapper, discovery: groups,
 		kept: map[any]any{}, unseen: map[string]bool{}, unlisted: map[string][]string{},
 	}, nil
 }

@@ -36,7 +36,7 @@ func (o objectOf) String() string { return o.kind + " " + o.namespace + "/" + o.
 // the ConfigMap that holds it: the one that the Deployment, as NAMESPACE/NAME, mounts.
 // The error is mesh.ErrUnknown or mesh.ErrNotFound where one of them may not be read, or
 // does not exist.
-func (c *Cluster) Configuration(deployment string) (*config.GuardConfiguration, string, error) {
+func (c *Cluster) Configuration(deployment string, overrides ...config.Override) (*config.GuardConfiguration, string, error) {
 	namespace, name, ok := strings.Cut(deployment, "/")
 	if !ok {
 		return nil, "", fmt.Errorf("installation %q: must be NAMESPACE/NAME", deployment)
@@ -52,7 +52,7 @@ func (c *Cluster) Configuration(deployment string) (*config.GuardConfiguration, 
 	}
 	for _, volume := range mounts.Spec.Template.Spec.Volumes {
 		if volume.Name == configVolume && volume.ConfigMap != nil {
-			return c.configMap(objectOf{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", namespace, volume.ConfigMap.Name})
+			return c.configMap(objectOf{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", namespace, volume.ConfigMap.Name}, overrides)
 		}
 	}
 	return nil, "", fmt.Errorf("%s has no volume %q of a ConfigMap", at, configVolume)
@@ -60,7 +60,7 @@ func (c *Cluster) Configuration(deployment string) (*config.GuardConfiguration, 
 
 // configMap returns the configuration in the ConfigMap. Whoever wrote it, the error is
 // fit for a terminal.
-func (c *Cluster) configMap(at objectOf) (*config.GuardConfiguration, string, error) {
+func (c *Cluster) configMap(at objectOf, overrides []config.Override) (*config.GuardConfiguration, string, error) {
 	object, err := once(c, "%s", at, c.get)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", at, err)
@@ -69,7 +69,7 @@ func (c *Cluster) configMap(at objectOf) (*config.GuardConfiguration, string, er
 	if err != nil || !found {
 		return nil, "", fmt.Errorf("%s has no key %q", at, configKey)
 	}
-	configuration, err := config.Load([]byte(text))
+	configuration, err := config.Load([]byte(text), overrides...)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %s: %s", at, configKey, printers.EscapeTerminal(err.Error()))
 	}

@@ -168,7 +168,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 	}
 	bindings := make([]Binding, 0, len(bound))
 	for at, here := range bound {
-		bindings = append(bindings, binding(service, at, owners[at], here, absent))
+		bindings = append(bindings, binding(service, at, owners[at], here, absent, engine.Policy().Mesh))
 	}
 	slices.SortFunc(bindings, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
@@ -179,7 +179,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 
 // binding describes one port. Absent says why a route does not take part, or
 // nothing.
-func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
+func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string, profile *mesh.Profile) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -201,7 +201,7 @@ func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, route
 		}
 		if r.Reason = absent(route); r.Reason != "" {
 			r.Standing = Absent
-		} else if route.Kind != b.Winner {
+		} else if route.Kind != b.Winner && !profile.Merges(route.Kind, b.Winner) {
 			r.Standing = Loses
 			losers[route.Kind] = true
 		}
@@ -236,6 +236,9 @@ func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) 
 		}
 	}
 	if holders > 1 {
+		if slices.ContainsFunc(routes, func(r Route) bool { return r.Standing == Holds && r.Kind != winner }) {
+			return "the mesh merges these kinds"
+		}
 		return "routes of one kind merge"
 	}
 	return "the only route"

@@ -15,12 +15,11 @@ import (
 // MaxRoutes is how many routes of one kind AttachedRoutes reads in a namespace.
 const MaxRoutes = 1000
 
-// AttachedRoutes reads the routes of the namespace, which must be named, with a
+// AttachedRoutes reads the routes of the namespace, or of all if it is empty, with a
 // parentRef to the Service. One that cannot be read counts as absent, as in the
-// cache. If the namespace has more than MaxRoutes of a kind, the error is
-// mesh.ErrUnknown.
+// cache. If there are more than MaxRoutes of a kind, the error is mesh.ErrUnknown.
 func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if !nameable(namespace) {
+	if namespace != "" && !nameable(namespace) {
 		return nil, nil
 	}
 	var attached []*mesh.AttachedRoute
@@ -43,7 +42,7 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 		case err != nil:
 			return nil, err
 		case list.Continue != "":
-			return nil, fmt.Errorf("%w: namespace %s has more than %d %ss", mesh.ErrUnknown, namespace, MaxRoutes, kind)
+			return nil, fmt.Errorf("%w: there are more than %d %ss", mesh.ErrUnknown, MaxRoutes, kind)
 		}
 	}
 	return attached, nil

@@ -23,14 +23,22 @@ import (
 // cluster is meant, and as whom: the latter as kubectl has them.
 type access struct {
 	*genericclioptions.ConfigFlags
-	config string
+	config configuration
 	// installation is the Deployment of gammaguard, as NAMESPACE/NAME.
 	installation string
 	// names are those of kubectl's flags.
 	names []string
 }
 
+// addAccess adds the flags that name the cluster and the configuration.
 func addAccess(cmd *cobra.Command) *access {
+	a := addCluster(cmd)
+	addConfig(cmd, &a.config)
+	return a
+}
+
+// addCluster adds the flags that name the cluster, as kubectl has them.
+func addCluster(cmd *cobra.Command) *access {
 	a := &access{ConfigFlags: genericclioptions.NewConfigFlags(true)}
 	a.ClusterName = nil // kubectl's --cluster names an entry of the kubeconfig; --context does as well
 	kubectl := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -38,13 +46,24 @@ func addAccess(cmd *cobra.Command) *access {
 	kubectl.Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
 	kubectl.VisitAll(func(flag *pflag.Flag) { a.names = append(a.names, flag.Name) })
 	cmd.Flags().AddFlagSet(kubectl)
-	addConfig(cmd, &a.config)
 	return a
 }
 
-// addConfig adds the flag that names the configuration.
-func addConfig(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
+// configuration holds the flags that name the configuration.
+type configuration struct {
+	path string
+	mesh string
+}
+
+// addConfig adds the flags that name the configuration.
+func addConfig(cmd *cobra.Command, c *configuration) {
+	cmd.Flags().StringVar(&c.path, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
+	var names []string
+	for _, name := range mesh.ProfileNames() {
+		names = append(names, string(name))
+	}
+	addChoice(cmd, &c.mesh, "mesh", "", "mesh that applies the routes, in place of mesh in the configuration: "+strings.Join(names, ", ")+
+		"; if empty, that of the configuration, or else the specification", names...)
 }
 
 // addInput adds the flags that name the files of the input, and what is done with
@@ -78,14 +97,14 @@ func reportUnseen(w io.Writer, live *cluster.Cluster) error {
 // gammaguard runs with, and where it is from. If that cannot be read, it is the default
 // one, and the user is told.
 func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.GuardConfiguration, string, error) {
-	if a.config != "" {
-		configuration, err := config.LoadFile(a.config)
-		return configuration, "file " + a.config, err
+	if a.config.path != "" {
+		configuration, err := a.configuration()
+		return configuration, "file " + a.config.path, err
 	}
-	configuration, source, err := live.Configuration(a.installation)
+	configuration, source, err := live.Configuration(a.installation, a.config.override())
 	if errors.Is(err, mesh.ErrUnknown) || errors.Is(err, mesh.ErrNotFound) {
 		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "Using the default configuration: %v. Specify another one with --config.\n", err)
-		return config.Default(), "default", err
+		return config.Default(a.config.override()), "default", err
 	}
 	return configuration, source, err
 }
@@ -98,17 +117,18 @@ func addInstalled(cmd *cobra.Command) *access {
 	return a
 }
 
-func (a *access) configuration() (*config.GuardConfiguration, error) {
-	return loadConfiguration(a.config)
+func (a *access) configuration() (*config.GuardConfiguration, error) { return a.config.load() }
+
+// load returns the configuration of the file, or the default one.
+func (c *configuration) load() (*config.GuardConfiguration, error) {
+	if c.path == "" {
+		return config.Default(c.override()), nil
+	}
+	return config.LoadFile(c.path, c.override())
 }
 
-// loadConfiguration returns the configuration of a file, or the default one.
-func loadConfiguration(path string) (*config.GuardConfiguration, error) {
-	if path == "" {
-		return config.Default(), nil
-	}
-	return config.LoadFile(path)
-}
+// override is what the flags say in place of the configuration.
+func (c *configuration) override() config.Override { return config.WithMesh(mesh.ProfileName(c.mesh)) }
 
 // withoutCluster are flags that mean something without a cluster: the namespace of
 // objects that name none, and in whose name the routes would be applied.

@@ -9,6 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/version"
 )
 
 type auditFlags struct {
@@ -106,7 +107,7 @@ func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report) error {
 	case f.output == "yaml":
 		return writeYAML(out, result)
 	case f.output == "sarif":
-		return result.SARIF(out, version())
+		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:
 		_, err := fmt.Fprintln(cmd.ErrOrStderr(), "No routes that gammaguard checks.")
 		return err

@@ -68,6 +68,9 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
   # Treat the input as complete: an object that is not in it does not exist
   gammaguard check -f manifests/ --complete --config guard.yaml
 
+  # Report what Istio ignores, in addition to what the specification forbids
+  gammaguard check -f manifests/ --mesh istio
+
   # Check only what a change introduces, as the webhook does for updates
   gammaguard check -f manifests/ --base main/manifests/
 

@@ -19,7 +19,7 @@ type diffFlags struct {
 	options check.Options
 	base    []string
 	baseRef string
-	config  string
+	config  configuration
 	output  string
 }
 
@@ -69,7 +69,7 @@ func (f *diffFlags) run(cmd *cobra.Command) (err error) {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	if f.options.Config, err = loadConfiguration(f.config); err != nil {
+	if f.options.Config, err = f.config.load(); err != nil {
 		return err
 	}
 	diff, err := f.compare(cmd.Context())

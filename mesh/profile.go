@@ -1,0 +1,125 @@
+package mesh
+
+import (
+	"slices"
+	"strings"
+)
+
+// ProfileName names a mesh: the value of mesh in the configuration.
+type ProfileName string
+
+// The meshes that have a profile.
+const (
+	Istio   ProfileName = "istio"
+	Linkerd ProfileName = "linkerd"
+	Cilium  ProfileName = "cilium"
+	Kuma    ProfileName = "kuma"
+)
+
+// Profile is what one mesh takes of the routes on Services, and what it ignores. A nil
+// Profile is the specification. Profiles holds them all.
+type Profile struct {
+	Name ProfileName
+	// Title is the name of the mesh in prose.
+	Title string
+	// Evidence describes which source of the mesh was looked at, and how.
+	Evidence string
+
+	// RouteKinds are the kinds that the mesh applies on Services.
+	RouteKinds Fact[[]RouteKind]
+	// ConsumerRoutes: the mesh applies routes of other namespaces than the Service's.
+	ConsumerRoutes Fact[bool]
+	// ReferenceGrants: a backendRef to another namespace needs a ReferenceGrant.
+	ReferenceGrants Fact[bool]
+	// ParentKinds are the parents besides Service, as "Kind.group".
+	ParentKinds Fact[[]string]
+	// ServiceImports: the mesh takes a ServiceImport as a parent.
+	ServiceImports Fact[bool]
+	// SectionNames: the mesh selects a Service port by the sectionName of a parentRef.
+	SectionNames Fact[bool]
+	// HeadlessParents: the mesh reports a route on a headless Service as accepted.
+	HeadlessParents Fact[bool]
+	// CoreGroup: the mesh takes the group core for the empty group.
+	CoreGroup Fact[bool]
+	// AnyCase: the mesh compares kinds without regard to case.
+	AnyCase Fact[bool]
+	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
+	Sharing Fact[Sharing]
+	// ConflictReason is the reason of Accepted=False on a route that lost its ports.
+	ConflictReason Fact[string]
+	// Groups are API groups that the control plane installs.
+	Groups Fact[[]string]
+	// Controller selects the Deployment of the control plane by its labels.
+	Controller Fact[string]
+}
+
+// Fact is one cell of the table of profiles.
+type Fact[T any] struct {
+	Value T
+	// Source says where it was observed or read: never empty.
+	Source string
+}
+
+// Sharing is what a mesh does with routes of different kinds on one port.
+type Sharing string
+
+const (
+	// SharingBySpecification: the most specific kind has the port in each scope.
+	SharingBySpecification Sharing = "by-specification"
+	// SharingUnknown: the mesh accepts both; which of them is applied is not known.
+	SharingUnknown Sharing = "accepts-both"
+	// SharingMerged: the rules of an HTTPRoute and a GRPCRoute are merged.
+	SharingMerged Sharing = "merged"
+	// SharingAcrossScopes: the most specific kind has the port, whatever the scope.
+	SharingAcrossScopes Sharing = "across-scopes"
+)
+
+// ProfileNames returns the name of every profile, in the order of Profiles.
+func ProfileNames() []ProfileName {
+	var names []ProfileName
+	for _, p := range Profiles() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// FindProfile returns the profile of that name, or nil.
+func FindProfile(name ProfileName) *Profile {
+	profiles := Profiles()
+	if i := slices.IndexFunc(profiles, func(p *Profile) bool { return p.Name == name }); i >= 0 {
+		return profiles[i]
+	}
+	return nil
+}
+
+// Takes reports whether the mesh applies routes of the kind.
+func (p *Profile) Takes(kind RouteKind) bool {
+	return p == nil || slices.Contains(p.RouteKinds.Value, kind)
+}
+
+// Merges reports whether the mesh merges routes of the two kinds on one port.
+func (p *Profile) Merges(a, b RouteKind) bool {
+	return p.Shares(SharingMerged) && a.speaksHTTP() && b.speaksHTTP()
+}
+
+// Shares reports whether that is what the mesh does with kinds on one port.
+func (p *Profile) Shares(how Sharing) bool { return p != nil && p.Sharing.Value == how }
+
+// OfAnotherMesh returns the title of the mesh whose parent kind this is, if it is the
+// kind of another mesh and not of this one; else nothing.
+func (p *Profile) OfAnotherMesh(ref *ParentRef) string {
+	if p == nil || p.takesParent(ref) {
+		return ""
+	}
+	for _, other := range Profiles() {
+		if other.takesParent(ref) {
+			return other.Title
+		}
+	}
+	return ""
+}
+
+func (p *Profile) takesParent(ref *ParentRef) bool {
+	named := ref.EffectiveKind() + "." + ref.EffectiveGroup()
+	return slices.ContainsFunc(p.ParentKinds.Value, func(kind string) bool { return strings.EqualFold(kind, named) })
+}

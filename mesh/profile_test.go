@@ -1,0 +1,62 @@
+package mesh
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Each cell of the table says where it is from.
+func TestProfileSources(t *testing.T) {
+	for _, p := range Profiles() {
+		value := reflect.ValueOf(*p)
+		facts := 0
+		for i := range value.NumField() {
+			source := value.Field(i)
+			if source.Kind() != reflect.Struct {
+				if source.String() == "" {
+					t.Errorf("%s: %s is empty", p.Name, value.Type().Field(i).Name)
+				}
+				continue
+			}
+			facts++
+			if source.FieldByName("Source").String() == "" {
+				t.Errorf("%s: %s has no source", p.Name, value.Type().Field(i).Name)
+			}
+		}
+		if facts < 10 {
+			t.Errorf("%s: only %d facts", p.Name, facts)
+		}
+		if FindProfile(p.Name).Title != p.Title {
+			t.Errorf("%s is not found by its name", p.Name)
+		}
+	}
+	if !slices.Equal(ProfileNames(), []ProfileName{Cilium, Istio, Kuma, Linkerd}) || FindProfile("") != nil {
+		t.Errorf("profiles: %q", ProfileNames())
+	}
+}
+
+func TestProfile(t *testing.T) {
+	entry := &ParentRef{Group: new(string), Kind: "serviceentry", Name: "a"}
+	*entry.Group = "networking.istio.io"
+	cell := &ParentRef{Group: new(string), Kind: "Cell", Name: "a"}
+	var none *Profile
+	istio, kuma := FindProfile(Istio), FindProfile(Kuma)
+	for name, ok := range map[string]bool{
+		"the specification takes every kind":     none.Takes(UDPRoute),
+		"the specification merges nothing":       !none.Merges(HTTPRoute, GRPCRoute),
+		"the specification knows no other mesh":  none.OfAnotherMesh(entry) == "",
+		"Kuma takes no GRPCRoute":                !kuma.Takes(GRPCRoute) && kuma.Takes(HTTPRoute),
+		"Istio merges kinds that match requests": istio.Merges(HTTPRoute, GRPCRoute) && istio.Merges(GRPCRoute, HTTPRoute),
+		"Istio merges no other kinds":            !istio.Merges(HTTPRoute, TCPRoute) && !istio.Merges(TLSRoute, TCPRoute),
+		"Kuma merges nothing":                    !kuma.Merges(HTTPRoute, GRPCRoute),
+		"a ServiceEntry is Istio's, in any case": kuma.OfAnotherMesh(entry) == "Istio" && istio.OfAnotherMesh(entry) == "",
+		"a kind of no mesh is no other mesh's":   istio.OfAnotherMesh(cell) == "",
+		"Linkerd compares scopes, and no other":  FindProfile(Linkerd).Shares(SharingAcrossScopes) && !istio.Shares(SharingAcrossScopes),
+		"the specification shares as it says":    !none.Shares(SharingAcrossScopes),
+	} {
+		if !ok {
+			t.Errorf("not so: %s", name)
+		}
+	}
+}
