@@ -103,7 +103,7 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.Finding{
-		Rule: f.Rule, Action: c.action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
+		Rule: f.Rule, Action: c.engine.Policy().Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
 		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 		Reference: f.Reference,
@@ -112,14 +112,6 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 		finding.Effect = validate.Deny
 	}
 	return finding
-}
-
-// action returns the rule's action by the configuration.
-func (c *checker) action(id string) validate.Action {
-	if action, set := c.engine.Policy().Actions[id]; set {
-		return action
-	}
-	return validate.Find(id).Default
 }
 
 // ignoresNothing tells of a name in the ignore annotation that silences nothing, in

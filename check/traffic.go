@@ -147,7 +147,7 @@ func (c *checker) table() (*traffic.Table, error) {
 	}
 	return traffic.New(c.world, routes, traffic.Options{
 		Admits:          c.admits,
-		ReferenceGrants: c.action("backend-not-permitted") != validate.Off,
+		ReferenceGrants: c.engine.Policy().Action("backend-not-permitted") != validate.Off,
 	}), nil
 }
 

@@ -33,6 +33,7 @@ mutations: {backend-port: off, parent-group: on}
 parents: {allowedKinds: [ServiceEntry.networking.istio.io]}
 exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-system]}
 status: {controllerName: example.net/our/guard, formerControllerNames: [gammaguard.dev/guard], conflictReason: RouteConflict}
+preview: true
 `
 
 // otherMeshParents are the default of grants.parentKinds.
@@ -79,6 +80,7 @@ func TestLoad(t *testing.T) {
 			}},
 			Rules:      map[string]RuleAction{"parent-headless": "off", "grant-missing": "audit"},
 			Mutations:  map[string]Switch{"backend-port": Off, "parent-group": On},
+			Preview:    true,
 			Parents:    Parents{AllowedKinds: []string{"ServiceEntry.networking.istio.io"}},
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 			Status:     Status{ControllerName: "example.net/our/guard", FormerControllerNames: []string{"gammaguard.dev/guard"}, ConflictReason: "RouteConflict"},

@@ -48,6 +48,10 @@ type GuardConfiguration struct {
 
 	// Status is how conflicts are reported in routes' status.
 	Status Status `json:"status,omitzero"`
+
+	// Preview has a server-side dry run of a route warn which requests go somewhere
+	// else. Default: false.
+	Preview bool `json:"preview,omitempty"`
 }
 
 // Grants define what routes in namespaces may do, in addition to the namespaces' labels.

@@ -48,12 +48,13 @@ type Change struct {
 
 // Diff compares two versions of the routes, and of the Services.
 func Diff(before, after *Table) (*Difference, error) {
-	return diff(before, after, mostWork)
+	return DiffWithin(before, after, mostWork)
 }
 
-// diff compares two versions, with so much work for each port and client.
-func diff(before, after *Table, work int) (*Difference, error) {
-	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}, work: work}
+// DiffWithin compares at most so many pairs of matches for the clients of one port. Beyond
+// that, it finds witnesses only, as Diff does at 5,000,000.
+func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
+	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}, work: pairs}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range slices.Compact(keys) {

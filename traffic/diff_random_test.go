@@ -146,7 +146,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 	was, is := newOracle(before), newOracle(after.since(before))
 	faulty := *after
 	faulty.compare = compare
-	difference, err := diff(before, &faulty, work)
+	difference, err := DiffWithin(before, &faulty, work)
 	if err != nil {
 		t.Fatal(err)
 	}

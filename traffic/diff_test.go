@@ -27,7 +27,7 @@ func TestDiff(t *testing.T) {
 no change; 6 request classes unchanged
 `},
 		{"a canary, a removed route, and a mock", []string{old, admin}, []string{canary, mock}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any                         /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
   GET                         /v2* tenant=gold                     cart-v1:8080 100 %  →  cart-v2:8080 90 %, cart-v1:8080 10 %
   from namespace faces: any   /admin*                              admin:80 100 %      →  404 (no rule matches) (consumer routes replace producer routes)
@@ -37,14 +37,14 @@ service shop/cart port 80
 1 Service, 6 changes; 5 other request classes unchanged
 `},
 		{"the first route on a port", nil, []string{old}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches)
   any  /v2* (except GET tenant=gold)  cart:80 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/cart)
   GET  /v2* tenant=gold               cart:80 100 %  →  cart-v1:8080 100 % (new HTTPRoute shop/cart)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"a catch-all instead of matches", []string{old}, []string{http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  /* (except /v2*)               404 (no rule matches)  →  cart-v1:8080 100 %
   any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart-v1:8080 100 %
 1 Service, 2 changes; 3 other request classes unchanged
@@ -53,26 +53,26 @@ service shop/cart port 80
 no change; 3 request classes unchanged
 `},
 		{"a kind takes the port", []string{all}, []string{all, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}]`)}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
        grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"server names, where the mesh matches them", nil, []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, Options{ServerNames: true}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  other server names     cart:80 100 %  →  connection refused (no rule matches)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"a raw connection", nil, []string{object("TCPRoute shop/raw", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  cart:80 100 %  →  cart-v1:8080 100 % (new TCPRoute shop/raw)
 1 Service, 1 change; 2 other request classes unchanged
 `},
 		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
-service shop/cart port 80
+service shop/cart port 80, producer
   any  ~ /v[0-9]+ such as /v0  cart-v1:8080 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/re)
 note: regular expressions are compared as texts, and by examples of what they match: changes inside of what they match may be missing
 note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a RegularExpression is the implementation's
@@ -103,7 +103,7 @@ func TestDiffTellsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `service shop/cart port 80
+	want := `service shop/cart port 80, producer
   any  /a* (except /a/c* x=1, /a/d*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
   GET  /a/c*                          cart-v1:8080 100 %  →  cart-v2:8080 100 %
 1 Service, 2 changes; 6 other request classes unchanged
@@ -120,7 +120,7 @@ func TestDiffOfServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `service shop/new port 80
+	want := `service shop/new port 80, producer
   any  no such Service  →  cart-v1:8080 100 % (new HTTPRoute shop/new)
 1 Service, 1 change; 0 other request classes unchanged
 `
@@ -135,7 +135,7 @@ func TestDiffForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	markdown := "**1 Service, 2 changes; 2 other request classes unchanged**\n" + `
-### service shop/cart port 80
+### service shop/cart port 80, producer
 
 | requests | before | after | for example |
 |---|---|---|---|
@@ -169,9 +169,9 @@ func TestDiffOfUnknownService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `service shop/cart other ports
+	want := `service shop/cart other ports, producer
   any  cart 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/all)
-service shop/cart port 80
+service shop/cart port 80, producer
   any  cart-v1:8080 100 %  →  cart-v2:8080 100 %
 note: Service shop/cart is not in the input: it is taken to have the ports that routes name
 note: Service shop/cart-v2 is not in the input: it is taken to exist

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Changes counts the changes.
@@ -37,9 +39,28 @@ func (d *Difference) String() string {
 	return out.String()
 }
 
+// Brief writes the changes in at most so many lines. If there are more, the last line
+// counts the rest.
+func (d *Difference) Brief(lines int) []string {
+	var brief []string
+	total := d.Changes()
+	for i := range d.Ports {
+		port := &d.Ports[i]
+		for j := range port.Changes {
+			if len(brief) == lines-1 && total > lines {
+				return append(brief, fmt.Sprintf("%d more changes; run gammaguard diff", total-len(brief)))
+			}
+			columns := port.Changes[j].columns(port.Namespace)
+			brief = append(brief, fmt.Sprintf("%s, %s: %s → %s", port.title(), &port.Changes[j].Class, columns[2], columns[3]))
+		}
+	}
+	return brief
+}
+
 const onlyWitnesses = "too many matches to compare all combinations: these are witnesses, and there may be other changes"
 
-// title reads "service shop/cart port 80".
+// title reads "service shop/cart port 80, producer"; it ends with "consumer" if nothing
+// changes but for clients with consumer routes.
 func (p *PortDifference) title() string {
 	kind, name, _ := strings.Cut(p.Service, " ")
 	port := fmt.Sprintf("port %d", p.Port)
@@ -49,7 +70,11 @@ func (p *PortDifference) title() string {
 	if p.Protocol != "TCP" {
 		port += " " + string(p.Protocol)
 	}
-	return fmt.Sprintf("%s %s %s", strings.ToLower(kind), name, port)
+	role := mesh.Consumer
+	if slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Class.From == "" }) {
+		role = mesh.Producer
+	}
+	return fmt.Sprintf("%s %s %s, %s", strings.ToLower(kind), name, port, role)
 }
 
 // rows writes the changes in aligned columns.

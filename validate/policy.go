@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -55,6 +56,9 @@ func (p *Policy) ModeIn(namespace *mesh.Namespace) mesh.Mode {
 func (p *Policy) Implements(kind mesh.RouteKind) bool {
 	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
 }
+
+// Action returns the action of the rule of this ID.
+func (p *Policy) Action(id string) Action { return cmp.Or(p.Actions[id], Find(id).Default) }
 
 // User is the user who makes a request.
 type User struct {

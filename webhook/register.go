@@ -28,6 +28,8 @@ type Options struct {
 	Sync    Syncer
 	Metrics *Metrics
 	Log     logr.Logger
+	// Preview reads the routes for a preview of the traffic on dry runs. Nil means none.
+	Preview RouteReader
 	// Intake bounds the requests that are worked on at once. Nil means a bound for
 	// each webhook of its own.
 	Intake *Intake

@@ -10,13 +10,17 @@ import (
 // validating answers by the engine's verdict.
 type validating struct {
 	Options
-	engine *validate.Engine
-	trail  *trail
+	engine  *validate.Engine
+	trail   *trail
+	preview *preview // nil: off
 }
 
 // Validating returns the handler that admits or refuses routes.
 func Validating(options Options, engine *validate.Engine) http.Handler {
-	v := &validating{options, engine, newTrail(options.Log)}
+	v := &validating{Options: options, engine: engine, trail: newTrail(options.Log)}
+	if options.Preview != nil {
+		v.preview = &preview{Options: options, engine: engine}
+	}
 	return options.handler("validate", v.answer)
 }
 
@@ -29,14 +33,18 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 		v.Log.Error(err, "Failed to validate the route", "route", shortened(r.Object.String()), "user", shortened(r.UserInfo.Username))
 		return answer{status: unconfirmed(err), outcome: failed}
 	}
-	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 {
+	var changes []string
+	if v.preview != nil && r.DryRun && reveals(r, &verdict) {
+		changes = v.preview.warnings(ctx, r)
+	}
+	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 && len(changes) == 0 {
 		return admit
 	}
 	for i := range verdict.Findings {
 		v.Metrics.finding(r.Object.Metadata.Namespace, &verdict.Findings[i])
 	}
 	v.trail.note(r, &verdict)
-	answered := answer{warnings: warnings(&verdict), audit: findingsAnnotations(&verdict), outcome: admitted}
+	answered := answer{warnings: warnings(&verdict, changes), audit: findingsAnnotations(&verdict), outcome: admitted}
 	if verdict.Denied() {
 		answered.status, answered.outcome = denial(r, &verdict), denied
 	}

@@ -17,9 +17,10 @@ const (
 	moreWarnings = 32
 )
 
-// warnings returns the warnings for the author, in addition to the verdict.
-func warnings(verdict *validate.Verdict) []string {
-	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores))
+// warnings returns the warnings for the author, in addition to the verdict; the last are
+// about the changes in the traffic.
+func warnings(verdict *validate.Verdict, changes []string) []string {
+	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores)+len(changes))
 	for i := range verdict.Findings {
 		if f := &verdict.Findings[i]; f.Effect == validate.Warn {
 			all = append(all, warning(f.Warning(), f.Rule))
@@ -28,7 +29,7 @@ func warnings(verdict *validate.Verdict) []string {
 	for _, name := range verdict.UnknownIgnores {
 		all = append(all, warning(validate.UnknownIgnore(name), ""))
 	}
-	return bounded(all)
+	return bounded(append(all, changes...))
 }
 
 // warning makes a text fit to be one warning: without characters that a header

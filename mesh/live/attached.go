@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,3 +48,25 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 	}
 	return attached, nil
 }
+
+// RouteObject reads a whole route. The error is mesh.ErrNotFound if it does not exist.
+func (r *Reader) RouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error) {
+	whole := &wholeObject{kind: string(kind)}
+	err := r.get(ctx, routeResource(kind), namespace, name, whole)
+	return whole.text, err
+}
+
+// wholeObject is an object in JSON, of a kind that need not be looked for.
+type wholeObject struct {
+	kind string
+	text []byte
+}
+
+// UnmarshalJSON takes the whole text.
+func (o *wholeObject) UnmarshalJSON(text []byte) error {
+	o.text = bytes.Clone(text)
+	return nil
+}
+
+// GetKind implements object.
+func (o *wholeObject) GetKind() string { return o.kind }

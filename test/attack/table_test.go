@@ -94,6 +94,11 @@ var attacks = []attack{
 		[]string{"mesh.TestPrecedenceIsLinear", "mesh.TestMatchKeysAreLinear", "test/status.TestWorkInProportion"},
 	},
 	{
+		"Work caused by others", granted, "Make server-side dry runs on Services with many routes and matches, where `preview` is on",
+		"one preview at a time, of at most 32 other routes and 2,000 matches",
+		[]string{"webhook.TestPreview", "webhook.TestPreviewMatches", "webhook.TestPreviewBusy"},
+	},
+	{
 		"Work caused by others", "may write the status of routes", "Remove or change gammaguard's entries in status again and again",
 		"they are written with growing pauses, and in all at most 10 times in any second",
 		[]string{"test/status.TestContested", "test/status.TestFight", "status.TestDamperInAll", "status.TestDamperPauses"},
@@ -132,6 +137,11 @@ var attacks = []attack{
 	{
 		"What answers reveal", routesOnly, "Ask about Services, ports, backends and namespaces that exist, and that do not", "the answers are equal, byte for byte",
 		[]string{"test/attack.TestAnswersAreEqual", "test/kubectl.TestUngrantedAnswers", "validate.TestUngrantedLearnNothing", "status/desired.TestNothingDisclosed"},
+	},
+	{
+		"What answers reveal", routesOnly, "Make server-side dry runs where `preview` is on",
+		"there is no preview, also where the grant is not enforced",
+		[]string{"webhook.TestPreview"},
 	},
 	{
 		"Faults", nobody, "The guard is down, restarted, killed or suspended; etcd hangs; the API server restarts; certificate files disappear",

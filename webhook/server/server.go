@@ -107,9 +107,11 @@ func (s *Server) wire() error {
 		return err
 	}
 	handlers := http.NewServeMux()
-	webhook.Register(handlers, webhook.Options{
-		Reader: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log,
-	}, engine, guard.DisabledMutations())
+	webhooks := webhook.Options{Reader: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log}
+	if guard.Preview {
+		webhooks.Preview = reader
+	}
+	webhook.Register(handlers, webhooks, engine, guard.DisabledMutations())
 	if err := status.Add(s.manager, s.cache, status.Options{
 		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
 	}); err != nil {

@@ -163,7 +163,7 @@ func TestDiffOfKustomizations(t *testing.T) {
 	put("overlay/kustomization.yaml", "resources: [../base]\n")
 	commit(t)
 	put("changed/kustomization.yaml", "resources: [../overlay]\n"+patch)
-	const want = `service shop/cart port 80
+	const want = `service shop/cart port 80, producer
   any  /v1*                       cart-v1:8080 100 %  →  cart-v2:8080 100 %
   any  /v2* (except tenant=gold)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
 1 Service, 2 changes; 2 other request classes unchanged
