@@ -85,6 +85,8 @@ type route struct {
 	// the API server fills in.
 	changes []mutate.Change
 	mutated *mesh.Route
+	// edits make the changes in the file, if it was asked for them and they are known.
+	edits []*report.Edit
 	// patched is the route with the mutations, and stored with defaults too, in JSON; old
 	// is the route that was there before, or nil.
 	patched, stored []byte
@@ -120,6 +122,9 @@ func newChecker(options *Options) (*checker, error) {
 func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.CheckReport, error) {
 	if err := c.write(ctx); err != nil {
 		return nil, err
+	}
+	if c.options.Propose {
+		c.propose()
 	}
 	r := report.New()
 	r.Fixed, r.Duplicates = fixed, c.duplicates

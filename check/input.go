@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
@@ -96,7 +97,7 @@ func (in *input) walk(name string) (paths []string) {
 func (in *input) file(path string) (*file, error) {
 	if path == Stdin {
 		data, err := io.ReadAll(in.stdin)
-		return in.parse("<stdin>", data), err
+		return in.parse(report.Stdin, data), err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -68,6 +68,9 @@ func changesOf(r *route) []report.Change {
 	for i := range r.changes {
 		changes[i] = report.ChangeOf(&r.changes[i])
 		changes[i].Line = r.line(r.changes[i].Path)
+		if r.edits != nil {
+			changes[i].Edit = r.edits[i]
+		}
 	}
 	return changes
 }

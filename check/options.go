@@ -51,6 +51,8 @@ type Options struct {
 	DryRun bool
 	// Fix writes mutations back into the files.
 	Fix bool
+	// Propose has the report say how to write each mutation into its file.
+	Propose bool
 	// Stdin is what Stdin stands for.
 	Stdin io.Reader
 

@@ -10,15 +10,15 @@ import (
 )
 
 // edit returns the edit that makes the change.
-func (p *place) edit(change *mutate.Change) (edit, error) {
+func (p *place) edit(change *mutate.Change) (Edit, error) {
 	dot := strings.LastIndexByte(change.Path, '.')
 	name := change.Path[dot+1:]
 	mapping, err := p.walk(change.Path[:max(dot, 0)])
 	if err != nil {
-		return edit{}, err
+		return Edit{}, err
 	}
 	if mapping.Kind != yaml.MappingNode {
-		return edit{}, errPlace
+		return Edit{}, errPlace
 	}
 	if _, value := field(mapping, name); value != nil {
 		return p.replace(value, change.After)
@@ -27,16 +27,16 @@ func (p *place) edit(change *mutate.Change) (edit, error) {
 }
 
 // replace puts a new value in the place of one that is there.
-func (p *place) replace(value *yaml.Node, after any) (edit, error) {
+func (p *place) replace(value *yaml.Node, after any) (Edit, error) {
 	from, to, err := p.span(value)
 	if err != nil {
-		return edit{}, err
+		return Edit{}, err
 	}
 	text, err := scalar(after, quotes(value))
 	if from == to { // "group:"
 		text = " " + text
 	}
-	return edit{from, to, text}, err
+	return Edit{from, to, text}, err
 }
 
 // before says behind which field a new one is written, where that is there.
@@ -47,16 +47,16 @@ var before = map[string][]string{
 }
 
 // add writes a new field behind a sibling, in the sibling's style.
-func (p *place) add(mapping *yaml.Node, name string, after any) (edit, error) {
+func (p *place) add(mapping *yaml.Node, name string, after any) (Edit, error) {
 	key, value := sibling(mapping, name)
 	if key == nil {
-		return edit{}, errors.New("no field on a single line to insert it after")
+		return Edit{}, errors.New("no field on a single line to insert it after")
 	}
 	start, keyEnd, errKey := p.span(key)
 	begin, errValue := p.offset(value)
 	_, end, errEnd := p.span(value)
 	if err := errors.Join(errKey, errValue, errEnd); err != nil || begin < keyEnd {
-		return edit{}, errScalar
+		return Edit{}, errScalar
 	}
 	newKey, errKey := scalar(name, quotes(key))
 	newValue, errValue := scalar(after, quotes(key))
@@ -78,7 +78,7 @@ func (p *place) add(mapping *yaml.Node, name string, after any) (edit, error) {
 	default:
 		text = ", " + text
 	}
-	return edit{end, end, text}, errors.Join(errKey, errValue)
+	return Edit{end, end, text}, errors.Join(errKey, errValue)
 }
 
 // sibling returns the field behind which the new one is written: a scalar.

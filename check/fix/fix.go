@@ -38,47 +38,58 @@ func Apply(text string, jobs []Job) (string, error) {
 	return fixed, nil
 }
 
-// edit replaces text[from:to].
-type edit struct {
-	from, to int
-	text     string
+// Edits returns the edit that makes each change of each job, in their order. The error
+// says why one of them, or all of them together, cannot be made.
+func Edits(text string, jobs []Job) ([][]Edit, error) {
+	edits, err := plan(text, jobs)
+	if err != nil {
+		return nil, err
+	}
+	return edits, verify(text, perform(text, edits), jobs)
 }
 
-// plan returns the edits by offset. Objects that share an anchor share an edit.
-func plan(text string, jobs []Job) ([]edit, error) {
-	var edits []edit
-	planned := map[edit]bool{}
+// Edit replaces a part of a text.
+type Edit struct {
+	// From and To are byte offsets; To is that of the first byte that stays.
+	From, To int
+	Text     string
+}
+
+// plan returns the edit of each change of each job.
+func plan(text string, jobs []Job) ([][]Edit, error) {
+	edits := make([][]Edit, len(jobs))
 	lines := lineStarts(text)
-	for _, job := range jobs {
+	for i, job := range jobs {
 		p, err := locate(text, lines, job.Object)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", job.Object.Key, err)
 		}
-		for i := range job.Changes {
-			e, err := p.edit(&job.Changes[i])
+		for j := range job.Changes {
+			e, err := p.edit(&job.Changes[j])
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", job.Object.Key, job.Changes[i].Path, err)
+				return nil, fmt.Errorf("%s: %s: %w", job.Object.Key, job.Changes[j].Path, err)
 			}
-			e.from, e.to = e.from+p.start, e.to+p.start
-			if !planned[e] {
-				planned[e] = true
-				edits = append(edits, e)
-			}
+			e.From, e.To = e.From+p.start, e.To+p.start
+			edits[i] = append(edits[i], e)
 		}
 	}
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
 	return edits, nil
 }
 
-func perform(text string, edits []edit) string {
+// perform makes the edits. Objects that share an anchor share an edit.
+func perform(text string, planned [][]Edit) string {
+	edits := slices.Concat(planned...)
+	slices.SortStableFunc(edits, func(a, b Edit) int { return a.From - b.From })
+	done := map[Edit]bool{}
 	var out strings.Builder
 	at := 0
 	for _, e := range edits {
-		if e.from < at {
+		if done[e] || e.From < at {
 			continue // two edits of one place: verify finds the result wanting
 		}
-		out.WriteString(text[at:e.from] + e.text)
-		at = e.to
+		done[e] = true
+		out.WriteString(text[at:e.From] + e.Text)
+		at = e.To
 	}
 	return out.String() + text[at:]
 }

@@ -14,10 +14,14 @@ import (
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, i := range r.items() {
-		if i.effect != validate.Off {
-			fmt.Fprintf(out, "::%s file=%s,line=%d,title=%s::%s\n",
-				levels[i.effect].github, property.Replace(i.File), i.Line, property.Replace(i.id), data.Replace(i.named()))
+		if i.effect == validate.Off {
+			continue
 		}
+		place := ""
+		if i.File != Stdin {
+			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(i.File), i.Line)
+		}
+		fmt.Fprintf(out, "::%s %stitle=%s::%s\n", levels[i.effect].github, place, property.Replace(i.id), data.Replace(i.named()))
 	}
 	fmt.Fprintln(out, r.Summary.String())
 	return out.Flush()

@@ -2,8 +2,11 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/validate"
@@ -22,15 +25,17 @@ type item struct {
 	field  string
 	// text is what to say, with the field.
 	text string
+	// edit makes the change of a mutation; it may be nil.
+	edit *Edit
 }
 
-// levels are what GitHub and SARIF call the effects.
-var levels = map[validate.Action]struct{ github, sarif string }{
-	validate.Deny:  {"error", "error"},
-	validate.Warn:  {"warning", "warning"},
-	validate.Audit: {"notice", "note"},
-	validate.Off:   {"notice", "note"},
-	EffectUnknown:  {"notice", "none"},
+// levels are what GitHub, SARIF, and GitLab call the effects.
+var levels = map[validate.Action]struct{ github, sarif, gitlab string }{
+	validate.Deny:  {"error", "error", "major"},
+	validate.Warn:  {"warning", "warning", "minor"},
+	validate.Audit: {"notice", "note", "info"},
+	validate.Off:   {"notice", "note", "info"},
+	EffectUnknown:  {"notice", "none", "info"},
 }
 
 // items returns what was found, by file and line.
@@ -41,7 +46,7 @@ func (r *CheckReport) items() []item {
 		for _, change := range route.Changes {
 			items = append(items, item{
 				Place: Place{route.File, change.Line}, id: change.Mutation, effect: validate.Warn, word: "change",
-				object: route.String(), field: change.Field, text: change.Message,
+				object: route.String(), field: change.Field, text: change.Message, edit: change.Edit,
 			})
 		}
 		for j := range route.Findings {
@@ -70,10 +75,18 @@ func (r *CheckReport) items() []item {
 	})
 	seen := map[item]bool{} // one file may be in several sets
 	return slices.DeleteFunc(items, func(i item) bool {
+		i.edit = nil
 		again := seen[i]
 		seen[i] = true
 		return again
 	})
+}
+
+// fingerprint is the same when lines move.
+func (i *item) fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{i.id, i.File, i.object, i.field, i.text}, "\x00")))
+	const length = 16
+	return hex.EncodeToString(sum[:length])
 }
 
 // about reads "field: message", or the message alone where it is about the whole object.

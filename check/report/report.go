@@ -116,6 +116,9 @@ type Summary struct {
 	Fixed    int `json:"fixed"`
 }
 
+// Stdin is the name of standard input among the files.
+const Stdin = "<stdin>"
+
 // Place is where something stands in the input.
 type Place struct {
 	File string `json:"file"`
@@ -193,6 +196,18 @@ type Change struct {
 	Value    any    `json:"value"`
 	// Message is the warning that the webhook would give.
 	Message string `json:"message"`
+	// Edit makes the change in the file; nil where that is not asked for or not possible.
+	Edit *Edit `json:"edit,omitempty"`
+}
+
+// Edit replaces a part of a file. Lines and columns count from 1, columns in characters;
+// the end is that of the first character that stays.
+type Edit struct {
+	StartLine   int    `json:"startLine"`
+	StartColumn int    `json:"startColumn"`
+	EndLine     int    `json:"endLine"`
+	EndColumn   int    `json:"endColumn"`
+	Text        string `json:"text"`
 }
 
 // Status is the part of a route's status that is gammaguard's.

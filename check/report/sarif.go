@@ -1,81 +1,101 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
-	"strings"
-
-	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Where the program, and the page of each rule, are found.
+// Where the program, and the page of each rule, are found, and the schema of SARIF.
 const (
 	informationURI = "https://github.com/gammaguard/gammaguard"
 	rulePage       = informationURI + "/blob/main/docs/rules/"
+	sarifSchema    = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/main/sarif-2.1/schema/sarif-schema-2.1.0.json"
 )
 
-// SARIF writes the report as a SARIF 2.1.0 log of this version of the program.
-// Relative file names are meant to be relative to the root of the sources, as code
-// scanning takes them.
+// SARIF writes the report as a SARIF 2.1.0 log of this version of the program, with the
+// edits of mutations as fixes. Relative file names are meant to be relative to the root
+// of the sources, as code scanning takes them.
 func (r *CheckReport) SARIF(w io.Writer, version string) error {
-	run := sarif.NewRunWithInformationURI("gammaguard", informationURI)
-	run.Tool.Driver.WithVersion(version)
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
+	driver := &run.Tool.Driver
+	driver.Name, driver.Version, driver.InformationURI = "gammaguard", version, informationURI
 	for _, topic := range explain.Topics() {
-		describe(run.AddRule(topic.ID), &topic)
+		driver.Rules = append(driver.Rules, described(&topic))
 	}
 	for _, i := range r.items() {
-		i.result(run.CreateResultForRule(i.id))
+		result := i.result()
+		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.id })
+		run.Results = append(run.Results, result)
 	}
-	log := sarif.NewReport()
-	log.AddRun(run)
-	return log.PrettyWrite(w)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-func describe(rule *sarif.ReportingDescriptor, topic *explain.Topic) {
+func described(topic *explain.Topic) sarifRule {
 	effect := validate.Action(topic.Default)
 	if topic.Class == explain.Mutation {
 		effect = validate.Warn
 	}
-	rule.WithDescription(topic.Title).
-		WithFullDescription(sarif.NewMultiformatMessageString().WithText(topic.Rationale)).
-		WithHelp(sarif.NewMultiformatMessageString().WithText(topic.Rationale + "\n\n" + topic.Remedy).WithMarkdown(topic.Rationale + "\n\n**How to fix:** " + topic.Remedy)).
-		WithHelpURI(rulePage + topic.ID + ".md").
-		WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(levels[effect].sarif))
+	rule := sarifRule{
+		ID: topic.ID, HelpURI: rulePage + topic.ID + ".md",
+		ShortDescription: sarifText{Text: topic.Title},
+		FullDescription:  sarifText{Text: topic.Rationale},
+		Help: sarifText{
+			Text: topic.Rationale + "\n\n" + topic.Remedy, Markdown: topic.Rationale + "\n\n**How to fix:** " + topic.Remedy,
+		},
+	}
+	rule.DefaultConfiguration.Level = levels[effect].sarif
+	return rule
 }
 
-// result describes the item.
-func (i *item) result(result *sarif.Result) {
-	location := sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().
-		WithArtifactLocation(artifact(i.File)).
-		WithRegion(sarif.NewRegion().WithStartLine(i.Line)))
-	if i.object != "" {
-		location.AddLogicalLocation(sarif.NewLogicalLocation().
-			WithFullyQualifiedName(i.object + " " + i.field).WithName(i.field).WithKind("member"))
+// result describes the item. Its rule's index is not set.
+func (i *item) result() sarifResult {
+	result := sarifResult{
+		RuleID: i.id, Kind: "fail", Level: levels[i.effect].sarif, Message: sarifText{Text: i.named()},
+		Locations:           []sarifLocation{},
+		PartialFingerprints: map[string]string{"gammaguard/v1": i.fingerprint()},
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{i.id, i.File, i.object, i.field, i.text}, "\x00"))) // the same when lines move
-	result.WithLevel(levels[i.effect].sarif).
-		WithMessage(sarif.NewTextMessage(i.named())).
-		AddLocation(location).
-		WithPartialFingerprints(map[string]string{"gammaguard/v1": hex.EncodeToString(sum[:16])})
+	var location sarifLocation
+	if i.File != Stdin { // which has no URI
+		location.PhysicalLocation = &sarifPhysicalLocation{artifact(i.File), sarifRegion{StartLine: i.Line}}
+	}
+	if i.object != "" {
+		name := i.object
+		if i.field != "" {
+			name += " " + i.field
+		}
+		location.LogicalLocations = []sarifLogicalLocation{{Name: i.field, FullyQualifiedName: name, Kind: "member"}}
+	}
+	if location.PhysicalLocation != nil || location.LogicalLocations != nil {
+		result.Locations = append(result.Locations, location)
+	}
 	switch i.effect {
 	case EffectUnknown:
-		result.WithKind("open")
+		result.Kind = "open"
 	case validate.Off:
-		result.AddSuppression(sarif.NewSuppression().WithKind("inSource").WithJustification("silenced by the route's gammaguard.dev/ignore annotation"))
+		result.Suppressions = []sarifSuppression{{"inSource", "silenced by the route's gammaguard.dev/ignore annotation"}}
 	}
+	if e := i.edit; e != nil {
+		region := sarifRegion{e.StartLine, e.StartColumn, e.EndLine, e.EndColumn}
+		result.Fixes = []sarifFix{{
+			sarifText{Text: i.text}, []sarifArtifactChange{{artifact(i.File), []sarifReplacement{{region, sarifText{Text: e.Text}}}}},
+		}}
+	}
+	return result
 }
 
 // artifact returns the location of a file: relative ones to the sources' root.
-func artifact(file string) *sarif.ArtifactLocation {
+func artifact(file string) sarifArtifactLocation {
 	path := filepath.ToSlash(file)
 	if filepath.IsAbs(file) {
-		return sarif.NewSimpleArtifactLocation((&url.URL{Scheme: "file", Path: path}).String())
+		return sarifArtifactLocation{URI: (&url.URL{Scheme: "file", Path: path}).String()}
 	}
-	return sarif.NewSimpleArtifactLocation((&url.URL{Path: path}).String()).WithURIBaseID("%SRCROOT%")
+	return sarifArtifactLocation{URI: (&url.URL{Path: path}).String(), URIBaseID: "%SRCROOT%"}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/validate"
-	"github.com/gammaguard/gammaguard/version"
 )
 
 // checkFlags are the flags of the check command.
@@ -24,7 +23,7 @@ type checkFlags struct {
 	paths      []string
 	chart      check.Chart
 	failIfNone bool
-	output     string
+	outputs    outputs
 	failOn     string
 	cluster    bool
 	access     *access
@@ -74,14 +73,14 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
   # Check only what a change introduces, as the webhook does for updates
   gammaguard check -f manifests/ --base main/manifests/
 
-  # Write SARIF for code scanning, and fail on warnings too
-  gammaguard check -f manifests/ -o sarif --fail-on warn > gammaguard.sarif
+  # Write SARIF for code scanning, in addition to text, and fail on warnings too
+  gammaguard check -f manifests/ -o text -o sarif=gammaguard.sarif --fail-on warn
 
   # Write mutations to the files
   gammaguard check -f manifests/ --fix`
 
 func newCheck() *cobra.Command {
-	flags := &checkFlags{output: "text", failOn: string(validate.Deny)}
+	flags := &checkFlags{failOn: string(validate.Deny)}
 	cmd := &cobra.Command{
 		Use:     "check [PATH...] | (-f PATH | -k FOLDER | --helm CHART)...",
 		Short:   "Check routes in manifests",
@@ -98,7 +97,7 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
-	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, sarif, or github", "text", "json", "sarif", "github")
+	addOutputs(cmd, &flags.outputs)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
 	flags.access = addAccess(cmd)
 	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
@@ -119,6 +118,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	options.User = validate.User{Name: *f.access.Impersonate, Groups: *f.access.ImpersonateGroup}
 	options.Namespace = *f.access.Namespace
+	options.Propose = f.outputs.propose()
 	if f.cluster {
 		live, connectErr := f.access.connect(cmd.Context())
 		if connectErr != nil {
@@ -131,7 +131,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if result == nil {
 		return err
 	}
-	if err := errors.Join(f.write(result, cmd.OutOrStdout()), err); err != nil {
+	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
 	switch {
@@ -184,18 +184,6 @@ func (f *checkFlags) validate(cmd *cobra.Command) error {
 		return f.access.unused(cmd.Flags())
 	}
 	return nil
-}
-
-func (f *checkFlags) write(r *report.CheckReport, w io.Writer) error {
-	switch f.output {
-	case "json":
-		return writeJSON(w, r)
-	case "sarif":
-		return r.SARIF(w, version.Get().Version)
-	case "github":
-		return r.GitHub(w)
-	}
-	return r.Text(w, colourful(w))
 }
 
 // colourful reports whether the output is a terminal whose user wants colours

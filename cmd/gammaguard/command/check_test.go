@@ -19,7 +19,7 @@ const shop = "testdata/shop"
 
 // TestCheckOutputs holds each output format.
 func TestCheckOutputs(t *testing.T) {
-	for _, format := range []string{"text", "json", "github"} {
+	for _, format := range []string{"text", "json", "github", "gitlab", "junit"} {
 		t.Run(format, func(t *testing.T) {
 			got := run(t, "", "check", "-f", shop, "-o", format)
 			if diff := cmp.Diff(result{code: ExitFindings, stdout: got.stdout}, got, cmp.AllowUnexported(result{})); diff != "" {
@@ -37,12 +37,24 @@ func TestCheckSARIF(t *testing.T) {
 	if got.code != ExitFindings || got.stderr != "" {
 		t.Errorf("exit code %d, stderr %q", got.code, got.stderr)
 	}
+	decoder := json.NewDecoder(strings.NewReader(got.stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(new(sarif.Report)); err != nil {
+		t.Fatal(err)
+	}
 	log, err := sarif.FromString(got.stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defaults := sarif.NewRun() // what the library would write empty where the log has nothing
+	for _, run := range log.Runs {
+		run.Language, run.NewlineSequences, run.Tool.Driver.Language = defaults.Language, defaults.NewlineSequences, defaults.Language
+	}
 	if err := log.Validate(); err != nil {
 		t.Error(err)
+	}
+	if strings.Contains(got.stdout, ": -1") {
+		t.Error("an index of nothing is written")
 	}
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(got.stdout), &fields); err != nil {

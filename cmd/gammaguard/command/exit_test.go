@@ -53,7 +53,14 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"check", "--values", "x.yaml"}, "error: --values has no effect without --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", "-", "-f", "-"}, "error: standard input can be read only once\nSee 'gammaguard check --help' for usage\n"},
-		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of text, json, sarif, github\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: the format must be one of text, json, sarif, junit, github, gitlab\nSee 'gammaguard check --help' for usage\n"},
+		{
+			[]string{"check", "-f", shop, "-o", "text", "-o", "json"},
+			"error: invalid argument \"json\" for \"-o, --output\" flag: only one format can be written to standard output; write the others to files, such as sarif=gammaguard.sarif\nSee 'gammaguard check --help' for usage\n",
+		},
+		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is named twice\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "json="}, "error: invalid argument \"json=\" for \"-o, --output\" flag: a file name must follow =\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: open testdata/none/a: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard check --help' for usage\n"},
 		{

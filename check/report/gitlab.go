@@ -1,0 +1,43 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// codeQuality is one entry of GitLab's code quality report, which is a list of them.
+type codeQuality struct {
+	Description string `json:"description"`
+	CheckName   string `json:"check_name"`
+	Fingerprint string `json:"fingerprint"`
+	Severity    string `json:"severity"`
+	Location    struct {
+		Path  string `json:"path"`
+		Lines struct {
+			Begin int `json:"begin"`
+		} `json:"lines"`
+	} `json:"location"`
+}
+
+// GitLab writes the report as a code quality report, which GitLab shows in merge
+// requests.
+func (r *CheckReport) GitLab(w io.Writer) error {
+	entries := []codeQuality{}
+	for _, i := range r.items() {
+		if i.effect == validate.Off {
+			continue
+		}
+		entry := codeQuality{
+			Description: i.named(), CheckName: i.id, Fingerprint: i.fingerprint(), Severity: levels[i.effect].gitlab,
+		}
+		entry.Location.Path, entry.Location.Lines.Begin = filepath.ToSlash(i.File), i.Line
+		entries = append(entries, entry)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(entries)
+}

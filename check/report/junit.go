@@ -1,0 +1,105 @@
+package report
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The elements of a JUnit report: a suite for each file, with a test case for each route.
+type (
+	junitSuites struct {
+		XMLName  xml.Name      `xml:"testsuites"`
+		Name     string        `xml:"name,attr"`
+		Tests    int           `xml:"tests,attr"`
+		Failures int           `xml:"failures,attr"`
+		Suites   []*junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Cases    []*junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name      string        `xml:"name,attr"`
+		ClassName string        `xml:"classname,attr"`
+		File      string        `xml:"file,attr"`
+		Failure   *junitFailure `xml:"failure"`
+		Output    string        `xml:"system-out,omitempty"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the report as JUnit's XML. A test case is a route, or a document that
+// cannot be read, and fails if Fails would; what is milder is its output.
+func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
+	cases := map[[2]string]*junitCase{} // by file and name
+	var files []string
+	add := func(file, name string) *junitCase {
+		key := [2]string{file, name}
+		if cases[key] == nil {
+			cases[key] = &junitCase{Name: name, ClassName: file, File: file}
+			files = append(files, file)
+		}
+		return cases[key]
+	}
+	for i := range r.Routes {
+		add(r.Routes[i].File, r.Routes[i].String())
+	}
+	for _, i := range r.items() {
+		if i.effect != validate.Off {
+			add(i.File, cmp.Or(i.object, "document")).add(&i, failOn)
+		}
+	}
+	suites := &junitSuites{Name: "gammaguard"}
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
+		suite := &junitSuite{Name: file}
+		for key, c := range cases {
+			if key[0] != file {
+				continue
+			}
+			suite.Cases = append(suite.Cases, c)
+			if c.Failure != nil {
+				suite.Failures++
+			}
+		}
+		slices.SortFunc(suite.Cases, func(a, b *junitCase) int { return strings.Compare(a.Name, b.Name) })
+		suite.Tests = len(suite.Cases)
+		suites.Tests, suites.Failures = suites.Tests+suite.Tests, suites.Failures+suite.Failures
+		suites.Suites = append(suites.Suites, suite)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(suites); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// add adds what was found of the route.
+func (c *junitCase) add(i *item, failOn string) {
+	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.word, i.text)
+	if severity := slices.Index(FailOn, string(i.effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
+		c.Output += line
+		return
+	}
+	if c.Failure == nil {
+		c.Failure = &junitFailure{Message: i.text, Type: i.id}
+	}
+	c.Failure.Text += line
+}
