@@ -220,7 +220,7 @@ func TestLoadRefuses(t *testing.T) {
 			"mutations", header + "mutations: {backend-prt: off, x: on, parent-group: warn}\n",
 			`[mutations[backend-prt]: Unsupported value: "backend-prt": unknown mutation; did you mean "backend-port"?, ` +
 				`mutations[parent-group]: Unsupported value: "warn": supported values: "on", "off", ` +
-				`mutations[x]: Unsupported value: "x": unknown mutation, valid values: backend-group, backend-port, parent-group, parent-kind, parent-section]`,
+				`mutations[x]: Unsupported value: "x": unknown mutation, valid values: backend-group, backend-port, parent-group, parent-kind, parent-port, parent-section]`,
 		},
 		{
 			"allowed kinds", header + "parents: {allowedKinds: [ServiceEntry, ServiceEntry., .istio.io, A.b c]}\n",

@@ -34,12 +34,12 @@ func TestBackendPort(t *testing.T) {
 		{
 			name: "the parent's sectionName",
 			spec: parents("kind: Service, name: two", gateway+`{group: "", kind: Service, name: two, sectionName: grpc}`),
-			want: only(90, "the parentRef to Service shop/two names this port"), read: []string{"shop/two"},
+			want: append(only(90, "the parentRef to Service shop/two names this port"), number(1, 90, "grpc")), read: []string{"shop/two"},
 		},
 		{
 			name: "two parentRefs, one port",
 			spec: parents("name: two", `{group: "", kind: Service, name: two, port: 80}, {group: "", kind: Service, name: two, namespace: shop, sectionName: http}`),
-			want: only(80, "the parentRef to Service shop/two names this port"), read: []string{"shop/two"},
+			want: append(only(80, "the parentRef to Service shop/two names this port"), number(1, 80, "http")), read: []string{"shop/two"},
 		},
 		{
 			name: "the parent's only port",

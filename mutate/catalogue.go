@@ -28,6 +28,7 @@ var catalogue = []*Mutation{
 	parentGroup(),
 	backendGroup(),
 	backendPort(),
+	parentPort(),
 	parentSection(),
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCatalogue(t *testing.T) {
-	want := []string{"backend-group", "backend-port", "parent-group", "parent-kind", "parent-section"}
+	want := []string{"backend-group", "backend-port", "parent-group", "parent-kind", "parent-port", "parent-section"}
 	if diff := cmp.Diff(want, mutate.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -29,7 +29,7 @@ func TestCatalogue(t *testing.T) {
 			readers = append(readers, m.ID)
 		}
 	}
-	if diff := cmp.Diff([]string{"backend-port", "parent-section"}, readers); diff != "" {
+	if diff := cmp.Diff([]string{"backend-port", "parent-port", "parent-section"}, readers); diff != "" {
 		t.Errorf("those that read (-want +got):\n%s", diff)
 	}
 }

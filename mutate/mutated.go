@@ -27,6 +27,9 @@ func Mutated(route *mesh.Route, changes []Change) *mesh.Route {
 		if kind, ok := after[parentPath(i, "kind")].(string); ok {
 			ref.Kind = kind
 		}
+		if port, ok := after[parentPath(i, "port")].(int32); ok {
+			ref.Port = port
+		}
 		if name, ok := after[parentPath(i, "sectionName")].(string); ok {
 			ref.SectionName = name
 		}

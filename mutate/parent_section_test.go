@@ -26,7 +26,7 @@ func TestParentSection(t *testing.T) {
 		{
 			name: "the other has its sectionName",
 			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90}, {group: "", kind: Service, name: two, sectionName: http}]`,
-			want: []mutate.Change{section(0, "grpc", 90, "Service")},
+			want: []mutate.Change{number(1, 80, "http"), section(0, "grpc", 90, "Service")},
 			read: []string{"shop/two"},
 		},
 		{
@@ -77,7 +77,7 @@ func TestParentSectionDoesNotGuess(t *testing.T) {
 		},
 		{
 			name: "sectionNames are there",
-			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90, sectionName: web}, {group: "", kind: Service, name: two, sectionName: http}]`,
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90, sectionName: web}, {group: "", kind: Service, name: two, port: 80, sectionName: http}]`,
 		},
 		{
 			name: "no name",

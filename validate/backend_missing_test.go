@@ -18,5 +18,9 @@ var _ = addCases("backend-missing", func() []ruleCase {
 			name: "none, of a GRPCRoute on a ServiceImport", kind: mesh.GRPCRoute, spec: on(serviceImport("cards")) + `, rules: [{matches: [{method: {service: a}}]}]`,
 			want: []string{`Invalid spec.rules[0].backendRefs` + fails},
 		},
+		{
+			name: "no rules", kind: mesh.GRPCRoute, spec: cart,
+			want: []string{`Invalid spec.rules "": the route has no rules, so it sends no request to a backend; add a rule with a backendRef, for example to the parent Service`},
+		},
 	}
 })

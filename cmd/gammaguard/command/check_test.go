@@ -135,7 +135,7 @@ spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{filters: [
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
 metadata: {name: b}
-spec: {parentRefs: [{group: "", kind: Service, name: cart}]}
+spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{matches: [{method: {service: a}}], filters: [{type: ExtensionRef, extensionRef: {group: a.example, kind: A, name: a}}]}]}
 `
 
 // TestCheckUnknown: what no file holds is unknown, once for a namespace's grants;
