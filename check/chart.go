@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +27,25 @@ type Chart struct {
 	Path string
 	// Values are files that override the chart's values, and each the ones before it.
 	Values []string
+}
+
+// isChart reports whether the path is the folder of a chart.
+func isChart(path string) bool {
+	_, err := os.Stat(filepath.Join(path, "Chart.yaml"))
+	return err == nil
+}
+
+// SplitCharts tells the folders that hold a chart, to be rendered with these values files,
+// from other paths.
+func SplitCharts(paths, values []string) (others []string, charts []Chart) {
+	for _, path := range paths {
+		if isChart(path) {
+			charts = append(charts, Chart{path, values})
+		} else {
+			others = append(others, path)
+		}
+	}
+	return others, charts
 }
 
 // chart renders a chart, without a cluster, and returns what comes out: each file is

@@ -43,7 +43,7 @@ func run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 			return nil, err
 		}
 	}
-	r, err := c.report(ctx, fixed)
+	r, err := c.report(fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +119,7 @@ func newChecker(options *Options) (*checker, error) {
 }
 
 // report judges every route.
-func (c *checker) report(ctx context.Context, fixed []report.Fixed) (*report.CheckReport, error) {
-	if err := c.write(ctx); err != nil {
-		return nil, err
-	}
+func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 	if c.options.Propose {
 		c.propose()
 	}

@@ -101,7 +101,7 @@ func (d *discovery) folder(path string) error {
 		return filepath.SkipDir
 	}
 	d.seen[path] = true
-	if _, err := os.Stat(filepath.Join(path, "Chart.yaml")); err == nil {
+	if isChart(path) {
 		d.charts = append(d.charts, path)
 		return filepath.SkipDir
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// load reads all input and makes the mutations. What bears on routes is there
-// before the first of them is looked at.
+// load reads all input, makes the mutations, and finds what the API server refuses. What
+// bears on routes is there before the first of them is looked at.
 func load(ctx context.Context, options *Options) (*checker, error) {
 	c, err := newChecker(options)
 	if err != nil {
@@ -68,6 +68,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		if err := c.putRoute(r); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.write(ctx); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -35,6 +35,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	if err != nil {
 		return nil, err
 	}
+	trace.Notes = append(trace.Notes, c.leftOut()...)
 	return &report.Trace{APIVersion: report.APIVersion, Kind: report.TraceKind, Trace: trace}, nil
 }
 
@@ -44,6 +45,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	var (
 		tables  [2]*traffic.Table
 		reports [2]*report.CheckReport
+		notes   []string
 		earlier map[manifest.Key]bool
 	)
 	for i, options := range []*Options{before, after} {
@@ -60,7 +62,8 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		if tables[i], err = c.table(); err != nil {
 			return nil, err
 		}
-		if reports[i], err = c.report(ctx, nil); err != nil {
+		notes = append(notes, c.leftOut()...)
+		if reports[i], err = c.report(nil); err != nil {
 			return nil, err
 		}
 	}
@@ -68,6 +71,8 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(notes)
+	difference.Notes = append(difference.Notes, slices.Compact(notes)...)
 	return &report.Diff{
 		APIVersion: report.APIVersion, Kind: report.DiffKind,
 		Difference: difference, NewFindings: reports[1].Since(reports[0]),
@@ -83,9 +88,22 @@ func loadWhole(ctx context.Context, options *Options) (*checker, error) {
 	}
 	errs := slices.Concat(c.input.errs, c.broken)
 	for _, r := range c.routes {
-		errs = append(errs, r.undecodable)
+		if len(r.refusals) == 0 {
+			errs = append(errs, r.undecodable)
+		}
 	}
 	return c, errors.Join(errs...)
+}
+
+// leftOut says which routes have no effect because the API server refuses them.
+func (c *checker) leftOut() []string {
+	var notes []string
+	for _, r := range c.routes {
+		if len(r.refusals) > 0 {
+			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+		}
+	}
+	return notes
 }
 
 // findService gives the Service its namespace, and returns an error where it is not
@@ -119,7 +137,8 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 }
 
 // table returns what requests meet by the routes of the input, and of what was there
-// before it.
+// before it. A route that the API server refuses is left out, so that the one that was
+// there before it stays.
 func (c *checker) table() (*traffic.Table, error) {
 	var routes traffic.Routes
 	add := func(key manifest.Key, route *mesh.Route, data []byte) error {
@@ -129,19 +148,19 @@ func (c *checker) table() (*traffic.Table, error) {
 		}
 		return routes.Add(whose, data)
 	}
-	for _, object := range c.world.base.Routes() {
-		if c.world.files.Get(object.Key) == nil {
-			if err := add(object.Key, object.Route, object.JSON); err != nil {
-				return nil, err
-			}
-		}
-	}
 	seen := map[manifest.Key]bool{}
 	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
-		if !seen[r.Key] {
+		if !seen[r.Key] && len(r.refusals) == 0 {
 			seen[r.Key] = true
 			if err := add(r.Key, r.mutated, r.stored); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.Origin, err)
+			}
+		}
+	}
+	for _, object := range c.world.base.Routes() {
+		if !seen[object.Key] {
+			if err := add(object.Key, object.Route, object.JSON); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -12,10 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -64,18 +62,6 @@ func addConfig(cmd *cobra.Command, c *configuration) {
 	}
 	addChoice(cmd, &c.mesh, "mesh", "", "mesh that applies the routes, in place of mesh in the configuration: "+strings.Join(names, ", ")+
 		"; if empty, that of the configuration, or else the specification", names...)
-}
-
-// addInput adds the flags that name the files of the input, and what is done with
-// them.
-func addInput(cmd *cobra.Command, options *check.Options, verb string) {
-	set := cmd.Flags()
-	options.Channel = definitions.Standard
-	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to "+verb+"; - reads standard input")
-	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
-	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
-	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
-	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 
 // connect returns the cluster.

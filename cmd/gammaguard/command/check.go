@@ -18,10 +18,10 @@ import (
 
 // checkFlags are the flags of the check command.
 type checkFlags struct {
-	options check.Options
-	// paths are where sets are looked for.
+	inputFlags
+	// paths are where sets are looked for, if byHand is not set: no flag names the input.
 	paths      []string
-	chart      check.Chart
+	byHand     bool
 	failIfNone bool
 	outputs    outputs
 	failOn     string
@@ -89,9 +89,7 @@ func newCheck() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	addInput(cmd, &flags.options, "check")
-	set.StringVar(&flags.chart.Path, "helm", "", "directory of a Helm chart to render and check; no cluster is used")
-	set.StringSliceVar(&flags.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	flags.add(cmd, "check")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
@@ -145,10 +143,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 
 // check checks the input that the flags name, or the sets below the paths.
 func (f *checkFlags) check(ctx context.Context) (*report.CheckReport, error) {
-	if f.byHand() {
-		if f.chart.Path != "" {
-			f.options.Charts = []check.Chart{f.chart}
-		}
+	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
 	if len(f.paths) == 0 {
@@ -161,19 +156,15 @@ func (f *checkFlags) check(ctx context.Context) (*report.CheckReport, error) {
 	return check.RunSets(ctx, &f.options, sets, skipped)
 }
 
-// byHand reports whether flags name the input.
-func (f *checkFlags) byHand() bool {
-	return len(f.options.Files)+len(f.options.Kustomizations) > 0 || f.chart.Path != ""
-}
-
-func (f *checkFlags) validate(cmd *cobra.Command) error {
+func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
+	if f.byHand, err = f.complete(); err != nil {
+		return err
+	}
 	names := slices.Concat(f.options.Files, f.options.Base)
 	stdin := slices.Index(names, check.Stdin)
 	switch {
-	case f.byHand() && len(f.paths) > 0:
+	case f.byHand && len(f.paths) > 0:
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
-	case len(f.chart.Values) > 0 && f.chart.Path == "":
-		return errors.New("--values has no effect without --helm")
 	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
 		return errors.New("standard input can be read only once")
 	case f.cluster && f.options.Complete:

@@ -16,7 +16,7 @@ import (
 
 // diffFlags are the flags of the diff command.
 type diffFlags struct {
-	options check.Options
+	inputFlags
 	base    []string
 	baseRef string
 	config  configuration
@@ -28,7 +28,8 @@ in common, and what becomes of them before and after. In JSON and Markdown, each
 of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Each version is complete by itself: a route
-that is only in the base is removed. Findings of gammaguard check that the base does not have are listed below the changes.
+that is only in the base is removed. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
+gammaguard check that the base does not have are listed below the changes.
 
 Exit codes: 0 if no request goes somewhere else, 1 if one does, 2 if the usage is invalid or input cannot be read.`
 
@@ -41,13 +42,16 @@ const diffExamples = `  # Compare with another directory
   # Compare what kustomize builds
   gammaguard diff --base-ref main -k overlays/production
 
+  # Compare what Helm renders
+  gammaguard diff --base-ref main --helm charts/shop --values production.yaml
+
   # Write a comment for a pull request
   gammaguard diff --base-ref origin/main -f manifests/ -o markdown`
 
 func newDiff() *cobra.Command {
 	flags := &diffFlags{output: "text"}
 	cmd := &cobra.Command{
-		Use:     "diff (--base PATH... | --base-ref REVISION) (-f PATH | -k FOLDER)...",
+		Use:     "diff (--base PATH... | --base-ref REVISION) (-f PATH | -k FOLDER | --helm CHART)...",
 		Short:   "Show which requests a change sends somewhere else",
 		Long:    diffLong,
 		Example: diffExamples,
@@ -55,9 +59,9 @@ func newDiff() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	set := cmd.Flags()
-	addInput(cmd, &flags.options, "compare")
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories to compare with; with -k, directories with a kustomization are built")
-	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories as they are there")
+	flags.add(cmd, "compare")
+	set.StringSliceVar(&flags.base, "base", nil, "files or directories to compare with; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
+	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
 	addConfig(cmd, &flags.config)
 	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, or markdown", "text", "json", "markdown")
@@ -86,10 +90,13 @@ func (f *diffFlags) run(cmd *cobra.Command) (err error) {
 }
 
 func (f *diffFlags) validate() error {
+	named, err := f.complete()
 	stdin := slices.Contains(f.options.Files, check.Stdin)
 	switch {
-	case len(f.options.Files)+len(f.options.Kustomizations) == 0:
-		return errors.New("nothing to compare: specify files or directories with -f or -k")
+	case err != nil:
+		return err
+	case !named:
+		return errors.New("nothing to compare: specify files or directories with -f, -k, or --helm")
 	case (len(f.base) > 0) == (f.baseRef != ""):
 		return errors.New("specify what to compare with, either with --base or with --base-ref")
 	case stdin && f.baseRef != "":
@@ -104,9 +111,12 @@ func (f *diffFlags) validate() error {
 func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) {
 	base := f.options
 	if f.baseRef == "" {
-		base.Files, base.Kustomizations = f.base, nil
+		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {
-			base.Files, base.Kustomizations = check.SplitKustomizations(f.base)
+			base.Files, base.Kustomizations = check.SplitKustomizations(base.Files)
+		}
+		if len(f.options.Charts) > 0 {
+			base.Files, base.Charts = check.SplitCharts(base.Files, f.chart.Values)
 		}
 		return check.Diff(ctx, &base, &f.options)
 	}
@@ -121,8 +131,24 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if base.Kustomizations, err = tree.Existing(f.options.Kustomizations); err != nil {
 		return nil, err
 	}
+	if base.Charts, err = f.chartIn(tree); err != nil {
+		return nil, err
+	}
 	diff, err = check.Diff(ctx, &base, &f.options)
 	return diff, tree.Named(err)
+}
+
+// chartIn returns the chart with its values files, as far as they exist in the revision.
+func (f *diffFlags) chartIn(tree *revision.Tree) ([]check.Chart, error) {
+	if f.chart.Path == "" {
+		return nil, nil
+	}
+	charts, err := tree.Existing([]string{f.chart.Path})
+	if err != nil || len(charts) == 0 {
+		return nil, err
+	}
+	values, err := tree.Existing(f.chart.Values)
+	return []check.Chart{{Path: charts[0], Values: values}}, err
 }
 
 func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {

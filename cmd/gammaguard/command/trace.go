@@ -13,7 +13,7 @@ import (
 
 // traceFlags are the flags of the trace command.
 type traceFlags struct {
-	options check.Options
+	inputFlags
 	request traffic.Request
 	path    string
 	headers []string
@@ -27,8 +27,9 @@ const traceLong = `Show where a request to a Service port goes: the match that d
 that does not decide, with the reason.
 
 The request is compared with all routes of the input, after mutations: the most specific route kind owns the port, consumer routes of the
-client's namespace replace producer routes, and the match with the highest precedence decides. Routes that lack the required grant have no
-effect. The output notes what the outcome depends on if the input does not say it, for example which of two routes is older.
+client's namespace replace producer routes, and the match with the highest precedence decides. Routes that lack the required grant, or that
+the API server rejects by their CustomResourceDefinition, have no effect. The output notes what the outcome depends on if the input does
+not say it, for example which of two routes is older.
 
 Exit codes: 0 if the request can be traced, 2 if the usage is invalid, the Service port does not exist, or input cannot be read.`
 
@@ -37,6 +38,9 @@ const traceExamples = `  # Trace a request from a client in namespace faces
 
   # Trace a gRPC call in what kustomize builds
   gammaguard trace service/cart:80 -n shop --grpc shop.Cart/AddItem -k overlays/production
+
+  # Trace a request in what Helm renders
+  gammaguard trace service/cart:80 -n shop --helm charts/shop --values production.yaml
 
   # Trace a request in the live cluster
   gammaguard trace service/cart:80 -n shop --path '/v2/items?color=blue' --cluster
@@ -47,7 +51,7 @@ const traceExamples = `  # Trace a request from a client in namespace faces
 func newTrace() *cobra.Command {
 	flags := &traceFlags{output: "text"}
 	cmd := &cobra.Command{
-		Use:     "trace service/NAME:PORT (-f PATH | -k FOLDER | --cluster)...",
+		Use:     "trace service/NAME:PORT (-f PATH | -k FOLDER | --helm CHART | --cluster)...",
 		Short:   "Show where a request to a Service port goes",
 		Long:    traceLong,
 		Example: traceExamples,
@@ -59,7 +63,7 @@ func newTrace() *cobra.Command {
 	set.StringVar(&flags.path, "path", "/", "path, with or without a query")
 	set.StringArrayVarP(&flags.headers, "header", "H", nil, "header of the request, as 'name: value'; this flag can be repeated")
 	set.StringVar(&flags.grpc, "grpc", "", "make the request a gRPC call of SERVICE/METHOD")
-	addInput(cmd, &flags.options, "read")
+	flags.add(cmd, "read")
 	set.BoolVar(&flags.cluster, "cluster", false, "read the live cluster; routes in the input replace those of the cluster; the command only reads")
 	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")
 	flags.access = addAccess(cmd)
@@ -98,11 +102,14 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 
 // validate reads the request.
 func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
+	named, err := f.complete()
 	switch set := cmd.Flags(); {
+	case err != nil:
+		return err
 	case len(args) != 1:
 		return errors.New("specify one Service port, such as service/cart:80")
-	case len(f.options.Files)+len(f.options.Kustomizations) == 0 && !f.cluster:
-		return errors.New("nothing to read: specify files or directories with -f or -k, or use --cluster")
+	case !named && !f.cluster:
+		return errors.New("nothing to read: specify files or directories with -f, -k, or --helm, or use --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
 	case f.grpc != "" && (set.Changed("method") || set.Changed("path")):

@@ -138,52 +138,6 @@ func commit(t *testing.T) {
 	}
 }
 
-// TestDiffOfKustomizations: the base of a kustomization is one too, whether it is a
-// folder or in a git revision.
-func TestDiffOfKustomizations(t *testing.T) {
-	main, err := filepath.Abs(trafficFolder + "/main")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Chdir(t.TempDir())
-	if err := os.CopyFS("base", os.DirFS(main)); err != nil {
-		t.Fatal(err)
-	}
-	put := func(name, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const patch = `patches: [{patch: '[{"op": "replace", "path": "/spec/rules/1/backendRefs/0/name", "value": "cart-v2"}]', target: {kind: HTTPRoute}}]` + "\n"
-	put("base/kustomization.yaml", "resources: [services.yaml, cart.yaml]\n")
-	put("overlay/kustomization.yaml", "resources: [../base]\n")
-	commit(t)
-	put("changed/kustomization.yaml", "resources: [../overlay]\n"+patch)
-	const want = `service shop/cart port 80, producer
-  any  /v1*                       cart-v1:8080 100 %  →  cart-v2:8080 100 %
-  any  /v2* (except tenant=gold)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
-1 Service, 2 changes; 2 other request classes unchanged
-`
-	compare := func(args string) {
-		t.Helper()
-		got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
-		if diff := cmp.Diff(result{ExitFindings, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", args, diff)
-		}
-	}
-	compare("--base overlay -k changed")
-	put("overlay/kustomization.yaml", "resources: [../base]\n"+patch)
-	compare("--base-ref HEAD -k overlay")
-	put("base/cart.yaml", "a: [")
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "base"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: base/cart.yaml:1: broken YAML") {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestDiffBrokenBase: a base that cannot be read is named as git names it.
 func TestDiffBrokenBase(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -1,0 +1,125 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDiffOfKustomizations: the base of a kustomization is one too, whether it is a
+// folder or in a git revision.
+func TestDiffOfKustomizations(t *testing.T) {
+	main, err := filepath.Abs(trafficFolder + "/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS("base", os.DirFS(main)); err != nil {
+		t.Fatal(err)
+	}
+	const patch = `patches: [{patch: '[{"op": "replace", "path": "/spec/rules/1/backendRefs/0/name", "value": "cart-v2"}]', target: {kind: HTTPRoute}}]` + "\n"
+	put(t, "base/kustomization.yaml", "resources: [services.yaml, cart.yaml]\n")
+	put(t, "overlay/kustomization.yaml", "resources: [../base]\n")
+	commit(t)
+	put(t, "changed/kustomization.yaml", "resources: [../overlay]\n"+patch)
+	const want = `service shop/cart port 80, producer
+  any  /v1*                       cart-v1:8080 100 %  →  cart-v2:8080 100 %
+  any  /v2* (except tenant=gold)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+1 Service, 2 changes; 2 other request classes unchanged
+`
+	compare := func(args string) {
+		t.Helper()
+		got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
+		if diff := cmp.Diff(result{ExitFindings, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", args, diff)
+		}
+	}
+	compare("--base overlay -k changed")
+	put(t, "overlay/kustomization.yaml", "resources: [../base]\n"+patch)
+	compare("--base-ref HEAD -k overlay")
+	put(t, "base/cart.yaml", "a: [")
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "base"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: base/cart.yaml:1: broken YAML") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffOfCharts: the base of a chart is one too, whether it is a folder or in a git
+// revision, where the values files are as they were. Trace renders charts as well.
+func TestDiffOfCharts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "shop/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}")
+	put(t, "shop/values.yaml", "backend: cart-v1")
+	put(t, "shop/templates/cart.yaml", `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: {{ .Values.backend }}, port: 80}]}]}
+`)
+	put(t, "production.yaml", "backend: cart-v2")
+	commit(t)
+	if err := os.CopyFS("changed", os.DirFS("shop")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "changed/values.yaml", "backend: cart-v3")
+	put(t, "production.yaml", "backend: cart-v4")
+	for args, want := range map[string]string{
+		"diff --base shop --helm changed":                                    "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
+		"diff --base shop --helm changed --values production.yaml":           "no change; 1 request class unchanged",
+		"diff --base-ref HEAD --helm shop":                                   "no change; 1 request class unchanged",
+		"diff --base-ref HEAD --helm shop --values production.yaml":          "any  cart-v2:80 100 %  →  cart-v4:80 100 %",
+		"diff --base-ref HEAD --helm changed":                                "cart-v3:80 100 % (new HTTPRoute shop/cart)",
+		"trace service/cart:80 --helm shop":                                  "→ Service cart-v1:80 100 %",
+		"trace service/cart:80 --helm shop --values production.yaml":         "→ Service cart-v4:80 100 %",
+		"trace service/cart:80 -f shop/values.yaml --values production.yaml": "error: --values has no effect without --helm",
+		"diff --base-ref HEAD -f shop/values.yaml --values production.yaml":  "error: --values has no effect without --helm",
+		"diff --base shop --helm missing":                                    "error: chart missing: ",
+	} {
+		if got := run(t, "", strings.Fields(args)...); !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
+}
+
+// TestTrafficWithoutRefused: a route that the API server refuses by its definition has no
+// effect, and the output says so.
+func TestTrafficWithoutRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	route := func(name, path string) string {
+		return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + ", namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]," +
+			"rules: [{matches: [{path: {value: " + path + "}}], backendRefs: [{name: " + name + ", port: 80}]}]}}\n---\n"
+	}
+	base := "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n" + route("web", "/")
+	for name, text := range map[string]string{"base.yaml": base, "change.yaml": base + route("refused", "no-slash"), "type.yaml": base + route("type", "[1]")} {
+		put(t, name, text)
+	}
+	for args, want := range map[string]string{
+		"diff --base base.yaml -f change.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
+			"no change; 1 request class unchanged\n\nnew findings:\nchange.yaml\n",
+		"diff --base change.yaml -f base.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
+			"no change; 1 request class unchanged\n",
+		"diff --base base.yaml -f type.yaml": "note: HTTPRoute shop/type is left out",
+		"trace service/cart:80 --path /no-slash -f change.yaml": "→ Service web:80 100 %\n" +
+			"note: namespace shop is not in the input: it is taken to have the grant\n" +
+			"note: Service shop/web is not in the input: it is taken to exist\n" +
+			"note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
+}
+
+// put writes a file, in its folder.
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
