@@ -110,6 +110,13 @@ fuzz: definitions ## Run each fuzz target for a time: FUZZ=10m.
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) "./$$folder"; \
 	done
 
+# For how long random routes are compared, and from which seed.
+FOR ?= 1m
+SEED ?= $(shell date +%s)
+.PHONY: random
+random: ## Compare trace and diff with a second opinion on random routes: FOR=10m, and SEED=1 to repeat a run.
+	go test -count=1 -v -timeout 0 -run '^TestRandom$$' ./traffic -random-for $(FOR) -random-seed $(SEED)
+
 .PHONY: lint
 lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
 	$(GOLANGCI_LINT) run ./...
