@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -57,7 +58,14 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 // mutating webhook are the same.
 func matcher(t *testing.T) matchconditions.Matcher {
 	t.Helper()
-	webhook := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks[0]
+	return matcherOf(t, "validate.gammaguard.dev")
+}
+
+// matcherOf is the match conditions of the webhook in webhook/validating.yaml, compiled.
+func matcherOf(t *testing.T, name string) matchconditions.Matcher {
+	t.Helper()
+	webhooks := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks
+	webhook := webhooks[slices.IndexFunc(webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == name })]
 	var accessors []celplugin.ExpressionAccessor
 	for i := range webhook.MatchConditions {
 		accessors = append(accessors, (*matchconditions.MatchCondition)(&webhook.MatchConditions[i]))
@@ -160,6 +168,51 @@ func TestMatchConditionsOfDeletedRoutes(t *testing.T) {
 			}
 			wantMatch(t, matcher, object(t, test.route), old, test.want)
 		})
+	}
+}
+
+// TestMatchConditionsOfLabels: the preview is for changes of gammaguard's labels and
+// annotations alone.
+func TestMatchConditionsOfLabels(t *testing.T) {
+	matcher := matcherOf(t, "labels.gammaguard.dev")
+	namespace := func(meta string) *unstructured.Unstructured { return object(t, "metadata: {name: shop"+meta+"}") }
+	for _, test := range []struct {
+		name, old, now string
+		want           bool
+	}{
+		{"nothing changes", "", "", false},
+		{"another label changes", ", labels: {team: a}", ", labels: {team: b}", false},
+		{"the labels stay", ", labels: {gammaguard.dev/grant: all, team: a}", ", labels: {gammaguard.dev/grant: all}", false},
+		{"a grant comes", "", ", labels: {gammaguard.dev/grant: all}", true},
+		{"a grant goes", ", labels: {gammaguard.dev/grant: all}", "", true},
+		{"the mode changes", ", labels: {gammaguard.dev/mode: warn}", ", labels: {gammaguard.dev/mode: enforce}", true},
+		{"consumers are refused", ", labels: {}", ", labels: {gammaguard.dev/consumer-routes: deny}", true},
+		{"another annotation changes", ", annotations: {a: b}", ", annotations: {a: c}", false},
+		{"namespaces are refused", "", ", annotations: {gammaguard.dev/consumer-routes-from: a=b}", true},
+		{"kinds are refused", ", annotations: {gammaguard.dev/consumer-route-kinds: TCPRoute}", ", annotations: {gammaguard.dev/consumer-route-kinds: UDPRoute}", true},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, namespace(test.now), namespace(test.old), test.want) })
+	}
+}
+
+// TestMatchConditionsOfServices: the preview is for changes that may detach routes.
+func TestMatchConditionsOfServices(t *testing.T) {
+	matcher := matcherOf(t, "services.gammaguard.dev")
+	service := func(spec string) *unstructured.Unstructured {
+		return object(t, "metadata: {name: cart}\nspec: {"+spec+"}")
+	}
+	for _, test := range []struct {
+		name, old, now string
+		want           bool
+	}{
+		{"nothing changes", "type: ClusterIP, clusterIP: 10.0.0.1, ports: [{port: 80}]", "type: ClusterIP, clusterIP: 10.0.0.1, ports: [{port: 80}]", false},
+		{"the selector changes", "type: ClusterIP, selector: {a: b}", "type: ClusterIP, selector: {a: c}", false},
+		{"the type changes", "type: ClusterIP", "type: ExternalName", true},
+		{"the cluster IP goes", "type: ClusterIP, clusterIP: 10.0.0.1", "type: ClusterIP", true},
+		{"a port changes", "ports: [{port: 80}]", "ports: [{port: 81}]", true},
+		{"the ports go", "ports: [{port: 80}]", "type: ClusterIP", true},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, service(test.now), service(test.old), test.want) })
 	}
 }
 

@@ -83,6 +83,14 @@ func webhookRules() []admissionv1.RuleWithOperations {
 	}}
 }
 
+// updates are the rules of a preview.
+func updates(resource string, scope admissionv1.ScopeType, further ...admissionv1.OperationType) []admissionv1.RuleWithOperations {
+	return []admissionv1.RuleWithOperations{{
+		Operations: append([]admissionv1.OperationType{admissionv1.Update}, further...),
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}, Scope: &scope},
+	}}
+}
+
 func resources(kinds []mesh.RouteKind, subresource string) []string {
 	var names []string
 	for _, kind := range kinds {
@@ -91,7 +99,7 @@ func resources(kinds []mesh.RouteKind, subresource string) []string {
 	return names
 }
 
-// webhookOf returns what both webhooks have, but for what differs.
+// webhookOf returns what all webhooks have, but for what differs.
 func webhookOf(name, path string, failure admissionv1.FailurePolicyType, seconds int32) admissionv1.ValidatingWebhook {
 	return admissionv1.ValidatingWebhook{
 		Name: name, ClientConfig: clientConfig(path), Rules: webhookRules(), FailurePolicy: &failure, MatchPolicy: ptr(admissionv1.Equivalent),
@@ -100,7 +108,11 @@ func webhookOf(name, path string, failure admissionv1.FailurePolicyType, seconds
 }
 
 func TestValidatingWebhook(t *testing.T) {
-	want := []admissionv1.ValidatingWebhook{webhookOf("validate.gammaguard.dev", "/validate", admissionv1.Fail, 5)}
+	labels := webhookOf("labels.gammaguard.dev", "/preview-labels", admissionv1.Ignore, 3)
+	labels.Rules = updates("namespaces", admissionv1.ClusterScope)
+	services := webhookOf("services.gammaguard.dev", "/preview-services", admissionv1.Ignore, 3)
+	services.Rules = updates("services", admissionv1.NamespacedScope, admissionv1.Delete)
+	want := []admissionv1.ValidatingWebhook{webhookOf("validate.gammaguard.dev", "/validate", admissionv1.Fail, 5), labels, services}
 	got := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
 	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -52,7 +52,7 @@ var everything = []struct {
 		func() any { return new(ServiceObject) },
 	},
 	{
-		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"},
+		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
 		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}}`,
 		func() any { return new(NamespaceObject) },
 	},

@@ -7,7 +7,12 @@ type Namespace struct {
 	Labels map[string]string `json:"labels"`
 	// ConsumerAnnotations narrow which consumer routes its Services accept.
 	ConsumerAnnotations `json:"annotations"`
+	// DeletionTimestamp is empty unless the namespace is being deleted.
+	DeletionTimestamp string `json:"deletionTimestamp"`
 }
+
+// Terminating reports whether the namespace is being deleted.
+func (n *Namespace) Terminating() bool { return n.DeletionTimestamp != "" }
 
 // The labels that mesh admins set.
 const (

@@ -38,6 +38,22 @@ type Reader interface {
 	AttachedRoutes(key ServiceKey, namespace string) ([]*AttachedRoute, error)
 }
 
+// Assume returns the reader with the namespace as it is given.
+func Assume(reader Reader, namespace *Namespace) Reader { return &assuming{reader, namespace} }
+
+type assuming struct {
+	Reader
+	namespace *Namespace
+}
+
+// Namespace implements Reader.
+func (a *assuming) Namespace(name string) (*Namespace, error) {
+	if name == a.namespace.Name {
+		return a.namespace, nil
+	}
+	return a.Reader.Namespace(name)
+}
+
 // Known returns the object, and nil where it does not exist or cannot be known. An
 // error is a failure.
 func Known[T any](object *T, err error) (*T, error) {

@@ -22,7 +22,9 @@ type handler struct {
 	metrics *Metrics
 	log     logr.Logger
 	intake  *Intake
-	// answer answers a review; fault is set if its object could not be read.
+	// concerns reports whether a review is to be answered; all others are admitted.
+	concerns func(r *review) bool
+	// answer answers a review; fault is set if its object is not a route.
 	answer func(ctx context.Context, r *review, fault *objectError) answer
 }
 
@@ -77,7 +79,7 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	}
 	r.query, r.received = req.URL.RawQuery, time.Now()
 	answered := admit
-	if r.judged() {
+	if h.concerns(r) {
 		answered = h.answer(req.Context(), r, fault)
 	}
 	h.metrics.request(h.name, r, answered.outcome)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -16,6 +17,10 @@ import (
 const (
 	ValidatePath = "/validate"
 	MutatePath   = "/mutate"
+	// LabelsPath previews changes of namespaces' labels.
+	LabelsPath = "/preview-labels"
+	// ServicesPath previews changes of Services.
+	ServicesPath = "/preview-services"
 )
 
 // Options configures both webhooks.
@@ -30,6 +35,8 @@ type Options struct {
 	Log     logr.Logger
 	// Preview reads the routes for a preview of the traffic on dry runs. Nil means none.
 	Preview RouteReader
+	// Stored is where previews find routes. Nil means that there are no previews.
+	Stored Stored
 	// Intake bounds the requests that are worked on at once. Nil means a bound for
 	// each webhook of its own.
 	Intake *Intake
@@ -37,7 +44,17 @@ type Options struct {
 
 // handler returns the HTTP side of a webhook with these options.
 func (o *Options) handler(name string, answer func(context.Context, *review, *objectError) answer) *handler {
-	return &handler{name: name, metrics: o.Metrics, log: o.Log, intake: cmp.Or(o.Intake, NewIntake()), answer: answer}
+	return &handler{name: name, metrics: o.Metrics, log: o.Log, intake: cmp.Or(o.Intake, NewIntake()), concerns: (*review).judged, answer: answer}
+}
+
+// Stored finds the stored routes that a change of another object bears on.
+type Stored interface {
+	// Routes calls each with the text of every route of the kind in the namespace. The
+	// text is valid until it returns.
+	Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error
+	// ParentsInNamespace returns the Services and ServiceImports in the namespace that are
+	// mesh parents.
+	ParentsInNamespace(namespace string) []mesh.ServiceKey
 }
 
 // Syncer is a Reader that takes time to fill, such as a live.Cache.
@@ -69,10 +86,14 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 	return o.Sync.WaitForSync(ctx)
 }
 
-// Register serves both webhooks: validating by the engine, mutating under its
-// policy's grants, without the mutations that are off.
+// Register serves the webhooks: validating by the engine, mutating under its
+// policy's grants, without the mutations that are off, and the previews.
 func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off map[string]bool) {
 	options.Intake = cmp.Or(options.Intake, NewIntake())
 	mux.Handle(ValidatePath, Validating(options, engine))
 	mux.Handle(MutatePath, Mutating(options, &engine.Policy().Grants, off))
+	if options.Stored != nil {
+		mux.Handle(LabelsPath, Labels(options, engine, off))
+		mux.Handle(ServicesPath, Services(options))
+	}
 }

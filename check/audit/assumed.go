@@ -6,30 +6,25 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// assumed is a cluster in which namespaces have labels that they do not have yet.
-type assumed struct {
+// asMode is a cluster in which every namespace has the mode.
+type asMode struct {
 	mesh.Reader
-	// mode is the mode of every namespace; empty: each its own.
 	mode mesh.Mode
-	// grant is the grant of the one namespace, if it is named.
-	namespace string
-	grant     mesh.Grant
 }
 
-// Namespace returns the namespace with the labels.
-func (a *assumed) Namespace(name string) (*mesh.Namespace, error) {
-	stored, err := a.Reader.Namespace(name)
-	granted := a.namespace != "" && name == a.namespace
-	if err != nil || a.mode == "" && !granted {
-		return stored, err
+// Namespace returns the namespace with the mode.
+func (a *asMode) Namespace(name string) (*mesh.Namespace, error) {
+	namespace, err := a.Reader.Namespace(name)
+	if err != nil {
+		return nil, err
 	}
-	namespace := *stored
-	namespace.Labels = maps.Clone(stored.Labels)
-	if a.mode != "" {
-		namespace.Labels[mesh.ModeLabel] = string(a.mode)
-	}
-	if granted {
-		namespace.Labels[mesh.GrantLabel] = string(a.grant)
-	}
-	return &namespace, nil
+	return labelled(namespace, mesh.ModeLabel, string(a.mode)), nil
+}
+
+// labelled returns the namespace with the label.
+func labelled(namespace *mesh.Namespace, key, value string) *mesh.Namespace {
+	changed := *namespace
+	changed.Labels = maps.Clone(namespace.Labels)
+	changed.Labels[key] = value
+	return &changed
 }

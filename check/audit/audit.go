@@ -82,7 +82,7 @@ type Options struct {
 type auditor struct {
 	engine *validate.Engine
 	off    map[string]bool // mutations
-	world  *assumed
+	world  mesh.Reader
 }
 
 // Run judges the routes, which are stored in the cluster.
@@ -97,7 +97,10 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{engine, options.Config.DisabledMutations(), &assumed{Reader: stored, mode: options.AsMode}}
+	a := &auditor{engine, options.Config.DisabledMutations(), stored}
+	if options.AsMode != "" {
+		a.world = &asMode{stored, options.AsMode}
+	}
 	r := &Report{APIVersion: APIVersion, Kind: Kind, AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
 	for namespace, routes := range byNamespace(routes, &policy.Grants) {
 		if err := a.namespace(r, namespace, routes); err != nil {
@@ -144,13 +147,13 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 			}
 		}
 	}
-	if len(missing) > 0 {
+	if len(missing) > 0 && namespace != nil {
 		roles := slices.Sorted(maps.Keys(missing))
 		sum.Needs, sum.Command = policy.Grants.Label(namespace), policy.GrantCommand(name, namespace, roles...)
 		for _, role := range roles {
 			sum.Needs = sum.Needs.Plus(role)
 		}
-		if err := a.behind(sum.Needs, name, routes, judged); err != nil {
+		if err := a.behind(namespace, sum.Needs, routes, judged); err != nil {
 			return err
 		}
 	}
@@ -167,11 +170,11 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 // grantMissing is the rule that hides what other rules find.
 const grantMissing = "grant-missing"
 
-// behind adds to the routes that lack the grant what would be found if the namespace had
-// it.
-func (a *auditor) behind(grant mesh.Grant, namespace string, routes []*mesh.Route, judged []Route) error {
+// behind adds to the routes that lack the grant what would be found if the namespace,
+// which is known, had it.
+func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*mesh.Route, judged []Route) error {
 	granted := *a
-	granted.world = &assumed{Reader: a.world.Reader, mode: a.world.mode, namespace: namespace, grant: grant}
+	granted.world = mesh.Assume(a.world, labelled(namespace, mesh.GrantLabel, string(grant)))
 	for i := range judged {
 		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != grantMissing })
 		if len(lacks) == 0 {

@@ -111,6 +111,7 @@ func (g *guard) register(t *testing.T, c client.Client, port int, ca []byte) {
 		url := fmt.Sprintf("https://127.0.0.1:%d%s", port, *w.Service.Path)
 		return admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca}
 	}
+	validating.Webhooks = validating.Webhooks[:1] // the others are previews
 	v, m := &validating.Webhooks[0], &mutating.Webhooks[0]
 	v.ClientConfig, v.NamespaceSelector = direct(v.ClientConfig), selector
 	m.ClientConfig, m.NamespaceSelector = direct(m.ClientConfig), selector

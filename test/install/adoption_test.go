@@ -1,11 +1,9 @@
 package install
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
+	"context"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,22 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gammaguard/gammaguard/check/audit"
 	"github.com/gammaguard/gammaguard/check/report"
-	"github.com/gammaguard/gammaguard/test/bed"
-	webhook "github.com/gammaguard/gammaguard/test/bed/guard"
 )
-
-// adoption is a cluster that adopts gammaguard by the guide in docs/mesh-admins.md.
-type adoption struct {
-	root string
-	// path has kubectl and gammaguard.
-	path  string
-	guard *webhook.Guard
-	// announced are the verdicts of the audits of each namespace before it is enforced, by
-	// kind and name.
-	announced map[string]map[string]report.Verdict
-}
 
 // guideCommands returns the commands of the adoption guide, in order.
 func guideCommands(t *testing.T, root string) []string {
@@ -69,9 +53,10 @@ func TestAdoption(t *testing.T) {
 				a.must(t, command)
 			}
 		},
-		"kubectl label namespace shop gammaguard.dev/mode=warn":                a.warn,
-		"gammaguard audit -n shop --as-mode enforce":                           a.announce,
-		"kubectl label namespace shop gammaguard.dev/mode=enforce --overwrite": a.enforce,
+		"kubectl label namespace shop gammaguard.dev/mode=warn":                                 a.warn,
+		"gammaguard audit -n shop --as-mode enforce":                                            a.announce,
+		"kubectl label namespace shop gammaguard.dev/mode=enforce --overwrite --dry-run=server": a.preview,
+		"kubectl label namespace shop gammaguard.dev/mode=enforce --overwrite":                  a.enforce,
 		"kubectl apply -k config/default": func(t *testing.T, command string) {
 			// The guard that is registered is this test's, not the Service's.
 			kubectl(t, "delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "gammaguard")
@@ -91,7 +76,16 @@ func TestAdoption(t *testing.T) {
 			}
 		},
 	}
-	t.Cleanup(func() { uninstall(t, filepath.Join(a.root, "config", "default")) })
+	t.Cleanup(func() {
+		for _, overlay := range []string{"overlays/audit-only", "default"} { // each has a ConfigMap of its own
+			uninstall(t, folder(t, overlay))
+		}
+		for _, namespace := range append(adopters, "closed") {
+			if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "label", "namespace", namespace, "gammaguard.dev/grant-", "gammaguard.dev/consumer-routes-"); err != nil {
+				t.Errorf("%v: %s", err, stderr)
+			}
+		}
+	})
 	t.Cleanup(func() {
 		if a.guard == nil {
 			return
@@ -113,79 +107,6 @@ func TestAdoption(t *testing.T) {
 	for command := range steps {
 		t.Errorf("the guide lacks: %s", command)
 	}
-}
-
-func newAdoption(t *testing.T) *adoption {
-	t.Helper()
-	root, err := bed.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if _, err := bed.Go(t.Context(), root, nil, "build", "-buildvcs=false", "-o", bin, "./cmd/gammaguard"); err != nil {
-		t.Fatal(err)
-	}
-	a := &adoption{root: root, path: bin, announced: map[string]map[string]report.Verdict{}}
-	a.apply(t, legacyCluster()...)
-	return a
-}
-
-func (a *adoption) apply(t *testing.T, documents ...string) string {
-	t.Helper()
-	_, stderr, err := plane.Kubectl(t.Context(), strings.Join(documents, "\n---\n"), "apply", "-f", "-")
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr)
-	}
-	return stderr
-}
-
-// serve runs gammaguard-webhook with the configuration file, in the place of the Pods.
-func (a *adoption) serve(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(a.root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.guard != nil {
-		if err := a.guard.Stop(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if a.guard, err = webhook.Start(t.Context(), plane, webhook.Options{Config: string(text)}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// sh runs a command as a user does who stands in the root of the repository.
-func (a *adoption) sh(t *testing.T, command string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, complaint bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = a.root, &out, &complaint
-	cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{a.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), complaint.String()
-}
-
-func (a *adoption) must(t *testing.T, command string) {
-	t.Helper()
-	if code, _, stderr := a.sh(t, command); code != 0 {
-		t.Fatalf("%s: exit code %d: %s", command, code, stderr)
-	}
-}
-
-// audit runs the command for its JSON.
-func (a *adoption) audit(t *testing.T, command string) *audit.Report {
-	t.Helper()
-	_, stdout, stderr := a.sh(t, command+" -o json")
-	r := &audit.Report{}
-	if err := json.Unmarshal([]byte(stdout), r); err != nil {
-		t.Fatalf("%v: %s", err, stderr)
-	}
-	return r
 }
 
 // grantCommands returns the commands that the audit prints below its summary.
@@ -253,6 +174,22 @@ func (a *adoption) announce(t *testing.T, command string) {
 			t.Errorf("%+v", n)
 		}
 		a.announced[namespace] = verdicts
+	})
+}
+
+// preview: the dry run names as many routes as were announced to be denied.
+func (a *adoption) preview(t *testing.T, command string) {
+	a.inBoth(t, command, func(namespace, command string) {
+		denied := 0
+		for _, verdict := range a.announced[namespace] {
+			if verdict == report.Deny {
+				denied++
+			}
+		}
+		code, _, stderr := a.sh(t, command)
+		if want := fmt.Sprintf("Warning: if created now, %d of 20 routes would be denied: ", denied); code != 0 || denied == 0 || !strings.HasPrefix(stderr, want) {
+			t.Errorf("%s: exit code %d: want %s, got %s", namespace, code, want, stderr)
+		}
 	})
 }
 

@@ -81,7 +81,7 @@ func ruleOf(route string) string {
 // legacyCluster returns all that is there before the adoption.
 func legacyCluster() []string {
 	documents := []string{
-		"{apiVersion: v1, kind: Namespace, metadata: {name: closed, labels: {gammaguard.dev/consumer-routes: deny}}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: closed}}",
 		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: closed}, spec: {ports: [{port: 80}]}}",
 	}
 	for _, namespace := range adopters {

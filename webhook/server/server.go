@@ -10,12 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
@@ -107,7 +109,9 @@ func (s *Server) wire() error {
 		return err
 	}
 	handlers := http.NewServeMux()
-	webhooks := webhook.Options{Reader: s.cache, Live: reader, Sync: s.cache, Metrics: metrics, Log: s.options.Log}
+	webhooks := webhook.Options{
+		Reader: s.cache, Live: reader, Sync: s.cache, Stored: stored{s.cache, reader}, Metrics: metrics, Log: s.options.Log,
+	}
 	if guard.Preview {
 		webhooks.Preview = reader
 	}
@@ -152,6 +156,18 @@ func (s *Server) wire() error {
 		}
 	}
 	return nil
+}
+
+// stored finds routes by the index of the cache, and reads them live where more of them
+// is needed than it keeps.
+type stored struct {
+	*live.Cache
+	reader *live.Reader
+}
+
+// Routes implements webhook.Stored.
+func (s stored) Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error {
+	return s.reader.Routes(ctx, kind, namespace, each)
 }
 
 // Run serves until the context is canceled. Then it reports that it is not ready, goes on

@@ -1,0 +1,97 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// LabelPreview is what a change of a namespace's labels does to routes: those that are
+// added to it. It is for one goroutine.
+type LabelPreview struct {
+	// Routes counts the routes of the namespace that rules are about.
+	Routes int
+	// Denied are those that would be denied if they were created after the change, and not
+	// before, with the rules: "HTTPRoute cart (parent-headless)". Ungranted are those that
+	// lose their grant, but are not denied, since the mode does not enforce.
+	Denied, Ungranted []string
+	// Refused are consumer routes of other namespaces that the change refuses.
+	Refused []string
+
+	engine        *Engine
+	before, after mesh.Reader
+}
+
+// PreviewLabels returns an empty preview of the change.
+func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
+	return &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now)}
+}
+
+// After is the cluster after the change.
+func (p *LabelPreview) After() mesh.Reader { return p.after }
+
+// Add adds a route of the namespace.
+func (p *LabelPreview) Add(route *mesh.Route) error {
+	if !p.engine.concerns(route) {
+		return nil
+	}
+	p.Routes++
+	before, err := p.engine.Judge(&Request{Route: route}, p.before)
+	if err != nil {
+		return err
+	}
+	after, err := p.engine.Judge(&Request{Route: route}, p.after)
+	if err != nil {
+		return err
+	}
+	name := string(route.Kind) + " " + route.Metadata.Name
+	switch lost := func(f Finding) bool { return f.Rule == p.engine.byFault[GrantMissing].ID }; {
+	case after.Denied() && !before.Denied():
+		p.Denied = append(p.Denied, name+" ("+strings.Join(denying(&after), ", ")+")")
+	case !after.Denied() && slices.ContainsFunc(after.Findings, lost) && !slices.ContainsFunc(before.Findings, lost):
+		p.Ungranted = append(p.Ungranted, name)
+	}
+	return nil
+}
+
+// AddConsumers adds the consumer routes on a Service of the namespace.
+func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
+	routes, err := p.after.AttachedRoutes(service, "")
+	if err != nil {
+		return err
+	}
+	before, after := p.engine.View(p.before, service), p.engine.View(p.after, service)
+	for _, route := range routes {
+		i := slices.IndexFunc(route.Parents, func(ref mesh.ParentRef) bool {
+			return ref.Class() == mesh.MeshParent && ref.Service(route.Namespace) == service
+		})
+		if i < 0 || route.Namespace == service.Namespace {
+			continue
+		}
+		then, now := before.Parent(route, i), after.Parent(route, i)
+		was, err := then.Evaluate(Only(ConsumerRefused))
+		if err != nil {
+			return err
+		}
+		is, err := now.Evaluate(Only(ConsumerRefused))
+		if err != nil {
+			return err
+		}
+		if is.Fault == ConsumerRefused && was.Fault != ConsumerRefused && !slices.Contains(p.Refused, route.String()) {
+			p.Refused = append(p.Refused, route.String())
+		}
+	}
+	return nil
+}
+
+// denying returns the rules that deny, each once.
+func denying(verdict *Verdict) []string {
+	var rules []string
+	for i := range verdict.Findings {
+		if f := &verdict.Findings[i]; f.Effect == Deny && !slices.Contains(rules, f.Rule) {
+			rules = append(rules, f.Rule)
+		}
+	}
+	return rules
+}

@@ -1,0 +1,153 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+)
+
+// storedRoutes are the routes of a world of manifests.
+type storedRoutes struct {
+	set *manifest.Set
+	err error
+}
+
+func (s storedRoutes) Routes(_ context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error {
+	for _, route := range s.set.Routes() {
+		if route.Key.Kind != string(kind) || route.Key.Namespace != namespace {
+			continue
+		}
+		text, err := yaml.YAMLToJSON(route.JSON)
+		if err != nil {
+			return err
+		}
+		if err := each(text); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+func (s storedRoutes) ParentsInNamespace(namespace string) []mesh.ServiceKey {
+	return []mesh.ServiceKey{{Kind: mesh.ServiceKind, Namespace: namespace, Name: "cart"}}
+}
+
+// adopted is a cluster whose labels are about to change.
+const adopted = `
+{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: headless, namespace: shop}, spec: {clusterIP: None, ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: bad, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: headless}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: north, namespace: shop}, spec: {parentRefs: [{name: gateway}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: visitor, namespace: web}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart}], rules: [{backendRefs: [{namespace: shop, name: cart, port: 80}]}]}}
+`
+
+func labelHandler(t *testing.T, broken error) http.Handler {
+	t.Helper()
+	set := world(t, adopted)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, broken}
+	return Labels(o, newEngine(t, nil), nil)
+}
+
+func relabelled(old, now string) admission {
+	namespace := func(meta string) string {
+		return "{apiVersion: v1, kind: Namespace, metadata: {name: shop, " + meta + "}, spec: {finalizers: [kubernetes]}}"
+	}
+	return admission{operation: operationUpdate, object: namespace(now), old: namespace(old)}
+}
+
+// TestLabels: a change of labels tells what becomes of routes, and is always admitted.
+func TestLabels(t *testing.T) {
+	handler := labelHandler(t, nil)
+	for _, test := range []struct {
+		name, old, now string
+		want           []string
+	}{
+		{
+			"enforced", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: enforce}",
+			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute bad (parent-headless)"},
+		},
+		{
+			"a grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {}",
+			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+		},
+		{
+			"a grant goes, in mode warn", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}",
+			[]string{"2 of 2 routes lose their grant: HTTPRoute fine, HTTPRoute bad"},
+		},
+		{"the other grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: producer}", nil},
+		{"a grant comes", "labels: {gammaguard.dev/mode: enforce}", "labels: {gammaguard.dev/mode: enforce, gammaguard.dev/grant: all}", nil},
+		{
+			"consumers are refused", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all, gammaguard.dev/consumer-routes: deny}",
+			[]string{"consumer routes of other namespaces are refused: GRPCRoute web/visitor"},
+		},
+		{
+			"namespaces are refused", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/consumer-routes-from: a=b}",
+			[]string{"consumer routes of other namespaces are refused: GRPCRoute web/visitor"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, dryRun := range []bool{true, false} {
+				request := relabelled(test.old, test.now)
+				request.dryRun = dryRun
+				response := ask(t, handler, request)
+				if diff := cmp.Diff(test.want, response.Warnings, cmpopts.EquateEmpty()); diff != "" || !response.Allowed {
+					t.Errorf("dry run %v (-want +got)\n%s", dryRun, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestLabelsFail: what cannot be previewed is admitted, with a warning that says so.
+func TestLabelsFail(t *testing.T) {
+	request := relabelled("labels: {}", "labels: {gammaguard.dev/grant: all}")
+	want := []string{"gammaguard could not determine what this change does to routes"}
+	unreadable := request
+	unreadable.object = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: many}}"
+	for name, response := range map[string]any{
+		"a list fails":          ask(t, labelHandler(t, errors.New("too slow")), request).Warnings,
+		"an odd Namespace":      ask(t, labelHandler(t, nil), unreadable).Warnings,
+		"no change of a CREATE": append(want, ask(t, labelHandler(t, nil), admission{object: request.object}).Warnings...),
+	} {
+		if diff := cmp.Diff(want, response); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
+// TestListed: a warning has as many names as it has room for.
+func TestListed(t *testing.T) {
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("HTTPRoute route-%d (parent-headless)", i))
+	}
+	text := listed("3 routes: ", names)
+	var more int
+	_, rest, _ := strings.Cut(text, " and ")
+	if _, err := fmt.Sscanf(rest, "%d more", &more); err != nil || len(text) > maxWarning || strings.Count(text, "HTTPRoute")+more != 100 {
+		t.Errorf("%d characters: %s", len(text), text)
+	}
+	if got := listed("2 routes: ", names[:2]); got != "2 routes: "+names[0]+", "+names[1] {
+		t.Error(got)
+	}
+}

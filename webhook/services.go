@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// operationDelete is what the previews of Services look at in addition.
+const operationDelete = "DELETE"
+
+// services warns of what a change or the deletion of a Service does to routes. It admits
+// every request.
+type services struct{ Options }
+
+// Services returns the handler that previews changes of Services.
+func Services(options Options) http.Handler {
+	s := &services{options}
+	h := options.handler("services", s.answer)
+	h.concerns = func(r *review) bool {
+		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
+	}
+	return h
+}
+
+func (s *services) answer(ctx context.Context, r *review, _ *objectError) answer {
+	ctx, cancel := context.WithDeadline(ctx, r.deadline())
+	defer cancel()
+	change, err := s.change(ctx, r)
+	if err != nil {
+		s.Log.Error(err, "Failed to preview the change of a Service", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
+		return answer{warnings: []string{undetermined}, outcome: failed}
+	}
+	return answer{warnings: serviceWarnings(change), outcome: admitted}
+}
+
+// change returns nothing while the namespace is deleted: its routes go too.
+func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChange, error) {
+	old, err := decodeService(r.OldObject)
+	if err != nil {
+		return nil, err
+	}
+	change := &validate.ServiceChange{Old: old}
+	if r.Operation == operationUpdate {
+		if change.New, err = decodeService(r.objectText()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.current(ctx, r); err != nil {
+		return nil, err
+	}
+	namespace, err := mesh.Known(s.Reader.Namespace(old.Key.Namespace))
+	if err != nil || namespace != nil && namespace.Terminating() {
+		return change, err
+	}
+	routes, err := s.Reader.AttachedRoutes(old.Key, "")
+	if err != nil {
+		return nil, err
+	}
+	change.AddParents(routes)
+	if change.BecomesExternalName() {
+		err = s.eachRoute(ctx, old.Key.Namespace, func(route *mesh.Route) error {
+			change.AddBackend(route)
+			return nil
+		})
+	}
+	return change, err
+}
+
+func decodeService(text []byte) (*mesh.Service, error) {
+	var object mesh.ServiceObject
+	if err := mesh.Decode(text, &object); err != nil {
+		return nil, fmt.Errorf("not a Service: %w", err)
+	}
+	return object.Reduce(mesh.ServiceKind), nil
+}
+
+// serviceWarnings are the change in words.
+func serviceWarnings(c *validate.ServiceChange) []string {
+	var all []string
+	for _, sentence := range c.Own {
+		all = append(all, warning(sentence, ""))
+	}
+	switch c.Others {
+	case 0:
+	case 1:
+		all = append(all, "1 route of another namespace has this Service as a parent")
+	default:
+		all = append(all, fmt.Sprintf("%d routes of other namespaces have this Service as a parent", c.Others))
+	}
+	return bounded(all)
+}
