@@ -106,6 +106,20 @@ func (c *checker) leftOut() []string {
 	return notes
 }
 
+// Read returns what the rules see of the input, and all routes in it, with the mutations.
+// It is an error if any of it cannot be read.
+func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
+	c, err := loadWhole(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	var routes []*mesh.Route
+	for _, object := range c.world.files.Routes() {
+		routes = append(routes, object.Route)
+	}
+	return c.world, routes, nil
+}
+
 // findService gives the Service its namespace, and returns an error where it is not
 // known.
 func (c *checker) findService(key *mesh.ServiceKey) error {

@@ -77,28 +77,39 @@ type Route struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Find lists the bound ports of the Services in the namespace, or in all if it is
-// empty. What may not be read is left out.
+// Find lists the bound ports of the cluster's Services in the namespace, or in all if it
+// is empty. What may not be read is left out.
 func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*List, error) {
-	engine, err := validate.New(policy)
-	if err != nil {
-		return nil, err
-	}
 	var fallback []string
 	if namespace != "" {
 		fallback = []string{namespace}
 	}
-	routes, err := cluster.Routes(fallback...)
+	objects, err := cluster.Routes(fallback...)
 	if err != nil {
 		return nil, err
 	}
-	w, err := check.NewStored(cluster, routes)
+	w, err := check.NewStored(cluster, objects)
 	if err != nil {
 		return nil, err
+	}
+	routes := make([]*mesh.Route, len(objects))
+	for i, object := range objects {
+		routes[i] = object.Route
+	}
+	list, _, err := Among(w, routes, policy, namespace)
+	return list, err
+}
+
+// Among lists the bound ports of the Services in the namespace, or in all if it is empty,
+// that are parents of the routes. It also returns the Services that are not known.
+func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (list *List, unknown []mesh.ServiceKey, _ error) {
+	engine, err := validate.New(policy)
+	if err != nil {
+		return nil, nil, err
 	}
 	var parents []mesh.ServiceKey
 	for _, route := range routes {
-		for _, key := range parentsOf(route.Route) {
+		for _, key := range parentsOf(route) {
 			if namespace == "" || key.Namespace == namespace {
 				parents = append(parents, key)
 			}
@@ -107,15 +118,18 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 	slices.SortFunc(parents, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	list := &List{APIVersion: APIVersion, Kind: Kind, Items: []Binding{}}
+	list = &List{APIVersion: APIVersion, Kind: Kind, Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
-		bindings, err := on(w, engine, key)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
+		bindings, err := on(reader, engine, key)
+		switch {
+		case errors.Is(err, mesh.ErrUnknown):
+			unknown = append(unknown, key)
+		case err != nil:
+			return nil, nil, fmt.Errorf("%s: %w", key, err)
 		}
 		list.Items = append(list.Items, bindings...)
 	}
-	return list, nil
+	return list, unknown, nil
 }
 
 func parentsOf(route *mesh.Route) []mesh.ServiceKey {
@@ -128,13 +142,13 @@ func parentsOf(route *mesh.Route) []mesh.ServiceKey {
 	return keys
 }
 
-// on lists the bound ports of one Service: none if it does not exist, or may not be read.
+// on lists the bound ports of one Service: none if it does not exist.
 func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
-	switch {
-	case errors.Is(err, mesh.ErrNotFound), errors.Is(err, mesh.ErrUnknown):
+	if errors.Is(err, mesh.ErrNotFound) {
 		return nil, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
 	routes, err := w.AttachedRoutes(key, "")
@@ -195,7 +209,7 @@ func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, route
 	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
 	for _, route := range routes {
 		r := Route{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name, Standing: Holds}
-		if route.Created != 0 {
+		if route.Created != 0 && route.Created < mesh.Undated {
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created
 		}

@@ -5,10 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/conflicts"
+	"github.com/gammaguard/gammaguard/config"
 )
 
 type conflictFlags struct {
+	inputFlags
 	access        *access
 	allNamespaces bool
 	output        string
@@ -18,16 +21,23 @@ func newConflicts() *cobra.Command {
 	flags := &conflictFlags{}
 	cmd := &cobra.Command{
 		Use:   "conflicts",
-		Short: "Show which routes own each Service port in a live cluster",
-		Long: `List the Service ports of a live cluster that routes attach to, by scope: the routes that own each port, the routes that lose it, and the
-reason. If routes of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute,
-TLSRoute, TCPRoute. Routes that lack the required grant do not compete. The command only reads from the cluster, and reports what you cannot read there: a
-user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
+		Short: "Show which routes own each Service port",
+		Long: `List the Service ports that routes attach to, by scope: the routes that own each port, the routes that lose it, and the reason. If routes
+of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute, TLSRoute, TCPRoute.
+Routes that lack the required grant do not compete.
+
+With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
+do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. Without
+them, the command lists the Service ports of a live cluster, which it only reads, and reports what you cannot read there: a user who
+can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
   # List all namespaces, all routes, and the routes that are not eligible
   gammaguard conflicts -A -o wide
+
+  # List the Service ports in manifests
+  gammaguard conflicts -f manifests/
 
   # List only the ports that a route loses
   gammaguard conflicts -A -o json | jq '.items[] | select(.conflict)'`,
@@ -36,6 +46,7 @@ user who can read only the namespace sees its Services and routes, but not the c
 	}
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "list the Services in all namespaces")
 	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml", "wide", "json", "yaml")
+	flags.add(cmd, "read")
 	flags.access = addAccess(cmd)
 	return cmd
 }
@@ -45,19 +56,8 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	live, err := f.access.connect(cmd.Context())
+	list, where, err := f.find(cmd, configuration)
 	if err != nil {
-		return err
-	}
-	namespace, where := live.Current, "namespace "+live.Current
-	if f.allNamespaces {
-		namespace, where = "", "any namespace"
-	}
-	list, err := conflicts.Find(live, configuration.Policy(), namespace)
-	if err != nil {
-		return err
-	}
-	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
 		return err
 	}
 	switch out := cmd.OutOrStdout(); {
@@ -69,6 +69,55 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err
 	default:
-		return list.Table(out, f.allNamespaces, f.output == "wide")
+		return list.Table(out, where == everywhere, f.output == "wide")
 	}
+}
+
+// everywhere is where ports are looked for if no namespace is named.
+const everywhere = "any namespace"
+
+// find lists the ports of the files, or of the cluster, and says where it looked.
+func (f *conflictFlags) find(cmd *cobra.Command, configuration *config.GuardConfiguration) (list *conflicts.List, where string, err error) {
+	if named, err := f.complete(); named || err != nil {
+		if err != nil {
+			return nil, "", err
+		}
+		return f.ofFiles(cmd, configuration)
+	}
+	live, err := f.access.connect(cmd.Context())
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, where := f.in(live.Current)
+	list, err = conflicts.Find(live, configuration.Policy(), namespace)
+	if err == nil {
+		err = reportUnseen(cmd.ErrOrStderr(), live)
+	}
+	return list, where, err
+}
+
+// in returns the namespace to look in, empty for all, and how it is called.
+func (f *conflictFlags) in(namespace string) (_, where string) {
+	if f.allNamespaces || namespace == "" {
+		return "", everywhere
+	}
+	return namespace, "namespace " + namespace
+}
+
+// ofFiles lists the ports of the files.
+func (f *conflictFlags) ofFiles(cmd *cobra.Command, configuration *config.GuardConfiguration) (*conflicts.List, string, error) {
+	if err := f.access.unused(cmd.Flags()); err != nil {
+		return nil, "", fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	}
+	namespace, where := f.in(*f.access.Namespace)
+	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
+	reader, routes, err := check.Read(cmd.Context(), &f.options)
+	if err != nil {
+		return nil, "", err
+	}
+	list, unknown, err := conflicts.Among(reader, routes, configuration.Policy(), namespace)
+	for _, service := range unknown {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
+	}
+	return list, where, err
 }
