@@ -22,9 +22,10 @@ import (
 // kustomization that no other one uses, every Helm chart, with its default values and
 // with each values file in its folder ci, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
-// .gammaguardignore name. It also returns what it left aside.
-func Discover(paths []string) (sets []Set, skipped []report.Skipped, err error) {
-	d := &discovery{ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
+// .gammaguardignore name, and what the project ignores, if there is one. It also returns
+// what it left aside.
+func Discover(paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
+	d := &discovery{project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
 			return nil, nil, err
@@ -35,6 +36,7 @@ func Discover(paths []string) (sets []Set, skipped []report.Skipped, err error) 
 
 // discovery is one search for sets.
 type discovery struct {
+	project *Project // may be nil
 	ignores map[string]*ignores
 	// charts are the folders with a Chart.yaml; kustomizations are those with a
 	// kustomization, by whether it is a component.
@@ -142,7 +144,7 @@ func (d *discovery) uses(folder string, node *yaml.Node) {
 
 // file looks at a file that may be a manifest.
 func (d *discovery) file(path string) {
-	if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
+	if name := filepath.Base(path); name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 		return
 	}
 	data, err := os.ReadFile(path)

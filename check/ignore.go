@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
@@ -46,6 +47,11 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 			if line := lines.Text(); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
 				found.patterns = append(found.patterns, gitignore.ParsePattern(line, segments(absolute)))
 			}
+		}
+	}
+	if d.project != nil && slices.Equal(segments(d.project.folder), segments(absolute)) {
+		for _, line := range d.project.Ignore {
+			found.patterns = append(found.patterns, gitignore.ParsePattern(line, segments(absolute)))
 		}
 	}
 	found.matcher = gitignore.NewMatcher(found.patterns)

@@ -18,6 +18,8 @@ type Set struct {
 	// none.
 	Values string
 
+	// named is set if somebody named it, so that it must be there.
+	named bool
 	// One of the following is what there is to read.
 	files         []string
 	kustomization string
@@ -46,7 +48,7 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
 		r, err := run(ctx, &o)
 		if built := (*notBuilt)(nil); errors.As(err, &built) {
-			if options.Strict {
+			if options.Strict || set.named {
 				errs = append(errs, built)
 			}
 			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: "cannot be built, so its routes are not checked: " + built.Error()})

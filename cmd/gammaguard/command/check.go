@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ Without -f, -k, and --helm, the command finds what is deployed together below ea
 set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci; and
 the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
 .gitignore and .gammaguardignore name. It reports the sets, and what it skipped. With -f, -k, and --helm, all input is one set.
+
+A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
+what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
 
 The command reads all files of a set first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
 ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
@@ -111,6 +115,11 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd); err != nil {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
+	project, err := check.FindProject(f.start())
+	if err != nil {
+		return err
+	}
+	f.follow(project, cmd)
 	if options.Config, err = f.access.configuration(); err != nil {
 		return err
 	}
@@ -125,7 +134,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 		options.Cluster, options.Namespace = live, live.Current
 		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
 	}
-	result, err := f.check(cmd.Context())
+	result, err := f.check(cmd.Context(), project)
 	if result == nil {
 		return err
 	}
@@ -141,15 +150,40 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// check checks the input that the flags name, or the sets below the paths.
-func (f *checkFlags) check(ctx context.Context) (*report.CheckReport, error) {
+// start is where the project file is looked for, and above: at the first path.
+func (f *checkFlags) start() string {
+	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
+		if path != "" && path != check.Stdin {
+			return path
+		}
+	}
+	return "."
+}
+
+// follow takes over what the project sets and no flag does.
+func (f *checkFlags) follow(project *check.Project, cmd *cobra.Command) {
+	if project == nil {
+		return
+	}
+	f.access.config.path = cmp.Or(f.access.config.path, project.ConfigurationFile())
+	if project.FailOn != "" && !cmd.Flags().Changed("fail-on") {
+		f.failOn = project.FailOn
+	}
+}
+
+// check checks the input that the flags name, the sets of the project below the paths, or
+// those that are found there.
+func (f *checkFlags) check(ctx context.Context, project *check.Project) (*report.CheckReport, error) {
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
 	if len(f.paths) == 0 {
 		f.paths = []string{"."}
 	}
-	sets, skipped, err := check.Discover(f.paths)
+	if project != nil && len(project.Sets) > 0 {
+		return check.RunSets(ctx, &f.options, project.SetsBelow(f.paths), nil)
+	}
+	sets, skipped, err := check.Discover(f.paths, project)
 	if err != nil {
 		return nil, err
 	}
