@@ -108,7 +108,7 @@ func newChecker(options *Options) (*checker, error) {
 		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
 		world: &world{
 			files:   manifest.NewSet(manifest.Options{}),
-			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports}),
+			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves}),
 			cluster: options.Cluster,
 		},
 		declared:  map[manifest.Key]report.Place{},

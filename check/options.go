@@ -43,6 +43,9 @@ type Options struct {
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only
 	// if Complete is set.
 	NoServiceImports bool
+	// Serves reports whether the API server serves a kind; nil: without a cluster, that
+	// is not known.
+	Serves func(group, kind string) bool
 	// Strict makes an error of what is unknown.
 	Strict bool
 	// User is in whose name the routes would be applied, for exemptions.
@@ -67,6 +70,8 @@ type Cluster interface {
 	Service(key mesh.ServiceKey) (*mesh.Service, error)
 	HasEndpoints(key mesh.ServiceKey) (bool, error)
 	ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
+	// Object reports whether an object exists, as mesh.ObjectReader does.
+	Object(key mesh.ObjectKey) error
 	// Definition returns the CustomResourceDefinition of that name, in JSON. The error is
 	// mesh.ErrNotFound where there is none.
 	Definition(ctx context.Context, name string) ([]byte, error)

@@ -198,7 +198,7 @@ func (s *filesSession) remove(key manifest.Key, o *object) (gone bool, err error
 // options are those of a check of one folder or file.
 func (s *filesSession) options(path string) *check.Options {
 	return &check.Options{
-		Files: []string{path}, Config: s.scenario.Config, Complete: true, NoServiceImports: !s.serviceImports,
+		Files: []string{path}, Config: s.scenario.Config, Complete: true, NoServiceImports: !s.serviceImports, Serves: runner.Serves,
 	}
 }
 

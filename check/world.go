@@ -121,3 +121,12 @@ func (w *world) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.A
 func routeKey(r *mesh.AttachedRoute) manifest.Key {
 	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}
 }
+
+// Object reports whether an object of another implementation is in the input, or in the
+// cluster.
+func (w *world) Object(key mesh.ObjectKey) error {
+	_, err := ask(w,
+		func(s *manifest.Set) (struct{}, error) { return struct{}{}, s.Object(key) },
+		func(c Cluster) (struct{}, error) { return struct{}{}, c.Object(key) })
+	return err
+}

@@ -54,6 +54,26 @@ func (a *assuming) Namespace(name string) (*Namespace, error) {
 	return a.Reader.Namespace(name)
 }
 
+// Object implements ObjectReader.
+func (a *assuming) Object(key ObjectKey) error {
+	if objects, ok := a.Reader.(ObjectReader); ok {
+		return objects.Object(key)
+	}
+	return ErrUnknown
+}
+
+// ObjectReader is a Reader that also knows of objects of other implementations, such as
+// other mesh parents. Of a Reader that is none, they are unknown.
+type ObjectReader interface {
+	// Object reports whether the object exists: nil, ErrNotFound, ErrNotServed or
+	// ErrUnknown, and never a failure. With an empty name it reports on the kind alone:
+	// nil, ErrNotServed or ErrUnknown.
+	Object(key ObjectKey) error
+}
+
+// ObjectKey identifies an object of any kind.
+type ObjectKey struct{ Group, Kind, Namespace, Name string }
+
 // Known returns the object, and nil where it does not exist or cannot be known. An
 // error is a failure.
 func Known[T any](object *T, err error) (*T, error) {

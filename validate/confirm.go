@@ -22,6 +22,9 @@ type Confirmer interface {
 // mesh.MaxReads a finding is marked as unconfirmed, and denies only together with one
 // that is confirmed.
 func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confirmer) (Verdict, error) {
+	if objects, ok := confirmed.(mesh.ObjectReader); ok && slices.ContainsFunc(req.Route.Spec.ParentRefs, isOtherParent) {
+		cache = cacheWithObjects{cache, objects}
+	}
 	verdict, err := e.Judge(req, cache)
 	var made map[mesh.Read]bool
 	for err == nil {
@@ -43,6 +46,15 @@ func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confi
 	}
 	return Verdict{}, err
 }
+
+// cacheWithObjects is a cache, which knows no objects of other implementations, with a
+// reader that does.
+type cacheWithObjects struct {
+	mesh.Reader
+	mesh.ObjectReader
+}
+
+func isOtherParent(ref mesh.ParentRef) bool { return ref.Class() == mesh.ImplementationSpecificParent }
 
 // due returns the reads that are still to be made before the verdict is answered, those
 // for findings that a mode, an exemption or a dry run lowers included: for whole

@@ -149,10 +149,7 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 
 // concerns reports whether any parentRef is one that the rules are about.
 func (e *Engine) concerns(route *mesh.Route) bool {
-	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool {
-		return e.policy.Grants.Covers(&ref) ||
-			len(e.policy.AllowedParentKinds) > 0 && ref.Class() == mesh.ImplementationSpecificParent
-	})
+	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class() != mesh.GatewayParent })
 }
 
 // unknownIgnores returns the names in the ignore annotation that silence nothing.

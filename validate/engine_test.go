@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // judge returns the verdict of the engine for the policy, and fails the test on an
@@ -88,16 +89,18 @@ func TestOfNoConcern(t *testing.T) {
 	const faulty = `, hostnames: [a.example], rules: [{backendRefs: [{name: alias, port: 1, weight: 0}]}]`
 	foreign := on(`{group: networking.istio.io, kind: ServiceEntry, name: a}`, `{name: edge}`)
 	for name, route := range map[string]*mesh.Route{
-		"a Gateway":              newRoute(t, mesh.HTTPRoute, "lab", on(`{name: edge}`)+faulty),
-		"a ListenerSet":          newRoute(t, mesh.HTTPRoute, "lab", on(`{kind: ListenerSet, name: edge}`)+faulty),
-		"no parent":              newRoute(t, mesh.HTTPRoute, "lab", on()+faulty),
-		"another implementation": newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty),
+		"a Gateway":     newRoute(t, mesh.HTTPRoute, "lab", on(`{name: edge}`)+faulty),
+		"a ListenerSet": newRoute(t, mesh.HTTPRoute, "lab", on(`{kind: ListenerSet, name: edge}`)+faulty),
+		"no parent":     newRoute(t, mesh.HTTPRoute, "lab", on()+faulty),
 	} {
 		route.Metadata.Annotations.Ignore = "no-such-rule"
 		world := &witness{Reader: newWorld(t, cluster)}
 		if verdict := judge(t, nil, world, &Request{Route: route}); !cmp.Equal(verdict, Verdict{}) || world.asked != nil {
 			t.Errorf("%s: verdict %+v, asked %q", name, verdict, world.asked)
 		}
+	}
+	if verdict := judge(t, nil, newWorldWith(t, manifest.Options{}, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)}); len(verdict.Findings) > 0 {
+		t.Errorf("another implementation: %+v", verdict)
 	}
 	verdict := judge(t, &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)})
 	want := []string{"deny spec.parentRefs[0].kind: ServiceEntry.networking.istio.io is not an allowed parent kind; " +

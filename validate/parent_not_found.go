@@ -10,9 +10,11 @@ import (
 func parentNotFound() *Rule {
 	return &Rule{
 		ID:    "parent-not-found",
-		Title: "The parent Service or ServiceImport does not exist",
+		Title: "The parent does not exist",
 		Rationale: "A route on a Service that does not exist is stored, but has no effect. Usually the name is misspelled, or the Service is in " +
-			"another namespace and the parentRef does not set namespace.",
+			"another namespace and the parentRef does not set namespace. A parent of another kind is looked up as well: the rule warns, unless " +
+			"the configuration sets its action, if the API server does not serve the kind, or, for a kind in grants.parentKinds, if the object " +
+			"does not exist.",
 		Remedy: "Correct the name, set namespace in the parentRef, or create the Service first. In a single kubectl apply, the Service must come " +
 			"before the route. On a dry run, this rule only warns, because tools dry-run a set of objects before its Services exist.",
 		Citation: "GEP-1294, API: a route binds to the Service that its parentRef names",
@@ -20,6 +22,8 @@ func parentNotFound() *Rule {
 		DryRun:   Warn,
 		Fault:    ParentNotFound,
 		Describe: describeParentNotFound,
+		Milder:   true,
+		Other:    checkOtherParent,
 	}
 }
 
@@ -42,4 +46,31 @@ func notFound(key mesh.ServiceKey, err error, f Finding) Finding {
 		f.Remedy = "install the Multi-Cluster Services API, or refer to a Service"
 	}
 	return f
+}
+
+// checkOtherParent looks up a parent of another implementation: its kind and, where that
+// is another mesh parent, the object.
+func checkOtherParent(p *Pass, index int) {
+	ref := &p.Route.Spec.ParentRefs[index]
+	key := mesh.ObjectKey{Group: ref.EffectiveGroup(), Kind: ref.EffectiveKind()}
+	named := ref.Service(p.Route.Metadata.Namespace)
+	if p.Policy.Grants.Covers(ref) {
+		key.Namespace, key.Name = named.Namespace, named.Name
+	}
+	f := Finding{
+		Field: parentPath(index, "name"), Value: ref.Name, Type: NotFound, Default: Warn, Reference: Reference{Service: named, Detail: key.Group},
+		Problem: fmt.Sprintf("%s %s/%s does not exist", key.Kind, named.Namespace, named.Name),
+		Remedy:  "create it first, or correct the reference",
+	}
+	switch err := p.Object(key); {
+	case errors.Is(err, mesh.ErrNotServed):
+		f.Field, f.Value = parentPath(index, "kind"), key.Kind
+		f.Problem = fmt.Sprintf("the API server does not serve kind %s in group %q", key.Kind, key.Group)
+		f.Remedy = "correct kind and group, or install the definition of the kind"
+		p.Report(f)
+	case errors.Is(err, mesh.ErrNotFound):
+		p.Report(f)
+	case errors.Is(err, mesh.ErrUnknown) && key.Name != "":
+		p.Unknown(f)
+	}
 }

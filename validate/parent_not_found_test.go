@@ -1,7 +1,18 @@
 package validate
 
+import "github.com/gammaguard/gammaguard/mesh"
+
 var _ = addCases("parent-not-found", func() []ruleCase {
 	return []ruleCase{
+		{name: "a kind of which nothing is known", spec: on(`{group: acme.example, kind: Cell, name: a}`)},
+		{
+			name: "another mesh parent", policy: under(mesh.Istio), spec: on(`{group: networking.istio.io, kind: ServiceEntry, name: outside}`),
+			want: []string{`NotFound spec.parentRefs[0].name "outside": ServiceEntry shop/outside does not exist; create it first, or correct the reference`},
+		},
+		{
+			name: "another mesh parent that is there", policy: under(mesh.Istio), spec: on(`{group: networking.istio.io, kind: ServiceEntry, name: outside}`),
+			routes: "{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {namespace: shop, name: outside}}\n---\n",
+		},
 		{name: "found", spec: on(service("cart"), serviceImport("cards"))},
 		{
 			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),

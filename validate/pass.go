@@ -51,6 +51,14 @@ func (p *Pass) run(rule activeRule) {
 			rule.Parent(p, parent)
 		})
 	}
+	if rule.Other != nil {
+		for i := range p.Route.Spec.ParentRefs {
+			if isOtherParent(p.Route.Spec.ParentRefs[i]) {
+				p.world.begin()
+				rule.Other(p, i)
+			}
+		}
+	}
 	if rule.Backend != nil {
 		backends := p.Backends()
 		for i := range backends {
@@ -191,6 +199,10 @@ func (p *Pass) ReferenceGrants(namespace string) (grants []mesh.ReferenceGrant, 
 	p.note(err)
 	return grants, err == nil
 }
+
+// Object reports whether an object of another implementation exists, as
+// mesh.ObjectReader does.
+func (p *Pass) Object(key mesh.ObjectKey) error { return p.world.Object(key) }
 
 // BackendService is a backendRef of the route to a Service or ServiceImport.
 type BackendService struct {

@@ -36,6 +36,15 @@ func (r *recorder) again(reads []mesh.Read) { r.reads = append(r.reads, reads...
 
 func (r *recorder) record(read mesh.Read) { r.reads = append(r.reads, read) }
 
+// Object implements mesh.ObjectReader. It is never read from a cache, so there is nothing
+// to record.
+func (r *recorder) Object(key mesh.ObjectKey) error {
+	if objects, ok := r.world.(mesh.ObjectReader); ok {
+		return objects.Object(key)
+	}
+	return mesh.ErrUnknown
+}
+
 // Namespace implements mesh.Reader.
 func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
 	r.record(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})

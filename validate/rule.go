@@ -66,6 +66,9 @@ type Rule struct {
 	// Backend is called for each backendRef to a Service or ServiceImport of a route
 	// with a mesh parent.
 	Backend func(*Pass, *BackendService)
+	// Other is called for each parent of another implementation, by its index in
+	// spec.parentRefs.
+	Other func(p *Pass, index int)
 	// Route is called once.
 	Route func(*Pass)
 }

@@ -82,6 +82,13 @@ func (s *source) AttachedRoutes(_ context.Context, key mesh.ServiceKey, namespac
 	return s.Reader.AttachedRoutes(key, namespace)
 }
 
+func (s *source) Object(_ context.Context, key mesh.ObjectKey) error {
+	if s.note("%s %s", key.Kind, key.Name) != nil {
+		return mesh.ErrUnknown
+	}
+	return mesh.ErrNotFound
+}
+
 func (s *source) HasEndpoints(_ context.Context, key mesh.ServiceKey) (bool, error) {
 	if err := s.note("endpoints of %s", key); err != nil {
 		return false, err

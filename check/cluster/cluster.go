@@ -144,6 +144,14 @@ func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, erro
 	return once(c, "ReferenceGrants in namespace %s", namespace, c.reader.ReferenceGrants)
 }
 
+// Object reports whether an object of another implementation exists.
+func (c *Cluster) Object(key mesh.ObjectKey) error {
+	_, err := once(c, "%v", key, func(ctx context.Context, key mesh.ObjectKey) (struct{}, error) {
+		return struct{}{}, c.reader.Object(ctx, key)
+	})
+	return err
+}
+
 // Definition returns the CustomResourceDefinition of that name, in JSON.
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
 	return once(c, "CustomResourceDefinition %s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {

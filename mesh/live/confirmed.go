@@ -20,6 +20,7 @@ type Source interface {
 	HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, error)
 	ReferenceGrants(ctx context.Context, namespace string) ([]mesh.ReferenceGrant, error)
 	AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error)
+	Object(ctx context.Context, key mesh.ObjectKey) error
 }
 
 var _ Source = (*Reader)(nil)
@@ -41,7 +42,10 @@ type answer struct {
 	err   error
 }
 
-var _ mesh.Reader = (*Confirmed)(nil)
+var (
+	_ mesh.Reader       = (*Confirmed)(nil)
+	_ mesh.ObjectReader = (*Confirmed)(nil)
+)
 
 // Confirm returns a Reader that answers from the cache until Read is called. Live
 // reads end at the deadline, which is asked for when there are any, and with the context:
@@ -136,6 +140,16 @@ func answered[T any](c *Confirmed, read mesh.Read, cached func() (T, error)) (T,
 	}
 	value, _ := made.value.(T)
 	return value, made.err
+}
+
+// Object implements mesh.ObjectReader, always by a live read: no cache has such objects.
+func (c *Confirmed) Object(key mesh.ObjectKey) error {
+	if c.reads++; c.reads > mesh.MaxReads {
+		return mesh.ErrUnknown
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.deadline())
+	defer cancel()
+	return c.now.Object(ctx, key)
 }
 
 // Namespace implements mesh.Reader.

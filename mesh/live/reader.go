@@ -29,9 +29,10 @@ type Observer func(kind string, err error)
 // fails, or runs out of time, is an error that is never mesh.ErrNotFound. It is
 // safe for concurrent use.
 type Reader struct {
-	client  *client
-	observe Observer
-	slots   chan struct{}
+	client    *client
+	discovery discovery
+	observe   Observer
+	slots     chan struct{}
 
 	mu       sync.Mutex
 	versions served // of custom resources, as last discovered
@@ -46,7 +47,7 @@ func NewReader(config *rest.Config, observe Observer) (*Reader, error) {
 	if observe == nil {
 		observe = func(string, error) {}
 	}
-	return &Reader{client: client, observe: observe, slots: make(chan struct{}, MaxConcurrentReads), versions: served{}}, nil
+	return &Reader{client: client, discovery: discovery{client: client}, observe: observe, slots: make(chan struct{}, MaxConcurrentReads), versions: served{}}, nil
 }
 
 // Service reads a Service or ServiceImport.

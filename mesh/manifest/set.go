@@ -16,6 +16,8 @@ type Options struct {
 	// NoServiceImports: the kind ServiceImport is not served, until its
 	// CustomResourceDefinition is put into the set.
 	NoServiceImports bool
+	// Serves reports whether the API server serves a kind; nil: that is not known.
+	Serves func(group, kind string) bool
 }
 
 // Set is a collection of objects that answers as a mesh.Reader. Put and Delete
@@ -33,6 +35,8 @@ type Set struct {
 	routes   map[Key]*routeEntry
 	attached map[mesh.ServiceKey][]*mesh.AttachedRoute
 	objects  map[Key]*Object
+	// others are the objects of kinds that do not bear on mesh routing.
+	others map[Key]bool
 }
 
 // routeEntry is a route in the set.
@@ -42,7 +46,10 @@ type routeEntry struct {
 	attached *mesh.AttachedRoute
 }
 
-var _ mesh.Reader = (*Set)(nil)
+var (
+	_ mesh.Reader       = (*Set)(nil)
+	_ mesh.ObjectReader = (*Set)(nil)
+)
 
 // NewSet returns an empty set.
 func NewSet(options Options) *Set {
@@ -56,6 +63,7 @@ func NewSet(options Options) *Set {
 		routes:     map[Key]*routeEntry{},
 		attached:   map[mesh.ServiceKey][]*mesh.AttachedRoute{},
 		objects:    map[Key]*Object{},
+		others:     map[Key]bool{},
 	}
 }
 
@@ -65,7 +73,7 @@ var serviceImportCRD = Key{
 }
 
 // Put adds the object, or replaces the one with its key. An object of a kind that
-// does not bear on mesh routing is passed over. The error, an *Error, says why the
+// does not bear on mesh routing is only known to be there. The error, an *Error, says why the
 // object cannot be read; the set is then as before.
 func (s *Set) Put(object *Object) error {
 	if err := s.put(object); err != nil {
@@ -92,6 +100,7 @@ func (s *Set) put(o *Object) error {
 		case o.Key == serviceImportCRD:
 			s.options.NoServiceImports = false
 		default:
+			s.others[o.Key] = true
 			return nil
 		}
 	}
@@ -182,6 +191,10 @@ func (s *Set) Delete(key Key) bool {
 			}
 		}
 		delete(s.objects, key)
+		return true
+	}
+	if s.others[key] {
+		delete(s.others, key)
 		return true
 	}
 	if s.objects[key] == nil {

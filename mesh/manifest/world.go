@@ -81,3 +81,18 @@ func (s *Set) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
 func (s *Set) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
 	return mesh.InNamespace(s.attached[key], namespace), nil
 }
+
+// Object reports whether an object of another implementation is in the set.
+func (s *Set) Object(key mesh.ObjectKey) error {
+	switch {
+	case s.others[Key(key)]:
+		return nil
+	case s.options.Serves != nil && !s.options.Serves(key.Group, key.Kind):
+		return mesh.ErrNotServed
+	case key.Name == "" && s.options.Serves != nil:
+		return nil
+	case key.Name == "":
+		return mesh.ErrUnknown
+	}
+	return s.absent()
+}

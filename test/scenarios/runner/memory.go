@@ -9,13 +9,17 @@ import (
 	"strconv"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
@@ -52,11 +56,25 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 		return nil, err
 	}
 	s := &memorySession{
-		scenario: scenario, engine: engine, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true}),
+		scenario: scenario, engine: engine, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true, Serves: Serves}),
 		objects: map[manifest.Key]*unstructured.Unstructured{},
 	}
 	s.admit, err = d.admission(scenario, engine, s.set)
 	return s, err
+}
+
+// Serves reports whether the API server of the test bed serves the kind.
+func Serves(group, kind string) bool {
+	switch group {
+	case mesh.GatewayGroup, mesh.MulticlusterGroup, apiextensionsv1.GroupName:
+		return true
+	}
+	for _, gv := range scheme.Scheme.VersionsForGroupKind(schema.GroupKind{Group: group, Kind: kind}) {
+		if !gv.Empty() {
+			return true
+		}
+	}
+	return false
 }
 
 // memorySession plays one scenario.
