@@ -24,6 +24,7 @@ type (
 		Name     string       `xml:"name,attr"`
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
+		Skipped  int          `xml:"skipped,attr"`
 		Cases    []*junitCase `xml:"testcase"`
 	}
 	junitCase struct {
@@ -31,7 +32,11 @@ type (
 		ClassName string        `xml:"classname,attr"`
 		File      string        `xml:"file,attr"`
 		Failure   *junitFailure `xml:"failure"`
+		Skipped   *junitSkipped `xml:"skipped"`
 		Output    string        `xml:"system-out,omitempty"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
 	}
 	junitFailure struct {
 		Message string `xml:"message,attr"`
@@ -41,7 +46,8 @@ type (
 )
 
 // JUnit writes the report as JUnit's XML. A test case is a route, or a document that
-// cannot be read, and fails if Fails would; what is milder is its output.
+// cannot be read, and fails if Fails would; what is milder is its output. One of which
+// something is unknown, and that does not fail, is skipped.
 func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	cases := map[[2]string]*junitCase{} // by file and name
 	var files []string
@@ -73,6 +79,9 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 			if c.Failure != nil {
 				suite.Failures++
 			}
+			if c.Skipped != nil {
+				suite.Skipped++
+			}
 		}
 		slices.SortFunc(suite.Cases, func(a, b *junitCase) int { return strings.Compare(a.Name, b.Name) })
 		suite.Tests = len(suite.Cases)
@@ -93,11 +102,15 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 
 // add adds what was found of the route.
 func (c *junitCase) add(i *item, failOn string) {
+	if i.effect == EffectUnknown && c.Failure == nil {
+		c.Skipped = &junitSkipped{i.text}
+	}
 	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.word, i.text)
 	if severity := slices.Index(FailOn, string(i.effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
 		c.Output += line
 		return
 	}
+	c.Skipped = nil
 	if c.Failure == nil {
 		c.Failure = &junitFailure{Message: i.text, Type: i.id}
 	}

@@ -114,6 +114,8 @@ type Summary struct {
 	Changes  int `json:"changes"`
 	Broken   int `json:"broken"`
 	Fixed    int `json:"fixed"`
+	// NotChecked counts what was left aside and may hold routes.
+	NotChecked int `json:"notChecked"`
 }
 
 // Stdin is the name of standard input among the files.
@@ -262,7 +264,12 @@ type Fixed struct {
 // Count fills in the summary.
 func (r *CheckReport) Count() {
 	effects := map[validate.Action]int{}
-	changes := 0
+	changes, skipped := 0, 0
+	for i := range r.Skipped {
+		if r.Skipped[i].Reason != NotManifest {
+			skipped++
+		}
+	}
 	for i := range r.Routes {
 		changes += len(r.Routes[i].Changes)
 		for j := range r.Routes[i].Findings {
@@ -272,6 +279,7 @@ func (r *CheckReport) Count() {
 	r.Summary = Summary{
 		Files: len(r.files), Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
 		Denials: effects[validate.Deny], Warnings: effects[validate.Warn] + len(r.Duplicates), Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
+		NotChecked: skipped,
 	}
 }
 

@@ -9,15 +9,39 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Text writes the report for people, grouped by file; with colours if told so.
+// Text writes the report for people: what was found and what is unknown, each by file, and
+// what was not checked; with colours if told so.
 func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	out := bufio.NewWriter(w)
 	paint := painter(colour)
-	file := ""
+	var found, unknown []item
 	for _, i := range r.items() {
-		if i.effect == validate.Off {
-			continue
+		switch i.effect {
+		case validate.Off:
+		case EffectUnknown:
+			unknown = append(unknown, i)
+		default:
+			found = append(found, i)
 		}
+	}
+	list(out, paint, found)
+	if len(unknown) > 0 {
+		fmt.Fprintf(out, "%s\n\n", paint(bold, "Unknown:"))
+		list(out, paint, unknown)
+	}
+	for i := range r.Fixed {
+		fixed := &r.Fixed[i]
+		fmt.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(green, "fixed"), fixed.File, fixed.Line, paint(bold, fixed.Route), fixed.Message)
+	}
+	r.sets(out)
+	fmt.Fprintln(out, r.Summary.String())
+	return out.Flush()
+}
+
+// list writes the items, by file.
+func list(out io.Writer, paint func(code, text string) string, items []item) {
+	file := ""
+	for _, i := range items {
 		if i.File != file {
 			file = i.File
 			fmt.Fprintln(out, paint(bold, file))
@@ -31,13 +55,6 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	if file != "" {
 		fmt.Fprintln(out)
 	}
-	for i := range r.Fixed {
-		fixed := &r.Fixed[i]
-		fmt.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(green, "fixed"), fixed.File, fixed.Line, paint(bold, fixed.Route), fixed.Message)
-	}
-	r.sets(out)
-	fmt.Fprintln(out, r.Summary.String())
-	return out.Flush()
 }
 
 // sets writes which sets were found, and what was left aside: one by one what may hold
@@ -52,10 +69,10 @@ func (r *CheckReport) sets(out io.Writer) {
 			others++
 			continue
 		}
-		fmt.Fprintf(out, "skipped %s: %s\n", skipped.Path, skipped.Reason)
+		fmt.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
 	}
 	if others > 0 {
-		fmt.Fprintf(out, "skipped %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
+		fmt.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
 	}
 	if len(r.Sets)+len(r.Skipped) > 0 {
 		fmt.Fprintln(out)
@@ -93,6 +110,7 @@ func (s *Summary) String() string {
 		{s.Changes, "change", "changes"},
 		{s.Audits, "audit entry", "audit entries"},
 		{s.Unknown, "unknown", "unknown"},
+		{s.NotChecked, "not checked", "not checked"},
 		{s.Fixed, "fixed", "fixed"},
 	} {
 		if part.n > 0 {
