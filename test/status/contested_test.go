@@ -30,6 +30,10 @@ const (
 func TestOtherWriters(t *testing.T) {
 	log := &patchLog{}
 	start(t, &validate.Policy{}, log.wrap)
+	t.Run("gone", func(t *testing.T) {
+		t.Parallel()
+		testGoneWriter(t, log)
+	})
 	for _, how := range manners {
 		for _, order := range []string{"first", "late"} {
 			t.Run(how.name+"-"+order, func(t *testing.T) {
@@ -123,6 +127,25 @@ func testOtherWriter(t *testing.T, log *patchLog, namespace string, routes int, 
 		t.Errorf("the last write came after %s, want at most %s", took, peaceTime)
 	}
 	t.Logf("%d writes, of which %d by gammaguard (at most %d a route), the last after %s", states, all, most, last.Sub(began).Round(time.Millisecond))
+}
+
+// testGoneWriter takes an entry of gammaguard, and never adds one of its own: the entry is
+// removed, and back after a while.
+func testGoneWriter(t *testing.T, log *patchLog) {
+	c := newCluster(t, "gone", mesh.GrantAll)
+	c.create(c.service("cart", 80))
+	route := c.route(mesh.HTTPRoute, "web", "cart:90")
+	c.create(route)
+	c.expect(route, "cart:90 NoMatchingParent")
+	taken := c.read(route).Status.Parents[0]
+	ref, _ := taken["parentRef"].(map[string]any)
+	taken["conditions"] = rivalEntry(ref)["conditions"]
+	c.setParents(route, []any{taken})
+	c.expect(route)
+	c.expectWithin(time.Minute, route, "cart:90 NoMatchingParent")
+	if patches := len(log.of("gone")["web"]); patches != 3 {
+		t.Errorf("%d writes, want 3", patches)
+	}
 }
 
 // TestFight plays the fight that was seen: ten HTTPRoutes lost a port to a GRPCRoute, and are
