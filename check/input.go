@@ -19,6 +19,9 @@ type file struct {
 	name      string
 	documents []document
 	broken    []error // each a *manifest.Error
+	// kustomization is that which built it, if one did, and patches are what it applies.
+	kustomization string
+	patches       []patch
 }
 
 // document is one object of a file.

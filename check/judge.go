@@ -10,9 +10,29 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// judge judges one route: what the API server says of it by its definition, and what
-// the webhook would.
+// judge judges one route, and finds the places of what kustomize has set.
 func (c *checker) judge(r *route) (*report.Route, error) {
+	judged, err := c.judged(r)
+	if err != nil || r.written == nil || r.written == r.Object {
+		return judged, err
+	}
+	place := func(field string, file *string, line *int) {
+		if at := r.place(r.file, field); at.File != r.file.name {
+			*file, *line = at.File, at.Line
+		}
+	}
+	for i := range judged.Findings {
+		place(judged.Findings[i].Field, &judged.Findings[i].File, &judged.Findings[i].Line)
+	}
+	for i := range judged.Changes {
+		place(judged.Changes[i].Field, &judged.Changes[i].File, &judged.Changes[i].Line)
+	}
+	return judged, nil
+}
+
+// judged judges the route: what the API server says of it by its definition, and what the
+// webhook would. All places are in the file of the route.
+func (c *checker) judged(r *route) (*report.Route, error) {
 	judged := &report.Route{
 		Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name,
 		Place:    report.Place{File: r.file.name, Line: r.line("")},

@@ -45,14 +45,14 @@ func (r *CheckReport) items() []item {
 		route := &r.Routes[i]
 		for _, change := range route.Changes {
 			items = append(items, item{
-				Place: Place{route.File, change.Line}, id: change.Mutation, effect: validate.Warn, word: "change",
+				Place: Place{cmp.Or(change.File, route.File), change.Line}, id: change.Mutation, effect: validate.Warn, word: "change",
 				object: route.String(), field: change.Field, text: change.Message, edit: change.Edit,
 			})
 		}
 		for j := range route.Findings {
 			f := &route.Findings[j]
 			items = append(items, item{
-				Place: Place{route.File, f.Line}, id: f.Rule, effect: f.Effect, word: string(f.Effect),
+				Place: Place{cmp.Or(f.File, route.File), f.Line}, id: f.Rule, effect: f.Effect, word: string(f.Effect),
 				object: route.String(), field: f.Field, text: about(f.Field, f.Message),
 			})
 		}

@@ -178,7 +178,9 @@ type Finding struct {
 	// effect is deny if the check is strict.
 	Unknown bool   `json:"unknown,omitempty"`
 	Field   string `json:"field"`
-	Line    int    `json:"line,omitempty"` // 0 for what is not from a file
+	// File is that of the field if it is not the route's, such as a patch.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // 0 for what is not from a file
 	// Value is the offending value, a string or a number.
 	Value   any    `json:"value,omitempty"`
 	Problem string `json:"problem"`
@@ -194,8 +196,10 @@ type Finding struct {
 type Change struct {
 	Mutation string `json:"mutation"`
 	Field    string `json:"field"`
-	Line     int    `json:"line,omitempty"`
-	Value    any    `json:"value"`
+	// File is that of the field if it is not the route's, such as a patch.
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Value any    `json:"value"`
 	// Message is the warning that the webhook would give.
 	Message string `json:"message"`
 	// Edit makes the change in the file; nil where that is not asked for or not possible.

@@ -118,6 +118,24 @@ func (o *Object) Line(path string) int {
 	return o.source.line + line - 1
 }
 
+// Field returns the value of the field with the path, as it is written, and its line in
+// the object's file. It does not look into the items of a List.
+func (o *Object) Field(path string) (value any, line int, found bool) {
+	if o.source == nil || o.item >= 0 {
+		return nil, 0, false
+	}
+	node := o.source.parse()
+	for path != "" && node != nil {
+		var segment string
+		segment, path = nextSegment(path)
+		node, line = child(node, segment)
+	}
+	if node == nil || node.Decode(&value) != nil {
+		return nil, 0, false
+	}
+	return value, o.source.line + line - 1, true
+}
+
 // nextSegment takes the first field name or index from the path.
 func nextSegment(path string) (segment, rest string) {
 	path = strings.TrimPrefix(path, ".")
