@@ -110,6 +110,11 @@ type GrantSelector struct {
 	RouteKinds []RouteKind
 }
 
+// Selects reports whether the selector selects the namespace.
+func (s *GrantSelector) Selects(namespace *Namespace) bool {
+	return s.Namespaces.Matches(labels.Set(namespace.Labels))
+}
+
 // Covers reports whether a parentRef needs a grant: a mesh parent, whatever some mesh may
 // take for one, and other mesh parents.
 func (p *GrantPolicy) Covers(ref *ParentRef) bool {
@@ -148,6 +153,6 @@ func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bo
 	return slices.ContainsFunc(p.Selectors, func(s GrantSelector) bool {
 		return slices.Contains(s.Roles, role) &&
 			(len(s.RouteKinds) == 0 || slices.Contains(s.RouteKinds, kind)) &&
-			s.Namespaces.Matches(labels.Set(namespace.Labels))
+			s.Selects(namespace)
 	})
 }

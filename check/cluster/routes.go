@@ -25,8 +25,15 @@ func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
 			return routes, seen, err
 		}
 		if len(namespaces) == 0 {
-			if namespaces, err = c.namespaces(); err != nil {
+			visible, err := c.Namespaces("")
+			if err != nil {
 				return nil, false, err
+			}
+			for _, namespace := range visible {
+				namespaces = append(namespaces, namespace.Name)
+			}
+			if len(namespaces) == 0 { // it may list routes there all the same
+				namespaces = []string{c.Current}
 			}
 		}
 		return c.routesIn(kind, namespaces...)
@@ -53,20 +60,6 @@ func (c *Cluster) gather(list func(mesh.RouteKind) (routes []*manifest.Object, s
 		return nil, fmt.Errorf("routes: %w: you cannot list them in any namespace; specify one that you can read with -n", mesh.ErrUnknown)
 	}
 	return all, nil
-}
-
-// namespaces returns the names of all namespaces, or the current one's if the user may
-// not list them.
-func (c *Cluster) namespaces() ([]string, error) {
-	all, err := once(c, "the list of%s namespaces", "", func(ctx context.Context, _ string) ([]*mesh.Namespace, error) { return c.reader.Namespaces(ctx) })
-	if errors.Is(err, mesh.ErrUnknown) {
-		return []string{c.Current}, nil
-	}
-	names := make([]string, len(all))
-	for i, namespace := range all {
-		names[i] = namespace.Name
-	}
-	return names, err
 }
 
 // routesOf are the routes of a kind in a namespace, or in all if it is empty.

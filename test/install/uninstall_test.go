@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gammaguard/gammaguard/check/grants"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
@@ -30,7 +31,7 @@ func TestUninstall(t *testing.T) {
 		t.Fatal("docs/install.md has no commands to uninstall")
 	}
 	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: marked, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: deny},
-		annotations: {gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/consumer-route-kinds: HTTPRoute}}}`
+		annotations: {gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/consumer-route-kinds: HTTPRoute, gammaguard.dev/grant-request: x}}}`
 	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: marked}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]},
 		status: {parents: [{controllerName: gammaguard.dev/guard, parentRef: {group: "", kind: Service, name: cart},
 		conditions: [{type: Accepted, status: "False", reason: Conflicted, message: "", lastTransitionTime: "2026-01-02T03:04:05Z"}]}]}}`
@@ -65,7 +66,7 @@ func TestUninstall(t *testing.T) {
 	kubectl(t, "delete", "httproute", "-n", "marked", "cart")
 	for _, trace := range []string{
 		"controllerName: gammaguard", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel,
-		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation,
+		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, grants.RequestAnnotation,
 	} {
 		if strings.Contains(left, trace) {
 			t.Errorf("%s is left", trace)

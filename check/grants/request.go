@@ -1,0 +1,100 @@
+package grants
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// RequestAnnotation, on a namespace, asks mesh admins for a grant. It gives nothing.
+const RequestAnnotation = "gammaguard.dev/grant-request"
+
+// maxRequest bounds the annotation's value, in bytes.
+const maxRequest = 1 << 10
+
+// Request is the value of RequestAnnotation.
+type Request struct {
+	Role   mesh.Grant `json:"role"`
+	Reason string     `json:"reason"`
+}
+
+// Encode returns the annotation's value.
+func (r *Request) Encode() (string, error) {
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(r)
+	if len(text) > maxRequest {
+		return "", fmt.Errorf("the request is %d bytes, must be at most %d; shorten the reason", len(text), maxRequest)
+	}
+	return string(text), err
+}
+
+func (r *Request) check() error {
+	switch {
+	case !slices.Contains([]mesh.Grant{mesh.GrantProducer, mesh.GrantConsumer, mesh.GrantAll}, r.Role):
+		return errors.New("role: must be producer, consumer, or all")
+	case strings.TrimSpace(r.Reason) == "":
+		return errors.New("reason: required")
+	case strings.ContainsFunc(r.Reason, unicode.IsControl):
+		return errors.New("reason: must be one line")
+	}
+	return nil
+}
+
+// decodeRequest reads a value that anybody may have written.
+func decodeRequest(text string) (*Request, error) {
+	if len(text) > maxRequest {
+		return nil, fmt.Errorf("longer than %d bytes", maxRequest)
+	}
+	r := &Request{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.New("not a request")
+	}
+	err := r.check()
+	return r, err
+}
+
+// Requests writes what namespaces ask for and are not granted yet, with the command that
+// grants it. Values are the annotations by namespace.
+func Requests(w io.Writer, namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) error {
+	slices.SortFunc(namespaces, func(a, b *mesh.Namespace) int { return strings.Compare(a.Name, b.Name) })
+	out := printers.GetNewTabWriter(w)
+	fmt.Fprintln(out, "NAMESPACE\tREQUESTED\tREASON\tCOMMAND")
+	for _, namespace := range namespaces {
+		value, asks := values[namespace.Name]
+		if !asks {
+			continue
+		}
+		request, err := decodeRequest(value)
+		if err != nil {
+			fmt.Fprintf(out, "%s\t-\tinvalid: %s\t-\n", namespace.Name, printers.EscapeTerminal(err.Error()))
+			continue
+		}
+		if missing := request.missing(policy.Grants.Label(namespace)); len(missing) > 0 {
+			fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", namespace.Name, request.Role, printers.EscapeTerminal(request.Reason),
+				policy.GrantCommand(namespace.Name, namespace, missing...))
+		}
+	}
+	return out.Flush()
+}
+
+// missing returns the roles of the request that the grant does not allow.
+func (r *Request) missing(grant mesh.Grant) []mesh.Role {
+	var missing []mesh.Role
+	for _, role := range []mesh.Role{mesh.Producer, mesh.Consumer} {
+		if r.Role.Allows(role) && !grant.Allows(role) {
+			missing = append(missing, role)
+		}
+	}
+	return missing
+}
