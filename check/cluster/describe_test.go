@@ -1,0 +1,92 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/check/describe"
+	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+)
+
+// described are Services with routes in every state.
+const described = `
+{apiVersion: v1, kind: Namespace, metadata: {name: desc, labels: {gammaguard.dev/grant: producer, gammaguard.dev/consumer-routes: deny}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-guest, labels: {gammaguard.dev/grant: consumer}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-stranger}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: desc, labels: {gammaguard.dev/consumer-routes: allow}, annotations: {gammaguard.dev/consumer-route-kinds: "HTTPRoute"}}, spec: {ports: [{name: http, port: 80}, {name: raw, port: 90}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: bare, namespace: desc}, spec: {clusterIP: None, ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: raw, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: typo, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: desc-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart, port: 90}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: guest, namespace: desc-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: stranger, namespace: desc-stranger}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: headless, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: bare}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}]}}
+`
+
+// TestDescribe: who may route a Service, who does, and why not.
+func TestDescribe(t *testing.T) {
+	kubectl(t, described, "apply", "-f", "-")
+	const want = `Name:        cart
+Namespace:   desc
+Type:        ClusterIP
+
+CONSUMER ROUTES                       VALUE       SET BY
+gammaguard.dev/consumer-routes        allow       Service
+gammaguard.dev/consumer-route-kinds   HTTPRoute   Service
+
+PORT     SCOPE                       ROUTE                             STATE     REASON
+-        producer                    HTTPRoute desc/typo               absent    Service desc/cart has no port 81
+-        consumer of desc-guest      GRPCRoute desc-guest/guest        absent    Service desc/cart accepts consumer routes only of kind HTTPRoute
+-        consumer of desc-stranger   HTTPRoute desc-stranger/stranger  absent    namespace desc-stranger lacks the consumer grant for HTTPRoute
+80/TCP   producer                    HTTPRoute desc/web                applies   -
+80/TCP   producer                    TCPRoute desc/raw                 loses     the port belongs to HTTPRoute desc/web
+90/TCP   producer                    TCPRoute desc/raw                 applies   -
+90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest        applies   -
+
+NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
+desc            producer   label        enforce   default   3                    0
+desc-guest      consumer   label        enforce   default   2                    0
+desc-stranger   none       -            enforce   default   0                    1
+`
+	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	words := strings.Fields
+	if diff := cmp.Diff(words(want), words(stdout)); diff != "" || code != command.ExitClean {
+		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
+	}
+	for name, state := range map[string]struct{ kind, reason string }{
+		"bare":    {"headless", "Service desc/bare is headless (clusterIP: None): it has no cluster IP to match"},
+		"nowhere": {"not found", "Service desc/nowhere does not exist"},
+	} {
+		_, stdout, stderr := run(t, "", "describe", "svc/"+name, "-n", "desc", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+		var d describe.Service
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		if d.Type != state.kind || len(d.Routes) != 1 || d.Routes[0].State != describe.Absent || d.Routes[0].Reason != state.reason {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: "pod/cart": specify service/NAME`) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list them") {
+		t.Errorf("as nobody: exit code %d: %s", code, stderr)
+	}
+}

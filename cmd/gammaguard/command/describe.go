@@ -1,0 +1,75 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/check/describe"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func newDescribe() *cobra.Command {
+	var access *access
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "describe service/NAME",
+		Short: "Show who may route a Service in a live cluster, and who does",
+		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
+scope with the reason if a route does not apply, and the grants of the namespaces of these routes. The Service can be headless, or missing.
+The command only reads from the cluster, and reports what you cannot read there.`,
+		Example: `  # Describe a Service in the current namespace
+  gammaguard describe service/cart
+
+  # Describe a Service as JSON
+  gammaguard describe service/cart -n shop -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return describeService(cmd, access, args[0], output) },
+	}
+	addChoice(cmd, &output, "output", "o", "output format: json or yaml; if empty, text", "json", "yaml")
+	access = addInstalled(cmd)
+	return cmd
+}
+
+// describedKinds are the resource names of what can be described.
+var describedKinds = map[string]string{
+	"service": mesh.ServiceKind, "services": mesh.ServiceKind, "svc": mesh.ServiceKind,
+	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
+}
+
+func describeService(cmd *cobra.Command, access *access, arg, output string) error {
+	resource, name, _ := strings.Cut(arg, "/")
+	kind := describedKinds[strings.ToLower(resource)]
+	if kind == "" || name == "" {
+		return fmt.Errorf("%q: specify service/NAME or serviceimport/NAME\nSee '%s --help' for usage", arg, cmd.CommandPath())
+	}
+	live, err := access.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	configuration, _, err := access.installed(cmd, live)
+	if err != nil {
+		return err
+	}
+	routes, err := live.Routes(live.Current)
+	if err != nil {
+		return err
+	}
+	d, err := describe.Find(live, routes, configuration.Policy(), mesh.ServiceKey{Kind: kind, Namespace: live.Current, Name: name})
+	if err != nil {
+		return err
+	}
+	d.Unseen = live.Unseen()
+	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
+		return err
+	}
+	switch out := cmd.OutOrStdout(); output {
+	case "json":
+		return writeJSON(out, d)
+	case "yaml":
+		return writeYAML(out, d)
+	default:
+		return d.Text(out)
+	}
+}
