@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -285,19 +284,4 @@ func (o *oracle) offline(found *report.CheckReport) verdict {
 		v.By, v.Refusals = "gammaguard", byGuard
 	}
 	return v
-}
-
-// budget reports an error if more routes than so many are not refused alike, and logs
-// which make a difference. It counts anew from here.
-func (o *oracle) budget(t *testing.T, most int) {
-	t.Helper()
-	text, err := json.MarshalIndent(o.different, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d admitted, refused: %v, different: %s", o.admitted, o.refused, text)
-	if o.disagreements > most {
-		t.Errorf("%d routes are not refused alike, want at most %d", o.disagreements, most)
-	}
-	o.admitted, o.disagreements, o.refused, o.different = 0, 0, map[string]int{}, map[string][]string{}
 }

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -75,4 +76,19 @@ spec:
 	if err != nil || stored != "b.example.com" {
 		t.Errorf("%q %v %s", stored, err, stderr)
 	}
+}
+
+// budget reports an error if more routes than so many are not refused alike, and logs
+// which make a difference. It counts anew from here.
+func (o *oracle) budget(t *testing.T, most int) {
+	t.Helper()
+	text, err := json.MarshalIndent(o.different, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d admitted, refused: %v, different: %s", o.admitted, o.refused, text)
+	if o.disagreements > most {
+		t.Errorf("%d routes are not refused alike, want at most %d", o.disagreements, most)
+	}
+	o.admitted, o.disagreements, o.refused, o.different = 0, 0, map[string]int{}, map[string][]string{}
 }
