@@ -39,6 +39,7 @@ func certManagerTests(t *testing.T, _ *overlay) {
 		l.end(t)
 	})
 	t.Run("every kind has its status", testKinds)
+	t.Run("parents of other implementations are looked for", testOtherParents)
 	t.Run("disruptions", testDisruptions)
 	t.Run("broken configurations", testBrokenConfigurations)
 	t.Run("broken certificates", testBrokenCertificates)

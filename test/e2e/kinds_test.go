@@ -64,3 +64,36 @@ func wantReasons(t *testing.T, kind, want string) {
 		return nil
 	})
 }
+
+// otherParents are the mesh parents of other implementations, by group: kind and resource.
+var otherParents = map[string][2]string{
+	"networking.istio.io": {"ServiceEntry", "serviceentries"},
+	"kuma.io":             {"MeshService", "meshservices"},
+	"policy.linkerd.io":   {"EgressNetwork", "egressnetworks"},
+}
+
+// testOtherParents has routes on parents of other implementations: once their kinds are
+// served, gammaguard looks for them.
+func testOtherParents(t *testing.T) {
+	for group, names := range otherParents {
+		kind, resource := names[0], names[1]
+		definition := fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[2]s.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: %[3]s, plural: %[2]s, singular: %[4]s}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, group, resource, kind, strings.ToLower(kind))
+		mustKubectl(t, definition, "apply", "-f", "-")
+		t.Cleanup(func() { mustKubectl(t, definition, "delete", "-f", "-") })
+		object := route("HTTPRoute", "on-"+resource, fmt.Sprintf("{group: %s, kind: %s, name: missing}", group, kind))
+		waitFor(t, "a missing "+kind+" is looked for", time.Minute, func() error {
+			said := admitted(t, object)
+			mustKubectl(t, object, "delete", "-f", "-")
+			return says(said, kind+" shop/missing does not exist")
+		})
+	}
+}
