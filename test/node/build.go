@@ -84,7 +84,7 @@ func BuildImage(ctx context.Context, binary, name, archive string) error {
 	if err != nil {
 		return err
 	}
-	_, err = bed.Go(ctx, filepath.Join(root, "tools", "image"), nil, "run", ".", "-binary", binary, "-name", name, "-o", archive)
+	_, err = bed.Go(ctx, filepath.Join(root, "tools", "release"), nil, "run", "./image", "-binary", binary, "-name", name, "-o", archive)
 	return err
 }
 
