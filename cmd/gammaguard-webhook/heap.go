@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -17,22 +14,19 @@ const (
 	headroom = 18 << 20
 	// leastHeap is what Go's collector counts as live at least.
 	leastHeap = 4 << 20
-	// headroomInterval is how often the headroom is given again: what is live changes
-	// with the cluster.
-	headroomInterval = 10 * time.Second
 )
 
-// giveHeadroom lets the heap grow by the headroom until the context ends, or by what is
-// live where that is more. Where GOGC is set, that counts instead.
-func giveHeadroom(ctx context.Context) {
+// giveHeadroom lets the heap grow by the headroom before it is collected, or by what is
+// live where that is more; where GOGC is set, that counts instead. It does so anew after
+// each collection, as what is live changes with the cluster.
+func giveHeadroom() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	wait.UntilWithContext(ctx, func(context.Context) {
-		metrics.Read(live)
-		debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
-	}, headroomInterval)
+	metrics.Read(live)
+	debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
+	runtime.AddCleanup(new([64]byte), func(struct{}) { giveHeadroom() }, struct{}{})
 }
 
 // gcPercent returns GOGC for a number of bytes that are live.

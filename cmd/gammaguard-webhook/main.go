@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctrllog.SetLogger(options.Log)
 	klog.SetLogger(options.Log)
 	slog.SetDefault(slog.New(logr.ToSlogHandler(options.Log))) // net/http logs by package log, which this takes over
-	go giveHeadroom(ctx)
+	giveHeadroom()
 	options.Log.Info("Starting", "version", version.Get().String())
 	if err := server.Run(ctx, options); err != nil {
 		options.Log.Error(err, "Stopped")
