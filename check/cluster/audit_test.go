@@ -97,7 +97,7 @@ kubectl label namespace old gammaguard.dev/grant=producer
 	}
 }
 
-// TestAuditLeastRights: a user who may read one namespace gets its audit, and is told what
+// TestAuditLeastRights: a user who may read one namespace gets its audit, and a list of what
 // is missing; one who may read nothing gets an error.
 func TestAuditLeastRights(t *testing.T) {
 	kubectl(t, strings.ReplaceAll(storedFaults, "old", "lean")+`

@@ -8,7 +8,7 @@ import (
 )
 
 // TestObject: objects of other implementations are there or not; of kinds, a set knows
-// only what it is told.
+// only what was put into it.
 func TestObject(t *testing.T) {
 	const entry = "{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {namespace: shop, name: a}}"
 	there := mesh.ObjectKey{Group: "networking.istio.io", Kind: "ServiceEntry", Namespace: "shop", Name: "a"}

@@ -81,7 +81,7 @@ func reportUnseen(w io.Writer, live *cluster.Cluster) error {
 
 // installed returns the configuration of --config, or the one that the cluster's
 // gammaguard runs with, and where it is from. If that cannot be read, it is the default
-// one, and the user is told.
+// one, and a line on stderr says so.
 func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.GuardConfiguration, string, error) {
 	if a.config.path != "" {
 		configuration, err := a.configuration()

@@ -91,7 +91,7 @@ func TestCheckEdits(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutEdits: what kustomize builds is no text that can be edited.
+// TestCheckWithoutEdits: what kustomize builds is not text that can be edited.
 func TestCheckWithoutEdits(t *testing.T) {
 	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec: {parentRefs: [{name: cart, kind: Service}]}\n"
 	folder := t.TempDir()
