@@ -33,10 +33,8 @@ func newGenerator(crd *apiextensionsv1.CustomResourceDefinition, version *apiext
 	}
 }
 
-// route returns a route that its structural schema admits. CEL rules may refuse it.
-func (g *generator) route() map[string]any { return g.with(nil) }
-
-// with returns a route in which the field at the path in its spec is there.
+// with returns a route that its structural schema admits, with the field at the path
+// in its spec. CEL rules may refuse it.
 func (g *generator) with(path []string) map[string]any {
 	return map[string]any{
 		"apiVersion": g.apiVersion, "kind": g.kind,
