@@ -180,6 +180,7 @@ func (c *checker) table() (*traffic.Table, error) {
 	}
 	return traffic.New(c.world, routes, traffic.Options{
 		Admits:          c.admits,
+		Mesh:            c.engine.Policy().Mesh,
 		ReferenceGrants: c.engine.Policy().Action("backend-not-permitted") != validate.Off,
 	}), nil
 }

@@ -14,23 +14,43 @@ type PortScope struct {
 type Owner struct {
 	// Kind is the most specific kind bound there.
 	Kind RouteKind
-	// Routes are the routes of that kind bound there, the oldest first. Routes of
-	// one kind merge.
+	// Routes are the routes bound there that apply, the oldest first: those of that
+	// kind, which merge, and of kinds that the mesh merges with it.
 	Routes []*AttachedRoute
 	// Displaced is the oldest route of another kind that is bound there too, and so
 	// has lost the port; nil if there is none.
 	Displaced *AttachedRoute
+
+	profile *Profile
+}
+
+// Holds reports whether routes of the kind that are bound there apply.
+func (h *Owner) Holds(kind RouteKind) bool { return kind == h.Kind || h.profile.merges(kind, h.Kind) }
+
+// Of returns the routes of the kind that apply, the oldest first.
+func (h *Owner) Of(kind RouteKind) []*AttachedRoute {
+	of := func(route *AttachedRoute) bool { return route.Kind == kind }
+	if i := slices.IndexFunc(h.Routes, func(route *AttachedRoute) bool { return !of(route) }); i < 0 {
+		return h.Routes
+	}
+	var routes []*AttachedRoute
+	for _, route := range h.Routes {
+		if of(route) {
+			routes = append(routes, route)
+		}
+	}
+	return routes
 }
 
 // PortOwners maps each PortScope of one Service to its owner.
 type PortOwners map[PortScope]*Owner
 
 // Precedence decides who holds each port of the Service in each scope: the most
-// specific kind, regardless of the routes' age (GEP-1294, Route types). The routes
-// must be those that are otherwise valid: their grant is held and their kind
+// specific kind, regardless of the routes' age (GEP-1294, Route types), together with
+// the kinds that the mesh merges with it. The routes must be those that are otherwise valid: their grant is held and their kind
 // enabled. One whose parentRefs do not attach holds nothing; one that is being
 // deleted competes until it is gone, as meshes go on programming it.
-func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
+func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 	standing := PortOwners{}
 	// Most routes are bound to the same ports as the one before.
 	var (
@@ -44,7 +64,7 @@ func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 			route.eachPort(service, func(_ int, at PortScope) {
 				holder := standing[at]
 				if holder == nil {
-					holder = &Owner{Kind: route.Kind}
+					holder = &Owner{Kind: route.Kind, profile: p}
 					standing[at] = holder
 				}
 				holders = append(holders, holder)
@@ -65,15 +85,19 @@ func Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 // take has the route compete for what the holder has. It reports whether the route is
 // younger than all those whom it joins.
 func (h *Owner) take(route *AttachedRoute) bool {
+	beats := route.Kind != h.Kind && route.Kind.Beats(h.Kind)
 	switch {
-	case route.Kind != h.Kind && route.Kind.Beats(h.Kind):
-		h.displace(h.Routes...)
-		h.Kind, h.Routes = route.Kind, []*AttachedRoute{route}
-		return true
-	case route.Kind != h.Kind:
+	case !h.Holds(route.Kind) && !beats:
 		h.displace(route)
 		return true
-	case len(h.Routes) == 0:
+	case !h.Holds(route.Kind):
+		h.displace(h.Routes...)
+		h.Routes = nil
+	}
+	if beats {
+		h.Kind = route.Kind
+	}
+	if len(h.Routes) == 0 {
 		h.Routes = []*AttachedRoute{route}
 		return true
 	}
@@ -141,7 +165,7 @@ func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
 // LostTo returns who holds the PortScope instead of the route, or nil if no other
 // kind has taken it from the route.
 func (s PortOwners) LostTo(route *AttachedRoute, at PortScope) *Owner {
-	if holder := s[at]; holder != nil && holder.Kind.Beats(route.Kind) {
+	if holder := s[at]; holder != nil && !holder.Holds(route.Kind) && holder.Kind.Beats(route.Kind) {
 		return holder
 	}
 	return nil

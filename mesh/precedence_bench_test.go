@@ -47,7 +47,7 @@ func BenchmarkPrecedence(b *testing.B) {
 				service, all := crowd(routes, route)
 				b.ReportAllocs()
 				for b.Loop() {
-					Precedence(service, all)
+					bySpecification(service, all)
 				}
 			})
 		}
@@ -61,7 +61,7 @@ func TestPrecedenceIsLinear(t *testing.T) {
 		service, all := crowd(routes, route)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		Precedence(service, all)
+		bySpecification(service, all)
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}

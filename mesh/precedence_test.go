@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // onService returns a route with parentRefs to Service shop/cart. A port of 0 is
@@ -34,6 +35,9 @@ func described(standing PortOwners) map[string]string {
 	}
 	return all
 }
+
+// bySpecification decides without a profile.
+var bySpecification = (*Profile)(nil).Precedence
 
 func TestPrecedence(t *testing.T) {
 	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{
@@ -94,7 +98,7 @@ func TestPrecedence(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for range max(1, len(test.routes)) { // the order of the routes is of no account
-				if diff := cmp.Diff(test.want, described(Precedence(service, test.routes))); diff != "" {
+				if diff := cmp.Diff(test.want, described(bySpecification(service, test.routes))); diff != "" {
 					t.Fatalf("standing (-want +got):\n%s", diff)
 				}
 				test.routes = rotated(test.routes)
@@ -134,7 +138,7 @@ func TestPrecedenceShared(t *testing.T) {
 			shared[fmt.Sprint(ports)] = like.Parents
 			sharing = append(sharing, &like)
 		}
-		if diff := cmp.Diff(Precedence(service, alone), Precedence(service, sharing)); diff != "" {
+		if diff := cmp.Diff(bySpecification(service, alone), bySpecification(service, sharing), cmpopts.IgnoreUnexported(Owner{})); diff != "" {
 			t.Fatalf("(-alone +sharing):\n%s", diff)
 		}
 	}
@@ -148,8 +152,31 @@ func TestPrecedenceNowhere(t *testing.T) {
 		"no ports":      {},
 	} {
 		service.Key = ServiceKey{ServiceKind, "shop", "cart"}
-		if standing := Precedence(service, routes); len(standing) > 0 {
+		if standing := bySpecification(service, routes); len(standing) > 0 {
 			t.Errorf("%s: standing is %v, want none", name, described(standing))
+		}
+	}
+}
+
+// TestMergedKinds: HTTPRoutes and GRPCRoutes share a port on a mesh that merges them, and
+// other kinds lose it to them.
+func TestMergedKinds(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}}}
+	grpc, http := onService(GRPCRoute, "shop", "grpc", 3, 80), onService(HTTPRoute, "shop", "http", 2, 80)
+	tls, tcp := onService(TLSRoute, "shop", "tls", 4, 80), onService(TCPRoute, "shop", "tcp", 1, 80)
+	at := PortScope{Port: 80, Protocol: TCP, Scope: Scope{}}
+	for _, routes := range [][]*AttachedRoute{{grpc, http, tls, tcp}, {tcp, tls, http, grpc}, {tls, grpc, tcp, http}} {
+		owners := FindProfile(Istio).Precedence(service, routes)
+		if got := owners[at]; got.Kind != GRPCRoute || !slices.Equal(got.Routes, []*AttachedRoute{http, grpc}) || got.Displaced != tcp {
+			t.Errorf("%v: got %+v", routes, got)
+		}
+		for _, route := range routes {
+			if lost := owners.LostTo(route, at) != nil; lost != (route == tls || route == tcp) {
+				t.Errorf("%s lost the port: %t", route, lost)
+			}
+		}
+		if of := owners[at].Of(HTTPRoute); !slices.Equal(of, []*AttachedRoute{http}) {
+			t.Errorf("routes of the kind: got %v", of)
 		}
 	}
 }
@@ -161,7 +188,7 @@ func TestLostTo(t *testing.T) {
 		for j, loser := range kinds {
 			holder := onService(winner, "shop", "w", 9, 0)
 			route := onService(loser, "shop", "l", 1, 0)
-			standing := Precedence(service, []*AttachedRoute{route, holder})
+			standing := bySpecification(service, []*AttachedRoute{route, holder})
 			got := slices.ContainsFunc(route.PortScopes(0, service), func(at PortScope) bool {
 				lost := standing.LostTo(route, at)
 				return lost != nil && lost.Routes[0] == holder

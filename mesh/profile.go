@@ -97,8 +97,8 @@ func (p *Profile) Takes(kind RouteKind) bool {
 	return p == nil || slices.Contains(p.RouteKinds.Value, kind)
 }
 
-// Merges reports whether the mesh merges routes of the two kinds on one port.
-func (p *Profile) Merges(a, b RouteKind) bool {
+// merges reports whether the mesh merges routes of the two kinds on one port.
+func (p *Profile) merges(a, b RouteKind) bool {
 	return p.Shares(SharingMerged) && a.speaksHTTP() && b.speaksHTTP()
 }
 

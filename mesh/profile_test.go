@@ -44,12 +44,12 @@ func TestProfile(t *testing.T) {
 	istio, kuma := FindProfile(Istio), FindProfile(Kuma)
 	for name, ok := range map[string]bool{
 		"the specification takes every kind":     none.Takes(UDPRoute),
-		"the specification merges nothing":       !none.Merges(HTTPRoute, GRPCRoute),
+		"the specification merges nothing":       !none.merges(HTTPRoute, GRPCRoute),
 		"the specification knows no other mesh":  none.OfAnotherMesh(entry) == "",
 		"Kuma takes no GRPCRoute":                !kuma.Takes(GRPCRoute) && kuma.Takes(HTTPRoute),
-		"Istio merges kinds that match requests": istio.Merges(HTTPRoute, GRPCRoute) && istio.Merges(GRPCRoute, HTTPRoute),
-		"Istio merges no other kinds":            !istio.Merges(HTTPRoute, TCPRoute) && !istio.Merges(TLSRoute, TCPRoute),
-		"Kuma merges nothing":                    !kuma.Merges(HTTPRoute, GRPCRoute),
+		"Istio merges kinds that match requests": istio.merges(HTTPRoute, GRPCRoute) && istio.merges(GRPCRoute, HTTPRoute),
+		"Istio merges no other kinds":            !istio.merges(HTTPRoute, TCPRoute) && !istio.merges(TLSRoute, TCPRoute),
+		"Kuma merges nothing":                    !kuma.merges(HTTPRoute, GRPCRoute),
 		"a ServiceEntry is Istio's, in any case": kuma.OfAnotherMesh(entry) == "Istio" && istio.OfAnotherMesh(entry) == "",
 		"a kind of no mesh is no other mesh's":   istio.OfAnotherMesh(cell) == "",
 		"Linkerd compares scopes, and no other":  FindProfile(Linkerd).Shares(SharingAcrossScopes) && !istio.Shares(SharingAcrossScopes),

@@ -25,10 +25,11 @@ type opinion struct {
 }
 
 // bruteDecide says which match decides a request to service/cart of shop: its
-// place, "none", or "the Service" where no route holds the port.
-func bruteDecide(routes Routes, r *Request) string {
+// place, "none", or "the Service" where no route holds the port. A mesh that merges
+// HTTPRoutes and GRPCRoutes compares them by path.
+func bruteDecide(routes Routes, merges bool, r *Request) string {
 	for _, namespace := range []string{r.From, "shop"} { // consumer routes replace producer routes
-		kind := ""
+		kind, http := "", false
 		for _, route := range routes.TCP {
 			if bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
 				kind = "TCPRoute"
@@ -36,7 +37,7 @@ func bruteDecide(routes Routes, r *Request) string {
 		}
 		for _, route := range routes.HTTP {
 			if bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
-				kind = "HTTPRoute"
+				kind, http = "HTTPRoute", true
 			}
 		}
 		for _, route := range routes.GRPC {
@@ -44,12 +45,14 @@ func bruteDecide(routes Routes, r *Request) string {
 				kind = "GRPCRoute"
 			}
 		}
-		switch kind {
-		case "TCPRoute":
+		switch {
+		case kind == "GRPCRoute" && http && merges:
+			return byTheLetter(append(bruteHTTP(routes, namespace, r), byPath(bruteGRPC(routes, namespace, r))...))
+		case kind == "TCPRoute":
 			return fmt.Sprintf("TCPRoute %s/%s rule[0] match[0]", namespace, routes.TCP[0].Name)
-		case "HTTPRoute":
+		case kind == "HTTPRoute":
 			return byTheLetter(bruteHTTP(routes, namespace, r))
-		case "GRPCRoute":
+		case kind == "GRPCRoute":
 			return byTheLetter(bruteGRPC(routes, namespace, r))
 		}
 	}
@@ -181,6 +184,23 @@ func bruteGRPC(routes Routes, namespace string, r *Request) []opinion {
 				}
 			}
 		}
+	}
+	return held
+}
+
+// byPath tells of matches of gRPC requests what they say about the path /SERVICE/METHOD.
+func byPath(held []opinion) []opinion {
+	const beforePrefixes = 1 << 20
+	for i := range held {
+		switch o := &held[i]; {
+		case o.service > 0 && o.rpc > 0:
+			o.exact = true
+		case o.rpc > 0: // of any service: an expression
+			o.prefixLength = beforePrefixes
+		default:
+			o.prefixLength = 1 + o.service
+		}
+		held[i].service, held[i].rpc = 0, 0
 	}
 	return held
 }

@@ -163,7 +163,7 @@ type reduced struct {
 func (c *comparer) reduce(side int, p *point) []reduced {
 	s := &c.sides[side]
 	var at []int
-	if s.routes != nil && s.routes.reads(&p.at) {
+	if s.routes != nil {
 		at = append(at, s.at[""]...)
 		at = append(at, s.at["="+p.at.Path]...)
 		for prefix := range ancestors(p.at.Path) {
@@ -232,6 +232,9 @@ func appendKey(key []byte, numbers []int) []byte {
 // reduceLine returns what is left of a match at the point, and whether it can hold
 // there.
 func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
+	if !l.reads(&p.at) {
+		return reduced{}, false
+	}
 	for i := range l.place {
 		if v, ok := p.at.value(l.place[i].variable); !ok || !l.place[i].holds(v) {
 			return reduced{}, false

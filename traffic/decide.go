@@ -8,20 +8,13 @@ import (
 
 // decide returns the first match that holds for the request, or nil.
 func (pr *portRoutes) decide(r *Request) *entry {
-	if !pr.reads(r) {
-		return nil
-	}
 	for i := range pr.entries {
-		if pr.entries[i].holds(r) {
+		if pr.entries[i].reads(r) && pr.entries[i].holds(r) {
 			return &pr.entries[i]
 		}
 	}
 	return nil
 }
-
-// reads reports whether routes of the port's kind can match the request at all:
-// GRPCRoutes match gRPC requests.
-func (pr *portRoutes) reads(r *Request) bool { return pr.kind != mesh.GRPCRoute || r.GRPC() }
 
 // outcomeOf returns what becomes of requests that the match decides; nil stands for
 // none.
@@ -32,7 +25,11 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	case pr.kind == "":
 		return forwarded(backendName(pr.service.Key, pr.port.Number)), nil, nil
 	}
-	return failed(noMatch, pr.kind, "no rule matches"), nil, nil
+	kind := pr.kind
+	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
+		kind = mesh.HTTPRoute
+	}
+	return failed(noMatch, kind, "no rule matches"), nil, nil
 }
 
 // doubts says what the choice of the match for the request hangs on, where
@@ -46,6 +43,9 @@ func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, err
 	before := true
 	for i := range pr.entries {
 		e := &pr.entries[i]
+		if !e.reads(r) {
+			continue
+		}
 		if e == chosen {
 			notes = append(notes, e.undecided(r)...)
 			before = false
@@ -94,6 +94,8 @@ func (m *match) undecided(r *Request) []string {
 // orderDoubts says why another match that holds too may come before the chosen.
 func orderDoubts(chosen, other *entry) []string {
 	switch {
+	case chosen.route.Kind != other.route.Kind:
+		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules is its own", other)}
 	case chosen.rank == other.rank && chosen.route != other.route && chosen.route.ageUnknown(other.route):
 		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():

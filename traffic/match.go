@@ -15,6 +15,8 @@ type match struct {
 	// rank compares as a list: the larger one takes precedence. What its parts
 	// mean depends on the kind of route.
 	rank [5]int
+	// byPath: the rank is an HTTPRoute's, though the match is a GRPCRoute's.
+	byPath bool
 }
 
 // The parts of an HTTPRoute match's rank (Gateway API, HTTPRouteRule.matches).
@@ -138,6 +140,35 @@ func lowerGRPCMatch(in *gatewayv1.GRPCRouteMatch) match {
 		out.rank[byMetadata] += out.addNamed(&seen, v, string(value(h.Type)), h.Value)
 	}
 	return out
+}
+
+// rankedByPath returns a GRPCRoute's match ranked as an HTTPRoute's would be that looks
+// for the same requests by their path.
+func (m *match) rankedByPath() *match {
+	out := *m
+	out.byPath, out.rank = true, [5]int{byHeaders: m.rank[byMetadata]}
+	var service, method string
+	for i := range m.conditions {
+		c := &m.conditions[i]
+		switch {
+		case c.operator == regular && (c.dimension == serviceDimension || c.dimension == rpcDimension):
+			out.rank[byPathType] = regularPath
+			return &out
+		case c.dimension == serviceDimension:
+			service = c.text
+		case c.dimension == rpcDimension:
+			method = c.text
+		}
+	}
+	switch {
+	case service != "" && method != "":
+		out.rank[byPathType] = exactPath
+	case method != "":
+		out.rank[byPathType] = regularPath
+	default:
+		out.rank[byPathLength] = 1 + len(service)
+	}
+	return &out
 }
 
 // lowerHostnames returns a match for each server name; the one that says most

@@ -28,7 +28,7 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 		}
 		var reason string
 		switch {
-		case !pr.reads(r):
+		case !e.reads(r):
 			reason = "the request is not gRPC"
 		case e.holds(r):
 			reason, outrank[at] = outranked(chosen, e), true
@@ -60,7 +60,7 @@ func (pr *portRoutes) offPort(r *route, from string) string {
 	switch why := pr.unbound(r); {
 	case why != "":
 		return why
-	case scope == pr.scope && r.Kind == pr.kind:
+	case scope == pr.scope && pr.owner != nil && pr.owner.Holds(r.Kind):
 		return "it has no rule that can match"
 	case scope == pr.scope:
 		return fmt.Sprintf("%s holds the port", pr.kind)
@@ -88,7 +88,7 @@ func outranked(chosen, e *entry) string {
 
 // lowerRank says in what the match ranks lower, by the part of the rank.
 func lowerRank(e *entry, part int) string {
-	if e.route.Kind == mesh.HTTPRoute {
+	if e.route.Kind == mesh.HTTPRoute || e.byPath {
 		switch part {
 		case byPathType:
 			return e.pathText() + " ranks below an Exact path or RegularExpression"
@@ -111,6 +111,8 @@ func lowerRank(e *entry, part int) string {
 func (m *match) pathText() string {
 	path := m.path()
 	switch {
+	case m.byPath:
+		return "its gRPC method"
 	case path == nil:
 		return "PathPrefix /"
 	case path.operator == exact:

@@ -60,6 +60,14 @@ func (c *choices) routes() Routes {
 	return out
 }
 
+// options are those of the specification, or of a mesh that merges HTTPRoutes and GRPCRoutes.
+func (c *choices) options() Options {
+	if c.maybe(30) {
+		return Options{Mesh: mesh.FindProfile(mesh.Istio)}
+	}
+	return Options{}
+}
+
 // head returns the metadata and the parents of a route.
 func (c *choices) head(number int) (metav1.ObjectMeta, gatewayv1.CommonRouteSpec) {
 	meta := metav1.ObjectMeta{Namespace: pick(c, "shop", "shop", "shop", "faces"), Name: fmt.Sprintf("%s%d", pick(c, "b", "a", "c"), number)}

@@ -26,6 +26,8 @@ type Options struct {
 	// ServerNames: the mesh matches the hostnames of a TLSRoute by SNI. By
 	// GEP-1294, hostnames field, it should not.
 	ServerNames bool
+	// Mesh says which kinds of routes share a port. Nil stands for the specification.
+	Mesh *mesh.Profile
 	// ReferenceGrants: the mesh wants one for a backend in another namespace. By
 	// GEP-1294, Namespace boundaries, it does not need one.
 	ReferenceGrants bool
@@ -106,6 +108,10 @@ type entry struct {
 	rule, at int
 }
 
+// reads reports whether the match can hold for the request at all: GRPCRoutes match gRPC
+// requests.
+func (e *entry) reads(r *Request) bool { return e.route.Kind != mesh.GRPCRoute || r.GRPC() }
+
 // String names the place of the match: "HTTPRoute shop/cart rule[1] match[0]".
 func (e *entry) String() string { return fmt.Sprintf("%s rule[%d] match[%d]", e.route, e.rule, e.at) }
 
@@ -165,7 +171,7 @@ func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 			admitted = append(admitted, &r.AttachedRoute)
 		}
 	}
-	v.owners = mesh.Precedence(service, admitted)
+	v.owners = t.options.Mesh.Precedence(service, admitted)
 	t.views[service] = v
 	return v, nil
 }
@@ -177,8 +183,10 @@ type portRoutes struct {
 	port    mesh.Port
 	// scope is whose routes hold the port.
 	scope mesh.Scope
-	// kind is the kind of route that holds it; empty where none does.
+	// kind is the most specific kind of route that holds it; empty where none does.
 	kind mesh.RouteKind
+	// owner has the routes that hold it; nil where none does.
+	owner *mesh.Owner
 	// entries are the matches of all its routes, by precedence: the first that
 	// holds decides.
 	entries []entry
@@ -198,12 +206,17 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 		if owner == nil {
 			continue
 		}
-		pr.kind = owner.Kind
+		pr.kind, pr.owner = owner.Kind, owner
+		merged := len(owner.Of(owner.Kind)) < len(owner.Routes)
 		for _, attached := range owner.Routes {
 			r := view.routes[attached]
 			for i := range r.rules {
 				for j := range r.rules[i].matches {
-					pr.entries = append(pr.entries, entry{&r.rules[i].matches[j], r, i, j})
+					m := &r.rules[i].matches[j]
+					if merged && r.Kind == mesh.GRPCRoute {
+						m = m.rankedByPath()
+					}
+					pr.entries = append(pr.entries, entry{m, r, i, j})
 				}
 			}
 		}

@@ -58,7 +58,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, pr.doubts()...)
-	if !pr.reads(&request) {
+	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc")
 	}
 	trace.Notes = append(trace.Notes, doubts...)

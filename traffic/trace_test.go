@@ -43,6 +43,7 @@ func TestTrace(t *testing.T) {
 	all := http("shop/all @02", onAll+`, rules: [{`+toV1+`}]`)
 	raw := object("TCPRoute shop/raw", onAll+`, rules: [{`+toV1+`}]`)
 	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: stub, port: 80}]}]`)
+	istio := Options{Mesh: mesh.FindProfile(mesh.Istio)}
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
 		name      string
@@ -104,6 +105,19 @@ note: GRPCRoutes match gRPC requests only, and this is none: its content-type is
 not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port
+`},
+		{"unless the mesh merges the kinds", []string{all, say}, []string{"/a.B/Do"}, istio, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
+not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
+`},
+		{"where the order of the kinds is the mesh's", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
+GRPCRoute shop/say rule[0] match[0]  (producer)
+  → Service cart-v2:8080 100 %
+note: HTTPRoute shop/all rule[0] match[0] matches too: the mesh merges the two kinds, and the order of their rules is its own
+not taken: GRPCRoute shop/say rule[1]: its gRPC method ranks below an Exact path or RegularExpression
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
 `},
 		{"a gRPC method", []string{say}, []string{"grpc a.B/Do"}, Options{}, `
 GRPCRoute shop/say rule[0] match[0]  (producer)

@@ -214,7 +214,7 @@ func (p *Parent) compete() error {
 	}
 	owners, err := p.view.Owners()
 	for _, at := range p.portScopes() {
-		if owner := owners.LostTo(p.Route, at); owner != nil && !p.view.engine.policy.Mesh.Merges(p.Route.Kind, owner.Kind) {
+		if owner := owners.LostTo(p.Route, at); owner != nil {
 			p.Lost = append(p.Lost, LostPort{at, owner})
 		} else {
 			p.Kept = append(p.Kept, at)

@@ -29,9 +29,10 @@ func checkNoCatchAll(p *Pass, parent *Parent) {
 	var bare []string
 	example := ""
 	for at, owner := range p.Owned(parent) {
-		if owner.Kind == p.Route.Kind && !slices.ContainsFunc(owner.Routes, catchesAll) {
-			if len(bare) == 0 {
-				example = forExample(mesh.Unmatched(owner.Routes))
+		if owner.Holds(p.Route.Kind) && !slices.ContainsFunc(owner.Routes, catchesAll(p.Route.Kind)) {
+			// An HTTPRoute that the mesh merges with GRPCRoutes may match their example.
+			if own := owner.Of(p.Route.Kind); len(bare) == 0 && (p.Route.Kind == mesh.HTTPRoute || len(own) == len(owner.Routes)) {
+				example = forExample(mesh.Unmatched(own))
 			}
 			bare = append(bare, strconv.Itoa(int(at.Port)))
 		}
@@ -47,7 +48,13 @@ func checkNoCatchAll(p *Pass, parent *Parent) {
 	})
 }
 
-func catchesAll(route *mesh.AttachedRoute) bool { return route.CatchAll }
+// catchesAll reports whether a route matches every request that routes of the kind
+// match: on a mesh that merges the kinds, an HTTPRoute matches gRPC requests too.
+func catchesAll(kind mesh.RouteKind) func(route *mesh.AttachedRoute) bool {
+	return func(route *mesh.AttachedRoute) bool {
+		return route.CatchAll && (route.Kind == kind || route.Kind == mesh.HTTPRoute)
+	}
+}
 
 // forExample names a request, if there is one.
 func forExample(request string) string {

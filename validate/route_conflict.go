@@ -89,7 +89,7 @@ func checkPortsTaken(p *Pass, parent *Parent) {
 		from  *mesh.AttachedRoute
 	)
 	for at, owner := range p.Owned(parent) {
-		if owner.Kind == own.Kind && owner.Displaced != nil && !p.Policy.Mesh.Merges(own.Kind, owner.Displaced.Kind) {
+		if owner.Holds(own.Kind) && owner.Displaced != nil {
 			taken = append(taken, at)
 			from = cmp.Or(from, owner.Displaced)
 		}

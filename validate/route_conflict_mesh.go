@@ -20,13 +20,10 @@ func checkPortsShared(p *Pass, parent *Parent) {
 		with   *mesh.AttachedRoute
 	)
 	for at, owner := range p.Owned(parent) {
-		other := owner.Displaced
-		if owner.Kind != own.Kind {
-			other = owner.Routes[0]
-		}
-		if other != nil && p.Policy.Mesh.Merges(own.Kind, other.Kind) {
+		other := slices.IndexFunc(owner.Routes, func(route *mesh.AttachedRoute) bool { return route.Kind != own.Kind })
+		if other >= 0 && owner.Holds(own.Kind) {
 			shared = append(shared, at)
-			with = cmp.Or(with, other)
+			with = cmp.Or(with, owner.Routes[other])
 		}
 	}
 	if with == nil {

@@ -30,10 +30,7 @@ func checkRouteOverlap(p *Pass, parent *Parent) {
 	}
 	var places map[mesh.MatchKey]mesh.PlacedMatch // those not yet reported; nil until needed
 	for at, owner := range p.Owned(parent) {
-		if owner.Kind != own.Kind {
-			continue
-		}
-		for _, older := range owner.Routes {
+		for _, older := range owner.Of(own.Kind) {
 			if older.CompareAge(own) >= 0 {
 				break // sorted, the oldest first
 			}

@@ -71,7 +71,7 @@ func (v *ServiceView) look() {
 		}
 		return
 	}
-	v.owners = mesh.Precedence(service, v.routes)
+	v.owners = v.engine.policy.Mesh.Precedence(service, v.routes)
 }
 
 func (v *ServiceView) eligibleRoutes() ([]*mesh.AttachedRoute, error) {

@@ -62,7 +62,7 @@ func BenchmarkPrecedence(b *testing.B) {
 			world, _ := crowdOf(b, size)
 			b.ReportAllocs()
 			for b.Loop() {
-				mesh.Precedence(world.service, world.routes)
+				(*mesh.Profile)(nil).Precedence(world.service, world.routes)
 			}
 		})
 	}

@@ -153,6 +153,7 @@ func (p *preview) table(routes traffic.Routes) *traffic.Table {
 			refused, _, err := p.engine.View(p.Reader, service).Ineligible(route)
 			return traffic.Admission{Refused: refused}, err
 		},
+		Mesh:            p.engine.Policy().Mesh,
 		ReferenceGrants: p.engine.Policy().Action("backend-not-permitted") != validate.Off,
 	})
 }

@@ -182,7 +182,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 	}
 	bindings := make([]Binding, 0, len(bound))
 	for at, here := range bound {
-		bindings = append(bindings, binding(service, at, owners[at], here, absent, engine.Policy().Mesh))
+		bindings = append(bindings, binding(service, at, owners[at], here, absent))
 	}
 	slices.SortFunc(bindings, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
@@ -193,7 +193,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 
 // binding describes one port. Absent says why a route does not take part, or
 // nothing.
-func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string, profile *mesh.Profile) Binding {
+func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -215,7 +215,7 @@ func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, route
 		}
 		if r.Reason = absent(route); r.Reason != "" {
 			r.Standing = Absent
-		} else if route.Kind != b.Winner && !profile.Merges(route.Kind, b.Winner) {
+		} else if holder == nil || !holder.Holds(route.Kind) {
 			r.Standing = Loses
 			losers[route.Kind] = true
 		}
