@@ -12,17 +12,25 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
+// labelRoutes is how many routes of the namespace a preview judges.
+const labelRoutes = 3000
+
+// errEnough: so many routes have been judged.
+var errEnough = errors.New("enough")
+
 // labels warns of what a change of a namespace's labels does to routes. It admits every
 // request: who may change them is for the policy to say.
 type labels struct {
 	Options
 	engine *validate.Engine
 	off    map[string]bool
+	// turn is taken by the preview that is in progress.
+	turn chan struct{}
 }
 
 // Labels returns the handler that previews changes of namespaces' labels.
 func Labels(options Options, engine *validate.Engine, off map[string]bool) http.Handler {
-	l := &labels{options, engine, off}
+	l := &labels{options, engine, off, make(chan struct{}, 1)}
 	h := options.handler("labels", l.answer)
 	h.concerns = func(r *review) bool { return r.Operation == operationUpdate && r.SubResource == "" }
 	return h
@@ -32,32 +40,48 @@ func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
 	ctx, cancel := context.WithDeadline(ctx, r.deadline())
 	defer cancel()
 	preview, err := l.preview(ctx, r)
-	if err != nil {
+	partial := errors.Is(err, errEnough)
+	if err != nil && !partial {
 		l.Log.Error(err, "Failed to preview the change of a namespace", "namespace", shortened(r.name()))
 		return answer{warnings: []string{undetermined}, outcome: failed}
 	}
-	return answer{warnings: labelWarnings(preview), outcome: admitted}
+	warnings := labelWarnings(preview)
+	if partial {
+		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were judged; run gammaguard audit", labelRoutes))
+	}
+	return answer{warnings: warnings, outcome: admitted}
 }
 
+// preview judges the routes of the namespace. One is worked out at a time, others wait for
+// their turn. With errEnough it is about some of the routes.
 func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview, error) {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	old, errOld := decodeNamespace(r.OldObject)
 	now, errNow := decodeNamespace(r.objectText())
 	if err := errors.Join(errOld, errNow, l.current(ctx, r)); err != nil {
 		return nil, err
 	}
 	preview := l.engine.PreviewLabels(l.Reader, old, now)
-	err := l.eachRoute(ctx, now.Name, func(route *mesh.Route) error {
+	partial := l.eachRoute(ctx, now.Name, func(route *mesh.Route) error {
+		if preview.Routes == labelRoutes {
+			return errEnough
+		}
 		return preview.Add(l.mutated(route, preview.After()))
 	})
-	if err != nil {
-		return nil, err
+	if partial != nil && !errors.Is(partial, errEnough) {
+		return nil, partial
 	}
 	for _, service := range l.Stored.ParentsInNamespace(now.Name) {
 		if err := preview.AddConsumers(service); err != nil {
 			return nil, err
 		}
 	}
-	return preview, nil
+	return preview, partial
 }
 
 // mutated returns the route as the mutating webhook would make it.

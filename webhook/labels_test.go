@@ -118,6 +118,23 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestLabelsOfManyRoutes: a preview judges so many routes, and says so.
+func TestLabelsOfManyRoutes(t *testing.T) {
+	manifests := []string{adopted}
+	for i := range labelRoutes {
+		manifests = append(manifests, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r%d, namespace: shop},
+			spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`, i))
+	}
+	set := world(t, strings.Join(manifests, "\n---\n"))
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	response := ask(t, Labels(o, newEngine(t, nil), nil), relabelled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
+	if len(response.Warnings) != 2 || !strings.HasPrefix(response.Warnings[0], "3000 of 3000 routes lose their grant: HTTPRoute ") ||
+		response.Warnings[1] != "only the first 3000 routes of the namespace were judged; run gammaguard audit" {
+		t.Errorf("got %q", response.Warnings)
+	}
+}
+
 // TestLabelsFail: what cannot be previewed is admitted, with a warning that says so.
 func TestLabelsFail(t *testing.T) {
 	request := relabelled("labels: {}", "labels: {gammaguard.dev/grant: all}")

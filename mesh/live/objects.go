@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +19,8 @@ const discoveryAge = 10 * time.Second
 type discovery struct {
 	client *client
 
-	mu      sync.Mutex
+	// turn is taken by who reads or writes what follows.
+	turn    chan struct{}
 	expires time.Time
 	groups  []metav1.APIGroup
 	kinds   map[string][]metav1.APIResource // by group, of its preferred version
@@ -29,8 +29,12 @@ type discovery struct {
 // find returns the kind as the group's preferred version has it, and that version. The
 // error is mesh.ErrNotServed where there is none.
 func (d *discovery) find(ctx context.Context, group, kind string) (metav1.APIResource, string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done(): // another request waits for an API server that does not answer
+		return metav1.APIResource{}, "", ctx.Err()
+	}
 	if now := time.Now(); now.After(d.expires) {
 		var list metav1.APIGroupList
 		if _, err := d.client.document(ctx, &list, "apis"); err != nil {

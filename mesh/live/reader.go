@@ -47,7 +47,7 @@ func NewReader(config *rest.Config, observe Observer) (*Reader, error) {
 	if observe == nil {
 		observe = func(string, error) {}
 	}
-	return &Reader{client: client, discovery: discovery{client: client}, observe: observe, slots: make(chan struct{}, MaxConcurrentReads), versions: served{}}, nil
+	return &Reader{client: client, discovery: discovery{client: client, turn: make(chan struct{}, 1)}, observe: observe, slots: make(chan struct{}, MaxConcurrentReads), versions: served{}}, nil
 }
 
 // Service reads a Service or ServiceImport.

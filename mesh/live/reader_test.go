@@ -249,3 +249,29 @@ func TestConfirmedReadsOnce(t *testing.T) {
 		t.Errorf("live reads (-want +got):\n%s", diff)
 	}
 }
+
+// TestDiscoveryThatHangs: a request waits for its own deadline, and for no other's, where the
+// API server does not say what it serves.
+func TestDiscoveryThatHangs(t *testing.T) {
+	asked := make(chan struct{})
+	reader := answering(t, func(string, error) {}, map[string]http.HandlerFunc{
+		"/apis": func(_ http.ResponseWriter, req *http.Request) {
+			close(asked)
+			<-req.Context().Done()
+		},
+	})
+	key := mesh.ObjectKey{Group: "example.com", Kind: "Mesh", Namespace: "shop", Name: "cart"}
+	patient, leave := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { first <- reader.Object(patient, key) }()
+	<-asked
+	hasty, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := reader.Object(hasty, key); !errors.Is(err, mesh.ErrUnknown) {
+		t.Errorf("a request that nobody waits for: got %v", err)
+	}
+	leave()
+	if err := <-first; !errors.Is(err, mesh.ErrUnknown) {
+		t.Errorf("the request that asked: got %v", err)
+	}
+}
