@@ -26,6 +26,9 @@ type Binaries struct {
 	Packages, Programs []string
 	// VersionOf is the path of the required module whose version is theirs.
 	VersionOf string
+	// Release builds that version of VersionOf instead, with the modules that it
+	// requires itself. It is one of Kubernetes, such as v1.30.14.
+	Release string
 	// Static says that they need no C library, so that they run in an empty image.
 	Static bool
 }
@@ -33,10 +36,38 @@ type Binaries struct {
 // Build builds the control plane's binaries and returns the folder that they are
 // in, as Binaries.Build does.
 func Build(ctx context.Context, progress io.Writer) (string, error) {
-	return Binaries{
-		Name: "controlplane", Module: "test/controlplane", Packages: []string{"./cmd/..."},
-		Programs: []string{"kube-apiserver", "etcd", "kubectl"}, VersionOf: "k8s.io/kubernetes",
-	}.Build(ctx, progress)
+	return controlPlane.Build(ctx, progress)
+}
+
+// controlPlane is the control plane in the version that test/controlplane requires.
+var controlPlane = Binaries{
+	Name: "controlplane", Module: "test/controlplane", Packages: []string{"./cmd/..."},
+	Programs: []string{apiServer, "etcd", "kubectl"}, VersionOf: "k8s.io/kubernetes",
+}
+
+const apiServer = "kube-apiserver"
+
+// Kubernetes returns the release that test/controlplane requires, such as v1.36.3.
+func Kubernetes() (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	return controlPlane.required(filepath.Join(root, filepath.FromSlash(controlPlane.Module), "go.mod"))
+}
+
+// BuildAPIServer builds kube-apiserver of a release of Kubernetes, such as v1.30.14, as
+// Binaries.Build does, and returns the path of the binary. That of the release that
+// test/controlplane requires is the control plane's.
+func BuildAPIServer(ctx context.Context, release string, progress io.Writer) (string, error) {
+	server := controlPlane
+	if required, err := Kubernetes(); err != nil {
+		return "", err
+	} else if release != required {
+		server.Packages, server.Programs, server.Release = []string{"./cmd/" + apiServer}, []string{apiServer}, release
+	}
+	dir, err := server.Build(ctx, progress)
+	return filepath.Join(dir, apiServer), err
 }
 
 // Build builds the binaries and returns the folder that they are in:
@@ -49,7 +80,7 @@ func (b Binaries) Build(ctx context.Context, progress io.Writer) (string, error)
 	if err != nil {
 		return "", err
 	}
-	src, err := b.sources(root)
+	src, err := b.sources(ctx, root)
 	if err != nil {
 		return "", err
 	}
@@ -91,6 +122,13 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 		// As make image builds, which shares these packages. Otherwise what the tests
 		// are compiled from is shared: half of all that they need.
 		environment, flags = append(environment, "CGO_ENABLED=0"), append(flags, "-trimpath")
+	}
+	if s.goMod != nil {
+		path := filepath.Join(unfinished, "go.mod")
+		if err := os.WriteFile(path, s.goMod, 0o644); err != nil {
+			return err
+		}
+		flags = append(flags, "-modfile", path, "-mod=mod")
 	}
 	started := time.Now()
 	fmt.Fprintf(progress, "building %s %s from their modules: a few minutes, once\n", strings.Join(s.Programs, ", "), s.version)

@@ -49,6 +49,11 @@ const startTimeout = 90 * time.Second
 // Options says what control plane to start. The zero value is a control plane
 // with the standard channel of the Gateway API, RBAC and no audit log.
 type Options struct {
+	// Kubernetes is the release of kube-apiserver, such as v1.30.14; empty is the one
+	// that test/controlplane requires, of which etcd and kubectl always are.
+	Kubernetes string
+	// Bare installs no definitions at all.
+	Bare bool
 	// Experimental installs the experimental channel of the Gateway API instead
 	// of the standard one.
 	Experimental bool
@@ -106,9 +111,17 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := CustomResourceDefinitions(ctx, o)
-	if err != nil {
-		return nil, err
+	server := filepath.Join(binDir, apiServer)
+	if o.Kubernetes != "" {
+		if server, err = BuildAPIServer(ctx, o.Kubernetes, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	var definitions []*apiextensionsv1.CustomResourceDefinition
+	if !o.Bare {
+		if definitions, err = CustomResourceDefinitions(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := newDir()
 	if err != nil {
@@ -121,7 +134,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		dir:        dir,
 	}
 	cp.stop = sync.OnceValue(cp.shutDown)
-	if err := cp.start(o, definitions); err != nil {
+	if err := cp.start(o, server, definitions); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
 	}
 	if err := ctx.Err(); err != nil {
@@ -130,7 +143,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	return cp, nil
 }
 
-func (cp *ControlPlane) start(o Options, definitions []*apiextensionsv1.CustomResourceDefinition) error {
+func (cp *ControlPlane) start(o Options, server string, definitions []*apiextensionsv1.CustomResourceDefinition) error {
 	etcdDir := filepath.Join(cp.dir, "etcd")
 	for _, dir := range []string{etcdDir, cp.CertDir} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -152,7 +165,7 @@ func (cp *ControlPlane) start(o Options, definitions []*apiextensionsv1.CustomRe
 		Path: filepath.Join(cp.BinDir, "etcd"), DataDir: etcdDir, Out: o.ServerOutput, Err: o.ServerOutput,
 	}
 	plane.APIServer = &envtest.APIServer{
-		Path: filepath.Join(cp.BinDir, "kube-apiserver"), CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput,
+		Path: server, CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput,
 	}
 	if err := cp.configure(o); err != nil {
 		return err
