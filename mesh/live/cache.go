@@ -22,8 +22,8 @@ type Options struct {
 	// FormerControllerNames tell entries that were written under another
 	// ControllerName, and are ours to remove.
 	FormerControllerNames []string
-	// DiscoveryInterval is how often the cache asks which kinds are served; zero
-	// is 30 seconds.
+	// DiscoveryInterval is how often the cache asks which kinds are served while that
+	// does not change; zero is 30 seconds. After a change, it asks sooner.
 	DiscoveryInterval time.Duration
 	// MaxStaleness is how old the cache may get before it is Stale; zero is no bound. A
 	// watch lasts a third of it, since its end tells that it was alive.

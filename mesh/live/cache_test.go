@@ -138,6 +138,26 @@ func TestInstalledLater(t *testing.T) {
 	})
 }
 
+// TestReplaced: a kind that is installed, replaced in other versions, and removed, is
+// followed long before the interval is over.
+func TestReplaced(t *testing.T) {
+	api := newFakeAPI(t)
+	cache := api.start(t, Options{DiscoveryInterval: time.Hour})
+	waitForSync(t, cache)
+	readIn := func(version string) {
+		t.Helper()
+		eventually(t, "HTTPRoute is read in version "+version, func() bool { return cache.RouteVersion(mesh.HTTPRoute) == version })
+	}
+	for _, version := range []string{"v1alpha2", "v1beta1"} {
+		api.serves(mesh.GatewayGroup, version, "httproutes")
+		readIn(version)
+	}
+	api.stopServing(mesh.GatewayGroup)
+	readIn("")
+	api.serves(mesh.GatewayGroup, "v1", "httproutes")
+	readIn("v1")
+}
+
 // TestNotSynced: why the cache is not complete is said, by resource.
 func TestNotSynced(t *testing.T) {
 	api := newFakeAPI(t)

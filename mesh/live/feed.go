@@ -69,18 +69,17 @@ func (f *feed) stop() {
 	<-f.done
 }
 
-// run has a feed for each resource that is served, until the context ends.
+// run has a feed for each resource that is served, until the context ends. It asks what
+// is served soon after a change, since definitions that are installed or replaced come one
+// after the other, and less and less often while nothing changes.
 func (c *Cache) run(ctx context.Context) {
 	const shortest = 500 * time.Millisecond
-	retry := shortest
+	wait := shortest
 	for {
-		wait := c.options.DiscoveryInterval
-		if c.follow(ctx) != nil {
-			wait = min(retry, wait)
-			retry *= 2
-		} else {
-			retry = shortest
+		if c.follow(ctx) {
+			wait = shortest
 		}
+		wait = min(wait, c.options.DiscoveryInterval)
 		select {
 		case <-ctx.Done():
 			for _, feed := range c.feeds {
@@ -88,20 +87,24 @@ func (c *Cache) run(ctx context.Context) {
 			}
 			return
 		case <-time.After(wait):
+			wait *= 2
 		case <-c.unserved:
+			wait = shortest
 		}
 	}
 }
 
 // follow asks what is served, starts feeds for what is new and stops those of what
-// is gone. On an error all stays as it is. It alone writes c.feeds.
-func (c *Cache) follow(ctx context.Context) error {
+// is gone, and reports whether anything changed. On an error all stays as it is, and only
+// the first one is a change. It alone writes c.feeds.
+func (c *Cache) follow(ctx context.Context) (changed bool) {
 	found, err := c.client.discover(ctx)
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		changed = c.discoveryError == nil
 		c.discoveryError = err
-		return err
+		return changed
 	}
 	feeds := map[resource]*feed{}
 	for r, version := range found {
@@ -112,6 +115,7 @@ func (c *Cache) follow(ctx context.Context) error {
 	for r, old := range c.feeds {
 		if feeds[r] == nil {
 			old.stop()
+			changed = true
 		}
 		if _, still := found[r]; !still {
 			old.table.empty()
@@ -120,12 +124,14 @@ func (c *Cache) follow(ctx context.Context) error {
 	for r, version := range found {
 		if feeds[r] == nil {
 			feeds[r] = c.startFeed(ctx, r, version)
+			changed = true
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	changed = changed || c.discoveryError != nil
 	c.feeds, c.discoveryError = feeds, nil
-	return nil
+	return changed
 }
 
 // serves says whether the resource is known to be served.
