@@ -2,81 +2,94 @@ package install
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
-// adopters are the namespaces that adopt; each has the routes of legacyFaults, of two
-// kinds.
+// adopters are the namespaces that adopt; each has the routes of legacyRoutes.
 var adopters = []string{"shop", "faces"}
 
-// legacyFaults are what is wrong with the stored routes: a parentRef, and the name of a
-// backend, where "cart" is the route's own Service.
-var legacyFaults = []struct{ name, parents, backend, rule string }{
-	{"fine", `{group: "", kind: Service, name: cart, port: 80}`, "cart", ""},
-	{"group", `{kind: Service, name: cart}`, "cart", ""},
-	{"missing", `{group: "", kind: Service, name: nowhere}`, "cart", "parent-not-found"},
-	{"headless", `{group: "", kind: Service, name: bare}`, "cart", "parent-headless"},
-	{"alias", `{group: "", kind: Service, name: dns}`, "cart", "parent-external-name"},
-	{"port", `{group: "", kind: Service, name: cart, port: 81}`, "cart", "parent-port-not-found"},
-	{"protocol", `{group: "", kind: Service, name: names, port: 53}`, "cart", "parent-protocol-mismatch"},
-	{"twice", `{group: "", kind: Service, name: cart}, {group: "", kind: Service, namespace: NAMESPACE, name: cart}`, "cart", "parent-duplicate"},
-	{"to-alias", `{group: "", kind: Service, name: cart}`, "dns", "backend-external-name"},
+// legacyRoute is a stored route. In its spec, OWN is a Service of the route alone, and
+// NAMESPACE is its namespace.
+type legacyRoute struct {
+	kind, name, parents, rules, more string
+	// denied is the rule that denies it, and warned those that only warn, in some order.
+	denied string
+	warned []string
 }
 
-// refused is the fault of a consumer route, in one of the namespaces.
-const refused = `{group: "", kind: Service, namespace: closed, name: cart}`
+// fine has no fault, and is what all others are fixed to.
+var fine = legacyRoute{kind: "HTTPRoute", name: "fine", parents: `{group: "", kind: Service, name: OWN, port: 80}`, rules: `{backendRefs: [{name: OWN, port: 80}]}`}
 
-// legacyRoute is a stored route, faulty as it is, or fixed.
-func legacyRoute(kind, namespace, name, parents, backend string) string {
-	own := strings.ToLower(kind) + "-" + name
-	replace := func(text string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(text, "name: cart", "name: "+own), "NAMESPACE", namespace)
-	}
-	if parents != refused {
-		parents = replace(parents)
-	}
-	return fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [%s], rules: [{backendRefs: [{%s, port: 80}]}]}}",
-		kind, name, namespace, parents, replace("name: "+backend))
+// legacyFaults are what is wrong with stored routes, in place of what is in fine.
+var legacyFaults = []legacyRoute{
+	{kind: "HTTPRoute", name: "group", parents: `{kind: Service, name: OWN}`},
+	{kind: "HTTPRoute", name: "missing", parents: `{group: "", kind: Service, name: nowhere}`, denied: "parent-not-found"},
+	{kind: "HTTPRoute", name: "headless", parents: `{group: "", kind: Service, name: bare}`, denied: "parent-headless"},
+	{kind: "GRPCRoute", name: "alias", parents: `{group: "", kind: Service, name: dns}`, denied: "parent-external-name"},
+	{kind: "GRPCRoute", name: "port", parents: `{group: "", kind: Service, name: OWN, port: 81}`, denied: "parent-port-not-found"},
+	{kind: "TCPRoute", name: "protocol", parents: `{group: "", kind: Service, name: names, port: 53}`, denied: "parent-protocol-mismatch"},
+	{kind: "GRPCRoute", name: "twice", parents: `{group: "", kind: Service, name: OWN}, {group: "", kind: Service, namespace: NAMESPACE, name: OWN}`, denied: "parent-duplicate"},
+	{kind: "HTTPRoute", name: "to-alias", rules: `{backendRefs: [{name: dns, port: 80}]}`, denied: "backend-external-name"},
+	{kind: "TCPRoute", name: "to-group", rules: `{backendRefs: [{group: v1, name: OWN, port: 80}]}`, denied: "backend-group-invalid"},
+	{kind: "HTTPRoute", name: "gone", rules: `{backendRefs: [{name: nowhere, port: 80}]}`, warned: []string{"backend-not-found"}},
+	{kind: "HTTPRoute", name: "closed", rules: `{backendRefs: [{name: OWN, port: 81}]}`, warned: []string{"backend-port-not-found"}},
+	{kind: "TCPRoute", name: "empty", rules: `{backendRefs: [{name: idle, port: 80}]}`, warned: []string{"backend-no-endpoints"}},
+	{kind: "GRPCRoute", name: "zero", rules: `{backendRefs: [{name: OWN, port: 80, weight: 0}]}`, warned: []string{"backend-weights-zero"}},
+	{kind: "HTTPRoute", name: "nothing", rules: `{matches: [{path: {value: /}}]}`, warned: []string{"backend-missing"}},
+	{
+		kind: "HTTPRoute", name: "hosts", more: ", hostnames: [shop.example.com]",
+		rules: `{matches: [{path: {value: /v1}}, {path: {value: /v1}}], backendRefs: [{name: OWN, port: 80}]}`, warned: []string{"hostnames-ignored", "no-catch-all", "match-unreachable"},
+	},
+	{
+		kind: "HTTPRoute", name: "overlap", parents: `{group: "", kind: Service, name: httproute-hosts}`,
+		rules: `{matches: [{path: {value: /v1}}], backendRefs: [{name: OWN, port: 80}]}`, warned: []string{"route-overlap"},
+	},
+	{kind: "HTTPRoute", name: "raw", parents: `{group: "", kind: Service, name: tcp}`, warned: []string{"parent-app-protocol", "route-conflict"}},
+	{kind: "GRPCRoute", name: "raw", parents: `{group: "", kind: Service, name: tcp}`, warned: []string{"parent-app-protocol", "route-conflict"}},
 }
 
-// legacy returns the routes of the namespace, by kind and name, and everything else.
-func legacy(namespace string) (routes map[string]string, others []string) {
-	routes = map[string]string{}
-	others = []string{
-		"{apiVersion: v1, kind: Service, metadata: {name: bare, namespace: " + namespace + "}, spec: {clusterIP: None, ports: [{port: 80}]}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: dns, namespace: " + namespace + "}, spec: {type: ExternalName, externalName: a.test, ports: [{port: 80}]}}",
-		"{apiVersion: v1, kind: Service, metadata: {name: names, namespace: " + namespace + "}, spec: {ports: [{port: 53, protocol: UDP}]}}",
-	}
-	add := func(name, parents, backend string) {
-		for _, kind := range []string{"HTTPRoute", "GRPCRoute"} {
-			own := strings.ToLower(kind) + "-" + name
-			others = append(others,
-				fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {ports: [{port: 80}]}}", own, namespace),
-				fmt.Sprintf("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, namespace: %[2]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}", own, namespace))
-			routes[kind+"/"+name] = legacyRoute(kind, namespace, name, parents, backend)
-		}
-	}
-	for _, fault := range legacyFaults {
-		add(fault.name, fault.parents, fault.backend)
-	}
-	if namespace == "faces" {
-		add("refused", refused, "cart")
-	} else {
-		add("plain", legacyFaults[0].parents, "cart")
-	}
-	return routes, others
+// byNamespace are the faults of one of the namespaces alone.
+var byNamespace = map[string]legacyRoute{
+	"shop":  {kind: "HTTPRoute", name: "chain", rules: `{backendRefs: [{name: httproute-fine, port: 80}]}`, warned: []string{"backend-has-routes"}},
+	"faces": {kind: "HTTPRoute", name: "refused", parents: `{group: "", kind: Service, namespace: closed, name: cart}`, denied: "consumer-refused"},
 }
 
-// ruleOf returns the rule that the route breaks, in parentheses, as denials name it.
-func ruleOf(route string) string {
-	_, name, _ := strings.Cut(route, "/")
-	for _, fault := range legacyFaults {
-		if fault.name == name {
-			return "(" + fault.rule + ")"
-		}
+// legacyRoutes returns the routes of the namespace by kind and name.
+func legacyRoutes(namespace string) map[string]legacyRoute {
+	routes := map[string]legacyRoute{}
+	for _, route := range append(slices.Clone(legacyFaults), fine, byNamespace[namespace]) {
+		routes[route.kind+"/"+route.name] = route
 	}
-	return "(consumer-refused)"
+	return routes
 }
+
+// manifest is the route in the namespace, faulty as it is.
+func (r *legacyRoute) manifest(namespace string) string {
+	parents, rules := r.parents, r.rules
+	if parents == "" {
+		parents = fine.parents
+	}
+	if rules == "" {
+		rules = fine.rules
+	}
+	return strings.NewReplacer("OWN", r.service(), "NAMESPACE", namespace).Replace(fmt.Sprintf(
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s, namespace: NAMESPACE}, spec: {parentRefs: [%s], rules: [%s]%s}}",
+		r.kind, r.name, parents, rules, r.more))
+}
+
+// fixed is the route without its fault, as it is applied over what was created.
+func (r *legacyRoute) fixed(namespace string) string {
+	route := legacyRoute{kind: r.kind, name: r.name}
+	if r.more != "" {
+		route.more = ", hostnames: null"
+	}
+	return route.manifest(namespace)
+}
+
+// service is the name of the route's own Service.
+func (r *legacyRoute) service() string { return strings.ToLower(r.kind) + "-" + r.name }
 
 // legacyCluster returns all that is there before the adoption.
 func legacyCluster() []string {
@@ -86,10 +99,21 @@ func legacyCluster() []string {
 	}
 	for _, namespace := range adopters {
 		documents = append(documents, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
-		routes, others := legacy(namespace)
-		documents = append(documents, others...)
-		for _, route := range routes {
-			documents = append(documents, route)
+		service := func(name, spec string) {
+			documents = append(documents, fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {%s}}", name, namespace, spec))
+		}
+		service("bare", "clusterIP: None, ports: [{port: 80}]")
+		service("dns", "type: ExternalName, externalName: a.test, ports: [{port: 80}]")
+		service("names", "ports: [{port: 53, protocol: UDP}]")
+		service("idle", "ports: [{port: 80}]")
+		service("tcp", "ports: [{port: 80, appProtocol: tcp}]")
+		routes := legacyRoutes(namespace)
+		for _, name := range slices.Sorted(maps.Keys(routes)) {
+			route := routes[name]
+			service(route.service(), "ports: [{port: 80}]")
+			documents = append(documents, fmt.Sprintf(
+				"{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: %[1]s, namespace: %[2]s, labels: {kubernetes.io/service-name: %[1]s}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}",
+				route.service(), namespace), route.manifest(namespace))
 		}
 	}
 	return documents
