@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -26,13 +27,14 @@ type question struct{ User, Verb, Group, Resource, Namespace, Name string }
 
 // fakeAuthorizer says yes or no, and keeps what it was asked.
 type fakeAuthorizer struct {
-	yes   bool
-	asked []question
+	// grants and namespaces report whether the user may update these.
+	grants, namespaces bool
+	asked              []question
 }
 
 func (f *fakeAuthorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	f.asked = append(f.asked, question{a.GetUser().GetName(), a.GetVerb(), a.GetAPIGroup(), a.GetResource(), a.GetNamespace(), a.GetName()})
-	if f.yes {
+	if a.GetResource() == "grants" && f.grants || a.GetResource() == "namespaces" && f.namespaces {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
@@ -153,7 +155,7 @@ func TestGrantsPolicy(t *testing.T) {
 		name, old, new string // no old: CREATE
 		// other are the messages for others than mesh admins, admin those for them.
 		other, admin []string
-		// free: nobody needs to be asked.
+		// free: it does not matter who may grant.
 		free bool
 	}{
 		{name: "create", new: bare, free: true},
@@ -224,20 +226,63 @@ func TestGrantsPolicy(t *testing.T) {
 				admin bool
 				want  []string
 			}{{false, test.other}, {true, test.admin}} {
-				authz := &fakeAuthorizer{yes: who.admin}
-				got := policy.judge(t, object(t, test.new), old, authz)
+				authz := &fakeAuthorizer{grants: who.admin, namespaces: true}
+				namespace := object(t, test.new)
+				got := policy.judge(t, namespace, old, authz)
 				if diff := cmp.Diff(who.want, got); diff != "" {
 					t.Errorf("mesh admin = %v (-want +got):\n%s", who.admin, diff)
 				}
-				asked := []question{{User: "jane", Verb: "update", Group: "gammaguard.dev", Resource: "grants", Name: "shop"}}
-				if test.free {
-					asked = nil
+				var asked []question
+				if !test.free {
+					asked = []question{{User: "jane", Verb: "update", Group: "gammaguard.dev", Resource: "grants", Name: "shop"}}
+				}
+				if old != nil && !cmp.Equal(old.Object, namespace.Object) {
+					asked = append(asked, question{User: "jane", Verb: "update", Resource: "namespaces", Namespace: "shop", Name: "shop"})
 				}
 				if diff := cmp.Diff(asked, authz.asked); diff != "" {
 					t.Errorf("mesh admin = %v, authorizer (-want +got):\n%s", who.admin, diff)
 				}
 			}
 		})
+	}
+}
+
+// TestGrantsPolicyKeepsMeshAdmins: who may grant and patch, and not update namespaces, may
+// change nothing but our labels and annotations; everyone else may.
+func TestGrantsPolicyKeepsMeshAdmins(t *testing.T) {
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	const stored = "metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: restricted, gammaguard.dev/grant: none}, annotations: {owner: a}}"
+	for changes, others := range map[string]string{
+		"metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: restricted, gammaguard.dev/grant: all}, annotations: {owner: a, gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/grant-request: x}}": "",
+		stored + "\nstatus: {phase: Active}": "",
+		"metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: privileged, gammaguard.dev/grant: all}, annotations: {owner: a}}":        "pod-security.kubernetes.io/enforce",
+		"metadata: {name: shop, labels: {team: cart, gammaguard.dev/grant: none}, annotations: {owner: a}}":                                                       "pod-security.kubernetes.io/enforce",
+		"metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: restricted, gammaguard.dev/grant: none, x: y}, annotations: {owner: b}}": "x, owner",
+		"metadata: {name: shop, labels: {team: cart}}":                                                              "pod-security.kubernetes.io/enforce, owner",
+		stored[:len(stored)-1] + ", finalizers: [a]}":                                                               "finalizers",
+		stored[:len(stored)-1] + ", ownerReferences: [{apiVersion: v1, kind: Node, name: a, uid: b}]}":              "ownerReferences",
+		"metadata: {name: shop, labels: {team: cart, gammaguard.development/grant: none}, annotations: {owner: a}}": "pod-security.kubernetes.io/enforce, gammaguard.development/grant",
+	} {
+		want := []string(nil)
+		if others != "" {
+			want = []string{`user "jane" is a mesh admin, and may change only the gammaguard.dev labels and annotations of namespace "shop", not ` +
+				others + `; this needs the verb update on namespaces "shop"`}
+		}
+		for _, who := range []struct{ grants, namespaces bool }{{true, false}, {true, true}, {false, false}} {
+			got := policy.judge(t, object(t, changes), object(t, stored), &fakeAuthorizer{grants: who.grants, namespaces: who.namespaces})
+			kept := who.grants && !who.namespaces
+			if kept && !cmp.Equal(want, got) {
+				t.Errorf("%s (-want +got):\n%s", changes, cmp.Diff(want, got))
+			}
+			for _, message := range got {
+				if !kept && strings.Contains(message, "is a mesh admin") {
+					t.Errorf("%+v: %s", who, message)
+				}
+			}
+		}
+	}
+	if got := policy.judge(t, object(t, stored), nil, &fakeAuthorizer{grants: true}); got != nil {
+		t.Errorf("create: %v", got)
 	}
 }
 
@@ -248,7 +293,7 @@ func TestGrantsPolicyKnowsWhatMeshKnows(t *testing.T) {
 	admitted := func(label, value string) bool {
 		namespace := object(t, "metadata: {name: shop}")
 		namespace.SetLabels(map[string]string{label: value})
-		return len(policy.judge(t, namespace, nil, &fakeAuthorizer{yes: true})) == 0
+		return len(policy.judge(t, namespace, nil, &fakeAuthorizer{grants: true, namespaces: true})) == 0
 	}
 	for _, label := range []string{mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel} {
 		for _, value := range []string{"none", "producer", "consumer", "all", "enforce", "warn", "audit", "allow", "deny", "off", "", "None"} {

@@ -25,7 +25,7 @@ const (
 
 // weaknesses are in the order of the page.
 var weaknesses = []string{
-	"Deleted routes", "Spellings of Service", "Other mesh parents", "Grants by a namespace's owner", "Large requests",
+	"Deleted routes", "Spellings of Service", "Other mesh parents", "Grants by a namespace's owner", "Mesh admins", "Large requests",
 	"Direct callers", "Unreadable objects", "Stale caches", "Work caused by others", "The ServiceAccount's token",
 	"What remains", "The Service's side", "Ways to write a route", "Order of changes", "What answers reveal", "Faults",
 }
@@ -61,6 +61,12 @@ var attacks = []attack{
 		"Grants by a namespace's owner", nsAdmin, "Create a namespace that has the label, by name and by `generateName`",
 		"refused without the right to that name",
 		[]string{"test/labels.TestCreateLabelled", "test/labels.TestCreateDelegated"},
+	},
+	{
+		"Mesh admins", "a mesh admin by any RBAC binding, who may patch namespaces and not update them",
+		"Change Pod Security labels, other labels and annotations, finalizers, and ownerReferences of a namespace",
+		"only the labels and annotations of `gammaguard.dev` change",
+		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "test/labels.TestManyLabels", "config.TestGrantsPolicyKeepsMeshAdmins"},
 	},
 	{
 		"Large requests", granted, "Send a route of 3 MiB: tens of thousands of parentRefs, rules, matches or backends",

@@ -1,0 +1,136 @@
+package labels_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// TestMeshAdminsChangeOursAlone makes users mesh admins by every shape of RBAC, and has
+// them change what else a namespace has, in every way that the role opens. Only who may
+// update namespaces besides can.
+func TestMeshAdminsChangeOursAlone(t *testing.T) {
+	patching := func(names ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: names, Verbs: []string{"get", "patch"}}
+	}
+	for i, test := range []struct {
+		name   string
+		rights func(user, n string) []client.Object
+		others bool
+	}{
+		{name: "gammaguard-mesh-admin", rights: func(user, _ string) []client.Object {
+			return []client.Object{clusterBinding("gammaguard-mesh-admin", user)}
+		}},
+		{name: "delegated by resourceNames", rights: func(user, n string) []client.Object {
+			return []client.Object{clusterRole(user, append(grants(n), patching(n))), clusterBinding(user, user)}
+		}},
+		{name: "gammaguard-granter, and patch by another role", rights: func(user, _ string) []client.Object {
+			return []client.Object{clusterRole(user, []rbacv1.PolicyRule{patching()}), clusterBinding(user, user), clusterBinding("gammaguard-granter", user)}
+		}},
+		{name: "gammaguard-mesh-admin, and cluster-admin of another namespace", rights: func(user, n string) []client.Object {
+			other := namespace(n + "-other")
+			return []client.Object{other, binding(other.Name, "cluster-admin", user), clusterBinding("gammaguard-mesh-admin", user)}
+		}},
+		{name: "gammaguard-granter, and cluster-admin of the namespace", others: true, rights: func(user, n string) []client.Object {
+			return []client.Object{binding(n, "cluster-admin", user), clusterBinding("gammaguard-granter", user)}
+		}},
+		{name: "gammaguard-granter, and all rights on namespaces", others: true, rights: func(user, _ string) []client.Object {
+			return []client.Object{clusterBinding(everything, user), clusterBinding("gammaguard-granter", user)}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			user := fmt.Sprintf("admin-%d", i)
+			n := stored(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}).Name
+			give(t, test.rights(user, n)...)
+			awaitRight(t, user, authorizationv1.ResourceAttributes{Verb: "update", Group: "gammaguard.dev", Resource: "grants", Name: n})
+			awaitRight(t, user, authorizationv1.ResourceAttributes{Namespace: n, Verb: "patch", Resource: "namespaces", Name: n})
+			c := mustClient(t, user)
+			for other, patch := range map[string]string{
+				"pod-security.kubernetes.io/enforce": `{"labels":{"pod-security.kubernetes.io/enforce":"privileged","gammaguard.dev/grant":"all"}}`,
+				"pod-security.kubernetes.io/warn":    `{"labels":{"pod-security.kubernetes.io/warn":"privileged"}}`,
+				"team":                               `{"annotations":{"team":"cart"}}`,
+				"finalizers":                         `{"finalizers":["example.com/never"]}`,
+				"ownerReferences":                    `{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"gone"}]}`,
+			} {
+				for way, kind := range map[string]types.PatchType{"patch": types.MergePatchType, "server-side apply": types.ApplyPatchType} {
+					err := c.Patch(t.Context(), namespace(n), client.RawPatch(kind, fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":%s}`, patch)), &client.PatchOptions{
+						DryRun: []string{metav1.DryRunAll}, FieldManager: "test-" + user, Force: forced(kind),
+					})
+					want := fmt.Sprintf(`user "%s" is a mesh admin, and may change only the gammaguard.dev labels and annotations of namespace "%s", not %s; `+
+						`this needs the verb update on namespaces "%s"`, user, n, other, n)
+					switch {
+					case test.others && err != nil:
+						t.Errorf("%s, %s: refused: %v", way, other, err)
+					case !test.others && (!apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), want)):
+						t.Errorf("%s, %s: got  %v\nwant %s", way, other, err, want)
+					}
+				}
+			}
+			for _, way := range ways()[1:3] { // those that patch
+				labelled := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", mesh.GrantLabel: "all", routesFrom: "a=b"}
+				if err := relabel(t, c, way, n, labelled); err != nil {
+					t.Errorf("%s of our labels: %v", way.name, err)
+				}
+				wantValues(t, n, labelled)
+			}
+			for _, way := range []way{ways()[0], ways()[3], ways()[4], ways()[5]} { // those that the role does not open
+				err := relabel(t, c, way, n, map[string]string{mesh.GrantLabel: "all"})
+				if !test.others && !apierrors.IsForbidden(err) {
+					t.Errorf("%s: got %v", way.name, err)
+				}
+			}
+		})
+	}
+}
+
+// forced is what a patch of the type says of conflicts.
+func forced(kind types.PatchType) *bool {
+	if kind != types.ApplyPatchType {
+		return nil
+	}
+	force := true
+	return &force
+}
+
+// TestManyLabels: a namespace of more labels than the policy can compare for a mesh admin
+// stays in the hands of those who may update it, and can be deleted.
+func TestManyLabels(t *testing.T) {
+	many := map[string]string{}
+	for i := range 40_000 {
+		many[fmt.Sprintf("l%d", i)] = ""
+	}
+	editor := mustClient(t, "editor")
+	n := namespace("many-labels")
+	n.Labels = many
+	if err := editor.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"l0":null}}}`))
+	if err := mustClient(t, "mesh-admin").Patch(t.Context(), namespace(n.Name), patch); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		t.Errorf("a mesh admin: %v", err)
+	}
+	if err := editor.Patch(t.Context(), namespace(n.Name), patch); err != nil {
+		t.Errorf("an editor: %v", err)
+	}
+	if err := editor.Delete(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	stored := &corev1.Namespace{}
+	if err := editor.Get(t.Context(), client.ObjectKeyFromObject(n), stored); err != nil {
+		t.Fatal(err)
+	}
+	stored.Spec.Finalizers = nil
+	if err := editor.SubResource("finalize").Update(t.Context(), stored); err != nil {
+		t.Errorf("finalize: %v", err)
+	}
+}
