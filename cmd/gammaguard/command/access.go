@@ -24,7 +24,7 @@ type access struct {
 	config configuration
 	// installation is the Deployment of gammaguard, as NAMESPACE/NAME.
 	installation string
-	// names are those of kubectl's flags.
+	// names are those of the flags that name the cluster and what is in it.
 	names []string
 }
 
@@ -99,6 +99,7 @@ func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.G
 func addInstalled(cmd *cobra.Command) *access {
 	a := addAccess(cmd)
 	cmd.Flags().Lookup("config").Usage = "path to a GuardConfiguration file; if empty, the configuration that gammaguard in the cluster runs with, or the default one if you cannot read it"
+	a.names = append(a.names, "installation")
 	cmd.Flags().StringVar(&a.installation, "installation", "gammaguard-system/gammaguard-webhook", "NAMESPACE/NAME of the Deployment of gammaguard, whose ConfigMap is read")
 	return a
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/conflicts"
-	"github.com/gammaguard/gammaguard/config"
 )
 
 type conflictFlags struct {
@@ -28,8 +27,9 @@ Routes that lack the required grant do not compete.
 
 With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
 do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. Without
-them, the command lists the Service ports of a live cluster, which it only reads, and reports what you cannot read there: a user who
-can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
+them, the command lists the Service ports of a live cluster, with the configuration that gammaguard in the cluster runs with. It only reads
+from the cluster, and reports what you cannot read there: a user who can read only the namespace sees its Services and routes, but not the
+consumer routes of other namespaces.`,
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
@@ -47,16 +47,12 @@ can read only the namespace sees its Services and routes, but not the consumer r
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "list the Services in all namespaces")
 	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml", "wide", "json", "yaml")
 	flags.add(cmd, "read")
-	flags.access = addAccess(cmd)
+	flags.access = addInstalled(cmd)
 	return cmd
 }
 
 func (f *conflictFlags) run(cmd *cobra.Command) error {
-	configuration, err := f.access.configuration()
-	if err != nil {
-		return err
-	}
-	list, where, err := f.find(cmd, configuration)
+	list, where, err := f.find(cmd)
 	if err != nil {
 		return err
 	}
@@ -77,14 +73,18 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 const everywhere = "any namespace"
 
 // find lists the ports of the files, or of the cluster, and says where it looked.
-func (f *conflictFlags) find(cmd *cobra.Command, configuration *config.GuardConfiguration) (list *conflicts.List, where string, err error) {
+func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, where string, err error) {
 	if named, err := f.complete(); named || err != nil {
 		if err != nil {
 			return nil, "", err
 		}
-		return f.ofFiles(cmd, configuration)
+		return f.ofFiles(cmd)
 	}
 	live, err := f.access.connect(cmd.Context())
+	if err != nil {
+		return nil, "", err
+	}
+	configuration, _, err := f.access.installed(cmd, live)
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,9 +105,13 @@ func (f *conflictFlags) in(namespace string) (_, where string) {
 }
 
 // ofFiles lists the ports of the files.
-func (f *conflictFlags) ofFiles(cmd *cobra.Command, configuration *config.GuardConfiguration) (*conflicts.List, string, error) {
+func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, string, error) {
 	if err := f.access.unused(cmd.Flags()); err != nil {
 		return nil, "", fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	}
+	configuration, err := f.access.configuration()
+	if err != nil {
+		return nil, "", err
 	}
 	namespace, where := f.in(*f.access.Namespace)
 	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
