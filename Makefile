@@ -87,8 +87,8 @@ test: definitions controlplane ## Run go vet and every test, those with a real A
 	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
-e2e: definitions ## Install each overlay on a real cluster and test it there; needs root and Linux.
-	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/node ./test/e2e
+e2e: definitions ## Install each overlay on a real cluster and test it there, and open pages in chromium; needs root and Linux.
+	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/node ./test/e2e ./test/browser
 
 .PHONY: scenarios
 scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
@@ -145,6 +145,10 @@ bench-load: definitions controlplane ## Measure the webhook process and the reco
 	go run ./test/bench/load $(LOAD)
 
 ##@ Make
+.PHONY: screenshot
+screenshot: definitions ## Take docs/images/graph.png anew; needs chromium.
+	go test -tags e2e -count=1 -run '^TestGraph$$' ./test/browser -update
+
 .PHONY: docs
 docs: definitions ## Generate the pages of docs/ that come from the catalogue, the commands and what was measured.
 	go generate ./...

@@ -90,3 +90,38 @@ desc-stranger   none       -            enforce   default   0                   
 		t.Errorf("as nobody: exit code %d: %s", code, stderr)
 	}
 }
+
+// TestGraph: the picture of a cluster shows what describe says in words.
+func TestGraph(t *testing.T) {
+	kubectl(t, strings.ReplaceAll(described, "desc", "drawn"), "apply", "-f", "-")
+	code, stdout, stderr := run(t, "", "graph", "service/cart", "-n", "drawn", "-o", "html", "--kubeconfig", plane.Kubeconfig)
+	if code != command.ExitClean {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, row := range []string{
+		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>producer</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP</td><td>TCPRoute drawn/raw<br><i>producer</i></td><td><b>loses</b><br>the port belongs to HTTPRoute drawn/web (route-conflict)`,
+		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>applies</b>`,
+		`drawn/cart</td><td>GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>ungranted</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
+		`drawn/cart</td><td>HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>ungranted</b>`,
+		`drawn/cart</td><td>HTTPRoute drawn/typo<br><i>producer</i></td><td><b>absent</b>`,
+	} {
+		if !strings.Contains(stdout, row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+	if rows := strings.Count(stdout, "<tr class="); rows != 7 {
+		t.Errorf("%d rows, want 7, those of the Service", rows)
+	}
+	// In its namespace, there are the routes on Services that are headless or missing, too.
+	_, stdout, _ = run(t, "", "graph", "-n", "drawn", "--kubeconfig", plane.Kubeconfig)
+	for _, text := range []string{`["bare"]`, `["nowhere"]`, "parent-not-found"} {
+		if !strings.Contains(stdout, text) {
+			t.Errorf("the flowchart lacks %s:\n%s", text, stdout)
+		}
+	}
+	_, stdout, _ = run(t, "", "graph", "-n", "drawn-stranger", "--kubeconfig", plane.Kubeconfig)
+	if strings.Count(stdout, " n0 -.->|grant-missing| ") != 1 {
+		t.Errorf("the namespace of a route alone:\n%s", stdout)
+	}
+}

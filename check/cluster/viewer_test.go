@@ -39,6 +39,8 @@ func TestViewer(t *testing.T) {
 		{"audit -n viewed-guest", command.ExitFindings},
 		{"conflicts -A", command.ExitClean},
 		{"describe service/cart -n viewed", command.ExitClean},
+		{"graph -A -o dot", command.ExitClean},
+		{"graph service/cart -n viewed", command.ExitClean},
 		{"grants", command.ExitClean},
 		{"check -f - --cluster", command.ExitClean},
 		{"trace service/cart:80 -n viewed --cluster", command.ExitClean},

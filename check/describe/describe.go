@@ -68,8 +68,9 @@ type Route struct {
 	Port     int32         `json:"port,omitempty"`
 	Protocol mesh.Protocol `json:"protocol,omitempty"`
 	State    State         `json:"state"`
-	// Reason is why it does not apply.
+	// Reason is why it does not apply, and Rule the rule that says so.
 	Reason string `json:"reason,omitempty"`
+	Rule   string `json:"rule,omitempty"`
 }
 
 // Find describes the Service, which may not exist. The routes are those of the cluster.
@@ -83,8 +84,11 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, err
 	}
 	service, why := stored.Service(key)
-	d := &Service{APIVersion: APIVersion, Kind: Kind, Namespace: key.Namespace, Name: key.Name, Routes: []Route{}}
+	d := &Service{APIVersion: APIVersion, Kind: Kind, Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
+		return nil, err
+	}
+	if d.Routes, err = Routes(engine, stored, key, 0); err != nil {
 		return nil, err
 	}
 	attached, err := stored.AttachedRoutes(key, "")
@@ -92,23 +96,9 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, err
 	}
 	namespaces := []string{key.Namespace}
-	view := engine.View(stored, key)
 	for _, route := range attached {
 		namespaces = append(namespaces, route.Namespace)
-		for i := range route.Parents {
-			ref := &route.Parents[i]
-			if ref.Class() != mesh.MeshParent || ref.Service(route.Namespace) != key {
-				continue
-			}
-			if err := d.add(engine, view.Parent(route, i)); err != nil {
-				return nil, err
-			}
-		}
 	}
-	slices.SortFunc(d.Routes, func(a, b Route) int {
-		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
-			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope), cmp.Compare(a.State, b.State), strings.Compare(a.Route, b.Route))
-	})
 	err = d.access(stored, service, namespaces, attached, routes, policy)
 	return d, err
 }
@@ -127,34 +117,66 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 	return string(service.Type), nil
 }
 
-// add adds what becomes of a parentRef to the Service.
-func (d *Service) add(engine *validate.Engine, parent validate.Parent) error {
-	outcome, err := parent.Evaluate(validate.AllFaults)
-	if err != nil && !errors.Is(err, mesh.ErrUnknown) {
-		return err
+// Routes returns what becomes of each parentRef to the Service, by port and scope; those
+// that attach to no port first. Of the assumed faults, those that cannot be known count as
+// not there.
+func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
+	attached, err := reader.AttachedRoutes(key, "")
+	if err != nil {
+		return nil, err
 	}
+	routes := []Route{}
+	view := engine.View(reader, key)
+	for _, route := range attached {
+		for i := range route.Parents {
+			ref := &route.Parents[i]
+			if ref.Class() != mesh.MeshParent || ref.Service(route.Namespace) != key {
+				continue
+			}
+			parent := view.Parent(route, i)
+			outcome, err := parent.Evaluate(validate.AllFaults)
+			if errors.Is(err, mesh.ErrUnknown) {
+				outcome.Unknown |= validate.Only(validate.PortsLost)
+			} else if err != nil {
+				return nil, err
+			}
+			outcome.Unknown &^= assumed
+			routes = append(routes, states(engine, &parent, outcome)...)
+		}
+	}
+	slices.SortFunc(routes, func(a, b Route) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
+			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope), cmp.Compare(a.State, b.State), strings.Compare(a.Route, b.Route))
+	})
+	return routes, nil
+}
+
+// states returns what becomes of a parentRef, by port.
+func states(engine *validate.Engine, parent *validate.Parent, outcome validate.Outcome) []Route {
 	row := Route{Route: parent.Route.String(), Scope: parent.Scope.String(), State: Absent}
 	switch {
 	case outcome.Fault != validate.NoFault && outcome.Fault != validate.PortsLost:
-		row.Reason = engine.Describe(outcome.Fault, &parent).Problem
+		found := engine.Describe(outcome.Fault, parent)
+		row.Reason, row.Rule = found.Problem, found.Rule
+		return []Route{row}
 	case !engine.Policy().Implements(parent.Route.Kind):
-		row.Reason = "the mesh does not implement " + string(parent.Route.Kind)
-	case outcome.Unknown != 0 || err != nil:
-		row.State, row.Reason = Unknown, "you cannot read what it depends on"
-	default:
-		for _, at := range parent.Kept {
-			row.Port, row.Protocol, row.State = at.Port, at.Protocol, Applies
-			d.Routes = append(d.Routes, row)
-		}
-		for _, lost := range parent.Lost {
-			row.Port, row.Protocol, row.State = lost.Port, lost.Protocol, Loses
-			row.Reason = "the port belongs to " + lost.Owner.Routes[0].String()
-			d.Routes = append(d.Routes, row)
-		}
-		return nil
+		row.Reason, row.Rule = "the mesh does not implement "+string(parent.Route.Kind), "mesh-unsupported"
+		return []Route{row}
+	case outcome.Unknown != 0:
+		row.State, row.Reason = Unknown, "it depends on objects that cannot be read"
+		return []Route{row}
 	}
-	d.Routes = append(d.Routes, row)
-	return nil
+	var routes []Route
+	for _, at := range parent.Kept {
+		row.Port, row.Protocol, row.State = at.Port, at.Protocol, Applies
+		routes = append(routes, row)
+	}
+	for _, lost := range parent.Lost {
+		row.Port, row.Protocol, row.State = lost.Port, lost.Protocol, Loses
+		row.Reason, row.Rule = "the port belongs to "+lost.Owner.Routes[0].String(), "route-conflict"
+		routes = append(routes, row)
+	}
+	return routes
 }
 
 // access adds the settings for consumer routes, and the grants of the namespaces.

@@ -2,12 +2,10 @@ package command
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/describe"
-	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func newDescribe() *cobra.Command {
@@ -32,17 +30,10 @@ The command only reads from the cluster, and reports what you cannot read there.
 	return cmd
 }
 
-// describedKinds are the resource names of what can be described.
-var describedKinds = map[string]string{
-	"service": mesh.ServiceKind, "services": mesh.ServiceKind, "svc": mesh.ServiceKind,
-	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
-}
-
 func describeService(cmd *cobra.Command, access *access, arg, output string) error {
-	resource, name, _ := strings.Cut(arg, "/")
-	kind := describedKinds[strings.ToLower(resource)]
-	if kind == "" || name == "" {
-		return fmt.Errorf("%q: specify service/NAME or serviceimport/NAME\nSee '%s --help' for usage", arg, cmd.CommandPath())
+	key, err := describedService(arg)
+	if err != nil {
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
 	live, err := access.connect(cmd.Context())
 	if err != nil {
@@ -56,7 +47,8 @@ func describeService(cmd *cobra.Command, access *access, arg, output string) err
 	if err != nil {
 		return err
 	}
-	d, err := describe.Find(live, routes, configuration.Policy(), mesh.ServiceKey{Kind: kind, Namespace: live.Current, Name: name})
+	key.Namespace = live.Current
+	d, err := describe.Find(live, routes, configuration.Policy(), key)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,99 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// style is how an edge is drawn.
+type style struct{ color, arrow, line string }
+
+var styles = map[Look]style{
+	Applies:   {"#1a7f37", "-->", "solid"},
+	Loses:     {"#b35900", "-.->", "dashed"},
+	Ungranted: {"#cf222e", "-.->", "dashed"},
+	Absent:    {"#8250df", "-.->", "dotted"},
+	Unknown:   {"#6e7781", "-.->", "dotted"},
+	Idle:      {"#afb8c1", "-->", "solid"},
+}
+
+// Mermaid writes the graph as a flowchart of Mermaid.
+func (g *Graph) Mermaid(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	shapes := [...][2]string{{"[", "]"}, {"(", ")"}, {"([", "])"}}
+	for i, namespace := range g.Namespaces() {
+		fmt.Fprintf(&b, "  subgraph ns%d[\"%s\"]\n", i, mermaidText("namespace "+namespace))
+		for _, n := range g.Nodes {
+			if shape := shapes[n.Column]; n.Namespace == namespace {
+				fmt.Fprintf(&b, "    %s%s\"%s\"%s\n", n.ID, shape[0], mermaidText(n.Label), shape[1])
+			}
+		}
+		b.WriteString("  end\n")
+	}
+	for _, e := range g.Edges {
+		arrow := styles[e.Look].arrow
+		if e.Text != "" {
+			arrow += "|" + mermaidText(e.Text) + "|"
+		}
+		fmt.Fprintf(&b, "  %s %s %s\n", e.From.ID, arrow, e.To.ID)
+	}
+	for i, e := range g.Edges {
+		fmt.Fprintf(&b, "  linkStyle %d stroke:%s\n", i, styles[e.Look].color)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// mermaidText writes all but plain characters as entities of Mermaid.
+func mermaidText(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" .:/-", r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString("#" + strconv.Itoa(int(r)) + ";")
+		}
+	}
+	return b.String()
+}
+
+// DOT writes the graph in the language of Graphviz.
+func (g *Graph) DOT(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("digraph gammaguard {\n  rankdir=LR;\n  node [fontname=\"sans-serif\", fontsize=11];\n  edge [fontname=\"sans-serif\", fontsize=9];\n")
+	shapes := [...]string{"shape=box", "shape=box, style=rounded", "shape=oval"}
+	for i, namespace := range g.Namespaces() {
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n", i, dotText("namespace "+namespace))
+		for _, n := range g.Nodes {
+			if n.Namespace == namespace {
+				fmt.Fprintf(&b, "    %s [label=%s, %s];\n", n.ID, dotText(n.Label), shapes[n.Column])
+			}
+		}
+		b.WriteString("  }\n")
+	}
+	for _, e := range g.Edges {
+		fmt.Fprintf(&b, "  %s -> %s [color=%q, style=%s", e.From.ID, e.To.ID, styles[e.Look].color, styles[e.Look].line)
+		if e.Text != "" {
+			fmt.Fprintf(&b, ", label=%s", dotText(e.Text))
+		}
+		b.WriteString("];\n")
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// dotText quotes a string: a backslash would begin an escape, and other characters than
+// printable ones have no place in a label.
+func dotText(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
