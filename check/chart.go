@@ -11,12 +11,13 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
@@ -52,24 +53,23 @@ func SplitCharts(paths, values []string) (others []string, charts []Chart) {
 // called by the template that it is made of. The names of the API versions are those
 // that the definitions of routes serve, and Kubernetes' own.
 func (c *checker) chart(chart *Chart) ([]*file, error) {
-	loaded, err := loader.LoadDir(chart.Path)
+	r, err := c.newRendering(chart)
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", chart.Path, err)
 	}
-	rendered, err := c.render(loaded, chart.Values)
+	rendered, err := r.render(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", chart.Path, err)
-	}
-	for _, crd := range loaded.CRDObjects() {
-		rendered[crd.Filename] = string(crd.File.Data)
 	}
 	var files []*file
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		if strings.TrimSpace(rendered[name]) == "" || !slices.Contains(manifestEndings, filepath.Ext(name)) {
 			continue
 		}
-		_, template, _ := strings.Cut(name, "/") // after the chart's name
-		f := c.input.parse(filepath.Join(chart.Path, filepath.FromSlash(template)), []byte(rendered[name]))
+		f := c.input.parse(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
+			return r.sets(name, object, field, value)
+		}
 		for i := range f.documents {
 			f.documents[i].written = nil // no line of the template is known
 		}
@@ -83,27 +83,84 @@ func (c *checker) chart(chart *Chart) ([]*file, error) {
 	return files, nil
 }
 
-// render returns the texts that the chart's templates make, by name.
-func (c *checker) render(chart *chartv2.Chart, files []string) (map[string]string, error) {
-	values := map[string]any{}
-	for _, file := range files {
-		more, err := common.ReadValuesFile(file)
+// rendering is a chart with all that bears on what it renders to.
+type rendering struct {
+	folder string
+	// chart are the files of the chart, by their names in it, and values those that
+	// override its values, by their paths.
+	chart, values []*archive.BufferedFile
+	namespace     string
+	capabilities  *common.Capabilities
+	// given are the values in these files, and trials counts what was rendered to find
+	// where values come from.
+	given  []*given
+	trials int
+}
+
+func (c *checker) newRendering(chart *Chart) (*rendering, error) {
+	loaded, err := loader.LoadDir(chart.Path)
+	if err != nil {
+		return nil, err
+	}
+	r := &rendering{folder: chart.Path, namespace: c.input.namespace, capabilities: common.DefaultCapabilities.Copy()}
+	r.capabilities.APIVersions = append(slices.Clone(r.capabilities.APIVersions), c.apiVersions()...)
+	for _, f := range loaded.Raw {
+		r.chart = append(r.chart, &archive.BufferedFile{Name: f.Name, Data: f.Data})
+	}
+	for _, name := range chart.Values {
+		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, err
+		}
+		r.values = append(r.values, &archive.BufferedFile{Name: name, Data: data})
+	}
+	return r, nil
+}
+
+// render returns the texts that the chart's templates make, by the names of these in the
+// chart's folder, and its CustomResourceDefinitions; with other content in one of the
+// files, if it is not nil.
+func (r *rendering) render(replaced *archive.BufferedFile, content []byte) (map[string]string, error) {
+	with := func(files []*archive.BufferedFile) []*archive.BufferedFile {
+		files = slices.Clone(files)
+		if i := slices.Index(files, replaced); i >= 0 {
+			files[i] = &archive.BufferedFile{Name: replaced.Name, Data: content}
+		}
+		return files
+	}
+	chart, err := loader.LoadFiles(with(r.chart))
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for _, file := range with(r.values) {
+		more, err := common.ReadValues(file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name, err)
 		}
 		values = loader.MergeMaps(values, more)
 	}
 	if err := chartutil.ProcessDependencies(chart, values); err != nil {
 		return nil, err
 	}
-	capabilities := common.DefaultCapabilities.Copy()
-	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), c.apiVersions()...)
-	release := common.ReleaseOptions{Name: chart.Name(), Namespace: c.input.namespace, Revision: 1, IsInstall: true}
-	all, err := util.ToRenderValues(chart, values, release, capabilities)
+	release := common.ReleaseOptions{Name: chart.Name(), Namespace: r.namespace, Revision: 1, IsInstall: true}
+	all, err := util.ToRenderValues(chart, values, release, r.capabilities)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Render(chart, all)
+	texts, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, crd := range chart.CRDObjects() {
+		texts[crd.Filename] = string(crd.File.Data)
+	}
+	rendered := map[string]string{}
+	for name, text := range texts {
+		_, name, _ = strings.Cut(name, "/") // after the chart's name
+		rendered[name] = text
+	}
+	return rendered, nil
 }
 
 // apiVersions returns what a template may ask for (.Capabilities.APIVersions.Has) of the

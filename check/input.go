@@ -19,9 +19,10 @@ type file struct {
 	name      string
 	documents []document
 	broken    []error // each a *manifest.Error
-	// kustomization is that which built it, if one did, and patches are what it applies.
+	// sets, if it was built, finds where a field of an object in it is given its value: in
+	// a patch, or a file of values. kustomization is that which built it, if one did.
+	sets          func(object *manifest.Object, field string, value any) (place report.Place, found bool)
 	kustomization string
-	patches       []patch
 }
 
 // document is one object of a file.

@@ -10,10 +10,10 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// judge judges one route, and finds the places of what kustomize has set.
+// judge judges one route, and finds the places of what kustomize or Helm has set.
 func (c *checker) judge(r *route) (*report.Route, error) {
 	judged, err := c.judged(r)
-	if err != nil || r.written == nil || r.written == r.Object {
+	if err != nil || r.file.sets == nil {
 		return judged, err
 	}
 	place := func(field string, file *string, line *int) {

@@ -23,7 +23,7 @@ func (in *input) kustomize(folder string) (files []*file, _ error) {
 	if err != nil {
 		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err)}
 	}
-	sources, patches := map[string]*file{}, patchesOf(folder)
+	sources, patches := map[string]*file{}, patches(patchesOf(folder))
 	for _, res := range built.Resources() {
 		name := originOf(folder, res)
 		text, err := withoutOrigin(res)
@@ -37,7 +37,7 @@ func (in *input) kustomize(folder string) (files []*file, _ error) {
 			}
 		}
 		f := in.parse(name, text)
-		f.kustomization, f.patches = kustomizationFile(folder), patches
+		f.kustomization, f.sets = kustomizationFile(folder), patches.sets
 		for i := range f.documents {
 			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])
 		}

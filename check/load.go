@@ -47,7 +47,9 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	for _, f := range c.files {
 		for _, document := range c.put(f, c.world.files) {
 			r := &route{document: document, file: f}
-			r.undecodable = r.DecodeRoute()
+			if err := r.DecodeRoute(); err != nil {
+				r.undecodable = broken(&document, err)
+			}
 			c.routes = append(c.routes, r)
 		}
 		for _, document := range f.documents {
@@ -145,7 +147,7 @@ func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 			err = c.definitions.PutJSON(document.JSON)
 		}
 		if err != nil {
-			c.broken = append(c.broken, broken(document.Object, err))
+			c.broken = append(c.broken, broken(&document, err))
 		}
 	}
 	return routes

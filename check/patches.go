@@ -103,6 +103,19 @@ func readPatches(file string, data []byte, line int, kind, name string) []patch 
 // setting are the operations that give a field a value.
 var setting = []string{"add", "replace", "move", "copy"}
 
+// patches are those of a kustomization, in the order in which they are applied.
+type patches []patch
+
+// sets returns where the last patch that sets the field of the object does.
+func (ps patches) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
+	for _, p := range slices.Backward(ps) {
+		if place, found = p.sets(object, path, value); found {
+			return place, true
+		}
+	}
+	return place, false
+}
+
 // sets returns where the patch gives the field of the object its value.
 func (p *patch) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
 	if p.kind != object.Key.Kind || !strings.Contains(object.Key.Name, p.name) {
@@ -129,30 +142,35 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// place returns where the field's value comes from: for what kustomize builds, the source
-// of the object, a patch, or the kustomization.
+// place returns where the field's value comes from: for what was built, the source of the
+// object, what sets the field, or the kustomization.
 func (d *document) place(f *file, path string) report.Place {
 	written := report.Place{File: f.name, Line: d.line(path)}
-	if d.written == nil || d.written == d.Object {
+	if f.sets == nil {
 		return written
 	}
 	value, _, found := d.Field(path)
 	for ; !found && path != ""; value, _, found = d.Field(path) {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))] // what is not there is missing in what is around it
 	}
-	source, _, has := d.written.Field(path)
+	var source any
+	has := false
+	if d.written != nil {
+		source, _, has = d.written.Field(path)
+	}
 	if path == "" || has && same(source, value) {
 		return written
 	}
-	for _, p := range slices.Backward(f.patches) {
-		if place, found := p.sets(d.Object, path, value); found {
-			return place
-		}
+	if place, found := f.sets(d.Object, path, value); found {
+		return place
 	}
 	if _, isMap := value.(map[string]any); isMap && has {
 		return written
 	}
 	if _, isList := value.([]any); isList && has {
+		return written
+	}
+	if d.written == nil { // it is of the file as a whole
 		return written
 	}
 	return report.Place{File: f.kustomization, Line: 1}

@@ -43,7 +43,7 @@ func (c *checker) channel(ctx context.Context) (*definitions.Set, error) {
 			}
 			found = true
 			if err := set.PutJSON(document.JSON); err != nil {
-				c.broken = append(c.broken, broken(document.Object, err))
+				c.broken = append(c.broken, broken(&document, err))
 			}
 		}
 	}
@@ -84,12 +84,14 @@ func definesRoutes(key manifest.Key) bool {
 	return inGroup && slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return kind.Resource() == resource })
 }
 
-// broken returns the error as one about the object.
-func broken(object *manifest.Object, err error) error {
+// broken returns the error as one about the document.
+func broken(d *document, err error) error {
+	origin := d.Origin
+	origin.Line = d.line("")
 	if at, ok := errors.AsType[*manifest.Error](err); ok {
-		return at
+		err = at.Err
 	}
-	return &manifest.Error{Origin: object.Origin, Err: err}
+	return &manifest.Error{Origin: origin, Err: err}
 }
 
 // write finds what the API server says of each route, on all processors: most of the

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/check/report"
 )
 
 // TestCheckPatches: what a patch sets is blamed on the patch, what kustomize itself
@@ -21,8 +23,7 @@ spec:
   - matches: [{path: {value: nowhere}}]
     backendRefs: [{name: cart, port: 80, weight: 1}]
 `
-	folder := t.TempDir()
-	for name, text := range map[string]string{
+	folder := written(t, map[string]string{
 		"base/cart.yaml":          base,
 		"base/services.yaml":      "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n",
 		"base/kustomization.yaml": "resources: [cart.yaml, services.yaml]\n",
@@ -47,30 +48,10 @@ patches:
     spec:
       hostnames: [UPPER]
 `,
-	} {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	r, got := checkJSON(t, "", "-k", filepath.Join(folder, "top"))
 	if len(r.Routes) != 1 {
 		t.Fatalf("%+v", got)
-	}
-	type place struct {
-		Field, File string
-		Line        int
-	}
-	places := map[place]bool{}
-	for _, f := range r.Routes[0].Findings {
-		file := f.File
-		if file != "" {
-			file, _ = filepath.Rel(folder, file)
-		}
-		places[place{f.Field, file, f.Line}] = true
 	}
 	want := map[place]bool{
 		{"metadata.labels", "top/kustomization.yaml", 1}:                      true,
@@ -81,7 +62,42 @@ patches:
 		{"spec.rules[0].backendRefs[0].weight", "top/kustomization.yaml", 10}: true,
 		{"spec.rules[0].matches[0].path", "", 8}:                              true,
 	}
-	if diff := cmp.Diff(want, places); diff != "" {
+	if diff := cmp.Diff(want, places(folder, &r.Routes[0]), cmp.AllowUnexported(place{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+}
+
+// written writes the files into a new folder.
+func written(t *testing.T, files map[string]string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// place is that of a finding: the file is empty for the route's own.
+type place struct {
+	field, file string
+	line        int
+}
+
+// places returns where the findings of the route are, in the folder.
+func places(folder string, route *report.Route) map[place]bool {
+	all := map[place]bool{}
+	for _, f := range route.Findings {
+		file := f.File
+		if file != "" {
+			file, _ = filepath.Rel(folder, file)
+		}
+		all[place{f.Field, filepath.ToSlash(file), f.Line}] = true
+	}
+	return all
 }

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCheckValues: what a file of values sets is blamed on the file, and all else on the
+// template, by its name.
+func TestCheckValues(t *testing.T) {
+	const chart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+	folder := written(t, map[string]string{
+		"Chart.yaml": chart,
+		"values.yaml": `# The defaults.
+service: cart
+port: 81 # is also the timeout
+timeout: 81
+prefix: UP
+weight: -1
+mirrors:
+- name: cart
+  port: 0
+experimental: true
+other: 7
+`,
+		"ci/port.yaml": "# only here\nport: 82\n",
+		"templates/routes.yaml": `{{- /* What is rendered has other lines than the template. */}}
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Values.service }}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, labels: {team: "a b"}}
+spec:
+  parentRefs:
+  - {group: "", kind: Service, name: {{ .Values.service }}, port: {{ .Values.port }}}
+  hostnames: [{{ .Values.prefix }}.example.com]
+  rules:
+  - timeouts: {request: {{ .Values.timeout }}}
+    backendRefs:
+    - {name: {{ .Values.service }}, port: 80, weight: {{ .Values.weight | int }}}
+    {{- toYaml .Values.mirrors | nindent 4 }}
+    {{- if .Values.experimental }}
+    - {name: cart, port: -7}
+    {{- end }}
+`,
+		"charts/sub/Chart.yaml":  strings.ReplaceAll(chart, "shop", "sub"),
+		"charts/sub/values.yaml": "\nweight: -2\n",
+		"charts/sub/templates/route.yaml": `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: sub}
+spec:
+  parentRefs: [{group: "", kind: Service, name: cart, port: 80}]
+  rules: [{backendRefs: [{name: cart, port: 80, weight: {{ .Values.weight }}}]}]
+`,
+	})
+	for _, test := range []struct {
+		values []string
+		port   place
+	}{
+		{nil, place{"spec.parentRefs[0].port", "values.yaml", 3}},
+		{[]string{"--values", filepath.Join(folder, "ci", "port.yaml")}, place{"spec.parentRefs[0].port", "ci/port.yaml", 2}},
+	} {
+		r, got := checkJSON(t, "", append([]string{"--helm", folder}, test.values...)...)
+		if len(r.Routes) != 2 {
+			t.Fatalf("%+v", got)
+		}
+		want := map[place]bool{
+			{"metadata.labels", "", 1}:                                true,
+			{"spec.hostnames[0]", "values.yaml", 5}:                   true,
+			{"spec.hostnames", "", 1}:                                 true,
+			{"spec.rules[0].timeouts.request", "values.yaml", 4}:      true,
+			{"spec.rules[0].backendRefs[0].weight", "values.yaml", 6}: true,
+			{"spec.rules[0].backendRefs[1].port", "values.yaml", 9}:   true,
+			{"spec.rules[0].backendRefs[2].port", "", 1}:              true,
+			test.port: true,
+		}
+		if diff := cmp.Diff(want, places(folder, &r.Routes[1]), cmp.AllowUnexported(place{})); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", test.values, diff)
+		}
+		sub := place{"spec.rules[0].backendRefs[0].weight", "charts/sub/values.yaml", 2}
+		if found := places(folder, &r.Routes[0]); !found[sub] {
+			t.Errorf("%v: want %v, got %v", test.values, sub, found)
+		}
+	}
+}
+
+// TestCheckBrokenInChart: an object in a chart that cannot be read is blamed on the
+// template, since no line of what is rendered is one of the template.
+func TestCheckBrokenInChart(t *testing.T) {
+	folder := written(t, map[string]string{
+		"Chart.yaml":             "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"templates/service.yaml": "\n\napiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: http}]}\n",
+	})
+	r, got := checkJSON(t, "", "--helm", folder)
+	if len(r.Broken) != 1 || r.Broken[0].Line != 1 || filepath.Base(r.Broken[0].File) != "service.yaml" {
+		t.Errorf("%+v %+v", r.Broken, got)
+	}
+}
