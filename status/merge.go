@@ -51,7 +51,7 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 // for those about the Service, and whether there is no room for some.
 func converged(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
 	part := ourPart{service, route.Namespace}
-	others := route.ForeignEntries
+	others := int(route.ForeignEntries)
 	var stored []*live.Entry
 	for i := range route.Entries {
 		if entry := &route.Entries[i]; part.covers(entry) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
@@ -22,15 +23,14 @@ var errEnough = errors.New("enough")
 // request: who may change them is for the policy to say.
 type labels struct {
 	Options
-	engine *validate.Engine
-	off    map[string]bool
+	creation.Judge
 	// turn is taken by the preview that is in progress.
 	turn chan struct{}
 }
 
 // Labels returns the handler that previews changes of namespaces' labels.
 func Labels(options Options, engine *validate.Engine, off map[string]bool) http.Handler {
-	l := &labels{options, engine, off, make(chan struct{}, 1)}
+	l := &labels{options, creation.Judge{Engine: engine, Off: off}, make(chan struct{}, 1)}
 	h := options.handler("labels", l.answer)
 	h.concerns = func(r *review) bool { return r.Operation == operationUpdate && r.SubResource == "" }
 	return h
@@ -66,12 +66,12 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 	if err := errors.Join(errOld, errNow, l.current(ctx, r)); err != nil {
 		return nil, err
 	}
-	preview := l.engine.PreviewLabels(l.Reader, old, now)
+	preview := l.Engine.PreviewLabels(l.Reader, old, now)
 	partial := l.eachRoute(ctx, now.Name, func(route *mesh.Route) error {
 		if preview.Routes == labelRoutes {
 			return errEnough
 		}
-		return preview.Add(l.mutated(route, preview.After()))
+		return preview.Add(mutate.Mutated(route, l.Changes(route, preview.After())))
 	})
 	if partial != nil && !errors.Is(partial, errEnough) {
 		return nil, partial
@@ -82,13 +82,6 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 		}
 	}
 	return preview, partial
-}
-
-// mutated returns the route as the mutating webhook would make it.
-func (l *labels) mutated(route *mesh.Route, world mesh.Reader) *mesh.Route {
-	return mutate.Mutated(route, mutate.Changes(route, world, mutate.Options{
-		Off: l.off, MayRead: mutate.Granted(route, &l.engine.Policy().Grants, world),
-	}))
 }
 
 func decodeNamespace(text []byte) (*mesh.Namespace, error) {

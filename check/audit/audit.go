@@ -11,9 +11,9 @@ import (
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
-	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -80,9 +80,8 @@ type Options struct {
 
 // auditor judges the routes.
 type auditor struct {
-	engine *validate.Engine
-	off    map[string]bool // mutations
-	world  mesh.Reader
+	creation.Judge
+	world mesh.Reader
 }
 
 // Run judges the routes, which are stored in the cluster.
@@ -97,12 +96,12 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{engine, options.Config.DisabledMutations(), stored}
+	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored}
 	if options.AsMode != "" {
 		a.world = &asMode{stored, options.AsMode}
 	}
 	r := &Report{APIVersion: APIVersion, Kind: Kind, AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
-	for namespace, routes := range byNamespace(routes, &policy.Grants) {
+	for namespace, routes := range a.byNamespace(routes) {
 		if err := a.namespace(r, namespace, routes); err != nil {
 			return nil, err
 		}
@@ -115,11 +114,10 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 }
 
 // byNamespace returns the routes that gammaguard judges.
-func byNamespace(routes []*manifest.Object, grants *mesh.GrantPolicy) map[string][]*mesh.Route {
+func (a *auditor) byNamespace(routes []*manifest.Object) map[string][]*mesh.Route {
 	by := map[string][]*mesh.Route{}
 	for _, object := range routes {
-		route := object.Route
-		if slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return grants.Covers(&ref) }) {
+		if route := object.Route; a.Concerns(route) {
 			by[route.Metadata.Namespace] = append(by[route.Metadata.Namespace], route)
 		}
 	}
@@ -133,7 +131,7 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	if err != nil {
 		return err
 	}
-	policy := a.engine.Policy()
+	policy := a.Engine.Policy()
 	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
 	judged := make([]Route, len(routes))
 	missing := map[mesh.Role]bool{}
@@ -194,10 +192,8 @@ func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*
 }
 
 // judge judges a route as if it were created now.
-func (a *auditor) judge(stored *mesh.Route) (Route, error) {
-	route := *stored
-	route.Metadata.DeletionTimestamp = nil
-	changes := mutate.Changes(&route, a.world, mutate.Options{Off: a.off, MayRead: mutate.Granted(&route, &a.engine.Policy().Grants, a.world)})
+func (a *auditor) judge(route *mesh.Route) (Route, error) {
+	changes, verdict, err := a.Create(route, a.world)
 	judged := Route{
 		Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name,
 		Verdict: report.Admit, Findings: []report.Finding{}, Changes: make([]report.Change, len(changes)),
@@ -205,7 +201,6 @@ func (a *auditor) judge(stored *mesh.Route) (Route, error) {
 	for i := range changes {
 		judged.Changes[i] = report.ChangeOf(&changes[i])
 	}
-	verdict, err := a.engine.Judge(&validate.Request{Route: mutate.Mutated(&route, changes)}, a.world)
 	if err != nil {
 		return judged, err
 	}

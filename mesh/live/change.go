@@ -19,12 +19,17 @@ type Change struct {
 	// Services are those whose routes may stand differently now: the one that
 	// changed, or the mesh parents that a changed route has and had.
 	Services []mesh.ServiceKey
-	// Route is the route that changed, in its spec, its own entries or the number
-	// of others' entries in its status; zero where it is no route.
+	// Route is the route that changed, in its spec, its ignore annotation, its own entries or
+	// the number of others' entries in its status; zero where it is no route.
 	Route RouteKey
 	// Namespace is the namespace whose labels changed; empty where none did.
 	// RoutesInNamespace and ParentsInNamespace say what it touches.
 	Namespace string
+	// Endpoints is the Service that may have got its first EndpointSlice with an endpoint, or
+	// lost its last one; zero where none did.
+	Endpoints mesh.ServiceKey
+	// Grants is the namespace whose ReferenceGrants changed; empty where none did.
+	Grants string
 	// First is set for objects of the first list of their kind: they are new to
 	// the cache, not to the cluster.
 	First bool

@@ -10,17 +10,19 @@ import (
 )
 
 // Route is what the cache holds of a route: what other routes need to know, and
-// what its status needs. Routes that have neither a mesh parent nor an entry of
-// ours are not held.
+// what its status needs. Routes whose parents are all Gateways or ListenerSets, without
+// an entry of ours, are not held.
 type Route struct {
 	mesh.AttachedRoute
 	// UID is the object's, in a third of the size of its text.
 	UID uuid.UUID
 	// Entries are the entries in status.parents whose controllerName is, or was, ours.
 	Entries []Entry
+	// Ignores is a checksum of the annotation that silences rules.
+	Ignores uint32
 	// ForeignEntries is the number of the other entries, and Answered are the parentRefs
 	// that they are about.
-	ForeignEntries int
+	ForeignEntries int32
 	Answered       mesh.ParentSet
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -74,6 +75,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	route := &Route{AttachedRoute: *full.Attached()}
 	route.UID, _ = uuid.Parse(o.Metadata.UID) // API servers give no others
 	route.Parents = slices.Clone(route.Parents)
+	route.Ignores = crc32.ChecksumIEEE([]byte(o.Metadata.Annotations.Ignore))
 	for i, text := range o.Status.Parents {
 		entry, err := OwnEntry(text, c.options.ControllerName, c.options.FormerControllerNames)
 		if err != nil {
@@ -92,8 +94,10 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	return &item{meta, route}, nil
 }
 
-// matters says whether the route is worth keeping.
-func (r *Route) matters() bool { return len(r.Entries) > 0 || len(r.Services()) > 0 }
+// matters says whether the route is worth keeping: other parents too may need a grant.
+func (r *Route) matters() bool {
+	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(ref mesh.ParentRef) bool { return ref.Class() != mesh.GatewayParent })
+}
 
 // appendServices adds the route's mesh parents to keys where they are missing.
 func appendServices(keys []mesh.ServiceKey, route *Route) []mesh.ServiceKey {

@@ -32,15 +32,14 @@ func (c *Cache) newTables() map[resource]*table {
 	newTable := func(changed func(old, now any, first bool), indexers toolscache.Indexers) *table {
 		return &table{toolscache.NewThreadSafeStore(indexers, toolscache.Indices{}), changed}
 	}
-	unreported := func(any, any, bool) {}
 	tables := map[resource]*table{
 		serviceResource:   newTable(c.serviceChanged, nil),
 		serviceImports:    newTable(c.serviceChanged, nil),
 		namespaceResource: newTable(c.namespaceChanged, nil),
-		endpointSlices: newTable(unreported, toolscache.Indexers{
+		endpointSlices: newTable(c.endpointsChanged, toolscache.Indexers{
 			byService: func(o any) ([]string, error) { return []string{o.(mesh.ServiceKey).String()}, nil },
 		}),
-		referenceGrants: newTable(unreported, toolscache.Indexers{
+		referenceGrants: newTable(c.referenceGrantChanged, toolscache.Indexers{
 			byNamespace: func(o any) ([]string, error) { return []string{o.(*referenceGrant).namespace}, nil },
 		}),
 	}
@@ -93,6 +92,23 @@ func (c *Cache) namespaceChanged(old, now any, first bool) {
 		namespace = old.(*mesh.Namespace)
 	}
 	c.report(Change{Namespace: namespace.Name, First: first})
+}
+
+func (c *Cache) endpointsChanged(old, now any, first bool) {
+	for _, value := range []any{old, now} {
+		service, ok := value.(mesh.ServiceKey)
+		if ok && len(c.tables[endpointSlices].by(byService, service.String())) <= 1 {
+			c.report(Change{Endpoints: service, First: first})
+		}
+	}
+}
+
+func (c *Cache) referenceGrantChanged(old, now any, first bool) {
+	grant, ok := now.(*referenceGrant)
+	if !ok {
+		grant = old.(*referenceGrant)
+	}
+	c.report(Change{Grants: grant.namespace, First: first})
 }
 
 func (c *Cache) routeChanged(old, now any, first bool) {

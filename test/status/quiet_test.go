@@ -32,7 +32,7 @@ func (c *cluster) settleOn(r *replica, route *unstructured.Unstructured) {
 		switch {
 		case cached == nil || cached.Generation != stored.Metadata.Generation:
 			return errors.New("the cache is behind")
-		case len(cached.Entries)+cached.ForeignEntries != len(stored.Status.Parents):
+		case len(cached.Entries)+int(cached.ForeignEntries) != len(stored.Status.Parents):
 			return errors.New("the cache is behind in status")
 		}
 		return r.busy(c.t)

@@ -17,10 +17,12 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
+	"github.com/gammaguard/gammaguard/status/standing"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/webhook"
 )
@@ -120,6 +122,11 @@ func (s *Server) wire() error {
 		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
 	}); err != nil {
 		return fmt.Errorf("status: %w", err)
+	}
+	if err := standing.Add(s.manager, s.cache, standing.Options{
+		Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Registerer: s.options.Registerer, Log: s.options.Log,
+	}); err != nil {
+		return fmt.Errorf("standing audit: %w", err)
 	}
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
 		return fmt.Errorf("metric of the certificate: %w", err)

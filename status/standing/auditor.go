@@ -1,0 +1,248 @@
+package standing
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+)
+
+// Options configures the standing audit. Only Judge must be set.
+type Options struct {
+	Judge creation.Judge
+	// Registerer takes the metric; nil is controller-runtime's.
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+}
+
+const (
+	// calm is for how long changes are collected before routes are judged.
+	calm = 100 * time.Millisecond
+	// retry is how long the auditor waits after a read that failed.
+	retry = time.Second
+	// readRate and readBurst bound the reads of routes a second; a list of the routes of a
+	// kind in a namespace counts as one.
+	readRate, readBurst = 200, 400
+)
+
+// cache is what is used of a live.Cache, and reader of a live.Reader.
+type (
+	cache interface {
+		mesh.Reader
+		WaitForSync(ctx context.Context) error
+		Route(key live.RouteKey) *live.Route
+		Routes() iter.Seq[*live.Route]
+	}
+	reader interface {
+		Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error
+		RouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error)
+	}
+)
+
+// auditor judges the stored routes. All but the inbox and the metric is for one goroutine.
+type auditor struct {
+	cache  cache
+	reader reader
+	judge  creation.Judge
+	log    logr.Logger
+	limit  *rate.Limiter
+	inbox  *inbox
+	metric *metric
+
+	namespaces map[string]*routes
+	due        due
+}
+
+// due are the routes to be judged, by namespace, and the namespaces in their order.
+type due struct {
+	routes map[string]map[live.RouteKey]struct{}
+	order  []string
+}
+
+func (d *due) add(key live.RouteKey) {
+	if d.routes[key.Namespace] == nil {
+		d.routes[key.Namespace] = map[live.RouteKey]struct{}{}
+		d.order = append(d.order, key.Namespace)
+	}
+	d.routes[key.Namespace][key] = struct{}{}
+}
+
+// next takes the routes of the namespace that has waited longest.
+func (d *due) next() (namespace string, routes map[live.RouteKey]struct{}) {
+	namespace = d.order[0]
+	routes = d.routes[namespace]
+	delete(d.routes, namespace)
+	if d.order = d.order[1:]; len(d.order) == 0 {
+		*d = due{routes: map[string]map[live.RouteKey]struct{}{}}
+	}
+	return namespace, routes
+}
+
+// Add registers the audit with the manager. The cache must not yet have been started; the
+// caller starts it, on every replica. The audit runs only on the leader.
+func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
+	reader, err := live.NewReader(mgr.GetConfig(), nil)
+	if err != nil {
+		return err
+	}
+	if options.Registerer == nil {
+		options.Registerer = ctrlmetrics.Registry
+	}
+	a := newAuditor(cache, reader, options)
+	if err := options.Registerer.Register(a.metric); err != nil {
+		return fmt.Errorf("metric of stored findings: %w", err)
+	}
+	cache.OnChange(a.inbox.changed)
+	return mgr.Add(a)
+}
+
+func newAuditor(cache cache, reader reader, options Options) *auditor {
+	return &auditor{
+		cache: cache, reader: reader, judge: options.Judge, log: options.Log, limit: rate.NewLimiter(readRate, readBurst),
+		inbox: newInbox(), metric: newMetric(),
+	}
+}
+
+// NeedLeaderElection has only the leader audit.
+func (a *auditor) NeedLeaderElection() bool { return true }
+
+// Start audits until the context ends. It never fails.
+func (a *auditor) Start(ctx context.Context) error {
+	if a.cache.WaitForSync(ctx) != nil {
+		return nil
+	}
+	a.begin()
+	defer a.end()
+	for ctx.Err() == nil {
+		a.dispatch(a.inbox.take())
+		if len(a.due.order) > 0 {
+			a.audit(ctx)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-a.inbox.wake:
+			pause(ctx, calm)
+		}
+	}
+	return nil
+}
+
+// begin has every route judged.
+func (a *auditor) begin() {
+	a.namespaces, a.due = map[string]*routes{}, due{routes: map[string]map[live.RouteKey]struct{}{}}
+	a.inbox.open()
+	for route := range a.cache.Routes() {
+		a.due.add(route.Key())
+	}
+}
+
+// end forgets all: another replica may lead.
+func (a *auditor) end() {
+	a.inbox.close()
+	a.metric.reset()
+	a.namespaces = nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// dispatch finds the routes that must be judged again.
+func (a *auditor) dispatch(c *changes) {
+	for key, services := range c.routes {
+		if !a.unchanged(key) {
+			a.due.add(key)
+			c.moved(key.Namespace, services)
+		}
+	}
+	if len(c.reads) == 0 {
+		return
+	}
+	type change struct {
+		bits reads
+		home string
+	}
+	all := make([]change, 0, len(c.reads))
+	for read := range c.reads {
+		all = append(all, change{bits(read), home(&read)})
+	}
+	for name, routes := range a.namespaces {
+		_, whole := c.namespaces[name]
+		concerned := func(audited *audited) bool {
+			for i := range all {
+				if audited.reads.has(all[i].bits) {
+					return true
+				}
+			}
+			return whole
+		}
+		reached := whole
+		for i := 0; i < len(all) && !reached; i++ {
+			reached = all[i].home == name || routes.foreign.has(all[i].bits)
+		}
+		for i := 0; reached && i < len(routes.sorted); i++ {
+			if concerned(&routes.sorted[i]) {
+				a.due.add(routes.sorted[i].route.Key())
+			}
+		}
+	}
+}
+
+// unchanged reports whether the route is as it was judged: only its status has changed. It
+// takes note of the route as it is now.
+func (a *auditor) unchanged(key live.RouteKey) bool {
+	routes, now := a.namespaces[key.Namespace], a.cache.Route(key)
+	if routes == nil || now == nil {
+		return false
+	}
+	i, found := routes.find(key)
+	if !found || !routes.sorted[i].same(now) {
+		return false
+	}
+	routes.sorted[i].route = now
+	return true
+}
+
+// audit judges the routes of one namespace that are due. What fails is tried again.
+func (a *auditor) audit(ctx context.Context) {
+	namespace, keys := a.due.next()
+	byKind := map[mesh.RouteKind]map[string]*live.Route{}
+	for key := range keys {
+		route := a.cache.Route(key)
+		if route == nil {
+			a.drop(key)
+			continue
+		}
+		if byKind[key.Kind] == nil {
+			byKind[key.Kind] = map[string]*live.Route{}
+		}
+		byKind[key.Kind][key.Name] = route
+	}
+	for kind, routes := range byKind {
+		if err := a.read(ctx, namespace, kind, routes); err != nil && ctx.Err() == nil {
+			a.log.Error(err, "Failed to audit routes; they are tried again", "namespace", namespace, "kind", kind, "routes", len(routes))
+			for _, route := range routes {
+				a.due.add(route.Key())
+			}
+			pause(ctx, retry)
+		}
+	}
+	if routes := a.namespaces[namespace]; routes != nil {
+		routes.trim()
+	}
+}

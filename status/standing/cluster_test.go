@@ -1,0 +1,167 @@
+package standing
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+
+	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// cluster is a cache and the API server behind it: routes that each have a Service of
+// their own and one backend more.
+type cluster struct {
+	namespaces, each int
+	routes           map[live.RouteKey]*live.Route
+	// missing are Services that do not exist, and gone routes that only the cache has.
+	missing map[mesh.ServiceKey]bool
+	gone    map[live.RouteKey]bool
+	// lists and gets count the reads of routes; failing is what they answer.
+	lists, gets int
+	failing     error
+}
+
+func newCluster(namespaces, each int) *cluster {
+	c := &cluster{
+		namespaces: namespaces, each: each,
+		routes: map[live.RouteKey]*live.Route{}, missing: map[mesh.ServiceKey]bool{}, gone: map[live.RouteKey]bool{},
+	}
+	for n := range namespaces {
+		for r := range each {
+			key := keyOf(n, r)
+			route, err := mesh.DecodeRoute(textOf(key))
+			if err != nil {
+				panic(err)
+			}
+			c.routes[key] = &live.Route{AttachedRoute: *route.Attached()}
+		}
+	}
+	return c
+}
+
+func keyOf(namespace, route int) live.RouteKey {
+	return live.RouteKey{Kind: mesh.HTTPRoute, Namespace: fmt.Sprintf("namespace-%04d", namespace), Name: fmt.Sprintf("route-%05d", route)}
+}
+
+func textOf(key live.RouteKey) []byte {
+	return fmt.Appendf(nil, `{"kind":"HTTPRoute","metadata":{"namespace":%q,"name":%q,"generation":1},"spec":{
+"parentRefs":[{"group":"","kind":"Service","name":%q,"port":80}],"rules":[{"backendRefs":[{"name":%q,"port":80}]}]}}`,
+		key.Namespace, key.Name, key.Name, key.Name+"-backend")
+}
+
+// parent is the Service that the route is on, and backend its backend.
+func parent(key live.RouteKey) mesh.ServiceKey {
+	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name}
+}
+
+func backend(key live.RouteKey) mesh.ServiceKey {
+	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name + "-backend"}
+}
+
+func (c *cluster) WaitForSync(context.Context) error           { return nil }
+func (c *cluster) Route(key live.RouteKey) *live.Route         { return c.routes[key] }
+func (c *cluster) HasEndpoints(mesh.ServiceKey) (bool, error)  { return true, nil }
+func (c *cluster) Namespace(n string) (*mesh.Namespace, error) { return &mesh.Namespace{Name: n}, nil }
+
+func (c *cluster) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) {
+	return nil, nil
+}
+
+func (c *cluster) Routes() iter.Seq[*live.Route] {
+	return func(yield func(*live.Route) bool) {
+		for _, route := range c.routes {
+			if !yield(route) {
+				return
+			}
+		}
+	}
+}
+
+func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if c.missing[key] {
+		return nil, mesh.ErrNotFound
+	}
+	return &mesh.Service{Key: key, Ports: []mesh.Port{{Number: 80, Protocol: "TCP"}}}, nil
+}
+
+func (c *cluster) AttachedRoutes(key mesh.ServiceKey, _ string) ([]*mesh.AttachedRoute, error) {
+	if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: key.Namespace, Name: key.Name}]; route != nil {
+		return []*mesh.AttachedRoute{&route.AttachedRoute}, nil
+	}
+	return nil, nil
+}
+
+// api is the cluster's API server.
+type api struct{ *cluster }
+
+func (a api) Routes(_ context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error {
+	a.lists++
+	if a.failing != nil {
+		return a.failing
+	}
+	for r := range a.each {
+		key := live.RouteKey{Kind: kind, Namespace: namespace, Name: keyOf(0, r).Name}
+		if a.routes[key] == nil || a.gone[key] {
+			continue
+		}
+		if err := each(textOf(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a api) RouteObject(_ context.Context, _ mesh.RouteKind, namespace, name string) ([]byte, error) {
+	a.gets++
+	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}
+	switch {
+	case a.failing != nil:
+		return nil, a.failing
+	case a.routes[key] == nil || a.gone[key]:
+		return nil, mesh.ErrNotFound
+	}
+	return textOf(key), nil
+}
+
+// begin returns an auditor that has judged every route of the cluster, without bounds.
+func begin(t testing.TB, c *cluster) *auditor {
+	t.Helper()
+	engine, err := validate.New(&validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAuditor(c, api{c}, Options{Judge: creation.Judge{Engine: engine}, Log: logr.Discard()})
+	a.limit = rate.NewLimiter(rate.Inf, 1)
+	a.begin()
+	a.all(t)
+	return a
+}
+
+// all judges all that is due.
+func (a *auditor) all(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for len(a.due.order) > 0 {
+		if a.audit(ctx); ctx.Err() != nil {
+			t.Fatal(ctx.Err())
+		}
+	}
+}
+
+// happens has the change dispatched, and all judged that it bears on.
+func (a *auditor) happens(t testing.TB, change live.Change) {
+	t.Helper()
+	a.inbox.changed(change)
+	a.dispatch(a.inbox.take())
+	a.all(t)
+}

@@ -1,0 +1,104 @@
+package standing
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// maxNamespaces is how many namespaces are label values at a time, and otherNamespaces is
+// the value for all others, as in gammaguard_findings_total.
+const (
+	maxNamespaces   = 500
+	otherNamespaces = "_other"
+)
+
+// series are the labels of a count, besides the namespace.
+type series struct {
+	kind   mesh.RouteKind
+	rule   string
+	action validate.Action
+}
+
+// metric is gammaguard_stored_findings.
+type metric struct {
+	desc *prometheus.Desc
+
+	mu sync.Mutex
+	// counts are by namespace, without zeros; named are the namespaces that are label
+	// values.
+	counts map[string]map[series]int
+	named  map[string]bool
+}
+
+func newMetric() *metric {
+	m := &metric{desc: prometheus.NewDesc("gammaguard_stored_findings",
+		"Number of findings on stored routes, if they were created now, by namespace (_other beyond 500 namespaces with findings), route kind, rule, and the action of the rule, whatever the mode. Only the leader reports them.",
+		[]string{"namespace", "kind", "rule", "action"}, nil)}
+	m.reset()
+	return m
+}
+
+// reset forgets all counts.
+func (m *metric) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts, m.named = map[string]map[series]int{}, map[string]bool{}
+}
+
+// replace counts the findings on a route of the namespace in the place of those before.
+func (m *metric) replace(namespace string, before, now *audited) {
+	if before.found == now.found {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before.each(func(f *finding) { m.add(namespace, series{before.route.Kind, f.rule, f.action}, -1) })
+	now.each(func(f *finding) { m.add(namespace, series{now.route.Kind, f.rule, f.action}, 1) })
+	switch {
+	case len(m.counts[namespace]) == 0:
+		delete(m.counts, namespace)
+		delete(m.named, namespace)
+	case len(m.named) < maxNamespaces:
+		m.named[namespace] = true
+	}
+}
+
+func (m *metric) add(namespace string, s series, n int) {
+	counts := m.counts[namespace]
+	if counts == nil {
+		counts = map[series]int{}
+		m.counts[namespace] = counts
+	}
+	if counts[s] += n; counts[s] == 0 {
+		delete(counts, s)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *metric) Describe(descs chan<- *prometheus.Desc) { descs <- m.desc }
+
+// Collect implements prometheus.Collector.
+func (m *metric) Collect(metrics chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	others := map[series]int{}
+	send := func(namespace string, s series, n int) {
+		metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(n), namespace, string(s.kind), s.rule, string(s.action))
+	}
+	for namespace, counts := range m.counts {
+		for s, n := range counts {
+			if m.named[namespace] {
+				send(namespace, s, n)
+			} else {
+				others[s] += n
+			}
+		}
+	}
+	for s, n := range others {
+		send(otherNamespaces, s, n)
+	}
+}

@@ -1,0 +1,117 @@
+package standing
+
+import (
+	"context"
+	"errors"
+	"unique"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// listFrom is the share of the routes of a kind in a namespace from which they are listed
+// instead of read one by one.
+const listFrom = 0.1
+
+// read reads routes of one kind in a namespace, which are by name, judges them, and takes
+// them out. The cache keeps too little of a route to judge it by.
+func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+	if known := a.namespaces[namespace]; known == nil || float64(len(routes)) > listFrom*float64(known.of(kind)) {
+		if err := a.list(ctx, namespace, kind, routes); err != nil {
+			return err
+		}
+	} else if err := a.readEach(ctx, namespace, kind, routes); err != nil {
+		return err
+	}
+	for _, route := range routes { // they are gone
+		a.drop(route.Key())
+	}
+	clear(routes)
+	return nil
+}
+
+func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+	if err := a.limit.Wait(ctx); err != nil {
+		return err
+	}
+	return a.reader.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
+		route, err := mesh.DecodeRoute(text)
+		if err != nil {
+			return nil //nolint:nilerr // it counts as absent, as in the cache
+		}
+		cached := routes[route.Metadata.Name]
+		if cached == nil {
+			return nil
+		}
+		delete(routes, route.Metadata.Name)
+		return a.put(cached, route)
+	})
+}
+
+func (a *auditor) readEach(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+	for name, cached := range routes {
+		if err := a.limit.Wait(ctx); err != nil {
+			return err
+		}
+		text, err := a.reader.RouteObject(ctx, kind, namespace, name)
+		switch {
+		case errors.Is(err, mesh.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		route, err := mesh.DecodeRoute(text)
+		if err != nil {
+			continue // as above
+		}
+		delete(routes, name)
+		if err := a.put(cached, route); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put judges the route by the cache, and keeps what is found.
+func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
+	now := audited{route: cached}
+	world := &recorder{Reader: a.cache, namespace: cached.Namespace}
+	if a.judge.Concerns(route) {
+		_, verdict, err := a.judge.Create(route, world)
+		if err != nil {
+			return err
+		}
+		for i := range verdict.Findings {
+			f := &verdict.Findings[len(verdict.Findings)-1-i] // the first is the head of the chain
+			if f.Downgraded != validate.DowngradedByAnnotation {
+				now.found = unique.Make(finding{rule: f.Rule, action: f.Action, next: now.found})
+			}
+		}
+	}
+	now.reads = world.all
+	here := a.namespaces[cached.Namespace]
+	if here == nil {
+		here = &routes{}
+		a.namespaces[cached.Namespace] = here
+	}
+	here.foreign |= world.foreign
+	before := here.put(now)
+	a.metric.replace(cached.Namespace, &before, &now)
+	return nil
+}
+
+// drop forgets a route that is gone.
+func (a *auditor) drop(key live.RouteKey) {
+	routes := a.namespaces[key.Namespace]
+	if routes == nil {
+		return
+	}
+	before := routes.drop(key)
+	a.metric.replace(key.Namespace, &before, &audited{})
+	if len(routes.sorted) == 0 {
+		delete(a.namespaces, key.Namespace)
+	}
+}
