@@ -21,7 +21,7 @@ const (
 	// renewals is how often a certificate is renewed under load.
 	renewals = 4
 	// mountDelay bounds the time until a Secret's change is in the Pods' files: the
-	// kubelet looks once a minute or so.
+	// kubelet looks every ten seconds or so (test/node/files), and less often under load.
 	mountDelay = 150 * time.Second
 )
 
