@@ -265,8 +265,9 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 			}
 		}
 	}
-	// Three components are for users to add, see docs/install.md.
-	for _, folder := range append(slices.Clone(overlays), "components/metrics", "components/network-policy", "components/client-authentication") {
+	// Some components are for users to add, see docs/install.md.
+	for _, folder := range append(slices.Clone(overlays),
+		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports") {
 		visit(folder)
 	}
 	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {

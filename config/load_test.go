@@ -34,6 +34,7 @@ parents: {allowedKinds: [ServiceEntry.networking.istio.io]}
 exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-system]}
 status: {controllerName: example.net/our/guard, formerControllerNames: [gammaguard.dev/guard], conflictReason: RouteConflict}
 preview: true
+reports: openreports
 `
 
 // otherMeshParents are the default of grants.parentKinds.
@@ -81,6 +82,7 @@ func TestLoad(t *testing.T) {
 			Rules:      map[string]RuleAction{"parent-headless": "off", "grant-missing": "audit"},
 			Mutations:  map[string]Switch{"backend-port": Off, "parent-group": On},
 			Preview:    true,
+			Reports:    OpenReports,
 			Parents:    Parents{AllowedKinds: []string{"ServiceEntry.networking.istio.io"}},
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 			Status:     Status{ControllerName: "example.net/our/guard", FormerControllerNames: []string{"gammaguard.dev/guard"}, ConflictReason: "RouteConflict"},
@@ -185,6 +187,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"roles of the wrong type", header + "grants: {selectors: {}}\n", "grants.selectors: must be a list, not object"},
 		{"rules of the wrong type", header + "rules: [parent-headless]\n", "rules: must be a mapping, not array"},
 		{"grants of the wrong type", header + "grants: none\n", "grants: must be a mapping, not string"},
+		{"reports", header + "reports: policyreport\n", `reports: Unsupported value: "policyreport": supported values: "openreports"`},
 		{"a mode", header + "mode: deny\n", `mode: Unsupported value: "deny": supported values: "enforce", "warn", "audit"`},
 		{
 			"route kinds", header + "routeKinds: [HTTPRoute, Gateway, HTTPRoute]\n",

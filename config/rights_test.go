@@ -51,6 +51,16 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestRightsOfReports holds what the component adds to a list.
+func TestRightsOfReports(t *testing.T) {
+	role := manifest[rbacv1.ClusterRole](t, "components/openreports/rbac.yaml", 0)
+	binding := manifest[rbacv1.ClusterRoleBinding](t, "components/openreports/rbac.yaml", 1)
+	got := rights(t, []client.Object{role, binding})
+	if diff := cmp.Diff([]string{"list,create,patch,delete reports.openreports.io"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // rights returns the rules that are bound to the ServiceAccount.
 func rights(t *testing.T, objects []client.Object) []string {
 	t.Helper()

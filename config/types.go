@@ -52,7 +52,17 @@ type GuardConfiguration struct {
 	// Preview has a server-side dry run of a route warn which requests go somewhere
 	// else. Default: false.
 	Preview bool `json:"preview,omitempty"`
+
+	// Reports has the findings on stored routes written as objects too: openreports
+	// writes one Report of openreports.io for each namespace. Default: none.
+	Reports ReportFormat `json:"reports,omitempty"`
 }
+
+// ReportFormat is a kind of objects that findings are written to.
+type ReportFormat string
+
+// OpenReports are the Reports of openreports.io.
+const OpenReports ReportFormat = "openreports"
 
 // Grants define what routes in namespaces may do, in addition to the namespaces' labels.
 type Grants struct {

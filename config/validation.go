@@ -44,6 +44,9 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
 	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds)...)
 	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
+	if c.Reports != "" {
+		errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{OpenReports})...)
+	}
 	return append(errs, c.Status.validate(field.NewPath("status"))...)
 }
 

@@ -21,6 +21,8 @@ import (
 // Options configures the standing audit. Only Judge must be set.
 type Options struct {
 	Judge creation.Judge
+	// Reports has a Report written for each namespace with routes.
+	Reports bool
 	// Registerer takes the metric; nil is controller-runtime's.
 	Registerer prometheus.Registerer
 	Log        logr.Logger
@@ -59,6 +61,8 @@ type auditor struct {
 	limit  *rate.Limiter
 	inbox  *inbox
 	metric *metric
+	// reports is nil where none are written.
+	reports *reports
 
 	namespaces map[string]*routes
 	due        due
@@ -100,6 +104,11 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 		options.Registerer = ctrlmetrics.Registry
 	}
 	a := newAuditor(cache, reader, options)
+	if options.Reports {
+		if a.reports, err = newReports(mgr.GetConfig(), cache.RouteVersion, options.Log); err != nil {
+			return err
+		}
+	}
 	if err := options.Registerer.Register(a.metric); err != nil {
 		return fmt.Errorf("metric of stored findings: %w", err)
 	}
@@ -130,8 +139,12 @@ func (a *auditor) Start(ctx context.Context) error {
 			a.audit(ctx)
 			continue
 		}
+		if a.reports.write(ctx, a.namespaces) {
+			continue
+		}
 		select {
 		case <-ctx.Done():
+		case <-a.reports.wait():
 		case <-a.inbox.wake:
 			pause(ctx, calm)
 		}
@@ -142,6 +155,7 @@ func (a *auditor) Start(ctx context.Context) error {
 // begin has every route judged.
 func (a *auditor) begin() {
 	a.namespaces, a.due = map[string]*routes{}, due{routes: map[string]map[live.RouteKey]struct{}{}}
+	a.reports.begin()
 	a.inbox.open()
 	for route := range a.cache.Routes() {
 		a.due.add(route.Key())

@@ -1,17 +1,21 @@
 package standing
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"unique"
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -157,6 +161,40 @@ func TestNamespacesBounded(t *testing.T) {
 	a.metric.reset()
 	if n := testutil.CollectAndCount(a.metric); n != 0 {
 		t.Errorf("%d series after a reset", n)
+	}
+}
+
+// TestReportBounded: a Report lists only so many findings, counts all, and fits into an
+// object, however long the messages are.
+func TestReportBounded(t *testing.T) {
+	c := newCluster(1, 400)
+	for r := range c.each {
+		c.missing[parent(keyOf(0, r))], c.missing[backend(keyOf(0, r))] = true, true
+	}
+	a := begin(t, c)
+	a.reports = &reports{changed: map[string]struct{}{}}
+	a.happens(t, live.Change{Namespace: "namespace-0000"})
+	routes := a.namespaces["namespace-0000"]
+	for i := range routes.sorted {
+		var long unique.Handle[finding]
+		routes.sorted[i].each(func(f *finding) {
+			copied := *f
+			copied.message, copied.next = strings.Repeat("x", maxMessage), long
+			long = unique.Make(copied)
+		})
+		routes.sorted[i].found = long
+	}
+	report := routes.report(func(mesh.RouteKind) string { return "v1" }, metav1.Timestamp{Seconds: 1})
+	text, err := json.Marshal(report)
+	if err != nil || len(text) > 1<<20 {
+		t.Errorf("%v: %d bytes", err, len(text))
+	}
+	if s := report.Summary; s.Fail != 400 || s.Warn != 400 || len(report.Results) != maxResults {
+		t.Errorf("summary %+v, %d results", s, len(report.Results))
+	}
+	later := routes.report(func(mesh.RouteKind) string { return "v1" }, metav1.Timestamp{Seconds: 2})
+	if diff := cmp.Diff(report.Annotations, later.Annotations); diff != "" {
+		t.Errorf("the time changes the checksum:\n%s", diff)
 	}
 }
 

@@ -3,6 +3,7 @@ package standing
 import (
 	"context"
 	"errors"
+	"strings"
 	"unique"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,7 +88,7 @@ func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
 		for i := range verdict.Findings {
 			f := &verdict.Findings[len(verdict.Findings)-1-i] // the first is the head of the chain
 			if f.Downgraded != validate.DowngradedByAnnotation {
-				now.found = unique.Make(finding{rule: f.Rule, action: f.Action, next: now.found})
+				now.found = unique.Make(a.kept(f, now.found))
 			}
 		}
 	}
@@ -100,7 +101,17 @@ func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
 	here.foreign |= world.foreign
 	before := here.put(now)
 	a.metric.replace(cached.Namespace, &before, &now)
+	a.reports.note(cached.Namespace, &before, &now)
 	return nil
+}
+
+// kept returns what is kept of a finding, before the next one.
+func (a *auditor) kept(f *validate.Finding, next unique.Handle[finding]) finding {
+	kept := finding{rule: f.Rule, action: f.Action, next: next}
+	if a.reports != nil {
+		kept.effect, kept.field, kept.message = f.Effect, f.Field, strings.ToValidUTF8(f.Message()[:min(len(f.Message()), maxMessage)], "")
+	}
+	return kept
 }
 
 // drop forgets a route that is gone.
@@ -111,6 +122,7 @@ func (a *auditor) drop(key live.RouteKey) {
 	}
 	before := routes.drop(key)
 	a.metric.replace(key.Namespace, &before, &audited{})
+	a.reports.note(key.Namespace, &before, &audited{})
 	if len(routes.sorted) == 0 {
 		delete(a.namespaces, key.Namespace)
 	}

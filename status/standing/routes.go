@@ -34,7 +34,11 @@ type audited struct {
 type finding struct {
 	rule   string
 	action validate.Action
-	next   unique.Handle[finding]
+	// The following are for reports, and empty without.
+	effect         validate.Action
+	field, message string
+
+	next unique.Handle[finding]
 }
 
 // each calls f with each finding of the route.

@@ -41,7 +41,7 @@ func composed(t *testing.T) string {
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [CONFIG/default]
-components: [CONFIG/components/metrics, CONFIG/components/network-policy, CONFIG/components/client-authentication]
+components: [CONFIG/components/metrics, CONFIG/components/network-policy, CONFIG/components/client-authentication, CONFIG/components/openreports]
 images: [{name: gammaguard-webhook, newName: registry.test/gammaguard-webhook, newTag: v1.2.3}]
 `, "CONFIG", filepath.ToSlash(relative))
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {

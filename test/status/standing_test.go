@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -30,7 +31,13 @@ type audit struct {
 // startAudit starts the standing audit, on a leader.
 func startAudit(t *testing.T, policy *validate.Policy) *audit {
 	t.Helper()
-	mgr, err := newManager(plane.Config, false)
+	return startAuditAs(t, plane.Config, policy, standing.Options{Log: logr.Discard()})
+}
+
+// startAuditAs starts it with the rights of somebody.
+func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, options standing.Options) *audit {
+	t.Helper()
+	mgr, err := newManager(config, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +46,7 @@ func startAudit(t *testing.T, policy *validate.Policy) *audit {
 		t.Fatal(err)
 	}
 	a := &audit{registry: prometheus.NewRegistry()}
-	options := standing.Options{Judge: creation.Judge{Engine: engineOf(policy)}, Registerer: a.registry, Log: logr.Discard()}
+	options.Judge, options.Registerer = creation.Judge{Engine: engineOf(policy)}, a.registry
 	if err := standing.Add(mgr, cache, options); err != nil {
 		t.Fatal(err)
 	}

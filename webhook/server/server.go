@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gammaguard/gammaguard/certs"
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -124,7 +125,8 @@ func (s *Server) wire() error {
 		return fmt.Errorf("status: %w", err)
 	}
 	if err := standing.Add(s.manager, s.cache, standing.Options{
-		Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Registerer: s.options.Registerer, Log: s.options.Log,
+		Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Reports: guard.Reports == config.OpenReports,
+		Registerer: s.options.Registerer, Log: s.options.Log,
 	}); err != nil {
 		return fmt.Errorf("standing audit: %w", err)
 	}
