@@ -1,6 +1,6 @@
 // Command gen writes the pages of docs/ that come from the program itself: one for
-// each rule and mutation, with scenarios as examples, and the reference of the
-// command line. Its argument is the root of the repository.
+// each rule and mutation, with scenarios as examples, the reference of the command
+// line, and the values of the chart. Its argument is the root of the repository.
 package main
 
 import (
@@ -31,6 +31,7 @@ func run(ctx context.Context, root string) error {
 	return errors.Join(
 		write(filepath.Join(root, "docs", "rules"), "", rulePages(examples)),
 		writeCLI(filepath.Join(root, "docs", "cli")),
+		writeValues(filepath.Join(root, "docs")),
 	)
 }
 

@@ -120,6 +120,12 @@ func uninstall(t *testing.T, folder string) {
 	if _, stderr, err := plane.Kubectl(ctx, "", "delete", "-k", folder, "--wait=false", "--ignore-not-found"); err != nil {
 		t.Errorf("%v: %s", err, stderr)
 	}
+	endNamespace(ctx, t)
+}
+
+// endNamespace ends the namespace, which is being deleted, where it is still there.
+func endNamespace(ctx context.Context, t *testing.T) {
+	t.Helper()
 	c := admin(t)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}}
 	if err := c.Get(ctx, client.ObjectKeyFromObject(namespace), namespace); client.IgnoreNotFound(err) != nil {

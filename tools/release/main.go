@@ -95,7 +95,7 @@ func (r *release) make() error {
 	if err := r.findPlatforms(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.images, r.archives, r.manifests, r.sboms, r.notes, r.krew, r.checksums} {
+	for _, step := range []func() error{r.images, r.archives, r.manifests, r.chart, r.sboms, r.notes, r.krew, r.checksums} {
 		if err := step(); err != nil {
 			return err
 		}

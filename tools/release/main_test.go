@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -80,7 +81,7 @@ func TestRelease(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{
-		"RELEASE_NOTES.md", "checksums.txt", "gammaguard-v1.2.3-darwin-arm64.tar.gz", "gammaguard-v1.2.3-image.tar",
+		"RELEASE_NOTES.md", "checksums.txt", "gammaguard-1.2.3.tgz", "gammaguard-v1.2.3-darwin-arm64.tar.gz", "gammaguard-v1.2.3-image.tar",
 		"gammaguard-v1.2.3-linux-amd64.tar.gz", "gammaguard-v1.2.3-linux-arm64.tar.gz", "gammaguard-v1.2.3-sbom.cdx.json",
 		"gammaguard-v1.2.3-windows-amd64.zip", "gammaguard-webhook-v1.2.3-image.tar", "gammaguard-webhook-v1.2.3-sbom.cdx.json",
 		"install-audit-only.yaml", "install-default.yaml", "install-gitops.yaml", "install-self-managed.yaml", "krew-gammaguard.yaml",
@@ -91,6 +92,7 @@ func TestRelease(t *testing.T) {
 	t.Run("checksums", func(t *testing.T) { testChecksums(t, files) })
 	t.Run("archives", func(t *testing.T) { testArchives(t, files) })
 	t.Run("manifests", func(t *testing.T) { testManifests(t, files) })
+	t.Run("chart", func(t *testing.T) { testChart(t, files["gammaguard-1.2.3.tgz"]) })
 	t.Run("SBOM", func(t *testing.T) { testSBOM(t, files) })
 	t.Run("krew", func(t *testing.T) { testKrew(t, files) })
 	if notes := string(files["RELEASE_NOTES.md"]); !strings.HasPrefix(notes, "# v1.2.3\n\n### ") {
@@ -122,15 +124,8 @@ func testArchives(t *testing.T, files map[string][]byte) {
 		"gammaguard":     files["gammaguard-v1.2.3-linux-arm64.tar.gz"],
 		"gammaguard.exe": files["gammaguard-v1.2.3-windows-amd64.zip"],
 	}
-	unzipped, err := gzip.NewReader(bytes.NewReader(files["gammaguard"]))
-	if err != nil {
-		t.Fatal(err)
-	}
 	modes := map[string]int64{}
-	r := tar.NewReader(unzipped)
-	for header, err := r.Next(); err == nil; header, err = r.Next() {
-		modes[header.Name] = header.Mode
-	}
+	untar(t, files["gammaguard"], func(header *tar.Header, _ string) { modes[header.Name] = header.Mode })
 	if len(modes) != 2 || modes["gammaguard"] != 0o755 || modes["LICENSE"] != 0o644 {
 		t.Errorf("for Linux: %v", modes)
 	}
@@ -140,6 +135,42 @@ func testArchives(t *testing.T, files map[string][]byte) {
 	}
 	if len(z.File) != 2 || z.File[1].Name != "gammaguard.exe" || z.File[1].Mode() != 0o755 {
 		t.Errorf("for Windows: %d files, %v", len(z.File), z.File[len(z.File)-1])
+	}
+}
+
+// untar calls visit with each file of an archive, and its content.
+func untar(t *testing.T, archive []byte, visit func(*tar.Header, string)) {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tar.NewReader(unzipped)
+	for header, err := r.Next(); err == nil; header, err = r.Next() {
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(header, string(content))
+	}
+}
+
+// testChart looks for the version and the image in the chart. That Helm takes it is
+// tested in config/chart and test/install.
+func testChart(t *testing.T, archive []byte) {
+	want := map[string]string{
+		"gammaguard/Chart.yaml":                                   "version: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
+		"gammaguard/values.yaml":                                  "repository: registry.test/team/gammaguard-webhook\n",
+		"gammaguard/values.schema.json":                           `"v1.2.3"`,
+		"gammaguard/templates/deployment-gammaguard-webhook.yaml": "kind: Deployment\n",
+	}
+	untar(t, archive, func(header *tar.Header, content string) {
+		if text, ok := want[header.Name]; ok && strings.Contains(content, text) {
+			delete(want, header.Name)
+		}
+	})
+	if len(want) > 0 {
+		t.Errorf("missing: %q", want)
 	}
 }
 

@@ -1,0 +1,185 @@
+package chart_test
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/config/chart"
+)
+
+const deployment = "Deployment/gammaguard-webhook"
+
+var (
+	webhooks = []string{"MutatingWebhookConfiguration/gammaguard", "ValidatingWebhookConfiguration/gammaguard"}
+	own      = []string{"Certificate/gammaguard-ca", "Certificate/gammaguard-serving-cert", "Issuer/gammaguard-ca", "Issuer/gammaguard-selfsigned"}
+)
+
+// samples are the values' with another value each, what the chart's objects then have,
+// and the objects that differ; nil: all.
+var samples = map[string]struct {
+	values, want string
+	objects      []string
+}{
+	"affinity":                           {"{nodeAffinity: {a: b}}", "affinity: nodeAffinity: a: b", []string{deployment}},
+	"annotations":                        {"{team: a}", "team: a", nil},
+	"args":                               {"[--max-staleness=1m]", "- --cert-manager-certificate=gammaguard-system/gammaguard-serving-cert - --max-staleness=1m", []string{deployment}},
+	"certificates.issuerRef":             {"{name: ours, kind: ClusterIssuer}", "issuerRef: kind: ClusterIssuer name: ours", own},
+	"certificates.source":                {"external", "", slices.Concat(own, []string{deployment}, webhooks, []string{"Role/gammaguard-certificate", "RoleBinding/gammaguard-certificate"})},
+	"components.clientAuthentication":    {"true", "--client-ca-file=", []string{deployment}},
+	"components.metrics":                 {"true", "kind: ServiceMonitor", []string{"Service/gammaguard-metrics", "ServiceMonitor/gammaguard"}},
+	"components.networkPolicy":           {"true", "egress: - ports: - port: 443", []string{"NetworkPolicy/gammaguard-webhook"}},
+	"configuration":                      {"{mesh: istio}", "mesh: istio mode: enforce", []string{"ConfigMap/gammaguard-config"}},
+	"failurePolicy":                      {"Ignore", "failurePolicy: Ignore", webhooks[1:]},
+	"image.digest":                       {"sha256:" + sum, "image: gammaguard-webhook:v1.2.3@sha256:" + sum, []string{deployment}},
+	"image.pullPolicy":                   {"Always", "imagePullPolicy: Always", []string{deployment}},
+	"image.repository":                   {"registry.test/webhook", "image: registry.test/webhook:v1.2.3", []string{deployment}},
+	"image.tag":                          {"v9", "image: gammaguard-webhook:v9", []string{deployment}},
+	"imagePullSecrets":                   {"[{name: registry}]", "imagePullSecrets: - name: registry", []string{deployment}},
+	"labels":                             {"{team: a}", "app.kubernetes.io/name: gammaguard team: a", nil},
+	"namespaceSelector":                  {"{matchLabels: {mesh: yes}}", "namespaceSelector: matchLabels: mesh:", webhooks},
+	"networkPolicy.enabled":              {"false", "", []string{"NetworkPolicy/gammaguard-webhook"}},
+	"nodeSelector":                       {"{disk: ssd}", "nodeSelector: disk: ssd", []string{deployment}},
+	"podAnnotations":                     {"{team: a}", "default-container: webhook team: a", []string{deployment}},
+	"podDisruptionBudget.enabled":        {"false", "", []string{"PodDisruptionBudget/gammaguard-webhook"}},
+	"podDisruptionBudget.maxUnavailable": {"30%", "maxUnavailable: 30%", []string{"PodDisruptionBudget/gammaguard-webhook"}},
+	"podLabels":                          {"{team: a}", "app.kubernetes.io/name: gammaguard team: a", []string{deployment}},
+	"podSecurityContext":                 {"{runAsUser: null}", "securityContext: fsGroup: 65532 runAsGroup: 65532 runAsNonRoot: true seccompProfile:", []string{deployment}},
+	"priorityClassName":                  {"high", "priorityClassName: high", []string{deployment, "PriorityClass/gammaguard-webhook"}},
+	"replicas":                           {"0", "replicas: 0", []string{deployment}},
+	"resources":                          {"{limits: {memory: 1Gi}}", "limits: cpu: \"1\" memory: 1Gi", []string{deployment}},
+	"tolerations":                        {"[{operator: Exists}]", "tolerations: - operator: Exists topology", []string{deployment}},
+	"topologySpreadConstraints":          {"[{topologyKey: rack}]", "topologySpreadConstraints: - topologyKey: rack volumes", []string{deployment}},
+}
+
+const sum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// TestValues sets each value.
+func TestValues(t *testing.T) {
+	values, err := chart.Values(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults, err := render(t, "gammaguard-system", "image: {}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range values {
+		sample, ok := samples[value.Name]
+		if !ok {
+			if value.Name != "global" && !strings.HasPrefix(value.Name, "components.") { // TestComponents has them
+				t.Errorf("%s is not tested", value.Name)
+			}
+			continue
+		}
+		got, err := render(t, "gammaguard-system", nested(value.Name, sample.values))
+		if err != nil {
+			t.Errorf("%s: %v", value.Name, err)
+			continue
+		}
+		want := slices.Clone(sample.objects)
+		if want == nil {
+			want = slices.Sorted(maps.Keys(defaults))
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, changed(defaults, got)); diff != "" {
+			t.Errorf("%s: objects that differ (-want +got):\n%s", value.Name, diff)
+		}
+		has := 0
+		for _, name := range want {
+			text, err := yaml.Marshal(got[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(strings.Join(strings.Fields(string(text)), " "), sample.want) {
+				has++
+			}
+		}
+		if has == 0 || sample.objects == nil && has < len(want) {
+			t.Errorf("%s: %d objects of %d have %q", value.Name, has, len(want), sample.want)
+		}
+	}
+}
+
+// TestRefused: Helm refuses values by the schema.
+func TestRefused(t *testing.T) {
+	for values, want := range map[string]string{
+		"replica: 1": "replica", "replicas: two": "/replicas", "failurePolicy: fail": "/failurePolicy",
+		"image: {digest: abc}": "/image/digest", "labels: {app.kubernetes.io/name: x}": "app.kubernetes.io/name",
+		"certificates: {issuerRef: {kind: Issuer}}": "/certificates/issuerRef",
+		"configuration: {mod: audit}":               "mod", "configuration: {mode: aduit}": "/configuration/mode",
+		"configuration: {rules: {parent-hedless: off}}":   "parent-hedless",
+		"configuration: {rules: {parent-headless: nono}}": "/configuration/rules/parent-headless",
+		"components: {metric: true}":                      "metric",
+	} {
+		if _, err := render(t, "gammaguard-system", values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error about %s", values, err, want)
+		}
+	}
+}
+
+// TestConfiguration: the file in the ConfigMap is the value, and the webhook takes it,
+// with words that YAML takes for booleans.
+func TestConfiguration(t *testing.T) {
+	got, err := render(t, "gammaguard-system", "configuration: {rules: {parent-exposed-type: off}, mutations: {parent-group: on}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := yaml.Marshal(got["ConfigMap/gammaguard-config"]["data"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := config.Load(file)
+	if err != nil || loaded.Rules["parent-exposed-type"] != "off" || loaded.Mutations["parent-group"] != config.On {
+		t.Errorf("%v, %+v", err, loaded)
+	}
+}
+
+// TestPage: Helm takes the example of docs/helm.md.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/helm.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	if example == nil {
+		t.Fatal("docs/helm.md has no example of values")
+	}
+	if _, err := render(t, "gammaguard-system", string(example[1])); err != nil {
+		t.Error(err)
+	}
+}
+
+// nested returns a values file that sets the value of the name.
+func nested(name, value string) string {
+	parts := strings.Split(name, ".")
+	text := ""
+	for i, part := range parts {
+		text += strings.Repeat("  ", i) + part + ":\n"
+	}
+	return strings.TrimSuffix(text, "\n") + " " + value + "\n"
+}
+
+// changed returns the names of the objects that differ, in order.
+func changed(a, b objects) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(union(a, b))) {
+		if !cmp.Equal(a[name], b[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func union(a, b objects) objects {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
+}

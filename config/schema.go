@@ -1,0 +1,75 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Schema returns the JSON schema of the configuration file. It has the fields and the
+// words that Load takes; what else must hold, only Load knows.
+func Schema() map[string]any {
+	schema := schemaOf(reflect.TypeFor[GuardConfiguration]())
+	properties, _ := schema["properties"].(map[string]any)
+	properties["apiVersion"] = map[string]any{"const": APIVersion}
+	properties["kind"] = map[string]any{"const": Kind}
+	schema["required"] = []string{"apiVersion", "kind"}
+	return schema
+}
+
+// words are the values of the types that have a few. In YAML 1.1, an unquoted off is the
+// boolean false, and on is true.
+var words = map[reflect.Type]any{
+	reflect.TypeFor[mesh.Mode]():        mesh.Modes(),
+	reflect.TypeFor[mesh.ProfileName](): append(mesh.ProfileNames(), ""),
+	reflect.TypeFor[mesh.RouteKind]():   mesh.RouteKinds(),
+	reflect.TypeFor[mesh.Grant]():       mesh.Grants(),
+	reflect.TypeFor[mesh.Role]():        []mesh.Role{mesh.Producer, mesh.Consumer},
+	reflect.TypeFor[RuleAction]():       []any{validate.Deny, validate.Warn, validate.Audit, validate.Off, false},
+	reflect.TypeFor[Switch]():           []any{On, Off, true, false},
+}
+
+func schemaOf(of reflect.Type) map[string]any {
+	if few, ok := words[of]; ok {
+		return map[string]any{"enum": few}
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return schemaOf(of.Elem())
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": schemaOf(of.Elem())}
+	case reflect.Map:
+		schema := map[string]any{"type": "object", "additionalProperties": schemaOf(of.Elem())}
+		if names, ok := keys[of.Elem()]; ok {
+			schema["propertyNames"] = map[string]any{"enum": names()}
+		}
+		return schema
+	case reflect.Struct:
+		properties := map[string]any{}
+		for field := range of.Fields() {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+				properties[name] = schemaOf(field.Type)
+			}
+		}
+		return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	default:
+		return map[string]any{"type": "string"}
+	}
+}
+
+// keys are the IDs that maps to these types have for keys.
+var keys = map[reflect.Type]func() []string{
+	reflect.TypeFor[Switch](): mutate.Names,
+	reflect.TypeFor[RuleAction](): func() []string {
+		var ids []string
+		for _, rule := range validate.Catalogue() {
+			ids = append(ids, rule.ID)
+		}
+		return ids
+	},
+}
