@@ -162,7 +162,8 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, foun
 		}
 		version := r.cache.RouteVersion(key.Kind)
 		if version == "" {
-			continue // no longer served: the routes are gone, and the cache will report it
+			found.after(unservedPause) // not served: the routes go from the cache, or a version comes
+			continue
 		}
 		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, view)
 		if err != nil {

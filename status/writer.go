@@ -30,6 +30,8 @@ const (
 	// attempts is how often a write is tried while others change the route at the
 	// same time, before it goes back to the queue.
 	attempts = 10
+	// unservedPause is how long to wait for the version that a route is served in now.
+	unservedPause = time.Second
 	// fieldManager is the field manager that the API server records.
 	fieldManager = "gammaguard"
 )
@@ -76,7 +78,8 @@ type outcome struct {
 
 // write makes the part of the route's status as view wants it, judging the route
 // as it is now. It reads, merges and patches until nobody else has changed the
-// route in between. A route that no longer exists is not an error.
+// route in between. A route that no longer exists is not an error. Where the version is no
+// longer served, the cache is about to notice.
 func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
 	mine.Lock()
@@ -84,6 +87,8 @@ func (w *writer) write(ctx context.Context, key live.RouteKey, version string, p
 	for attempt := 1; ; attempt++ {
 		done, err := w.try(ctx, key, version, part, view)
 		switch {
+		case live.Unserved(err):
+			return outcome{pause: unservedPause}, nil
 		case err == nil, apierrors.IsNotFound(err):
 			return done, nil
 		case !apierrors.IsConflict(err):
@@ -154,8 +159,12 @@ func (w *writer) get(ctx context.Context, key live.RouteKey, version string) ([]
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	w.metrics.reads.Inc()
-	return w.rest.Get().AbsPath("apis", mesh.GatewayGroup, version).
-		Namespace(key.Namespace).Resource(key.Kind.Resource()).Name(key.Name).Do(ctx).Raw()
+	result := w.rest.Get().AbsPath("apis", mesh.GatewayGroup, version).
+		Namespace(key.Namespace).Resource(key.Kind.Resource()).Name(key.Name).Do(ctx)
+	if err := result.Error(); err != nil { // Raw would not decode it
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func (w *writer) patch(ctx context.Context, key live.RouteKey, version string, patch []byte) error {

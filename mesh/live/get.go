@@ -73,7 +73,7 @@ func (c *client) single(ctx context.Context, r resource, version, namespace, nam
 }
 
 // refusal returns the error that an answer means: the Status in it, or, where
-// there is none, one that unserved tells from an object that is not there.
+// there is none, one that Unserved tells from an object that is not there.
 func refusal(response *http.Response, body []byte, r resource, name string) error {
 	if err := refused(body); err != nil {
 		return err

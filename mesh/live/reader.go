@@ -163,7 +163,7 @@ func (r *Reader) read(ctx context.Context, res resource, f func(version string) 
 		return err
 	}
 	err = f(version)
-	if unserved(err) {
+	if Unserved(err) {
 		// Another version may be served by now, or the kind not at all.
 		r.forget(res)
 		if version, err = r.version(ctx, res); err != nil {
@@ -171,7 +171,7 @@ func (r *Reader) read(ctx context.Context, res resource, f func(version string) 
 		}
 		err = f(version)
 	}
-	if apierrors.IsNotFound(err) && !unserved(err) {
+	if apierrors.IsNotFound(err) && !Unserved(err) {
 		return mesh.ErrNotFound
 	}
 	return err
@@ -208,8 +208,9 @@ func (r *Reader) forget(res resource) {
 	delete(r.versions, res)
 }
 
-// unserved says whether it is the path that was not found, not an object.
-func unserved(err error) bool {
+// Unserved reports whether it is the path that was not found, not an object: the version,
+// or the kind, is not served.
+func Unserved(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
