@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,9 +31,12 @@ type Chart struct {
 	Values []string
 }
 
+// chartFile is the file that makes a folder a chart.
+const chartFile = "Chart.yaml"
+
 // isChart reports whether the path is the folder of a chart.
 func isChart(path string) bool {
-	_, err := os.Stat(filepath.Join(path, "Chart.yaml"))
+	_, err := os.Stat(filepath.Join(path, chartFile))
 	return err == nil
 }
 
@@ -105,10 +109,15 @@ func (c *checker) newRendering(chart *Chart) (*rendering, error) {
 	r := &rendering{folder: chart.Path, namespace: c.input.namespace, capabilities: common.DefaultCapabilities.Copy()}
 	r.capabilities.APIVersions = append(slices.Clone(r.capabilities.APIVersions), c.apiVersions()...)
 	for _, f := range loaded.Raw {
-		r.chart = append(r.chart, &archive.BufferedFile{Name: f.Name, Data: f.Data})
+		data, err := c.input.readFile(filepath.Join(chart.Path, filepath.FromSlash(f.Name)))
+		if err != nil {
+			data = f.Data // it has gone since
+		}
+		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // as the loader does
+		r.chart = append(r.chart, &archive.BufferedFile{Name: f.Name, Data: data})
 	}
 	for _, name := range chart.Values {
-		data, err := os.ReadFile(name)
+		data, err := c.input.readFile(name)
 		if err != nil {
 			return nil, err
 		}

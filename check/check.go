@@ -105,7 +105,7 @@ func newChecker(options *Options) (*checker, error) {
 	complete := options.Complete && options.Cluster == nil
 	c := &checker{
 		options: options, config: options.Config, engine: engine, mutationsOff: options.Config.DisabledMutations(),
-		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin},
+		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, readFile: options.read},
 		world: &world{
 			files:   manifest.NewSet(manifest.Options{}),
 			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves}),

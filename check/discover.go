@@ -24,8 +24,8 @@ import (
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside.
-func Discover(paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
-	d := &discovery{project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
+func Discover(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
+	d := &discovery{readFile: options.read, project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
 			return nil, nil, err
@@ -36,8 +36,9 @@ func Discover(paths []string, project *Project) (sets []Set, skipped []report.Sk
 
 // discovery is one search for sets.
 type discovery struct {
-	project *Project // may be nil
-	ignores map[string]*ignores
+	readFile func(path string) ([]byte, error)
+	project  *Project // may be nil
+	ignores  map[string]*ignores
 	// charts are the folders with a Chart.yaml; kustomizations are those with a
 	// kustomization, by whether it is a component.
 	charts         []string
@@ -111,7 +112,7 @@ func (d *discovery) folder(path string) error {
 	if file == path {
 		return nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := d.readFile(file)
 	var root yaml.Node
 	if err == nil {
 		err = yaml.Unmarshal(data, &root)
@@ -147,7 +148,7 @@ func (d *discovery) file(path string) {
 	if name := filepath.Base(path); name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 		return
 	}
-	data, err := os.ReadFile(path)
+	data, err := d.readFile(path)
 	if err != nil {
 		d.skip(path, "cannot be read: "+err.Error())
 		return

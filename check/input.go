@@ -3,7 +3,6 @@ package check
 import (
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -49,6 +48,7 @@ var manifestEndings = []string{".yaml", ".yml", ".json"}
 type input struct {
 	namespace string
 	stdin     io.Reader
+	readFile  func(path string) ([]byte, error)
 	errs      []error
 }
 
@@ -103,7 +103,7 @@ func (in *input) file(path string) (*file, error) {
 		data, err := io.ReadAll(in.stdin)
 		return in.parse(report.Stdin, data), err
 	}
-	data, err := os.ReadFile(path)
+	data, err := in.readFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,11 @@ import (
 // kustomize builds the folder and returns what comes out, with the place where
 // each object comes from.
 func (in *input) kustomize(folder string) (files []*file, _ error) {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins(folder), folder)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(in.withOrigins(folder), folder)
 	if err != nil {
 		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err)}
 	}
-	sources, patches := map[string]*file{}, patches(patchesOf(folder))
+	sources, patches := map[string]*file{}, patches(in.patchesOf(folder))
 	for _, res := range built.Resources() {
 		name := originOf(folder, res)
 		text, err := withoutOrigin(res)
@@ -111,10 +111,11 @@ func SplitKustomizations(paths []string) (others, kustomizations []string) {
 // that say where each resource comes from.
 type originFS struct {
 	filesys.FileSystem
+	readFile      func(path string) ([]byte, error)
 	kustomization string
 }
 
-func withOrigins(folder string) originFS {
+func (in *input) withOrigins(folder string) originFS {
 	top, err := filepath.Abs(folder)
 	if err == nil {
 		top, err = filepath.EvalSymlinks(top)
@@ -122,13 +123,13 @@ func withOrigins(folder string) originFS {
 	if err != nil {
 		top = folder // for kustomize to say what is wrong
 	}
-	return originFS{filesys.MakeFsOnDisk(), kustomizationFile(top)}
+	return originFS{filesys.MakeFsOnDisk(), in.readFile, kustomizationFile(top)}
 }
 
 // ReadFile reads a file. A kustomization that cannot be read stays as it is, for
 // kustomize to say what is wrong.
 func (o originFS) ReadFile(path string) ([]byte, error) {
-	data, err := o.FileSystem.ReadFile(path)
+	data, err := o.readFile(path)
 	var fields map[string]any
 	if err != nil || path != o.kustomization || yaml.UnmarshalStrict(data, &fields) != nil || fields == nil {
 		return data, err

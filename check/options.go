@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/definitions"
@@ -58,9 +59,20 @@ type Options struct {
 	Propose bool
 	// Stdin is what Stdin stands for.
 	Stdin io.Reader
+	// ReadFile reads a file of the input, at a path that may be absolute or relative to the
+	// working directory; nil for os.ReadFile. It is safe for concurrent use.
+	ReadFile func(path string) ([]byte, error)
 
 	// earlier are routes that were there before the others.
 	earlier map[manifest.Key]bool
+}
+
+// read reads a file of the input.
+func (o *Options) read(path string) ([]byte, error) {
+	if o.ReadFile == nil {
+		return os.ReadFile(path)
+	}
+	return o.ReadFile(path)
 }
 
 // Cluster is a live cluster. Its errors are those of mesh.Reader; mesh.ErrUnknown

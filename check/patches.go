@@ -2,7 +2,6 @@ package check
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,9 +25,9 @@ type patch struct {
 
 // patchesOf returns the patches that the kustomization in the folder names, and those that
 // the kustomizations below do, in the order in which they are applied.
-func patchesOf(folder string) []patch {
+func (in *input) patchesOf(folder string) []patch {
 	file := kustomizationFile(folder)
-	data, err := os.ReadFile(file)
+	data, err := in.readFile(file)
 	var k struct {
 		Resources, Bases, Components []string
 		Patches, PatchesJSON6902     []struct {
@@ -44,12 +43,12 @@ func patchesOf(folder string) []patch {
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		if path := filepath.Join(folder, filepath.FromSlash(below)); kustomizationFile(path) != path {
-			all = append(all, patchesOf(path)...)
+			all = append(all, in.patchesOf(path)...)
 		}
 	}
 	for _, p := range slices.Concat(k.Patches, k.PatchesJSON6902) {
 		if p.Path != "" {
-			all = append(all, patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target.Kind, p.Target.Name)...)
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target.Kind, p.Target.Name)...)
 		} else {
 			all = append(all, inlinePatches(file, &p.Patch, p.Target.Kind, p.Target.Name)...)
 		}
@@ -59,15 +58,15 @@ func patchesOf(folder string) []patch {
 		if strings.Contains(node.Value, "\n") {
 			all = append(all, inlinePatches(file, node, "", "")...)
 		} else {
-			all = append(all, patchesIn(filepath.Join(folder, filepath.FromSlash(node.Value)), "", "")...)
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(node.Value)), "", "")...)
 		}
 	}
 	return all
 }
 
 // patchesIn returns the patches in a file; none if it cannot be read.
-func patchesIn(file, kind, name string) []patch {
-	data, err := os.ReadFile(file)
+func (in *input) patchesIn(file, kind, name string) []patch {
+	data, err := in.readFile(file)
 	if err != nil {
 		return nil
 	}

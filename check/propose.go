@@ -1,7 +1,6 @@
 package check
 
 import (
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +23,7 @@ func (c *checker) propose() {
 		for _, r := range of {
 			jobs = append(jobs, fix.Job{Object: r.Object, Changes: r.changes})
 		}
-		data, err := os.ReadFile(f.name)
+		data, err := c.input.readFile(f.name)
 		text := string(manifest.UTF8(data))
 		if err != nil {
 			continue // it has gone since

@@ -26,6 +26,32 @@ type Set struct {
 	chart         *Chart
 }
 
+// File returns the file that makes it a set: the kustomization, or the chart's; empty for a
+// folder.
+func (s *Set) File() string {
+	switch s.Kind {
+	case report.Kustomization:
+		return kustomizationFile(s.Path)
+	case report.Chart:
+		return filepath.Join(s.Path, chartFile)
+	case report.Folder:
+	}
+	return ""
+}
+
+// FindSets returns the sets below the paths, by default the working directory: those of
+// the project, which may be nil, or, if it names none, those that Discover finds. It also
+// returns what was left aside.
+func FindSets(options *Options, paths []string, project *Project) ([]Set, []report.Skipped, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	if project != nil && len(project.Sets) > 0 {
+		return project.SetsBelow(paths), nil, nil
+	}
+	return Discover(options, paths, project)
+}
+
 // RunSets checks each set by itself, and returns one report of all. A set that cannot be
 // built, such as a kustomization with a base that is not on this disk, is not judged, and
 // the report says so. Apart from a report of all that could be read, the error names what

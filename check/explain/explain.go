@@ -165,6 +165,14 @@ func (t *Topic) Configuration() string {
 	return "rules: {" + t.ID + ": " + string(action) + "}"
 }
 
+// Page is where the topic's page is found.
+func (t *Topic) Page() string {
+	return "https://github.com/gammaguard/gammaguard/blob/main/docs/rules/" + t.ID + ".md"
+}
+
+// Markdown says why it is a finding, and how to fix it.
+func (t *Topic) Markdown() string { return t.Rationale + "\n\n**How to fix:** " + t.Remedy }
+
 // KindNames reads "HTTPRoute, GRPCRoute", or "all route kinds".
 func (t *Topic) KindNames() string {
 	if len(t.Kinds) == 0 {

@@ -13,15 +13,15 @@ import (
 // annotations at the lines of a pull request, and the summary as a plain line.
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	for _, i := range r.items() {
-		if i.effect == validate.Off {
+	for _, i := range r.Items() {
+		if i.Effect == validate.Off {
 			continue
 		}
 		place := ""
 		if i.File != Stdin {
 			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(i.File), i.Line)
 		}
-		fmt.Fprintf(out, "::%s %stitle=%s::%s\n", levels[i.effect].github, place, property.Replace(i.id), data.Replace(i.named()))
+		fmt.Fprintf(out, "::%s %stitle=%s::%s\n", levels[i.Effect].github, place, property.Replace(i.ID), data.Replace(i.named()))
 	}
 	fmt.Fprintln(out, r.Summary.String())
 	return out.Flush()

@@ -26,12 +26,12 @@ type codeQuality struct {
 // requests.
 func (r *CheckReport) GitLab(w io.Writer) error {
 	entries := []codeQuality{}
-	for _, i := range r.items() {
-		if i.effect == validate.Off {
+	for _, i := range r.Items() {
+		if i.Effect == validate.Off {
 			continue
 		}
 		entry := codeQuality{
-			Description: i.named(), CheckName: i.id, Fingerprint: i.fingerprint(), Severity: levels[i.effect].gitlab,
+			Description: i.named(), CheckName: i.ID, Fingerprint: i.fingerprint(), Severity: levels[i.Effect].gitlab,
 		}
 		entry.Location.Path, entry.Location.Lines.Begin = filepath.ToSlash(i.File), i.Line
 		entries = append(entries, entry)

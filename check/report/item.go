@@ -12,21 +12,21 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// item is one line of the forms that list what was found.
-type item struct {
+// Item is one line of the forms that list what was found.
+type Item struct {
 	Place
-	// id is a rule's or mutation's, or one of package explain.
-	id     string
-	effect validate.Action
-	// word says to people what it is: the effect, "change" or "broken".
-	word string
-	// object names the route, or a duplicate; empty for a broken document.
-	object string
-	field  string
-	// text is what to say, with the field.
-	text string
-	// edit makes the change of a mutation; it may be nil.
-	edit *Edit
+	// ID is a rule's or mutation's, or one of package explain.
+	ID     string
+	Effect validate.Action
+	// Word says to people what it is: the effect, "change" or "broken".
+	Word string
+	// Object names the route, or a duplicate; empty for a broken document.
+	Object string
+	Field  string
+	// Text is what to say, with the field.
+	Text string
+	// Edit makes the change of a mutation; it may be nil.
+	Edit *Edit
 }
 
 // levels are what GitHub, SARIF, and GitLab call the effects.
@@ -38,44 +38,44 @@ var levels = map[validate.Action]struct{ github, sarif, gitlab string }{
 	EffectUnknown:  {"notice", "none", "info"},
 }
 
-// items returns what was found, by file and line.
-func (r *CheckReport) items() []item {
-	var items []item
+// Items returns what was found, by file and line.
+func (r *CheckReport) Items() []Item {
+	var items []Item
 	for i := range r.Routes {
 		route := &r.Routes[i]
 		for _, change := range route.Changes {
-			items = append(items, item{
-				Place: Place{cmp.Or(change.File, route.File), change.Line}, id: change.Mutation, effect: validate.Warn, word: "change",
-				object: route.String(), field: change.Field, text: change.Message, edit: change.Edit,
+			items = append(items, Item{
+				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation, Effect: validate.Warn, Word: "change",
+				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit,
 			})
 		}
 		for j := range route.Findings {
 			f := &route.Findings[j]
-			items = append(items, item{
-				Place: Place{cmp.Or(f.File, route.File), f.Line}, id: f.Rule, effect: f.Effect, word: string(f.Effect),
-				object: route.String(), field: f.Field, text: about(f.Field, f.Message),
+			items = append(items, Item{
+				Place: Place{cmp.Or(f.File, route.File), f.Line}, ID: f.Rule, Effect: f.Effect, Word: string(f.Effect),
+				Object: route.String(), Field: f.Field, Text: about(f.Field, f.Message),
 			})
 		}
 	}
 	for _, broken := range r.Broken {
-		items = append(items, item{
-			Place: broken.Place, id: explain.BrokenDocument, effect: validate.Deny, word: "broken",
-			text: broken.Message + " (" + explain.BrokenDocument + ")",
+		items = append(items, Item{
+			Place: broken.Place, ID: explain.BrokenDocument, Effect: validate.Deny, Word: "broken",
+			Text: broken.Message + " (" + explain.BrokenDocument + ")",
 		})
 	}
 	for _, duplicate := range r.Duplicates {
-		items = append(items, item{
-			Place: duplicate.Place, id: explain.ObjectDuplicate, effect: validate.Warn, word: string(validate.Warn), object: duplicate.Object,
-			text: fmt.Sprintf("is declared at %s:%d already, and this declaration replaces it; keep one of them (%s)",
+		items = append(items, Item{
+			Place: duplicate.Place, ID: explain.ObjectDuplicate, Effect: validate.Warn, Word: string(validate.Warn), Object: duplicate.Object,
+			Text: fmt.Sprintf("is declared at %s:%d already, and this declaration replaces it; keep one of them (%s)",
 				duplicate.First.File, duplicate.First.Line, explain.ObjectDuplicate),
 		})
 	}
-	slices.SortStableFunc(items, func(a, b item) int {
+	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	seen := map[item]bool{} // one file may be in several sets
-	return slices.DeleteFunc(items, func(i item) bool {
-		i.edit = nil
+	seen := map[Item]bool{} // one file may be in several sets
+	return slices.DeleteFunc(items, func(i Item) bool {
+		i.Edit = nil
 		again := seen[i]
 		seen[i] = true
 		return again
@@ -83,13 +83,13 @@ func (r *CheckReport) items() []item {
 }
 
 // fingerprint is the same when lines move.
-func (i *item) fingerprint() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{i.id, i.File, i.object, i.field, i.text}, "\x00")))
+func (i *Item) fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{i.ID, i.File, i.Object, i.Field, i.Text}, "\x00")))
 	const length = 16
 	return hex.EncodeToString(sum[:length])
 }
 
-// about reads "field: message", or the message alone where it is about the whole object.
+// about reads "Field: message", or the message alone where it is about the whole object.
 func about(field, message string) string {
 	if field == "" {
 		return message
@@ -98,9 +98,9 @@ func about(field, message string) string {
 }
 
 // named is the text after the route that it is about.
-func (i *item) named() string {
-	if i.object == "" {
-		return i.text
+func (i *Item) named() string {
+	if i.Object == "" {
+		return i.Text
 	}
-	return i.object + ": " + i.text
+	return i.Object + ": " + i.Text
 }

@@ -62,9 +62,9 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	for i := range r.Routes {
 		add(r.Routes[i].File, r.Routes[i].String())
 	}
-	for _, i := range r.items() {
-		if i.effect != validate.Off {
-			add(i.File, cmp.Or(i.object, "document")).add(&i, failOn)
+	for _, i := range r.Items() {
+		if i.Effect != validate.Off {
+			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
 		}
 	}
 	suites := &junitSuites{Name: "gammaguard"}
@@ -101,18 +101,18 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 }
 
 // add adds what was found of the route.
-func (c *junitCase) add(i *item, failOn string) {
-	if i.effect == EffectUnknown && c.Failure == nil {
-		c.Skipped = &junitSkipped{i.text}
+func (c *junitCase) add(i *Item, failOn string) {
+	if i.Effect == EffectUnknown && c.Failure == nil {
+		c.Skipped = &junitSkipped{i.Text}
 	}
-	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.word, i.text)
-	if severity := slices.Index(FailOn, string(i.effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
+	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.Text)
+	if severity := slices.Index(FailOn, string(i.Effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
 		c.Output += line
 		return
 	}
 	c.Skipped = nil
 	if c.Failure == nil {
-		c.Failure = &junitFailure{Message: i.text, Type: i.id}
+		c.Failure = &junitFailure{Message: i.Text, Type: i.ID}
 	}
 	c.Failure.Text += line
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Where the program, and the page of each rule, are found, and the schema of SARIF.
+// Where the program is found, and the schema of SARIF.
 const (
 	informationURI = "https://github.com/gammaguard/gammaguard"
-	rulePage       = informationURI + "/blob/main/docs/rules/"
 	sarifSchema    = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/main/sarif-2.1/schema/sarif-schema-2.1.0.json"
 )
 
@@ -28,9 +27,9 @@ func (r *CheckReport) SARIF(w io.Writer, version string) error {
 	for _, topic := range explain.Topics() {
 		driver.Rules = append(driver.Rules, described(&topic))
 	}
-	for _, i := range r.items() {
+	for _, i := range r.Items() {
 		result := i.result()
-		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.id })
+		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.ID })
 		run.Results = append(run.Results, result)
 	}
 	encoder := json.NewEncoder(w)
@@ -44,11 +43,11 @@ func described(topic *explain.Topic) sarifRule {
 		effect = validate.Warn
 	}
 	rule := sarifRule{
-		ID: topic.ID, HelpURI: rulePage + topic.ID + ".md",
+		ID: topic.ID, HelpURI: topic.Page(),
 		ShortDescription: sarifText{Text: topic.Title},
 		FullDescription:  sarifText{Text: topic.Rationale},
 		Help: sarifText{
-			Text: topic.Rationale + "\n\n" + topic.Remedy, Markdown: topic.Rationale + "\n\n**How to fix:** " + topic.Remedy,
+			Text: topic.Rationale + "\n\n" + topic.Remedy, Markdown: topic.Markdown(),
 		},
 	}
 	rule.DefaultConfiguration.Level = levels[effect].sarif
@@ -56,9 +55,9 @@ func described(topic *explain.Topic) sarifRule {
 }
 
 // result describes the item. Its rule's index is not set.
-func (i *item) result() sarifResult {
+func (i *Item) result() sarifResult {
 	result := sarifResult{
-		RuleID: i.id, Kind: "fail", Level: levels[i.effect].sarif, Message: sarifText{Text: i.named()},
+		RuleID: i.ID, Kind: "fail", Level: levels[i.Effect].sarif, Message: sarifText{Text: i.named()},
 		Locations:           []sarifLocation{},
 		PartialFingerprints: map[string]string{"gammaguard/v1": i.fingerprint()},
 	}
@@ -66,26 +65,26 @@ func (i *item) result() sarifResult {
 	if i.File != Stdin { // which has no URI
 		location.PhysicalLocation = &sarifPhysicalLocation{artifact(i.File), sarifRegion{StartLine: i.Line}}
 	}
-	if i.object != "" {
-		name := i.object
-		if i.field != "" {
-			name += " " + i.field
+	if i.Object != "" {
+		name := i.Object
+		if i.Field != "" {
+			name += " " + i.Field
 		}
-		location.LogicalLocations = []sarifLogicalLocation{{Name: i.field, FullyQualifiedName: name, Kind: "member"}}
+		location.LogicalLocations = []sarifLogicalLocation{{Name: i.Field, FullyQualifiedName: name, Kind: "member"}}
 	}
 	if location.PhysicalLocation != nil || location.LogicalLocations != nil {
 		result.Locations = append(result.Locations, location)
 	}
-	switch i.effect {
+	switch i.Effect {
 	case EffectUnknown:
 		result.Kind = "open"
 	case validate.Off:
 		result.Suppressions = []sarifSuppression{{"inSource", "silenced by the route's gammaguard.dev/ignore annotation"}}
 	}
-	if e := i.edit; e != nil {
+	if e := i.Edit; e != nil {
 		region := sarifRegion{e.StartLine, e.StartColumn, e.EndLine, e.EndColumn}
 		result.Fixes = []sarifFix{{
-			sarifText{Text: i.text}, []sarifArtifactChange{{artifact(i.File), []sarifReplacement{{region, sarifText{Text: e.Text}}}}},
+			sarifText{Text: i.Text}, []sarifArtifactChange{{artifact(i.File), []sarifReplacement{{region, sarifText{Text: e.Text}}}}},
 		}}
 	}
 	return result

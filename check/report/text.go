@@ -14,9 +14,9 @@ import (
 func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	out := bufio.NewWriter(w)
 	paint := painter(colour)
-	var found, unknown []item
-	for _, i := range r.items() {
-		switch i.effect {
+	var found, unknown []Item
+	for _, i := range r.Items() {
+		switch i.Effect {
 		case validate.Off:
 		case EffectUnknown:
 			unknown = append(unknown, i)
@@ -39,18 +39,18 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 }
 
 // list writes the items, by file.
-func list(out io.Writer, paint func(code, text string) string, items []item) {
+func list(out io.Writer, paint func(code, text string) string, items []Item) {
 	file := ""
 	for _, i := range items {
 		if i.File != file {
 			file = i.File
 			fmt.Fprintln(out, paint(bold, file))
 		}
-		fmt.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.word], fmt.Sprintf("%-7s", i.word)))
-		if i.object != "" {
-			fmt.Fprintf(out, "%s  ", paint(bold, i.object))
+		fmt.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.Word], fmt.Sprintf("%-7s", i.Word)))
+		if i.Object != "" {
+			fmt.Fprintf(out, "%s  ", paint(bold, i.Object))
 		}
-		fmt.Fprintln(out, i.text)
+		fmt.Fprintln(out, i.Text)
 	}
 	if file != "" {
 		fmt.Fprintln(out)

@@ -48,8 +48,8 @@ func (d *Diff) Markdown(w io.Writer) error {
 	if len(d.NewFindings.Routes) > 0 {
 		fmt.Fprint(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
 	}
-	for _, i := range d.NewFindings.items() {
-		fmt.Fprintf(out, "| %s | %s | %s |\n", i.word, traffic.Code(fmt.Sprintf("%s:%d", i.File, i.Line)), traffic.Escape(i.named()))
+	for _, i := range d.NewFindings.Items() {
+		fmt.Fprintf(out, "| %s | %s | %s |\n", i.Word, traffic.Code(fmt.Sprintf("%s:%d", i.File, i.Line)), traffic.Escape(i.named()))
 	}
 	return out.Flush()
 }

@@ -177,13 +177,7 @@ func (f *checkFlags) check(ctx context.Context, project *check.Project) (*report
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
-	if len(f.paths) == 0 {
-		f.paths = []string{"."}
-	}
-	if project != nil && len(project.Sets) > 0 {
-		return check.RunSets(ctx, &f.options, project.SetsBelow(f.paths), nil)
-	}
-	sets, skipped, err := check.Discover(f.paths, project)
+	sets, skipped, err := check.FindSets(&f.options, f.paths, project)
 	if err != nil {
 		return nil, err
 	}

@@ -18,11 +18,17 @@ type inputFlags struct {
 // add adds the flags; the verb says what the command does with the files.
 func (f *inputFlags) add(cmd *cobra.Command, verb string) {
 	set, options := cmd.Flags(), &f.options
-	options.Channel = definitions.Standard
 	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to "+verb+"; - reads standard input")
 	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
 	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and "+verb+"; no cluster is used")
 	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	addDefinitions(cmd, options)
+}
+
+// addDefinitions adds the flags that say what the routes are checked against.
+func addDefinitions(cmd *cobra.Command, options *check.Options) {
+	set := cmd.Flags()
+	options.Channel = definitions.Standard
 	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
 	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
 	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
