@@ -93,8 +93,8 @@ test: definitions controlplane ## Run go vet and every test, those with a real A
 	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
-e2e: definitions ## Install each overlay on a real cluster and test it there, open pages in Chromium, and files in Neovim; needs root and Linux.
-	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/editor ./test/node ./test/e2e ./test/browser
+e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, and Prometheus; needs root and Linux.
+	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
 
 .PHONY: scenarios
 scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.

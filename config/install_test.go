@@ -267,7 +267,7 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 	}
 	// Some components are for users to add, see docs/install.md.
 	for _, folder := range append(slices.Clone(overlays),
-		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports") {
+		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports", "components/monitoring") {
 		visit(folder)
 	}
 	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {

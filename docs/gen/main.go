@@ -1,6 +1,7 @@
 // Command gen writes the pages of docs/ that come from the program itself: one for
-// each rule and mutation, with scenarios as examples, the reference of the command
-// line, and the values of the chart. Its argument is the root of the repository.
+// each rule and mutation, with scenarios as examples, the references of the command
+// line and of the metrics, and the values of the chart. Its argument is the root of the
+// repository.
 package main
 
 import (
@@ -32,6 +33,7 @@ func run(ctx context.Context, root string) error {
 		write(filepath.Join(root, "docs", "rules"), "", rulePages(examples)),
 		writeCLI(filepath.Join(root, "docs", "cli")),
 		writeValues(filepath.Join(root, "docs")),
+		writeMetrics(filepath.Join(root, "docs", "metrics.md")),
 	)
 }
 
