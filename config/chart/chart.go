@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -29,13 +31,13 @@ type Options struct {
 	Image string
 }
 
-// Files returns the chart's files, by their paths in its folder.
-func Files(o Options) (map[string][]byte, error) {
+// files returns the chart's files, by their paths in its folder.
+func files(o Options) (map[string][]byte, error) {
 	m, err := newMaker(o)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{
+	all := map[string][]byte{
 		"Chart.yaml":          fmt.Appendf(nil, metadata, strings.TrimPrefix(o.Version, "v"), o.Version),
 		"templates/NOTES.txt": []byte(notes),
 	}
@@ -44,13 +46,34 @@ func Files(o Options) (map[string][]byte, error) {
 		p.begin(object.guard)
 		p.parts(object.node, 0)
 		p.end(object.guard)
-		files[path.Join("templates", object.file)] = p.Bytes()
+		all[path.Join("templates", object.file)] = p.Bytes()
 	}
-	if files["values.yaml"], err = m.schema.defaults(""); err != nil {
+	if all["values.yaml"], err = m.schema.defaults(""); err != nil {
 		return nil, err
 	}
-	files["values.schema.json"], err = json.MarshalIndent(m.schema, "", "  ")
-	return files, err
+	all["values.schema.json"], err = json.MarshalIndent(m.schema, "", "  ")
+	return all, err
+}
+
+// Write writes the chart into a folder, in which nothing else is left.
+func Write(o Options, folder string) error {
+	files, err := files(o)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for name, data := range files {
+		name = filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Values returns the values of a chart, by name.

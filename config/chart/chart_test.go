@@ -9,14 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
-	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,23 +25,22 @@ import (
 
 var options = chart.Options{Version: "v1.2.3", Image: "gammaguard-webhook"}
 
-var made = sync.OnceValues(func() (map[string][]byte, error) { return chart.Files(options) })
+// TestMain makes the chart.
+func TestMain(m *testing.M) { os.Exit(inFolder(m)) }
 
-func load(t *testing.T) *chartv2.Chart {
-	t.Helper()
-	made, err := made()
-	if err != nil {
-		t.Fatal(err)
+var folder string
+
+func inFolder(m *testing.M) int {
+	var err error
+	if folder, err = os.MkdirTemp("", "gammaguard-chart-"); err != nil {
+		panic(err)
 	}
-	var files []*archive.BufferedFile
-	for name, data := range made {
-		files = append(files, &archive.BufferedFile{Name: name, Data: data})
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	if err := chart.Write(options, folder); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
 	}
-	loaded, err := loader.LoadFiles(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return loaded
+	return m.Run()
 }
 
 // objects are manifests by kind and name.
@@ -53,7 +49,10 @@ type objects map[string]map[string]any
 // render renders the chart as Helm does, for a release in the namespace.
 func render(t *testing.T, namespace, values string) (objects, error) {
 	t.Helper()
-	loaded := load(t)
+	loaded, err := loader.LoadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
 	given, err := common.ReadValues([]byte(values))
 	if err != nil {
 		t.Fatal(err)

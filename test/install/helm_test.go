@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"helm.sh/helm/v4/pkg/action"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/kube"
@@ -95,17 +94,14 @@ func helmConfiguration(t *testing.T) *action.Configuration {
 	return helm
 }
 
+// loadChart makes the chart, and loads it.
 func loadChart(t *testing.T) *chartv2.Chart {
 	t.Helper()
-	made, err := chart.Files(chart.Options{Version: "v1.2.3", Image: "gammaguard-webhook"})
-	if err != nil {
+	folder := t.TempDir()
+	if err := chart.Write(chart.Options{Version: "v1.2.3", Image: "gammaguard-webhook"}, folder); err != nil {
 		t.Fatal(err)
 	}
-	var files []*archive.BufferedFile
-	for name, data := range made {
-		files = append(files, &archive.BufferedFile{Name: name, Data: data})
-	}
-	loaded, err := loader.LoadFiles(files)
+	loaded, err := loader.LoadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
