@@ -92,6 +92,16 @@ test: definitions controlplane ## Run go vet and every test, those with a real A
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
 	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
+.PHONY: cross
+cross: definitions ## Build and vet the command line for macOS and Windows, and build both programs for Linux on arm64.
+	@set -e; for platform in darwin/arm64 windows/amd64; do \
+		echo "go build and go vet for $$platform"; \
+		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		go build -o /dev/null ./cmd/gammaguard; \
+		go vet ./cmd/gammaguard/...; \
+	done
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build ./cmd/...
+
 .PHONY: e2e
 e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, and Prometheus; needs root and Linux.
 	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package node runs a real single-node cluster: the test bed's control plane with
 // kube-controller-manager, kube-scheduler, kube-proxy, a kubelet and containerd,
 // all built from their modules, so that gammaguard runs as users run it, in Pods,

@@ -2,8 +2,8 @@ package guard
 
 import "syscall"
 
-// childAttributes keeps a Ctrl-C in the terminal from the child, which its parent
+// ChildAttributes keeps a Ctrl-C in the terminal from the child, which its parent
 // stops in order, and ends it with its parent, however that ends.
-func childAttributes() *syscall.SysProcAttr {
+func ChildAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -4,8 +4,8 @@ package guard
 
 import "syscall"
 
-// childAttributes keeps a Ctrl-C in the terminal from the child, which its parent
+// ChildAttributes keeps a Ctrl-C in the terminal from the child, which its parent
 // stops in order.
-func childAttributes() *syscall.SysProcAttr {
+func ChildAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -147,7 +147,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = stopTimeout
 	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
-	g.cmd.SysProcAttr = childAttributes()
+	g.cmd.SysProcAttr = ChildAttributes()
 	return nil
 }
 

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
 
@@ -172,7 +172,7 @@ func startFloor(ctx context.Context) (url string, pid int, err error) {
 	}
 	cmd := exec.CommandContext(ctx, program, floorArgument)
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = guard.ChildAttributes()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", 0, err

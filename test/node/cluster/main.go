@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command cluster starts and stops a real single-node cluster, see package node.
 package main
 
