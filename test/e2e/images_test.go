@@ -41,28 +41,27 @@ func importImages(ctx context.Context, progress io.Writer) error {
 			return err
 		}
 	}
-	archive, err := makeImage(ctx)
+	root, err := bed.Root()
 	if err != nil {
 		return err
 	}
-	if err := node.Import(ctx, archive); err != nil {
+	if err := makeImage(ctx, root); err != nil {
+		return err
+	}
+	fmt.Fprintln(progress, "building the image of the previous commit")
+	if err := importPrevious(ctx, root); err != nil {
 		return err
 	}
 	fmt.Fprintln(progress, "making a release")
 	return importRelease(ctx)
 }
 
-// makeImage makes gammaguard's image as users do, and returns its archive.
-func makeImage(ctx context.Context) (archive string, err error) {
-	root, err := bed.Root()
-	if err != nil {
-		return "", err
-	}
-	archive = filepath.Join(root, "dist", "gammaguard-webhook.tar")
-	cmd := exec.CommandContext(ctx, "make", "image")
+// makeImage makes gammaguard's image of a tree as users do, and imports it.
+func makeImage(ctx context.Context, root string, settings ...string) error {
+	cmd := exec.CommandContext(ctx, "make", append([]string{"image"}, settings...)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("make image: %w\n%s", err, out)
+		return fmt.Errorf("make image: %w\n%s", err, out)
 	}
-	return archive, nil
+	return node.Import(ctx, filepath.Join(root, "dist", "gammaguard-webhook.tar"))
 }

@@ -1,0 +1,96 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gammaguard/gammaguard/test/node"
+)
+
+// previousImage is what the image of the previous commit is called.
+const previousImage = "gammaguard-webhook:previous"
+
+// previousTree returns the folder of the previous commit's tree.
+func previousTree() (string, error) {
+	dir, err := node.Dir()
+	return filepath.Join(dir, "previous"), err
+}
+
+// importPrevious exports the tree of the previous commit, or of the current one where the
+// repository has no history, and imports its image.
+func importPrevious(ctx context.Context, root string) error {
+	tree, err := previousTree()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(tree); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(tree, 0o755); err != nil {
+		return err
+	}
+	export := `git archive "$(git rev-parse --quiet --verify HEAD~1 || echo HEAD)" | tar -xf - -C "$1"`
+	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", export, "export", tree)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("export the previous commit: %w\n%s", err, out)
+	}
+	overlay := filepath.Join(tree, "previous")
+	if err := os.MkdirAll(overlay, 0o755); err != nil {
+		return err
+	}
+	kustomization := "resources: [../config/overlays/self-managed]\nimages: [{name: gammaguard-webhook, newTag: previous}]\n"
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
+		return err
+	}
+	return makeImage(ctx, tree, "IMAGE="+previousImage, "VERSION=previous", "COMMIT=previous")
+}
+
+// TestUpgrade upgrades from the previous commit to this one, and back, under load: no
+// apply is lost, and none gets a wrong verdict.
+func TestUpgrade(t *testing.T) {
+	tree, err := previousTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	previous, current := filepath.Join(tree, "previous"), "config/overlays/self-managed"
+	t.Cleanup(func() {
+		if t.Failed() {
+			explain(t)
+		}
+		mustKubectl(t, "", "delete", "-k", current)
+		mustKubectl(t, "", "delete", "-k", previous, "--ignore-not-found")
+		removeShop(t)
+	})
+	rollOut := func(overlay, image string) {
+		mustKubectl(t, "", "apply", "-k", overlay)
+		mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
+		waitForOldPods(t)
+		got := mustKubectl(t, "", "get", "pods", "-n", system, "-l", selector, "-o", "jsonpath={.items[*].spec.containers[0].image}")
+		if got != image+" "+image {
+			t.Errorf("the Pods run %s, want %s", got, image)
+		}
+	}
+	rollOut(previous, previousImage)
+	mustKubectl(t, shop, "apply", "-f", "-")
+	waitFor(t, "the webhooks are called", time.Minute, func() error {
+		return applies(t, route("HTTPRoute", "probe", cartParent))
+	})
+	for _, to := range []struct{ name, overlay, image string }{
+		{"upgrade", current, "gammaguard-webhook:dev"},
+		{"rollback", previous, previousImage},
+	} {
+		t.Run(to.name, func(t *testing.T) {
+			l := startLoad(t)
+			rollOut(to.overlay, to.image)
+			l.end(t)
+		})
+	}
+}
