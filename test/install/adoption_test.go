@@ -107,6 +107,7 @@ func TestAdoption(t *testing.T) {
 	for command := range steps {
 		t.Errorf("the guide lacks: %s", command)
 	}
+	t.Run("docs/audit-log.md", a.queries)
 }
 
 // grantCommands returns the commands that the audit prints below its summary.

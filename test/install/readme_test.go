@@ -42,7 +42,7 @@ func TestReadme(t *testing.T) {
 	}
 	want := map[string][]string{
 		"README.md": {
-			"apply config/default", "apply config/overlays/self-managed",
+			"apply config/overlays/audit-only", "apply config/default", "apply config/overlays/self-managed",
 			"delete config/default", "delete config/overlays/self-managed",
 		},
 		"docs/install.md": {"apply config/default", "delete config/default"},

@@ -25,6 +25,9 @@ func TestDocumentedCommands(t *testing.T) {
 		for i, block := range strings.Split(string(text), "```") {
 			for line := range strings.Lines(block) {
 				line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+				if rest, ok := strings.CutPrefix(line, "go run ./cmd/gammaguard "); ok {
+					line = "gammaguard " + rest
+				}
 				if i%2 == 0 || !strings.HasPrefix(line, "gammaguard ") {
 					continue
 				}
@@ -57,4 +60,25 @@ func understands(t *testing.T, line string) error {
 		return err
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// TestReadmeTry: what the README shows first is what the command prints, from lines that
+// may end in "...".
+func TestReadmeTry(t *testing.T) {
+	t.Chdir("../../..")
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, found := strings.Cut(string(text), "$ go run ./cmd/gammaguard check -f examples/shop\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	got := run(t, "", "check", "-f", "examples/shop")
+	for line := range strings.Lines(shown) {
+		if line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "..."); !strings.Contains("\n"+got.stdout, "\n"+line) {
+			t.Errorf("README.md shows\n%s\nwhich is not in\n%s", line, got.stdout)
+		}
+	}
+	if !found || got.code != ExitFindings {
+		t.Errorf("found in README.md: %v, exit code %d", found, got.code)
+	}
 }

@@ -66,7 +66,7 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	})
-	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newStatus(), newTrace(), newVersion())
+	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPreflight(), newStatus(), newTrace(), newVersion())
 	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()
 	return root

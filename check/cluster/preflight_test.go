@@ -1,0 +1,123 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/check/cluster"
+	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+)
+
+// preflight runs the command, and returns the checks by name.
+func preflight(t *testing.T, args string) (int, map[string]cluster.Check) {
+	t.Helper()
+	code, stdout, stderr := run(t, "", append(strings.Fields("preflight -o json --kubeconfig "+plane.Kubeconfig), strings.Fields(args)...)...)
+	var checks []cluster.Check
+	if err := json.Unmarshal([]byte(stdout), &checks); err != nil {
+		t.Fatalf("%v\n%s%s", err, stdout, stderr)
+	}
+	by := map[string]cluster.Check{}
+	for _, check := range checks {
+		by[check.Name] = check
+	}
+	return code, by
+}
+
+// TestPreflight: what a cluster has, what it lacks, and what nobody can tell.
+func TestPreflight(t *testing.T) {
+	kubectl(t, `
+{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: preflight}, webhooks: [
+ {name: pods.example.com, admissionReviewVersions: [v1], sideEffects: None, clientConfig: {url: "https://127.0.0.1:1"}, rules: [{apiGroups: [""], apiVersions: ["*"], resources: [pods], operations: [DELETE]}]},
+ {name: routes.example.com, admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, clientConfig: {url: "https://127.0.0.1:1"}, namespaceSelector: {matchLabels: {preflight: "yes"}},
+  rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: [httproutes], operations: [CREATE]}]},
+ {name: validate.gammaguard.dev, admissionReviewVersions: [v1], sideEffects: None, clientConfig: {url: "https://127.0.0.1:1"}, namespaceSelector: {matchLabels: {preflight: "yes"}},
+  rules: [{apiGroups: [gateway.networking.k8s.io], apiVersions: ["*"], resources: [httproutes], operations: [CREATE]}]}]}
+---
+{apiVersion: v1, kind: Node, metadata: {name: preflight}}
+`, "apply", "-f", "-")
+	t.Cleanup(func() {
+		_, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "validatingwebhookconfiguration/preflight", "node/preflight")
+		if err != nil {
+			t.Error(stderr)
+		}
+	})
+	kubectl(t, "", "patch", "node", "preflight", "--subresource=status", "--type=merge", "-p", `{"status":{"images":[{"names":["docker.io/library/gammaguard-webhook:dev"]}]}}`)
+
+	code, checks := preflight(t, "")
+	want := map[string]cluster.Check{
+		"cert-manager":             {Result: cluster.Fail, Details: "cert-manager.io/v1 is not served: install cert-manager, or use config/overlays/self-managed"},
+		"image":                    {Result: cluster.OK, Details: "gammaguard-webhook:dev: all 1 nodes have it"},
+		"other webhooks on routes": {Result: cluster.Warn, Details: "routes.example.com (validating, failurePolicy Ignore): they can deny or change routes too"},
+		"your permissions":         {Result: cluster.OK, Details: "you can create all objects"},
+	}
+	for name, check := range want {
+		check.Name = name
+		if diff := cmp.Diff(check, checks[name]); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+	if code != command.ExitFindings || len(checks) != 6 {
+		t.Errorf("exit code %d, %d checks", code, len(checks))
+	}
+	for name, details := range map[string]string{
+		"Kubernetes version": `^v1\.\d+\.\d+$`,
+		"Gateway API":        `^GRPCRoute v1; HTTPRoute v1, v1beta1; TLSRoute v1.*; TCPRoute v1.*; UDPRoute v1.* \(release v1\.\d+\.\d+, channel experimental\)$`,
+	} {
+		if check := checks[name]; check.Result != cluster.OK || !regexp.MustCompile(details).MatchString(check.Details) {
+			t.Errorf("%+v", check)
+		}
+	}
+
+	code, checks = preflight(t, "--overlay self-managed --image registry.example.com/guard:v1")
+	if _, some := checks["cert-manager"]; some || code != command.ExitClean {
+		t.Errorf("self-managed: exit code %d, %v", code, checks)
+	}
+	if want := "registry.example.com/guard:v1: 0 of 1 nodes have it; whether they can pull it cannot be determined from here"; checks["image"].Result != cluster.Unclear || checks["image"].Details != want {
+		t.Errorf("another image: %+v", checks["image"])
+	}
+
+	// Who may do nothing learns what he lacks, and what cannot be told.
+	code, checks = preflight(t, "--overlay self-managed --as nobody")
+	if code != command.ExitFindings || checks["your permissions"].Result != cluster.Fail || !strings.HasPrefix(checks["your permissions"].Details, "you cannot create namespaces, ") {
+		t.Errorf("as nobody: exit code %d, %+v", code, checks["your permissions"])
+	}
+	if checks["other webhooks on routes"].Result != cluster.Unclear || checks["image"].Result != cluster.Unclear {
+		t.Errorf("as nobody: %+v", checks)
+	}
+	if code, stdout, _ := run(t, "", "preflight", "--kubeconfig", plane.Kubeconfig); code != command.ExitFindings || !strings.HasPrefix(stdout, "CHECK  ") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestInstalled: preflight asks for the right to create each kind of what an overlay
+// installs.
+func TestInstalled(t *testing.T) {
+	asked := map[string]bool{}
+	for _, of := range cluster.Installed {
+		asked[of.Group+"/"+of.Resource] = true
+	}
+	for _, overlay := range []string{"default", "overlays/self-managed"} {
+		documents := strings.Split(kubectl(t, "", "kustomize", "../../config/"+overlay), "\n---\n")
+		for _, document := range documents {
+			var object metav1.TypeMeta
+			if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+				t.Fatal(err)
+			}
+			resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+			if !asked[resource.Group+"/"+resource.Resource] {
+				t.Errorf("%s: %s is not asked for", overlay, resource)
+			}
+		}
+		if len(documents) < 15 {
+			t.Errorf("%s: only %d objects", overlay, len(documents))
+		}
+	}
+}
