@@ -172,8 +172,9 @@ type definitionName string
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Preload reads what routes in the namespace, or in all if it is empty, may refer to, by
-// lists in place of one read for each object. What may not be listed is read one by one.
-func (c *Cluster) Preload(namespace string) error {
+// lists in place of one read for each object: namespaces, Services, and which of these have
+// endpoints if that is asked for. What may not be listed is read one by one.
+func (c *Cluster) Preload(namespace string, endpoints bool) error {
 	if namespace == "" {
 		namespaces, err := c.reader.Namespaces(c.ctx)
 		if err != nil && !apierrors.IsForbidden(err) {
@@ -189,6 +190,9 @@ func (c *Cluster) Preload(namespace string) error {
 	}
 	for _, service := range services {
 		keep(c, service.Key, service)
+	}
+	if !endpoints {
+		return nil
 	}
 	filled, err := c.reader.WithEndpoints(c.ctx, namespace)
 	if apierrors.IsForbidden(err) {

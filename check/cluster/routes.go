@@ -99,21 +99,20 @@ func (c *Cluster) list(ctx context.Context, of routesOf) ([]*manifest.Object, er
 	return routes, err
 }
 
-// stored reads a stored route. With an error it still has its key.
+// stored reads a stored route. With an error it still has its key, if that can be read.
 func stored(kind mesh.RouteKind, text jsontext.Value) (*manifest.Object, error) {
-	var envelope struct {
-		APIVersion string          `json:"apiVersion"`
-		Metadata   mesh.ObjectMeta `json:"metadata"`
+	var read struct {
+		APIVersion string `json:"apiVersion"`
+		mesh.Route
 	}
-	err := mesh.Decode(text, &envelope)
+	err := mesh.Decode(text, &read)
+	read.Kind = kind
 	object := &manifest.Object{
 		Origin: manifest.Origin{File: "the cluster"},
-		Key:    manifest.Key{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: envelope.Metadata.Namespace, Name: envelope.Metadata.Name},
+		Key:    manifest.Key{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: read.Metadata.Namespace, Name: read.Metadata.Name},
 		JSON:   bytes.Clone(text),
+		Route:  &read.Route,
 	}
-	_, object.Version, _ = strings.Cut(envelope.APIVersion, "/")
-	if err == nil {
-		err = object.DecodeRoute()
-	}
+	_, object.Version, _ = strings.Cut(read.APIVersion, "/")
 	return object, err
 }

@@ -61,13 +61,13 @@ func (n *Node) Short() string {
 // Full is the whole name.
 func (n *Node) Full() string { return n.Namespace + "/" + n.Label }
 
-// Top, Text and Heading are the heights of the box, of the label, and of the namespace.
+// Top is where the box begins.
 func (n *Node) Top() int { return n.Y - 12 }
 
-// Text is as Top.
+// Text is where the label stands.
 func (n *Node) Text() int { return n.Y + 4 }
 
-// Heading is as Top.
+// Heading is where the namespace stands.
 func (n *Node) Heading() int { return n.Y - 20 }
 
 // Inset is where the label begins.

@@ -79,6 +79,17 @@ func reportUnseen(w io.Writer, live *cluster.Cluster) error {
 	return err
 }
 
+// connectInstalled returns the cluster, the configuration by which it is looked at, and
+// where that is from, as installed does.
+func (a *access) connectInstalled(cmd *cobra.Command) (*cluster.Cluster, *config.GuardConfiguration, string, error) {
+	live, err := a.connect(cmd.Context())
+	if err != nil {
+		return nil, nil, "", err
+	}
+	configuration, source, err := a.installed(cmd, live)
+	return live, configuration, source, err
+}
+
 // installed returns the configuration of --config, or the one that the cluster's
 // gammaguard runs with, and where it is from. If that cannot be read, it is the default
 // one, and a line on stderr says so.

@@ -57,11 +57,7 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
 }
 
 func (f *auditFlags) run(cmd *cobra.Command) error {
-	live, err := f.access.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	configuration, source, err := f.access.installed(cmd, live)
+	live, configuration, source, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}
@@ -89,12 +85,12 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 // routes reads the routes, and what they may refer to.
 func (f *auditFlags) routes(live *cluster.Cluster) ([]*manifest.Object, error) {
 	if f.allNamespaces {
-		if err := live.Preload(""); err != nil {
+		if err := live.Preload("", true); err != nil {
 			return nil, err
 		}
 		return live.Routes()
 	}
-	if err := live.Preload(live.Current); err != nil {
+	if err := live.Preload(live.Current, true); err != nil {
 		return nil, err
 	}
 	return live.RoutesIn(live.Current)

@@ -80,15 +80,14 @@ func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, where st
 		}
 		return f.ofFiles(cmd)
 	}
-	live, err := f.access.connect(cmd.Context())
-	if err != nil {
-		return nil, "", err
-	}
-	configuration, _, err := f.access.installed(cmd, live)
+	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return nil, "", err
 	}
 	namespace, where := f.in(live.Current)
+	if err := live.Preload(namespace, false); err != nil {
+		return nil, "", err
+	}
 	list, err = conflicts.Find(live, configuration.Policy(), namespace)
 	if err == nil {
 		err = reportUnseen(cmd.ErrOrStderr(), live)

@@ -35,11 +35,7 @@ func describeService(cmd *cobra.Command, access *access, arg, output string) err
 	if err != nil {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
-	live, err := access.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	configuration, _, err := access.installed(cmd, live)
+	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}

@@ -57,11 +57,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	if f.requested && f.output != "" {
 		return errors.New("--requested and --output cannot be used together")
 	}
-	live, err := f.access.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	configuration, _, err := f.access.installed(cmd, live)
+	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}

@@ -131,11 +131,7 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, string, error) {
 }
 
 func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error) {
-	live, err := f.access.connect(cmd.Context())
-	if err != nil {
-		return nil, "", err
-	}
-	configuration, _, err := f.access.installed(cmd, live)
+	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return nil, "", err
 	}
@@ -143,6 +139,11 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error)
 	var fallback []string
 	if !f.allNamespaces {
 		fallback = []string{live.Current}
+	}
+	if f.service.Name == "" {
+		if err := live.Preload(selection.Namespace, false); err != nil {
+			return nil, "", err
+		}
 	}
 	objects, err := live.Routes(fallback...)
 	if err != nil {
