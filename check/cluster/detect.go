@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -26,7 +27,7 @@ type Detected struct {
 
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
-// DetectMeshes returns the meshes of which the cluster has anything.
+// DetectMeshes returns the meshes of which the cluster has anything that the user may read.
 func (c *Cluster) DetectMeshes(ctx context.Context) ([]Detected, error) {
 	served, err := c.discovery.ServerGroups()
 	if err != nil {
@@ -41,11 +42,15 @@ func (c *Cluster) DetectMeshes(ctx context.Context) ([]Detected, error) {
 			}
 		}
 		list, err := c.objects.Resource(deployments).List(ctx, metav1.ListOptions{LabelSelector: profile.Controller.Value})
-		if err != nil {
+		switch {
+		case apierrors.IsForbidden(err):
+			c.unseen["Deployments across all namespaces"] = true
+		case err != nil:
 			return nil, fmt.Errorf("list Deployments of all namespaces: %w", err)
-		}
-		for i := range list.Items {
-			d.Controllers = append(d.Controllers, list.Items[i].GetNamespace()+"/"+list.Items[i].GetName())
+		default:
+			for i := range list.Items {
+				d.Controllers = append(d.Controllers, list.Items[i].GetNamespace()+"/"+list.Items[i].GetName())
+			}
 		}
 		if len(d.Groups)+len(d.Controllers) > 0 {
 			found = append(found, d)

@@ -73,4 +73,9 @@ spec: {selector: {matchLabels: {%[2]s}}, template: {metadata: {labels: {%[2]s}},
 	kubectl(t, fmt.Sprintf(deployment, "istiod", "app: istiod"), "apply", "-f", "-")
 	detect(0, "MESH    API GROUPS   CONTROLLERS", "Istio   <none>       default/istiod", "Kuma    kuma.io      <none>", "",
 		"Set this in the configuration of gammaguard:", "", "mesh: istio")
+	// Who may not list Deployments gets what the API groups tell.
+	code, stdout, stderr := run(t, "", "detect-mesh", "--as", "nobody", "--kubeconfig", plane.Kubeconfig)
+	if code != 0 || !strings.HasSuffix(stdout, "mesh: kuma\n") || !strings.HasSuffix(stderr, "\n  Deployments across all namespaces\n") {
+		t.Errorf("as nobody: exit code %d, %s%s", code, stdout, stderr)
+	}
 }

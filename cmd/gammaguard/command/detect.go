@@ -14,7 +14,8 @@ func newDetectMesh() *cobra.Command {
 		Use:   "detect-mesh",
 		Short: "Propose the mesh for the configuration from what a live cluster has",
 		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of, and propose a value
-for mesh in the configuration. The command needs permission to list Deployments in all namespaces, and only reads.
+for mesh in the configuration. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
+uses the API groups alone.
 
 Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
 		Example: `  # Propose the mesh of the current context
@@ -33,6 +34,9 @@ func detectMesh(cmd *cobra.Command, access *access) error {
 	}
 	found, err := live.DetectMeshes(cmd.Context())
 	if err != nil {
+		return err
+	}
+	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
