@@ -63,8 +63,11 @@ type folder struct {
 	routes bool
 }
 
-// passedOver are folders of dependencies.
-var passedOver = []string{"node_modules", "vendor"}
+// PassedOver reports whether Discover never looks into a folder of that name: a hidden one,
+// or one of dependencies.
+func PassedOver(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
+}
 
 func (d *discovery) walk(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -90,8 +93,7 @@ func (d *discovery) walk(root string) error {
 
 // ignored reports whether a file or folder is not to be looked at.
 func (d *discovery) ignored(path string, entry fs.DirEntry) bool {
-	name := entry.Name()
-	if entry.IsDir() && (strings.HasPrefix(name, ".") || slices.Contains(passedOver, name)) {
+	if entry.IsDir() && PassedOver(entry.Name()) {
 		return true
 	}
 	return d.ignoresOf(filepath.Dir(path)).match(path, entry.IsDir())
@@ -172,9 +174,20 @@ func (d *discovery) file(path string) {
 	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
 }
 
-// looksLikeManifest reports whether the text speaks of an object's kind and version.
+// looksLikeManifest reports whether the text has the fields of an object's kind and version,
+// in YAML or JSON.
 func looksLikeManifest(data []byte) bool {
-	return bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+	return hasField(data, "apiVersion") && hasField(data, "kind")
+}
+
+// hasField reports whether the name is followed by a colon somewhere in the text.
+func hasField(data []byte, name string) bool {
+	for found := true; found; {
+		if _, data, found = bytes.Cut(data, []byte(name)); found && bytes.HasPrefix(bytes.TrimLeft(data, "\"' \t"), []byte(":")) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsRoute reports whether the text may hold a route.

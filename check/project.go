@@ -100,7 +100,7 @@ func loadProject(data []byte, folder string) (*Project, error) {
 		err = p.validate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.path(ProjectFile), err)
+		return nil, fmt.Errorf("%s: %w", p.File(), err)
 	}
 	return p, nil
 }
@@ -134,6 +134,9 @@ func (p *Project) validate() error {
 func (p *Project) path(name string) string {
 	return relative(filepath.Join(p.folder, filepath.FromSlash(name)))
 }
+
+// File returns the path of the project's own file.
+func (p *Project) File() string { return p.path(ProjectFile) }
 
 // ConfigurationFile returns the path of the GuardConfiguration; empty for none.
 func (p *Project) ConfigurationFile() string {

@@ -72,6 +72,9 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 		}
 		o.Fix = options.Fix && set.files != nil
 		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+		if options.Progress != nil {
+			options.Progress(i+1, len(sets), described.String())
+		}
 		r, err := run(ctx, &o)
 		if built := (*notBuilt)(nil); errors.As(err, &built) {
 			if options.Strict || set.named {

@@ -24,6 +24,7 @@ type checkFlags struct {
 	paths      []string
 	byHand     bool
 	failIfNone bool
+	watch      bool
 	outputs    outputs
 	failOn     string
 	cluster    bool
@@ -49,6 +50,9 @@ The command reads all files of a set first and checks all routes together. It us
 ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
 rule that depends on an object that is not in the input is reported as unknown, unless --cluster looks the object up or --complete
 declares the input complete.
+
+With --watch, the command checks again whenever files change in the directories of the input, and reports errors without exiting. When you
+interrupt it, it exits with 0. On a terminal, a check that takes more than a second shows its progress on standard error.
 
 Exit codes: 0 if no finding reaches the severity set by --fail-on, 1 if a finding does, 2 if the usage is invalid or input cannot be
 read.`
@@ -81,7 +85,10 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
   gammaguard check -f manifests/ -o text -o sarif=gammaguard.sarif --fail-on warn
 
   # Write mutations to the files
-  gammaguard check -f manifests/ --fix`
+  gammaguard check -f manifests/ --fix
+
+  # Check again whenever a file changes
+  gammaguard check --watch`
 
 func newCheck() *cobra.Command {
 	flags := &checkFlags{failOn: string(validate.Deny)}
@@ -94,6 +101,7 @@ func newCheck() *cobra.Command {
 	}
 	set := cmd.Flags()
 	flags.add(cmd, "check")
+	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
@@ -108,13 +116,21 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
-	options := &f.options
+func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	f.paths = args
-	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd); err != nil {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}
+	if f.watch {
+		return f.keep(cmd)
+	}
+	return f.once(cmd)
+}
+
+// once checks, writes the report, and returns errFindings if it fails.
+func (f *checkFlags) once(cmd *cobra.Command) (err error) {
+	options := &f.options
+	options.Stdin = cmd.InOrStdin()
 	project, err := check.FindProject(f.start())
 	if err != nil {
 		return err
@@ -134,7 +150,10 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) (err error) {
 		options.Cluster, options.Namespace = live, live.Current
 		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
 	}
+	bar := startProgress(cmd.ErrOrStderr())
+	options.Progress = bar.set
 	result, err := f.check(cmd.Context(), project)
+	bar.stop()
 	if result == nil {
 		return err
 	}
@@ -195,6 +214,8 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
 	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
 		return errors.New("standard input can be read only once")
+	case stdin >= 0 && f.watch:
+		return errors.New("--watch cannot be used with standard input")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
 	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, check.Stdin)):
@@ -207,7 +228,10 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 
 // colourful reports whether the output is a terminal whose user wants colours
 // (https://no-color.org).
-func colourful(w io.Writer) bool {
+func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// isTerminal reports whether the output is a terminal that understands control sequences.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

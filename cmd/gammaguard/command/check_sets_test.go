@@ -107,3 +107,14 @@ func TestCheckNone(t *testing.T) {
 		t.Errorf("a path that is not there: %+v", got)
 	}
 }
+
+// TestCheckOwnReport: a SARIF report in the folder is not taken for a manifest.
+func TestCheckOwnReport(t *testing.T) {
+	folder := written(t, map[string]string{"routes/a.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\n"})
+	for range 2 {
+		got := runIn(t, folder, "check", "-o", "text", "-o", "sarif=found.json")
+		if strings.Contains(got.stdout, "folder .") || !strings.Contains(got.stdout, "1 route in 1 file") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
