@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,6 +46,7 @@ type (
 		WaitForSync(ctx context.Context) error
 		Route(key live.RouteKey) *live.Route
 		Routes() iter.Seq[*live.Route]
+		RoutesInNamespace(namespace string) []*live.Route
 	}
 	reader interface {
 		Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error
@@ -66,31 +68,6 @@ type auditor struct {
 
 	namespaces map[string]*routes
 	due        due
-}
-
-// due are the routes to be judged, by namespace, and the namespaces in their order.
-type due struct {
-	routes map[string]map[live.RouteKey]struct{}
-	order  []string
-}
-
-func (d *due) add(key live.RouteKey) {
-	if d.routes[key.Namespace] == nil {
-		d.routes[key.Namespace] = map[live.RouteKey]struct{}{}
-		d.order = append(d.order, key.Namespace)
-	}
-	d.routes[key.Namespace][key] = struct{}{}
-}
-
-// next takes the routes of the namespace that has waited longest.
-func (d *due) next() (namespace string, routes map[live.RouteKey]struct{}) {
-	namespace = d.order[0]
-	routes = d.routes[namespace]
-	delete(d.routes, namespace)
-	if d.order = d.order[1:]; len(d.order) == 0 {
-		*d = due{routes: map[string]map[live.RouteKey]struct{}{}}
-	}
-	return namespace, routes
 }
 
 // Add registers the audit with the manager. The cache must not yet have been started; the
@@ -158,7 +135,7 @@ func (a *auditor) begin() {
 	a.reports.begin()
 	a.inbox.open()
 	for route := range a.cache.Routes() {
-		a.due.add(route.Key())
+		a.due.addAll(route.Namespace)
 	}
 }
 
@@ -184,6 +161,9 @@ func (a *auditor) dispatch(c *changes) {
 			c.moved(key.Namespace, services)
 		}
 	}
+	for namespace := range c.namespaces {
+		a.due.addAll(namespace)
+	}
 	if len(c.reads) == 0 {
 		return
 	}
@@ -196,22 +176,13 @@ func (a *auditor) dispatch(c *changes) {
 		all = append(all, change{bits(read), home(&read)})
 	}
 	for name, routes := range a.namespaces {
-		_, whole := c.namespaces[name]
-		concerned := func(audited *audited) bool {
-			for i := range all {
-				if audited.reads.has(all[i].bits) {
-					return true
-				}
-			}
-			return whole
+		if !slices.ContainsFunc(all, func(c change) bool { return c.home == name || routes.foreign.has(c.bits) }) {
+			continue
 		}
-		reached := whole
-		for i := 0; i < len(all) && !reached; i++ {
-			reached = all[i].home == name || routes.foreign.has(all[i].bits)
-		}
-		for i := 0; reached && i < len(routes.sorted); i++ {
-			if concerned(&routes.sorted[i]) {
-				a.due.add(routes.sorted[i].route.Key())
+		for i := range routes.sorted {
+			audited := &routes.sorted[i]
+			if slices.ContainsFunc(all, func(c change) bool { return audited.reads.has(c.bits) }) {
+				a.due.add(audited.route.Key())
 			}
 		}
 	}
@@ -232,9 +203,26 @@ func (a *auditor) unchanged(key live.RouteKey) bool {
 	return true
 }
 
+// keys returns all routes of the namespace, those included that are gone.
+func (a *auditor) keys(namespace string) map[live.RouteKey]struct{} {
+	keys := map[live.RouteKey]struct{}{}
+	for _, route := range a.cache.RoutesInNamespace(namespace) {
+		keys[route.Key()] = struct{}{}
+	}
+	if routes := a.namespaces[namespace]; routes != nil {
+		for i := range routes.sorted {
+			keys[routes.sorted[i].route.Key()] = struct{}{}
+		}
+	}
+	return keys
+}
+
 // audit judges the routes of one namespace that are due. What fails is tried again.
 func (a *auditor) audit(ctx context.Context) {
 	namespace, keys := a.due.next()
+	if keys == nil {
+		keys = a.keys(namespace)
+	}
 	byKind := map[mesh.RouteKind]map[string]*live.Route{}
 	for key := range keys {
 		route := a.cache.Route(key)

@@ -86,6 +86,16 @@ func (c *cluster) Routes() iter.Seq[*live.Route] {
 	}
 }
 
+func (c *cluster) RoutesInNamespace(namespace string) []*live.Route {
+	var routes []*live.Route
+	for r := range c.each {
+		if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: keyOf(0, r).Name}]; route != nil {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
 func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	if c.missing[key] {
 		return nil, mesh.ErrNotFound
