@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -283,6 +284,37 @@ func TestGrantsPolicyKeepsMeshAdmins(t *testing.T) {
 	}
 	if got := policy.judge(t, object(t, stored), nil, &fakeAuthorizer{grants: true}); got != nil {
 		t.Errorf("create: %v", got)
+	}
+}
+
+// TestGrantsPolicyManyLabels: a namespace with tens of thousands of labels stays in the hands
+// of those who may update it, and can be deleted: labels are compared one by one, at a cost
+// that the API server bounds, for mesh admins alone.
+func TestGrantsPolicyManyLabels(t *testing.T) {
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	many := func(more string) *unstructured.Unstructured {
+		labels := map[string]string{more: ""}
+		for i := range 30_000 {
+			labels[fmt.Sprintf("l%d", i)] = ""
+		}
+		namespace := object(t, "metadata: {name: shop}")
+		namespace.SetLabels(labels)
+		return namespace
+	}
+	finalized := many("x")
+	finalized.Object["spec"] = map[string]any{"finalizers": []any{}}
+	for name, test := range map[string]struct {
+		new  *unstructured.Unstructured
+		user fakeAuthorizer
+	}{
+		"who may update namespaces":     {many("y"), fakeAuthorizer{grants: true, namespaces: true}},
+		"who may patch, and not grant":  {many("y"), fakeAuthorizer{}},
+		"the controller of namespaces":  {finalized, fakeAuthorizer{}},
+		"a mesh admin, on other fields": {finalized, fakeAuthorizer{grants: true}},
+	} {
+		if got := policy.judge(t, test.new, many("x"), &test.user); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ var attacks = []attack{
 		"Mesh admins", "a mesh admin by any RBAC binding, who may patch namespaces and not update them",
 		"Change Pod Security labels, other labels and annotations, finalizers, and ownerReferences of a namespace",
 		"only the labels and annotations of `gammaguard.dev` change",
-		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "test/labels.TestManyLabels", "config.TestGrantsPolicyKeepsMeshAdmins"},
+		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "config.TestGrantsPolicyKeepsMeshAdmins", "config.TestGrantsPolicyManyLabels"},
 	},
 	{
 		"Large requests", granted, "Send a route of 3 MiB: tens of thousands of parentRefs, rules, matches or backends",

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,37 +99,4 @@ func forced(kind types.PatchType) *bool {
 	}
 	force := true
 	return &force
-}
-
-// TestManyLabels: a namespace of more labels than the policy can compare for a mesh admin
-// stays in the hands of those who may update it, and can be deleted.
-func TestManyLabels(t *testing.T) {
-	many := map[string]string{}
-	for i := range 40_000 {
-		many[fmt.Sprintf("l%d", i)] = ""
-	}
-	editor := mustClient(t, "editor")
-	n := namespace("many-labels")
-	n.Labels = many
-	if err := editor.Create(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"l0":null}}}`))
-	if err := mustClient(t, "mesh-admin").Patch(t.Context(), namespace(n.Name), patch); !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-		t.Errorf("a mesh admin: %v", err)
-	}
-	if err := editor.Patch(t.Context(), namespace(n.Name), patch); err != nil {
-		t.Errorf("an editor: %v", err)
-	}
-	if err := editor.Delete(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-	stored := &corev1.Namespace{}
-	if err := editor.Get(t.Context(), client.ObjectKeyFromObject(n), stored); err != nil {
-		t.Fatal(err)
-	}
-	stored.Spec.Finalizers = nil
-	if err := editor.SubResource("finalize").Update(t.Context(), stored); err != nil {
-		t.Errorf("finalize: %v", err)
-	}
 }
