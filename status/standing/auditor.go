@@ -113,7 +113,9 @@ func (a *auditor) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
 		a.dispatch(a.inbox.take())
 		if len(a.due.order) > 0 {
+			began := time.Now()
 			a.audit(ctx)
+			pause(ctx, time.Since(began)) // the rest of the process has more to do
 			continue
 		}
 		if a.reports.write(ctx, a.namespaces) {

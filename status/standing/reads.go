@@ -13,10 +13,11 @@ type reads uint64
 // seed is for the hashes of this process.
 var seed = maphash.MakeSeed()
 
-// bits are those that stand for the read.
+// bits are the two that stand for the read.
 func bits(read mesh.Read) reads {
 	h := maphash.Comparable(seed, read)
-	return 1<<(h&63) | 1<<(h>>6&63)
+	first, distance := h%64, 1+h/64%63
+	return 1<<first | 1<<((first+distance)%64)
 }
 
 // has reports whether the bits are in the set.
