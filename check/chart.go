@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
@@ -87,6 +88,13 @@ func (c *checker) chart(chart *Chart) ([]*file, error) {
 	return files, nil
 }
 
+// brokenChart reports whether the chart cannot be rendered whatever the values.
+func brokenChart(err error) bool {
+	return errors.Is(err, errNotLoaded) || strings.Contains(err.Error(), "parse error at ")
+}
+
+var errNotLoaded = errors.New("it cannot be loaded")
+
 // rendering is a chart with all that bears on what it renders to.
 type rendering struct {
 	folder string
@@ -104,7 +112,14 @@ type rendering struct {
 func (c *checker) newRendering(chart *Chart) (*rendering, error) {
 	loaded, err := loader.LoadDir(chart.Path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
+	}
+	for _, dependency := range loaded.Metadata.Dependencies {
+		if !slices.ContainsFunc(loaded.Dependencies(), func(of *chartv2.Chart) bool { return of.Name() == dependency.Name }) {
+			c.skipped = append(c.skipped, report.Skipped{
+				Path: filepath.ToSlash(chart.Path), Reason: "dependency " + dependency.Name + " is not in its directory charts; run helm dependency build",
+			})
+		}
 	}
 	r := &rendering{folder: chart.Path, namespace: c.input.namespace, capabilities: common.DefaultCapabilities.Copy()}
 	r.capabilities.APIVersions = append(slices.Clone(r.capabilities.APIVersions), c.apiVersions()...)

@@ -61,6 +61,8 @@ type checker struct {
 	files       []*file
 	// broken are the documents that can be read, but not understood.
 	broken []error
+	// skipped are parts of the input that are left aside.
+	skipped []report.Skipped
 	// declared says where each object that bears on routes stands first, and duplicates
 	// which ones are there again.
 	declared   map[manifest.Key]report.Place
@@ -124,7 +126,7 @@ func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 		c.propose()
 	}
 	r := report.New()
-	r.Fixed, r.Duplicates = fixed, c.duplicates
+	r.Fixed, r.Duplicates, r.Skipped = fixed, c.duplicates, c.skipped
 	for i, route := range c.routes {
 		if route.undecodable != nil && len(route.refusals) == 0 {
 			c.broken = append(c.broken, route.undecodable)

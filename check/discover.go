@@ -119,9 +119,9 @@ func (d *discovery) folder(path string) error {
 	if err == nil {
 		err = yaml.Unmarshal(data, &root)
 	}
-	if err != nil {
-		d.skip(file, "a kustomization that cannot be read: "+err.Error())
-		return nil //nolint:nilerr // the others are judged all the same
+	if err != nil { // kustomize says what is wrong
+		d.kustomizations = append(d.kustomizations, kustomization{folder: path})
+		return nil //nolint:nilerr // where the set is built
 	}
 	var kind struct {
 		Kind string `yaml:"kind"`

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -21,7 +23,8 @@ import (
 func (in *input) kustomize(folder string) (files []*file, _ error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(in.withOrigins(folder), folder)
 	if err != nil {
-		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err)}
+		needs := strings.Contains(err.Error(), "--enable-") || in.needsMore(folder, map[string]bool{})
+		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err), !needs}
 	}
 	sources, patches := map[string]*file{}, patches(in.patchesOf(folder))
 	for _, res := range built.Resources() {
@@ -44,6 +47,23 @@ func (in *input) kustomize(folder string) (files []*file, _ error) {
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// remote is what names of remote resources look like.
+var remote = regexp.MustCompile(`://|^git@|^github\.com[/:]|[?&]ref=`)
+
+// needsMore reports whether the kustomization in the folder, or one that it uses, names what
+// is not on this disk.
+func (in *input) needsMore(folder string, seen map[string]bool) bool {
+	data, err := in.readFile(kustomizationFile(folder))
+	var k struct{ Resources, Bases, Components []string }
+	if err != nil || yaml.Unmarshal(data, &k) != nil || seen[folder] {
+		return false
+	}
+	seen[folder] = true
+	return slices.ContainsFunc(slices.Concat(k.Resources, k.Bases, k.Components), func(name string) bool {
+		return remote.MatchString(name) || in.needsMore(filepath.Join(folder, filepath.FromSlash(name)), seen)
+	})
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or

@@ -36,7 +36,7 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	for i := range options.Charts {
 		files, err := c.chart(&options.Charts[i])
 		if err != nil {
-			return nil, &notBuilt{err}
+			return nil, &notBuilt{err, brokenChart(err)}
 		}
 		c.files = append(c.files, files...)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/check/report"
 )
@@ -53,8 +54,8 @@ func FindSets(options *Options, paths []string, project *Project) ([]Set, []repo
 }
 
 // RunSets checks each set by itself, and returns one report of all. A set that cannot be
-// built, such as a kustomization with a base that is not on this disk, is not judged, and
-// the report says so. Apart from a report of all that could be read, the error names what
+// built is broken, or, where that takes what is not on this disk, such as a remote base,
+// left aside. Apart from a report of all that could be read, the error names what
 // could not.
 func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report.Skipped) (*report.CheckReport, error) {
 	all := report.New()
@@ -77,10 +78,16 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 		}
 		r, err := run(ctx, &o)
 		if built := (*notBuilt)(nil); errors.As(err, &built) {
-			if options.Strict || set.named {
+			why := strings.Join(strings.Fields(built.Error()), " ") // on one line
+			switch {
+			case options.Strict || set.named:
 				errs = append(errs, built)
+			case built.broken:
+				all.SeenFile(set.File())
+				all.Broken = append(all.Broken, report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
+				continue
 			}
-			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: "cannot be built, so its routes are not checked: " + built.Error()})
+			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: "cannot be built, so its routes are not checked: " + why})
 			continue
 		}
 		if r == nil {
@@ -95,7 +102,11 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 }
 
 // notBuilt is why a kustomization or a chart has no manifests.
-type notBuilt struct{ error }
+type notBuilt struct {
+	error
+	// broken: no more input, such as what is not on this disk, or values, would help.
+	broken bool
+}
 
 // Unwrap returns why.
 func (n *notBuilt) Unwrap() error { return n.error }

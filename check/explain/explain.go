@@ -67,8 +67,8 @@ func Topics() []Topic {
 		// No configuration changes it.
 		Default: string(validate.Deny),
 		Title:   "A document cannot be read",
-		Rationale: "A document that is not valid YAML or JSON, or not a Kubernetes object, cannot be checked or applied. Only `gammaguard check` reports this: the API " +
-			"server rejects such a document before it calls a webhook.",
+		Rationale: "A document that is not valid YAML or JSON, or not a Kubernetes object, cannot be checked or applied; neither can a kustomization or chart that cannot be " +
+			"built. Only `gammaguard check` reports this: the API server rejects such a document before it calls a webhook.",
 		Remedy: "Fix the document at the reported line. `gammaguard check` reads directories recursively: templates, such as those of a Helm chart, are not manifests; " +
 			"render them first and check the output.",
 	}, Topic{

@@ -281,7 +281,9 @@ func TestSets(t *testing.T) {
 	e.await(t, "chart/values.yaml", finding{"parent-port-not-found", protocol.DiagnosticSeverityError, 0, 0, 8})
 	e.open(t, "prod/kustomization.yaml", "")
 	e.change(t, "prod/kustomization.yaml", "resources: [../base, ../gone]\n")
-	e.await(t, "prod/kustomization.yaml", finding{"", protocol.DiagnosticSeverityWarning, 0, 0, 29})
+	e.await(t, "prod/kustomization.yaml", finding{"broken-document", protocol.DiagnosticSeverityError, 0, 0, 29})
+	e.change(t, "prod/kustomization.yaml", "helmCharts: [{name: x}]\n")
+	e.await(t, "prod/kustomization.yaml", finding{"", protocol.DiagnosticSeverityWarning, 0, 0, 23})
 
 	e.write(t, check.ProjectFile, "kind: Nonsense\n")
 	if err := e.DidSave(t.Context(), &protocol.DidSaveTextDocumentParams{TextDocument: protocol.TextDocumentIdentifier{URI: e.uri(check.ProjectFile)}}); err != nil {

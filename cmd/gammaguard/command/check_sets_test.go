@@ -118,3 +118,30 @@ func TestCheckOwnReport(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckUnbuilt: a set that cannot be built is a finding, unless it needs what is not on
+// this disk, or values: then it is reported as not checked.
+func TestCheckUnbuilt(t *testing.T) {
+	const chart, notChecked = "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "so its routes are not checked: "
+	for name, test := range map[string]struct {
+		files map[string]string
+		code  int
+		want  string
+	}{
+		"no YAML":        {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: kustomize "},
+		"missing file":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: kustomize "},
+		"remote base":    {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
+		"inflated chart": {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
+		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: chart "},
+		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: chart "},
+		"required value": {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
+		"dependency":     {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runIn(t, written(t, test.files), "check")
+			if got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
+				t.Errorf("want %d and %q: %+v", test.code, test.want, got)
+			}
+		})
+	}
+}
