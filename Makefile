@@ -160,6 +160,13 @@ LOAD ?= -out docs/performance
 bench-load: definitions controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
 	go run ./test/bench/load $(LOAD)
 
+# Without KUBERNETES, the first run builds the API servers of the older releases, in 10
+# minutes each, and it writes docs/compatibility.md.
+KUBERNETES ?=
+.PHONY: compat
+compat: definitions controlplane ## Try releases of the Gateway API on releases of Kubernetes; KUBERNETES=v1.30.14 for one.
+	go run ./test/compat/matrix $(KUBERNETES)
+
 ##@ Make
 .PHONY: screenshot
 screenshot: definitions ## Take docs/images/graph.png anew; needs chromium.
