@@ -5,12 +5,15 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/node"
@@ -25,9 +28,8 @@ func releaseFile(name string) (string, error) {
 	return filepath.Join(root, "dist", "release", name), err
 }
 
-// importRelease makes a release as maintainers do, for this machine alone, and imports
-// its image.
-func importRelease(ctx context.Context) error {
+// makeRelease makes a release as maintainers do, for this machine alone.
+func makeRelease(ctx context.Context) error {
 	root, err := bed.Root()
 	if err != nil {
 		return err
@@ -37,11 +39,41 @@ func importRelease(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make release: %w\n%s", err, out)
 	}
+	return nil
+}
+
+// importRelease makes a release, and imports its image.
+func importRelease(ctx context.Context) error {
+	if err := makeRelease(ctx); err != nil {
+		return err
+	}
 	archive, err := releaseFile("gammaguard-webhook-" + releaseVersion + "-image.tar")
 	if err != nil {
 		return err
 	}
 	return node.Import(ctx, archive)
+}
+
+// TestReleaseAgain makes the same release once more: each file has the same digest.
+func TestReleaseAgain(t *testing.T) {
+	checksums, err := releaseFile("checksums.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(checksums)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeRelease(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := os.ReadFile(checksums)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(first), string(second)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestRelease sets gammaguard up from the files of a release alone.
