@@ -42,9 +42,13 @@ func Serve(ctx context.Context, stream io.ReadWriteCloser, settings *Settings) e
 	s.client = protocol.ClientDispatcher(conn)
 	var group sync.WaitGroup
 	group.Go(func() { s.work(ctx) })
-	handle := protocol.CancelHandler(protocol.ServerHandler(s, jsonrpc2.MethodNotFoundHandler))
+	inOrder := protocol.ServerHandler(s, jsonrpc2.MethodNotFoundHandler)
+	handle := protocol.CancelHandler(inOrder)
 	conn.Go(ctx, func(ctx context.Context, req *jsonrpc2.Request) (any, error) {
-		if req.IsCall() { // which may wait, while notifications are handled in their order
+		switch {
+		case req.Method() == protocol.MethodInitialize, req.Method() == protocol.MethodShutdown:
+			return inOrder(ctx, req) // answered before what follows, such as exit, is read
+		case req.IsCall(): // which may wait, while notifications are handled in their order
 			jsonrpc2.Async(ctx)
 		}
 		return handle(ctx, req)
