@@ -236,6 +236,7 @@ func byTheLetter(held []opinion) string {
 		}
 	}
 	most(func(o opinion) int { return yes[o.name == first] })
+	most(func(o opinion) int { return yes[strings.HasPrefix(o.place, "GRPCRoute ")] }) // of merged kinds, where names are equal
 	most(func(o opinion) int { return -o.rule })
 	most(func(o opinion) int { return -o.match })
 	if len(held) == 0 {
