@@ -62,7 +62,8 @@ type Options struct {
 	// ReadFile reads a file of the input, at a path that may be absolute or relative to the
 	// working directory; nil for os.ReadFile. It is safe for concurrent use.
 	ReadFile func(path string) ([]byte, error)
-	// Progress, if it is not nil, is told which set of how many is being checked, from 1.
+	// Progress, if it is not nil, is called with the number of the set that is being checked, from 1, and
+	// the number of sets.
 	Progress func(set, of int, name string)
 
 	// earlier are routes that were there before the others.

@@ -47,9 +47,10 @@ type PortOwners map[PortScope]*Owner
 
 // Precedence decides who holds each port of the Service in each scope: the most
 // specific kind, regardless of the routes' age (GEP-1294, Route types), together with
-// the kinds that the mesh merges with it. The routes must be those that are otherwise valid: their grant is held and their kind
-// enabled. One whose parentRefs do not attach holds nothing; one that is being
-// deleted competes until it is gone, as meshes go on programming it.
+// the kinds that the mesh merges with it. The routes must be those that are otherwise
+// valid: their grant is held and their kind enabled. One whose parentRefs do not attach
+// holds nothing; one that is being deleted competes until it is gone, as meshes go on
+// programming it.
 func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwners {
 	standing := PortOwners{}
 	// Most routes are bound to the same ports as the one before.

@@ -94,7 +94,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	return &item{meta, route}, nil
 }
 
-// matters says whether the route is worth keeping: other parents too may need a grant.
+// matters reports whether the route is worth keeping: other parents too may need a grant.
 func (r *Route) matters() bool {
 	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(ref mesh.ParentRef) bool { return ref.Class() != mesh.GatewayParent })
 }
