@@ -8,13 +8,13 @@ import (
 // BackendRef is what gammaguard reads of a backendRef. An empty field was left
 // out, and so was a nil Weight.
 type BackendRef struct {
-	Group     string  `json:"group"`
-	Kind      string  `json:"kind"`
-	Namespace string  `json:"namespace"`
-	Name      string  `json:"name"`
-	Port      int32   `json:"port"`
-	Weight    *int32  `json:"weight"`
-	Filters   Filters `json:"filters"`
+	Group     string   `json:"group"`
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Port      int32    `json:"port"`
+	Weight    *int32   `json:"weight"`
+	Filters   []Filter `json:"filters"`
 }
 
 // IsService reports whether the backend is a Service or ServiceImport, and so one

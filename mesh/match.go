@@ -14,8 +14,8 @@ import (
 // was left out.
 type RouteMatch struct {
 	Path        *ValueMatch  `json:"path"`
-	Headers     ValueMatches `json:"headers"`
-	QueryParams ValueMatches `json:"queryParams"`
+	Headers     []ValueMatch `json:"headers"`
+	QueryParams []ValueMatch `json:"queryParams"`
 	Method      *MethodMatch `json:"method"`
 }
 
@@ -151,7 +151,8 @@ func appendValues(parts []string, what string, values []ValueMatch, fold func(st
 	if len(values) == 0 {
 		return parts
 	}
-	for _, v := range firstOfName(values, fold) {
+	var few [4]ValueMatch // enough for most, and so not on the heap
+	for _, v := range firstOfName(few[:0], values, fold) {
 		parts = append(parts, what, v.Type, v.Name, v.Value)
 	}
 	return parts

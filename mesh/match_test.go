@@ -161,7 +161,7 @@ func TestCatchAll(t *testing.T) {
 // TestMatchKeysAreLinear: the keys of a route, which the cache holds, are as many as the
 // matches that are written.
 func TestMatchKeysAreLinear(t *testing.T) {
-	route := mesh.Route{Kind: mesh.TLSRoute, Spec: mesh.RouteSpec{Rules: make(mesh.RouteRules, 16)}}
+	route := mesh.Route{Kind: mesh.TLSRoute, Spec: mesh.RouteSpec{Rules: make([]mesh.RouteRule, 16)}}
 	for i := range 1024 {
 		route.Spec.Hostnames = append(route.Spec.Hostnames, fmt.Sprintf("h%d.example", i))
 	}

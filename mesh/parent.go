@@ -41,12 +41,8 @@ const (
 
 // Same reports whether both parentRefs have the same fields.
 func (p *ParentRef) Same(q *ParentRef) bool {
-	if (p.Group == nil) != (q.Group == nil) || p.EffectiveGroup() != q.EffectiveGroup() {
-		return false
-	}
-	x, y := *p, *q
-	x.Group, y.Group = nil, nil
-	return x == y
+	return p.Name == q.Name && p.Port == q.Port && p.Kind == q.Kind && p.Namespace == q.Namespace && p.SectionName == q.SectionName &&
+		(p.Group == nil) == (q.Group == nil) && p.EffectiveGroup() == q.EffectiveGroup()
 }
 
 // EffectiveGroup returns the group, with the API's default where it is left out.

@@ -1,6 +1,7 @@
 package mesh_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -67,5 +68,25 @@ func TestParentDefaults(t *testing.T) {
 	parent.Namespace = "faces"
 	if got, want := parent.Service("shop").String(), "Service faces/cart"; got != want {
 		t.Errorf("with a namespace: got %s, want %s", got, want)
+	}
+}
+
+// TestParentRefSame: parentRefs that differ in any field are not the same.
+func TestParentRefSame(t *testing.T) {
+	core, gateway := "", mesh.GatewayGroup
+	other := mesh.ParentRef{Group: &core, Kind: "K", Namespace: "ns", Name: "n", SectionName: "s", Port: 1}
+	fields := reflect.TypeFor[mesh.ParentRef]()
+	for i := range fields.NumField() {
+		x := mesh.ParentRef{}
+		reflect.ValueOf(&x).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
+		if x.Same(&mesh.ParentRef{}) || !x.Same(&x) {
+			t.Errorf("%s does not count", fields.Field(i).Name)
+		}
+	}
+	if written := (&mesh.ParentRef{Group: &gateway}); written.Same(&mesh.ParentRef{}) {
+		t.Error("a group that is written is taken for one that is left out")
+	}
+	if copied := gateway; !(&mesh.ParentRef{Group: &gateway}).Same(&mesh.ParentRef{Group: &copied}) {
+		t.Error("equal groups are not the same")
 	}
 }

@@ -99,7 +99,7 @@ func (h *Owner) take(route *AttachedRoute) bool {
 		h.Kind = route.Kind
 	}
 	if len(h.Routes) == 0 {
-		h.Routes = []*AttachedRoute{route}
+		h.Routes = append(h.Routes, route)
 		return true
 	}
 	youngest := h.Routes[len(h.Routes)-1]
@@ -122,8 +122,15 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 // bindsLike reports whether the route is bound to the same ports as the other on any
 // Service, according to their parentRefs.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
-	return a.Kind == b.Kind && a.Namespace == b.Namespace &&
-		slices.EqualFunc(a.Parents, b.Parents, func(x, y ParentRef) bool { return x.Same(&y) })
+	if a.Kind != b.Kind || a.Namespace != b.Namespace || len(a.Parents) != len(b.Parents) {
+		return false
+	}
+	for i := range a.Parents {
+		if !a.Parents[i].Same(&b.Parents[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // eachPort calls f with every PortScope that a parentRef of the route selects on

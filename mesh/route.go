@@ -37,16 +37,16 @@ const IgnoreAnnotation = "gammaguard.dev/ignore"
 
 // RouteSpec is what gammaguard reads of a route's spec.
 type RouteSpec struct {
-	ParentRefs ParentRefs `json:"parentRefs"`
-	Hostnames  Hostnames  `json:"hostnames"`
-	Rules      RouteRules `json:"rules"`
+	ParentRefs []ParentRef `json:"parentRefs"`
+	Hostnames  Hostnames   `json:"hostnames"`
+	Rules      []RouteRule `json:"rules"`
 }
 
 // RouteRule is one rule of a route of any kind.
 type RouteRule struct {
-	Matches     RouteMatches `json:"matches"`
-	Filters     Filters      `json:"filters"`
-	BackendRefs BackendRefs  `json:"backendRefs"`
+	Matches     []RouteMatch `json:"matches"`
+	Filters     []Filter     `json:"filters"`
+	BackendRefs []BackendRef `json:"backendRefs"`
 }
 
 // Filter is what gammaguard reads of a filter: the backend it mirrors to.

@@ -27,13 +27,14 @@ type Shadow struct {
 // Shadows returns the matches of an HTTPRoute or GRPCRoute that never decide. An
 // earlier match that holds for all requests of another one and ranks as high has the
 // same path, method and names: it is equal, or has regular expressions for the
-// values of headers or query parameters.
-func (r *Route) Shadows() []Shadow {
+// values of headers or query parameters. The keys are those of all matches, in the order
+// of the rules.
+func (r *Route) Shadows(keys []MatchKey) []Shadow {
 	if r.Kind != HTTPRoute && r.Kind != GRPCRoute || r.onlyMatch() {
 		return nil
 	}
 	var shadows []Shadow
-	all, compared := r.MatchKeys(), 0
+	all, compared := r.placed(keys), 0
 	for i, placed := range all {
 		by := slices.IndexFunc(all[:i], func(p PlacedMatch) bool {
 			if p.Key == placed.Key {
@@ -51,6 +52,20 @@ func (r *Route) Shadows() []Shadow {
 		}
 	}
 	return shadows
+}
+
+// placed returns the places of the keys.
+func (r *Route) placed(keys []MatchKey) []PlacedMatch {
+	all := make([]PlacedMatch, 0, len(keys))
+	for i := range r.Spec.Rules {
+		if len(r.Spec.Rules[i].Matches) == 0 {
+			all = append(all, PlacedMatch{keys[len(all)], i, -1})
+		}
+		for j := range r.Spec.Rules[i].Matches {
+			all = append(all, PlacedMatch{keys[len(all)], i, j})
+		}
+	}
+	return all
 }
 
 // onlyMatch reports whether the route has no two matches.
@@ -83,7 +98,7 @@ func anyRegular(values []ValueMatch) bool {
 // coverValues reports whether the first conditions have the names of the others, and
 // hold where these do.
 func coverValues(by, values []ValueMatch, fold func(string) string) bool {
-	by, values = firstOfName(by, fold), firstOfName(values, fold)
+	by, values = firstOfName(make([]ValueMatch, 0, len(by)), by, fold), firstOfName(make([]ValueMatch, 0, len(values)), values, fold)
 	return slices.EqualFunc(by, values, func(x, y ValueMatch) bool {
 		if x == y || x.Name != y.Name || x.Type != regularExpression || y.Type == regularExpression || max(len(x.Value), len(y.Value)) > longestExpression {
 			return x == y
@@ -94,10 +109,9 @@ func coverValues(by, values []ValueMatch, fold func(string) string) bool {
 	})
 }
 
-// firstOfName returns the conditions by name, with the API's defaults. Of several
-// with one name only the first counts, as the API demands of implementations.
-func firstOfName(values []ValueMatch, fold func(string) string) []ValueMatch {
-	first := make([]ValueMatch, 0, len(values))
+// firstOfName appends the conditions by name, with the API's defaults, to an empty list. Of
+// several with one name only the first counts, as the API demands of implementations.
+func firstOfName(first, values []ValueMatch, fold func(string) string) []ValueMatch {
 	for _, v := range values {
 		v.Name, v.Type = fold(v.Name), cmp.Or(v.Type, "Exact")
 		if !slices.ContainsFunc(first, func(f ValueMatch) bool { return f.Name == v.Name }) {

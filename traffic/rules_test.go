@@ -41,7 +41,8 @@ func TestShadowsNeverDecide(t *testing.T) {
 			}
 		}
 		shadowed := map[[2]int]bool{}
-		for _, shadow := range reducedRoute(t, mesh.HTTPRoute, route).Shadows() {
+		reduced := reducedRoute(t, mesh.HTTPRoute, route)
+		for _, shadow := range reduced.Shadows(reduced.Attached().Matches) {
 			shadowed[[2]int{shadow.Rule, max(shadow.Match, 0)}] = true
 			found++
 		}

@@ -26,7 +26,7 @@ func checkMatchUnreachable(p *Pass) {
 	if len(p.Parents()) == 0 {
 		return
 	}
-	for _, shadow := range p.Route.Shadows() {
+	for _, shadow := range p.Route.Shadows(p.Attached().Matches) {
 		p.Report(Finding{
 			Field:     "spec." + placeOf(shadow.PlacedMatch),
 			Problem:   "never receives requests: " + placeOf(shadow.By) + " takes them first" + forExample(p.Route.Example(shadow.PlacedMatch)),

@@ -28,7 +28,7 @@ type Pass struct {
 }
 
 func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
-	return &Pass{Route: route, Policy: e.policy, engine: e, world: &recorder{world: world}}
+	return &Pass{Route: route, Policy: e.policy, engine: e, world: newRecorder(world)}
 }
 
 // run runs one rule.
@@ -214,7 +214,7 @@ type BackendService struct {
 // has a mesh parent.
 func (p *Pass) Backends() []BackendService {
 	if p.backends == nil && len(p.Parents()) > 0 {
-		p.backends = make([]BackendService, 0, 2*len(p.Route.Spec.Rules))
+		p.backends = make([]BackendService, 0, len(p.Route.Spec.Rules))
 		for backend := range p.Route.Backends() {
 			if backend.Ref.IsService() {
 				p.backends = append(p.backends, BackendService{backend, backend.Ref.Service(p.Route.Metadata.Namespace)})

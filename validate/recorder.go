@@ -21,6 +21,10 @@ type recorder struct {
 	oldest int
 }
 
+func newRecorder(world mesh.Reader) *recorder {
+	return &recorder{world: world, reads: make([]mesh.Read, 0, 8)} // as many as most rules read
+}
+
 // begin clears the recorded reads.
 func (r *recorder) begin() { r.reads = r.reads[:0] }
 

@@ -29,14 +29,15 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	core := ""
-	want := &review{request: request{UID: "1-2", Name: "web", Namespace: "shop", Operation: operationUpdate, DryRun: true}}
+	want := &review{request: &request{UID: "1-2", Name: "web", Namespace: "shop", Operation: operationUpdate, DryRun: true}}
 	want.UserInfo.Username, want.UserInfo.Groups = "dev", []string{"a", "b", "c"}
-	got.Posted, got.OldObject = object{}, nil // what is read of them is compared below
-	if diff := cmp.Diff(want.request, got.request, cmp.AllowUnexported(object{})); diff != "" {
+	object := *got.Object
+	got.Posted.route, got.Posted.start, got.Posted.end, got.OldObject = mesh.Route{}, 0, 0, nil // what is read of them is compared below
+	if diff := cmp.Diff(want.request, got.request, cmp.AllowUnexported(got.Posted)); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	for _, route := range []struct{ got, want *mesh.Route }{
-		{&got.Object, &mesh.Route{
+		{&object, &mesh.Route{
 			Kind: mesh.HTTPRoute, Metadata: mesh.Metadata{Namespace: "shop", Name: "web"},
 			Spec: mesh.RouteSpec{ParentRefs: []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart", Port: 80}}},
 		}},

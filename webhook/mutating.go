@@ -52,13 +52,13 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
 	options := mutate.Options{Off: m.off}
 	if m.Live == nil {
-		options.MayRead = mutate.Granted(&r.Object, m.grants, m.Reader)
-		return mutate.Changes(&r.Object, m.Reader, options)
+		options.MayRead = mutate.Granted(r.Object, m.grants, m.Reader)
+		return mutate.Changes(r.Object, m.Reader, options)
 	}
 	confirmed, _ := m.confirmed(ctx, r)
 	reader := fallbackReader{confirmed}
-	options.MayRead = mutate.Granted(&r.Object, m.grants, reader)
-	return mutate.Changes(&r.Object, reader, options)
+	options.MayRead = mutate.Granted(r.Object, m.grants, reader)
+	return mutate.Changes(r.Object, reader, options)
 }
 
 // fallbackReader is a mutate.Confirmer that reads live what the cache does not have.

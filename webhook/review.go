@@ -84,9 +84,9 @@ func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // review is one request to be answered.
 type review struct {
-	request
+	*request
 	// Object is the route that is to be stored.
-	Object mesh.Route
+	Object *mesh.Route
 	// body is the AdmissionReview as it was posted.
 	body []byte
 	// query is the query of the URL that it was posted to.
@@ -114,7 +114,7 @@ func decodeReview(body []byte) (*review, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	r := &review{request: *e.Request, Object: e.Request.Posted.route, body: body}
+	r := &review{request: e.Request, Object: &e.Request.Posted.route, body: body}
 	if r.judged() && (r.Posted.err != nil || !mesh.IsRouteKind(string(r.Object.Kind))) {
 		_, err := mesh.DecodeRoute(r.objectText()) // for its error
 		return r, &objectError{err}
@@ -163,7 +163,7 @@ func (r *review) name() string {
 // toJudge returns what the engine judges.
 func (r *review) toJudge() *validate.Request {
 	judged := &validate.Request{
-		Route:  &r.Object,
+		Route:  r.Object,
 		DryRun: r.DryRun,
 		User:   validate.User{Name: r.UserInfo.Username, Groups: r.UserInfo.Groups},
 	}
