@@ -93,14 +93,10 @@ test: definitions controlplane ## Run go vet and every test, those with a real A
 	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: cross
-cross: definitions ## Build and vet the command line for macOS and Windows, and build both programs for Linux on arm64.
-	@set -e; for platform in darwin/arm64 windows/amd64; do \
-		echo "go build and go vet for $$platform"; \
-		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-		go build -o /dev/null ./cmd/gammaguard; \
-		go vet ./cmd/gammaguard/...; \
-	done
-	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 go build ./cmd/...
+cross: definitions ## Type-check the command line for macOS and Windows, and both programs for Linux on arm64.
+	go run ./test/cross darwin/arm64 ./cmd/gammaguard/...
+	go run ./test/cross windows/amd64 ./cmd/gammaguard/...
+	go run ./test/cross linux/arm64 ./cmd/...
 
 .PHONY: e2e
 e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, and Prometheus; needs root and Linux.
