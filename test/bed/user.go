@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -49,16 +52,21 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 // path of a kubeconfig that only its owner can read, and that goes when the control
 // plane stops.
 func (cp *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
-	token, stderr, err := cp.Kubectl(ctx, "", "create", "token", name, "--namespace", namespace, "--duration", "24h")
+	c, err := cp.Client()
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, stderr)
+		return "", err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * 60 * 60))}}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		return "", fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
 	}
 	dir, err := cp.TempDir("account")
 	if err != nil {
 		return "", err
 	}
 	tokenFile := filepath.Join(dir, "token")
-	if err := os.WriteFile(tokenFile, []byte(strings.TrimSpace(token)), 0o600); err != nil {
+	if err := os.WriteFile(tokenFile, []byte(token.Status.Token), 0o600); err != nil {
 		return "", err
 	}
 	const only = "test"

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -98,9 +99,15 @@ func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error)
 	return g, nil
 }
 
+// build builds the binary, once in a process: go build takes a second of a processor where
+// there is nothing to do.
+var build = sync.OnceValues(func() (string, error) {
+	return bed.BuildCommand(context.Background(), "gammaguard-webhook")
+})
+
 // prepare writes the files that the binary reads, and its command line.
 func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (err error) {
-	binary, err := bed.BuildCommand(ctx, "gammaguard-webhook")
+	binary, err := build()
 	if err != nil {
 		return err
 	}

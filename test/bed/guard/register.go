@@ -13,8 +13,11 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -104,22 +107,37 @@ func (g *Guard) register(ctx context.Context, cp *bed.ControlPlane, exempt strin
 // awaitPolicy sends dry runs that break the policy, whoever sends them, until the
 // API server refuses those, and only those, of users who are not exempt.
 func awaitPolicy(ctx context.Context, cp *bed.ControlPlane, exempt []string) error {
-	refused := func(ctx context.Context, as ...string) bool {
-		args := append([]string{"label", "namespace", "default", "gammaguard.dev/grant=probe", "--overwrite", "--dry-run=server"}, as...)
-		_, stderr, err := cp.Kubectl(ctx, "", args...)
-		return err != nil && strings.Contains(stderr, "'"+policyName+"'")
-	}
 	err := poll(ctx, func(ctx context.Context) (bool, error) {
-		enforced := refused(ctx)
+		enforced, err := refuses(ctx, cp, "")
 		for _, user := range exempt {
-			enforced = enforced && !refused(ctx, "--as", user, "--as-group", "system:masters")
+			spared, err := refuses(ctx, cp, user)
+			if enforced = enforced && !spared; err != nil {
+				return false, err
+			}
 		}
-		return enforced, nil
+		return enforced, err
 	})
 	if err != nil {
 		return fmt.Errorf("wait until the policy %s is enforced: %w", policyName, err)
 	}
 	return nil
+}
+
+// refuses sends a dry run that breaks the policy, as the user, or as the administrator
+// without one.
+func refuses(ctx context.Context, cp *bed.ControlPlane, user string) (bool, error) {
+	config := rest.CopyConfig(cp.Config)
+	if user != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		return false, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"gammaguard.dev/grant": "probe"}}}`))
+	err = c.Patch(ctx, namespace, patch, client.DryRunAll)
+	return err != nil && strings.Contains(err.Error(), "'"+policyName+"'"), nil
 }
 
 // awaitCalls sends dry runs of a mesh route until this process has answered calls
