@@ -89,6 +89,9 @@ spec:
 `, group, resource, kind, strings.ToLower(kind))
 		mustKubectl(t, definition, "apply", "-f", "-")
 		t.Cleanup(func() { mustKubectl(t, definition, "delete", "-f", "-") })
+	}
+	for group, names := range otherParents {
+		kind, resource := names[0], names[1]
 		object := route("HTTPRoute", "on-"+resource, fmt.Sprintf("{group: %s, kind: %s, name: missing}", group, kind))
 		waitFor(t, "a missing "+kind+" is looked for", time.Minute, func() error {
 			said := admitted(t, object)
