@@ -20,6 +20,11 @@ VERSION := $(VERSION)
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 COMMIT := $(COMMIT)
 
+# What all is compiled with, so that programs and tests share the packages of their
+# dependencies. make test runs all of go vet, of which go test would repeat a part.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
+
 LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/version.release=$(VERSION) -X github.com/gammaguard/gammaguard/version.commit=$(COMMIT)
 # What a release is built for, what its manifests call the webhook's image, and where its
 # files will be found.
@@ -48,13 +53,12 @@ demo: definitions ## Start a real API server with gammaguard and play a tour; ON
 
 .PHONY: build
 build: definitions ## Build gammaguard-webhook and gammaguard into bin/.
-	go build -trimpath -o bin/ ./cmd/...
+	go build -o bin/ ./cmd/...
 
 .PHONY: image
 image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
 	@mkdir -p dist
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" \
-		-o dist/gammaguard-webhook ./cmd/gammaguard-webhook
+	go build -ldflags "$(LDFLAGS)" -o dist/gammaguard-webhook ./cmd/gammaguard-webhook
 	cd tools/release && GOWORK=off go run ./image -binary ../../dist/gammaguard-webhook -name "$(IMAGE)" \
 		-version "$(VERSION)" -revision "$(COMMIT)" -o ../../dist/gammaguard-webhook.tar
 
@@ -66,7 +70,7 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 		folder=dist/build/$${platform%/*}-$${platform#*/} programs=./cmd/gammaguard; \
 		case $$platform in linux/*) programs=./cmd/...;; esac; \
 		echo "building for $$platform"; mkdir -p $$folder; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -buildvcs=false \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -buildvcs=false \
 			-ldflags "$(LDFLAGS)" -o $$folder/ $$programs; \
 	done
 	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision '$(COMMIT)' -image '$(IMAGE_NAME)' \
@@ -88,7 +92,7 @@ cluster-down: ## Stop it.
 ##@ Check
 .PHONY: test
 test: definitions controlplane ## Run go vet and every test, those with a real API server included.
-	go vet ./...
+	go vet -tags e2e ./...
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
 	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
 

@@ -29,8 +29,6 @@ type Binaries struct {
 	// Release builds that version of VersionOf instead, with the modules that it
 	// requires itself. It is one of Kubernetes, such as v1.30.14.
 	Release string
-	// Static says that they need no C library, so that they run in an empty image.
-	Static bool
 }
 
 // Build builds the control plane's binaries and returns the folder that they are
@@ -117,12 +115,9 @@ func (s sources) build(ctx context.Context, dir string, progress io.Writer) erro
 	if err := os.Mkdir(unfinished, 0o755); err != nil {
 		return err
 	}
-	environment, flags := []string{"GOWORK=off"}, []string{"build", "-buildvcs=false"}
-	if s.Static {
-		// As make image builds, which shares these packages. Otherwise what the tests
-		// are compiled from is shared: half of all that they need.
-		environment, flags = append(environment, "CGO_ENABLED=0"), append(flags, "-trimpath")
-	}
+	// As the Makefile has all compiled, to share the packages. What needs no C library runs in
+	// an empty image.
+	environment, flags := []string{"GOWORK=off", "CGO_ENABLED=0"}, []string{"build", "-buildvcs=false", "-trimpath"}
 	if s.goMod != nil {
 		path := filepath.Join(unfinished, "go.mod")
 		if err := os.WriteFile(path, s.goMod, 0o644); err != nil {

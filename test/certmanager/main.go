@@ -33,6 +33,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	_ "github.com/gammaguard/gammaguard/version" // for the versions that the main module requires, see test/controlplane
 )
 
 // names are the controllers to run.

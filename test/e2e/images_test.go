@@ -17,7 +17,7 @@ import (
 func certManager() bed.Binaries {
 	return bed.Binaries{
 		Name: "certmanager", Module: "test/certmanager", Packages: []string{"."}, Programs: []string{"certmanager"},
-		VersionOf: "github.com/cert-manager/cert-manager", Static: true,
+		VersionOf: "github.com/cert-manager/cert-manager",
 	}
 }
 
