@@ -151,6 +151,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	// The process outlives the caller's context: Stop ends it.
 	ctx, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	g.cmd = exec.CommandContext(ctx, binary, args...)
+	g.cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // it takes as much memory as in its Pod
 	g.cmd.Cancel = func() error { return g.cmd.Process.Signal(syscall.SIGTERM) }
 	g.cmd.WaitDelay = stopTimeout
 	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
