@@ -6,9 +6,9 @@
 ONCE ?=
 # The folder of scenarios to play, seen from where you are.
 SCENARIOS ?= test/scenarios
-# Packages tested at once. Each package of API-server tests starts a control
-# plane of its own.
-TEST_PARALLEL ?= 2
+# Packages tested at once. Each package of API-server tests starts a control plane of
+# its own, and waits half of its time.
+TEST_PARALLEL ?= 3
 TEST_TIMEOUT ?= 20m
 # The package pattern for make test, such as PKG=./mesh/...
 PKG ?= ./...
