@@ -200,7 +200,7 @@ func (c *Cluster) otherWebhooks(ctx context.Context) Check {
 			// Both kinds have alike what is read of them.
 			var configuration admissionv1.ValidatingWebhookConfiguration
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &configuration); err != nil {
-				unread = append(unread, resource+" "+configuration.Name)
+				unread = append(unread, resource+" "+list.Items[i].GetName())
 			}
 			for _, webhook := range configuration.Webhooks {
 				if slices.ContainsFunc(webhook.Rules, seesRoutes) && !strings.HasSuffix(webhook.Name, ".gammaguard.dev") {
@@ -209,13 +209,18 @@ func (c *Cluster) otherWebhooks(ctx context.Context) Check {
 			}
 		}
 	}
-	switch {
-	case len(unread) > 0:
-		return Check{name, Unclear, "you cannot read " + strings.Join(unread, " and ")}
-	case len(found) > 0:
-		return Check{name, Warn, strings.Join(found, ", ") + ": they can deny or change routes too"}
+	result, details := OK, "none"
+	if len(found) > 0 {
+		result, details = Warn, strings.Join(found, ", ")+": they can deny or change routes too"
 	}
-	return Check{name, OK, "none"}
+	if len(unread) > 0 {
+		lack := "you cannot read " + strings.Join(unread, " and ")
+		if result == OK {
+			return Check{name, Unclear, lack}
+		}
+		details += "; " + lack
+	}
+	return Check{name, result, details}
 }
 
 func seesRoutes(rule admissionv1.RuleWithOperations) bool {

@@ -44,7 +44,8 @@ func TestPreflight(t *testing.T) {
 {apiVersion: v1, kind: Node, metadata: {name: preflight}}
 `, "apply", "-f", "-")
 	t.Cleanup(func() {
-		_, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "validatingwebhookconfiguration/preflight", "node/preflight")
+		_, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "validatingwebhookconfiguration/preflight", "node/preflight",
+			"clusterrole/preflight", "clusterrolebinding/preflight")
 		if err != nil {
 			t.Error(stderr)
 		}
@@ -91,6 +92,13 @@ func TestPreflight(t *testing.T) {
 	}
 	if checks["other webhooks on routes"].Result != cluster.Unclear || checks["image"].Result != cluster.Unclear {
 		t.Errorf("as nobody: %+v", checks)
+	}
+	// Who may read one kind of webhook configurations sees those, and what is missing.
+	kubectl(t, "", "create", "clusterrole", "preflight", "--verb=list", "--resource=validatingwebhookconfigurations")
+	kubectl(t, "", "create", "clusterrolebinding", "preflight", "--clusterrole=preflight", "--user=half")
+	_, checks = preflight(t, "--overlay self-managed --as half")
+	if got, want := checks["other webhooks on routes"], "routes.example.com (validating, failurePolicy Ignore): they can deny or change routes too; you cannot read mutatingwebhookconfigurations"; got.Result != cluster.Warn || got.Details != want {
+		t.Errorf("as half: %+v", got)
 	}
 	if code, stdout, _ := run(t, "", "preflight", "--kubeconfig", plane.Kubeconfig); code != command.ExitFindings || !strings.HasPrefix(stdout, "CHECK  ") {
 		t.Errorf("exit code %d: %s", code, stdout)
