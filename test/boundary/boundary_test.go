@@ -3,6 +3,8 @@
 package boundary
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -45,6 +47,28 @@ func TestCore(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTry: what the README has newcomers run first links no more than the README says, so
+// that it builds within a minute.
+func TestTry(t *testing.T) {
+	packages := dependencies(t, module+"examples/try")
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", module+"examples/try").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := slices.Compact(slices.Sorted(slices.Values(strings.Fields(string(out)))))
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprintf("downloads %d Go modules", len(modules)-1) // this one is there
+	if !strings.Contains(string(readme), said) || !strings.Contains(string(readme), "fewer than 150 packages") || len(packages) >= 150 {
+		t.Errorf("README.md lacks %q, or there are 150 packages or more: %d", said, len(packages))
+	}
+	if whole := len(dependencies(t, module+"cmd/gammaguard")); whole < 900 {
+		t.Errorf("the command line links %d packages, not more than 900 as README.md says", whole)
 	}
 }
 

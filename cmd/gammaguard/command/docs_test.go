@@ -2,10 +2,13 @@ package command
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
@@ -62,23 +65,47 @@ func understands(t *testing.T, line string) error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// TestReadmeTry: what the README shows first is what the command prints, from lines that
-// may end in "...".
+// TestReadmeTry: what the README shows first is what the commands print, from lines that
+// may end in "...". Both commands find the same.
 func TestReadmeTry(t *testing.T) {
 	t.Chdir("../../..")
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, shown, found := strings.Cut(string(text), "$ go run ./cmd/gammaguard check -f examples/shop\n")
-	shown, _, _ = strings.Cut(shown, "```")
 	got := run(t, "", "check", "-f", "examples/shop")
-	for line := range strings.Lines(shown) {
-		if line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "..."); !strings.Contains("\n"+got.stdout, "\n"+line) {
-			t.Errorf("README.md shows\n%s\nwhich is not in\n%s", line, got.stdout)
+	tried, err := exec.CommandContext(t.Context(), "sh", "-c", "go run ./examples/try examples/shop/*.yaml").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, tried)
+	}
+	for command, printed := range map[string]string{
+		"go run ./cmd/gammaguard check -f examples/shop": got.stdout,
+		"go run ./examples/try examples/shop/*.yaml":     string(tried),
+	} {
+		_, shown, found := strings.Cut(string(text), "$ "+command+"\n")
+		shown, _, _ = strings.Cut(shown, "```")
+		for line := range strings.Lines(shown) {
+			if line, _, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "..."); !strings.Contains("\n"+printed, "\n"+line) {
+				t.Errorf("README.md shows\n%s\nwhich is not in\n%s", line, printed)
+			}
+		}
+		if !found {
+			t.Errorf("README.md lacks %s", command)
 		}
 	}
-	if !found || got.code != ExitFindings {
-		t.Errorf("found in README.md: %v, exit code %d", found, got.code)
+	if got.code != ExitFindings {
+		t.Errorf("exit code %d", got.code)
+	}
+	// The line, the action, the route, and the rule of each finding.
+	finding := regexp.MustCompile(`(?m)^.*?(\d+)[: ]+(deny|warn)[: ]+(\S+ \S+?):? .*\(([a-z-]+)\)$`)
+	seen := func(text string) (all [][]string) {
+		for _, match := range finding.FindAllStringSubmatch(text, -1) {
+			all = append(all, match[1:])
+		}
+		return all
+	}
+	checked := seen(got.stdout)
+	if diff := cmp.Diff(checked, seen(string(tried))); diff != "" || len(checked) != 6 {
+		t.Errorf("%d findings (-check +try)\n%s", len(checked), diff)
 	}
 }

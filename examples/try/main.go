@@ -1,0 +1,74 @@
+// Try judges the routes of manifests by the rules of gammaguard, as if they were created
+// now. It uses the core as a library, with the default configuration: it has no charts, no
+// kustomizations, and nothing of a cluster, and so builds in seconds, long before
+// `gammaguard check`, which gives the same findings.
+//
+//	go run ./examples/try examples/shop/*.yaml
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func main() {
+	if err := try(os.Stdout, os.Args[1:]...); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// try writes the findings on the routes in the files, a line each.
+func try(w io.Writer, files ...string) error {
+	engine, err := validate.New(&validate.Policy{})
+	if err != nil {
+		return err
+	}
+	set, err := read(files)
+	if err != nil {
+		return err
+	}
+	judge := creation.Judge{Engine: engine}
+	routes := set.Routes()
+	for _, object := range routes {
+		_, verdict, err := judge.Create(object.Route, set)
+		if err != nil {
+			return fmt.Errorf("%s: %w", object.Origin, err)
+		}
+		for i := range verdict.Findings {
+			if f := &verdict.Findings[i]; f.Effect == validate.Deny || f.Effect == validate.Warn {
+				fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, f.Warning())
+			}
+		}
+	}
+	fmt.Fprintf(w, "%d routes in %d files\n", len(routes), len(files))
+	return nil
+}
+
+// read returns the objects of the files: what they do not have is unknown, not absent.
+func read(files []string) (*manifest.Set, error) {
+	if len(files) == 0 {
+		return nil, errors.New("specify manifests, such as examples/shop/*.yaml")
+	}
+	set := manifest.NewSet(manifest.Options{})
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		objects, errs := manifest.Read(file, text, "default")
+		for _, object := range objects {
+			errs = append(errs, set.Put(object))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
