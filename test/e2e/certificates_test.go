@@ -38,11 +38,28 @@ func certManagerTests(t *testing.T, _ *overlay) {
 		waitServed(t)
 		l.end(t)
 	})
+	t.Run("loss of the CA", testLostCA)
 	t.Run("every kind has its status", testKinds)
 	t.Run("parents of other implementations are looked for", testOtherParents)
 	t.Run("disruptions", testDisruptions)
 	t.Run("broken configurations", testBrokenConfigurations)
 	t.Run("broken certificates", testBrokenCertificates)
+}
+
+// testLostCA follows the runbook: another CA signs what the Pods serve, and the API server
+// trusts it.
+func testLostCA(t *testing.T) {
+	before := secretEntry(t, "ca.crt")
+	runbook(t, "### With cert-manager", "config/default")
+	waitServed(t)
+	if secretEntry(t, "ca.crt") == before {
+		t.Error("the CA is the one that was lost")
+	}
+	waitFor(t, "the webhooks are called", time.Minute, func() error {
+		return applies(t, route("HTTPRoute", "probe", cartParent))
+	})
+	mustKubectl(t, "", "delete", "httproute", "-n", "shop", "probe")
+	refused(t, route("HTTPRoute", "bad", headlessParent), "parent-headless")
 }
 
 // selfManagedTests are those of config/overlays/self-managed.

@@ -15,33 +15,60 @@ import (
 // gives for an overlay: those of the block that names it, or else of config/default's.
 func readme(t *testing.T, section, path string) [][]string {
 	t.Helper()
-	root, err := bed.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(data), "\n## "+section+"\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	blocks := strings.Split(text, "```")
+	blocks := blocksOf(t, "README.md", "## "+section)
 	for _, name := range []string{path, "config/default"} {
 		for i := 1; i < len(blocks); i += 2 {
 			if !strings.Contains(blocks[i], " -k "+name+"\n") {
 				continue
 			}
-			var commands [][]string
-			for _, line := range lines(strings.ReplaceAll(blocks[i], " -k "+name+"\n", " -k "+path+"\n")) {
-				args, isKubectl := strings.CutPrefix(line, "kubectl ")
-				if !isKubectl {
-					t.Fatalf("README, %s: not a kubectl command: %s", section, line)
-				}
-				commands = append(commands, strings.Fields(args))
-			}
-			return commands
+			return kubectlArgs(t, strings.ReplaceAll(blocks[i], " -k "+name+"\n", " -k "+path+"\n"))
 		}
 	}
 	t.Fatalf("README, %s: no command for %s", section, path)
 	return nil
+}
+
+// runbook runs the kubectl commands of a section of the runbook, with the overlay in the
+// place of config/default, and returns what each printed.
+func runbook(t *testing.T, heading, overlay string) (printed []string) {
+	t.Helper()
+	blocks := blocksOf(t, "docs/runbook.md", heading)
+	for i := 1; i < len(blocks); i += 2 {
+		for _, args := range kubectlArgs(t, strings.ReplaceAll(blocks[i], "config/default", overlay)) {
+			printed = append(printed, mustKubectl(t, "", args...))
+		}
+	}
+	if len(printed) == 0 {
+		t.Fatalf("docs/runbook.md: no command below %q", heading)
+	}
+	return printed
+}
+
+// blocksOf returns a section of a page, split at its code blocks: every other part is one.
+func blocksOf(t *testing.T, page, heading string) []string {
+	t.Helper()
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(data), "\n"+heading+"\n")
+	text, _, _ = strings.Cut(text, "\n##")
+	return strings.Split(text, "```")
+}
+
+// kubectlArgs returns the arguments of the lines of a code block.
+func kubectlArgs(t *testing.T, block string) (commands [][]string) {
+	t.Helper()
+	for _, line := range lines(block) {
+		args, isKubectl := strings.CutPrefix(line, "kubectl ")
+		if !isKubectl {
+			t.Fatalf("not a kubectl command: %q", line)
+		}
+		commands = append(commands, strings.Fields(args))
+	}
+	return commands
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,8 +54,8 @@ func importPrevious(ctx context.Context, root string) error {
 	return makeImage(ctx, tree, "IMAGE="+previousImage, "VERSION=previous", "COMMIT=previous")
 }
 
-// TestUpgrade upgrades from the previous commit to this one, and back, under load: no
-// apply is lost, and none gets a wrong verdict.
+// TestUpgrade upgrades from the previous commit to this one, and back, by the runbook's
+// commands and under load: no apply is lost, and none gets a wrong verdict.
 func TestUpgrade(t *testing.T) {
 	tree, err := previousTree()
 	if err != nil {
@@ -69,28 +70,33 @@ func TestUpgrade(t *testing.T) {
 		mustKubectl(t, "", "delete", "-k", previous, "--ignore-not-found")
 		removeShop(t)
 	})
-	rollOut := func(overlay, image string) {
-		mustKubectl(t, "", "apply", "-k", overlay)
-		mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
+	rollOut := func(heading, overlay, image string) {
+		runbook(t, heading, overlay)
 		waitForOldPods(t)
 		got := mustKubectl(t, "", "get", "pods", "-n", system, "-l", selector, "-o", "jsonpath={.items[*].spec.containers[0].image}")
 		if got != image+" "+image {
 			t.Errorf("the Pods run %s, want %s", got, image)
 		}
 	}
-	rollOut(previous, previousImage)
+	rollOut("## Rollback", previous, previousImage)
 	mustKubectl(t, shop, "apply", "-f", "-")
 	waitFor(t, "the webhooks are called", time.Minute, func() error {
 		return applies(t, route("HTTPRoute", "probe", cartParent))
 	})
-	for _, to := range []struct{ name, overlay, image string }{
-		{"upgrade", current, "gammaguard-webhook:dev"},
-		{"rollback", previous, previousImage},
+	for _, to := range []struct{ heading, overlay, image string }{
+		{"## Upgrade", current, "gammaguard-webhook:dev"},
+		{"## Rollback", previous, previousImage},
 	} {
-		t.Run(to.name, func(t *testing.T) {
+		t.Run(to.heading, func(t *testing.T) {
 			l := startLoad(t)
-			rollOut(to.overlay, to.image)
+			rollOut(to.heading, to.overlay, to.image)
 			l.end(t)
 		})
 	}
+	t.Run("first steps", func(t *testing.T) {
+		printed := runbook(t, "## First steps", current)
+		if got := strings.Count(printed[0], " Running "); got != 2 || !strings.Contains(printed[1], `"msg":`) {
+			t.Errorf("%d Pods run, and the log is\n%s", got, printed[1])
+		}
+	})
 }

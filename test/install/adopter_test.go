@@ -16,18 +16,16 @@ import (
 	webhook "github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
-// adoption is a cluster that adopts gammaguard by the guide in docs/mesh-admins.md.
-type adoption struct {
+// operator is a user who follows a page of docs/.
+type operator struct {
 	root string
-	// path has kubectl and gammaguard.
-	path  string
+	// path has gammaguard.
+	path string
+	// guard runs in the place of the Pods.
 	guard *webhook.Guard
-	// announced are the verdicts of the audits of each namespace before it is enforced, by
-	// kind and name.
-	announced map[string]map[string]report.Verdict
 }
 
-func newAdoption(t *testing.T) *adoption {
+func newOperator(t *testing.T) *operator {
 	t.Helper()
 	root, err := bed.Root()
 	if err != nil {
@@ -37,13 +35,37 @@ func newAdoption(t *testing.T) *adoption {
 	if _, err := bed.Go(t.Context(), root, nil, "build", "-buildvcs=false", "-o", bin, "./cmd/gammaguard"); err != nil {
 		t.Fatal(err)
 	}
-	a := &adoption{root: root, path: bin, announced: map[string]map[string]report.Verdict{}}
+	return &operator{root: root, path: bin}
+}
+
+// stop stops gammaguard-webhook, where it runs.
+func (o *operator) stop(t *testing.T) {
+	t.Helper()
+	if o.guard == nil {
+		return
+	}
+	if err := o.guard.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// adoption is a cluster that adopts gammaguard by the guide in docs/mesh-admins.md.
+type adoption struct {
+	*operator
+	// announced are the verdicts of the audits of each namespace before it is enforced, by
+	// kind and name.
+	announced map[string]map[string]report.Verdict
+}
+
+func newAdoption(t *testing.T) *adoption {
+	t.Helper()
+	a := &adoption{newOperator(t), map[string]map[string]report.Verdict{}}
 	a.apply(t, legacyCluster()...)
 	kubectl(t, "label", "namespace", "closed", "gammaguard.dev/consumer-routes=deny")
 	return a
 }
 
-func (a *adoption) apply(t *testing.T, documents ...string) string {
+func (o *operator) apply(t *testing.T, documents ...string) string {
 	t.Helper()
 	_, stderr, err := plane.Kubectl(t.Context(), strings.Join(documents, "\n---\n"), "apply", "-f", "-")
 	if err != nil {
@@ -53,29 +75,25 @@ func (a *adoption) apply(t *testing.T, documents ...string) string {
 }
 
 // serve runs gammaguard-webhook with the configuration file, in the place of the Pods.
-func (a *adoption) serve(t *testing.T, file string) {
+func (o *operator) serve(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(a.root, file))
+	text, err := os.ReadFile(filepath.Join(o.root, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.guard != nil {
-		if err := a.guard.Stop(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if a.guard, err = webhook.Start(t.Context(), plane, webhook.Options{Config: string(text)}); err != nil {
+	o.stop(t)
+	if o.guard, err = webhook.Start(t.Context(), plane, webhook.Options{Config: string(text)}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // sh runs a command as a user does who stands in the root of the repository.
-func (a *adoption) sh(t *testing.T, command string) (code int, stdout, stderr string) {
+func (o *operator) sh(t *testing.T, command string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = a.root, &out, &complaint
-	cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{a.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = o.root, &out, &complaint
+	cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{o.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -83,9 +101,9 @@ func (a *adoption) sh(t *testing.T, command string) (code int, stdout, stderr st
 	return cmd.ProcessState.ExitCode(), out.String(), complaint.String()
 }
 
-func (a *adoption) must(t *testing.T, command string) {
+func (o *operator) must(t *testing.T, command string) {
 	t.Helper()
-	if code, _, stderr := a.sh(t, command); code != 0 {
+	if code, _, stderr := o.sh(t, command); code != 0 {
 		t.Fatalf("%s: exit code %d: %s", command, code, stderr)
 	}
 }

@@ -15,17 +15,20 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 )
 
-// guideCommands returns the commands of the adoption guide, in order.
-func guideCommands(t *testing.T, root string) []string {
+// commandsOf returns the commands of a section of a page, in order.
+func commandsOf(t *testing.T, root, page, heading string) []string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "mesh-admins.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, guide, _ := strings.Cut(string(page), "\n## Starting on a cluster that already has routes\n")
-	guide, _, _ = strings.Cut(guide, "\n## ")
+	_, section, found := strings.Cut(string(text), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("docs/%s has no heading %q", page, heading)
+	}
+	section, _, _ = strings.Cut(section, "\n##")
 	var commands []string
-	for _, block := range regexp.MustCompile("(?s)```\n(.*?)\n *```").FindAllStringSubmatch(guide, -1) {
+	for _, block := range regexp.MustCompile("(?s)```\n(.*?)\n *```").FindAllStringSubmatch(section, -1) {
 		for line := range strings.Lines(block[1]) {
 			commands = append(commands, strings.TrimSpace(line))
 		}
@@ -86,15 +89,8 @@ func TestAdoption(t *testing.T) {
 			}
 		}
 	})
-	t.Cleanup(func() {
-		if a.guard == nil {
-			return
-		}
-		if err := a.guard.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, command := range guideCommands(t, a.root) {
+	t.Cleanup(func() { a.stop(t) })
+	for _, command := range commandsOf(t, a.root, "mesh-admins.md", "## Starting on a cluster that already has routes") {
 		step := steps[command]
 		if step == nil {
 			t.Fatalf("the guide has a command that this test does not know: %s", command)

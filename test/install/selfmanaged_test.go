@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -180,11 +181,20 @@ func caBundles(ctx context.Context, c client.Client) (map[string][]byte, error) 
 	}, nil
 }
 
-// remove removes a key of the Secret, which has the leader make it anew, as
-// docs/install.md says.
-func remove(t *testing.T, key string) {
+// renew runs the command of docs/install.md that has the leader make the file anew. For
+// the CA, it is the runbook's too.
+func renew(t *testing.T, file string) {
 	t.Helper()
-	kubectl(t, "patch", "secret", "-n", system, secretKey.Name, "--type=json", "-p", `[{"op": "remove", "path": "/data/`+key+`"}]`)
+	o := &operator{root: folder(t, "..")}
+	commands := commandsOf(t, o.root, "install.md", "## Certificates")
+	i := slices.IndexFunc(commands, func(command string) bool { return strings.Contains(command, "/data/"+file) })
+	if i < 0 {
+		t.Fatalf("docs/install.md has no command for %s: %q", file, commands)
+	}
+	if runbook := commandsOf(t, o.root, "runbook.md", "### Self-managed"); file == certs.CAFile && !slices.Equal(runbook, commands[i:i+1]) {
+		t.Errorf("docs/runbook.md has %q, docs/install.md %q", runbook, commands[i])
+	}
+	o.must(t, commands[i])
 }
 
 // files returns what all replicas have in a file of their folders, or nothing
@@ -229,18 +239,18 @@ func TestSelfManaged(t *testing.T) {
 	calls := startCaller(t, c, a, b)
 
 	ca, leaf := files(t, certs.CAFile, a, b), files(t, certs.CertFile, a, b)
-	remove(t, certs.CertFile)
+	renew(t, certs.CertFile)
 	awaitOther(t, certs.CertFile, leaf, a, b)
 	if now := files(t, certs.CAFile, a, b); now != ca {
 		t.Error("a new serving certificate came with a new CA")
 	}
-	remove(t, certs.CAFile)
+	renew(t, certs.CAFile)
 	awaitOther(t, certs.CAFile, ca, a, b)
 
 	ca = files(t, certs.CAFile, a, b)
 	a.stop()
 	<-b.leads
-	remove(t, certs.CAFile)
+	renew(t, certs.CAFile)
 	awaitOther(t, certs.CAFile, ca, b)
 	background.Eventually(t, func() string { // the certwatcher has seen the files
 		if err := call(t.Context(), b.address, []byte(files(t, certs.CAFile, b))); err != nil {

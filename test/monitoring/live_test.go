@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +148,8 @@ exemptions: {usernames: [break-glass]}
 `
 
 // TestLive has Prometheus scrape a gammaguard-webhook: no alert fires without its fault,
-// each fault has its alert fire, and each query of the dashboard returns data.
+// each fault has its alert fire, and each query of the dashboard and the runbook returns
+// data.
 func TestLive(t *testing.T) {
 	if err := guard.Install(t.Context(), plane); err != nil {
 		t.Fatal(err)
@@ -183,6 +185,13 @@ func TestLive(t *testing.T) {
 		for _, expr := range exprs {
 			p.has(t, strings.ReplaceAll(expr, "$__rate_interval", "1m"))
 		}
+	}
+	runbook := regexp.MustCompile("(?m)^topk.*$").FindAllString(read(t, "../../docs/runbook.md"), -1)
+	if len(runbook) != 1 {
+		t.Errorf("the runbook has the queries %q", runbook)
+	}
+	for _, expr := range runbook {
+		p.has(t, expr)
 	}
 
 	for n := range 32 {
