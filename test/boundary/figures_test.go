@@ -1,0 +1,149 @@
+package boundary
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// figures are the sentences of the documentation with a figure that the code sets, with
+// %s in the place of each figure, and the constant expressions that give them in a file.
+var figures = []struct {
+	page, sentence, file string
+	values               []string
+}{
+	{"ARCHITECTURE.md", "One request causes at most %s live reads", "mesh/reader.go", []string{"MaxReads"}},
+	{"docs/audit-log.md", "An annotation that exceeds %s KiB ends", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
+	{"docs/graph.md", "A graph shows at most %s routes", "check/graph/graph.go", []string{"MaxRoutes"}},
+	{"docs/install.md", "a CA that was replaced stays trusted for %s hours", "certs/selfmanaged/trust.go", []string{"overlap / time.Hour"}},
+	{"docs/install.md", "after %s seconds (`--max-staleness`)", "webhook/server/options.go", []string{"DefaultMaxStaleness / time.Second"}},
+	{"docs/install.md", "it serves %s connections at once, closes one that takes more than %s seconds for its handshake or for a header", "webhook/server/hooks.go", []string{"maxConnections", "handshakeTimeout / time.Second"}},
+	{
+		"docs/install.md", "gives a body %s seconds to arrive, and works on %s MiB of requests up to %s KiB and on one larger one (of %s MiB) at a time. Further calls wait for %s second",
+		"webhook/intake.go",
+		[]string{"readTimeout / time.Second", "maxUsual >> 20", "usualBody >> 10", "maxLarge >> 20", "maxWait / time.Second"},
+	},
+	{"docs/install.md", "A denial lists at most %s findings", "webhook/denial.go", []string{"maxCauses"}},
+	{"docs/install.md", "one request causes at most %s live reads", "mesh/reader.go", []string{"MaxReads"}},
+	{"docs/mesh-admins.md", "writes up to %s lines per second, after a burst of %s,", "webhook/trail.go", []string{"trailRate", "trailBurst"}},
+	{"docs/mesh-admins.md", "Each annotation ends at %s KiB", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
+	{"docs/mesh-admins.md", "The first %s namespaces have their own value", "webhook/metrics.go", []string{"maxNamespaces"}},
+	{"docs/mesh-admins.md", "Up to %s namespaces with findings have their own value", "status/standing/metric.go", []string{"maxNamespaces"}},
+	{"docs/mesh-admins.md", "It covers the first %s mesh routes of the namespace", "webhook/labels.go", []string{"labelRoutes"}},
+	{"docs/mesh-admins.md", "more than %s bytes) accepts no consumer routes", "mesh/consumers.go", []string{"maxAnnotation"}},
+	{"docs/mesh-admins.md", "A Report lists the first %s findings", "status/standing/report.go", []string{"maxResults"}},
+	{"docs/mesh-admins.md", "at most %s Reports per second, after a burst of %s", "status/standing/reports.go", []string{"writeRate", "writeBurst"}},
+	{"docs/mesh-admins.md", "logs one line and tries again every %s seconds", "status/standing/reports.go", []string{"writeRetry / time.Second"}},
+	{"docs/metrics.md", "(_other beyond %s namespaces with findings)", "status/standing/metric.go", []string{"maxNamespaces"}},
+	{"docs/metrics.md", "in the last %s minutes. A route on several Services", "status/damper.go", []string{"memory / time.Minute"}},
+	{"docs/runbook.md", "`status.parents` of a route has %s entries, the maximum", "status/merge.go", []string{"maxParents"}},
+	{"docs/runbook.md", "the changes of the last %s seconds or more. With the default `--max-staleness`", "webhook/server/options.go", []string{"DefaultMaxStaleness / time.Second"}},
+	{"docs/status.md", "the lease duration (%s s,", "webhook/server/election.go", []string{"DefaultLeaseDuration / time.Second"}},
+	{"docs/status.md", "retry periods (of %s s,", "webhook/server/election.go", []string{"DefaultRetryPeriod / time.Second"}},
+	{"docs/status.md", "the renew deadline (%s s,", "webhook/server/election.go", []string{"DefaultRenewDeadline / time.Second"}},
+	{"docs/status.md", "adds none within %s seconds", "status/damper.go", []string{"yieldTime / time.Second"}},
+	{"docs/status.md", "at most %s times in any second", "status/damper.go", []string{"2 * contestedRate"}}, // as many at once, and then at that rate
+	{"docs/status.md", "until %s minutes after its last write", "status/damper.go", []string{"memory / time.Minute"}},
+	{"docs/status.md", "already has %s entries", "status/merge.go", []string{"maxParents"}},
+	{"docs/runbook.md", "The old CA stays trusted for %s hours", "certs/selfmanaged/trust.go", []string{"overlap / time.Hour"}},
+	{"docs/traffic.md", "in at most %s lines", "webhook/preview.go", []string{"previewLines"}},
+	{"docs/traffic.md", "more than %s other routes or %s matches must be compared", "webhook/preview.go", []string{"previewRoutes", "previewMatches"}},
+	{"docs/traffic.md", "compares at most %s pairs", "traffic/compare.go", []string{"mostWork"}},
+}
+
+// settings are those that stand in a text which is not evaluated.
+var settings = []struct{ page, sentence, file, setting string }{
+	{"docs/ci.md", "fails above 6 s and 512 MiB, and above 0.25 s for a single file", "cmd/gammaguard/bench_test.go", "maxTime = 6 * time.Second maxMemory = 512 << 20"},
+	{"docs/ci.md", "and above 0.25 s for a single file", "cmd/gammaguard/bench_test.go", "250*time.Millisecond, maxMemory)"},
+	{"docs/configuration.md", "in at most 100 characters", "config/validation.go", "RuneCountInString(g.Contact) > 100"},
+	{"docs/install.md", "keeps serving for 8 seconds (`--shutdown-delay`)", "config/base/deployment.yaml", "--shutdown-delay=8s"},
+	{"docs/install.md", "`timeoutSeconds` of the webhooks is 5 for validating", "config/webhook/validating.yaml", "timeoutSeconds: 5"},
+	{"docs/install.md", "and 3 for mutating", "config/webhook/mutating.yaml", "timeoutSeconds: 3"},
+	{"docs/install.md", "signs a certificate that is valid for 90 days", "config/components/cert-manager/certificates.yaml", "duration: 2160h # 90 days"},
+	{"docs/runbook.md", "has scraped no replica for 5 minutes", "config/components/monitoring/rules.yaml", "expr: absent(gammaguard_build_info) for: 5m"},
+	{"docs/runbook.md", "expires in less than 14 days", "config/components/monitoring/rules.yaml", "time() < 14 * 86400"},
+	{"docs/runbook.md", "For 10 minutes, a webhook has answered some requests", "config/components/monitoring/rules.yaml", "[5m])) > 0 for: 10m"},
+	{"docs/runbook.md", "denies more than ten times as many requests as on the day before, and more than one in ten seconds", "config/components/monitoring/rules.yaml", "> 0.1 and sum(rate(gammaguard_webhook_requests_total{verdict=\"deny\"}[10m])) > 10 * (sum("},
+	{"docs/runbook.md", "In the last 15 minutes, a user or namespace in `exemptions`", "config/components/monitoring/rules.yaml", "{lowered=\"exemption\"} offset 15m)"},
+	{"docs/runbook.md", "the changes of the last 30 seconds", "config/components/monitoring/rules.yaml", "gammaguard_cache_age_seconds) > 30"},
+	{"docs/runbook.md", "for the stored routes than an hour ago", "config/components/monitoring/rules.yaml", "{action=\"deny\"} offset 1h)"},
+	{"docs/security.md", "It fails if the p99 of the granted user is more than 3 times as long", "test/attack/load_test.go", "mostSlower = 3.0"},
+	{"docs/security.md", "without `FUZZ`, for 5 seconds each", "Makefile", "FUZZ ?= 5s"},
+	{"docs/status.md", "for 1 second at first and for twice as long each time, up to 5 minutes", "status/damper.go", "Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 5 * time.Minute"},
+}
+
+// TestFigures compares what the documentation says with the constants of the code.
+func TestFigures(t *testing.T) {
+	e := &evaluator{files: token.NewFileSet()}
+	e.standard = importer.ForCompiler(e.files, "source", nil)
+	for _, f := range figures {
+		var values []any
+		for _, expr := range f.values {
+			values = append(values, grouped(e.evaluate(t, f.file, expr)))
+		}
+		if want := fmt.Sprintf(f.sentence, values...); !strings.Contains(words(t, f.page), want) {
+			t.Errorf("%s lacks %q, which %s sets", f.page, want, f.file)
+		}
+	}
+	for _, s := range settings {
+		if !strings.Contains(words(t, s.page), s.sentence) || !strings.Contains(words(t, s.file), s.setting) {
+			t.Errorf("%s has not %q, or %s not %q", s.page, s.sentence, s.file, s.setting)
+		}
+	}
+}
+
+// words is the text of a file with single spaces.
+func words(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(string(text)), " ")
+}
+
+// grouped writes an integer as the documentation does: 3,000.
+func grouped(digits string) string {
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// evaluator evaluates constants. Of what their files import, it knows the package time.
+type evaluator struct {
+	files    *token.FileSet
+	standard types.Importer
+}
+
+// Import implements types.Importer.
+func (e *evaluator) Import(path string) (*types.Package, error) {
+	if path != "time" {
+		return nil, errors.New("not needed")
+	}
+	return e.standard.Import(path)
+}
+
+// evaluate evaluates an expression of the constants of a file.
+func (e *evaluator) evaluate(t *testing.T, file, expr string) string {
+	t.Helper()
+	parsed, err := parser.ParseFile(e.files, filepath.Join("..", "..", file), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := types.Config{IgnoreFuncBodies: true, Error: func(error) {}, Importer: e}
+	pkg, _ := config.Check(file, e.files, []*ast.File{parsed}, nil)
+	value, err := types.Eval(e.files, pkg, parsed.End(), expr)
+	if err != nil || value.Value == nil {
+		t.Fatalf("%s: %s: %v", file, expr, err)
+	}
+	return value.Value.ExactString()
+}
