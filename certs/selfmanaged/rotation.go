@@ -34,6 +34,14 @@ const (
 	lastWait  = time.Minute
 )
 
+// How long certificates are valid, and how long before their end they are renewed.
+const (
+	day           = 24 * time.Hour
+	caValidity    = 10 * 365 * day
+	validity      = 365 * day
+	renewalBefore = 90 * day
+)
+
 // NeedLeaderElection says that one replica rotates.
 func (*rotation) NeedLeaderElection() bool { return true }
 
@@ -94,6 +102,7 @@ func (r *rotation) run(ctx context.Context) error {
 		CertDir:        r.options.Dir,
 		CAName:         "gammaguard-ca",
 		CAOrganization: "gammaguard",
+		CaCertDuration: caValidity, ServerCertDuration: validity, LookaheadInterval: renewalBefore,
 		DNSName:        r.options.Host,
 		IsReady:        make(chan struct{}),
 		FieldOwner:     "gammaguard",

@@ -23,6 +23,11 @@ var figures = []struct {
 	{"ARCHITECTURE.md", "One request causes at most %s live reads", "mesh/reader.go", []string{"MaxReads"}},
 	{"docs/audit-log.md", "An annotation that exceeds %s KiB ends", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
 	{"docs/graph.md", "A graph shows at most %s routes", "check/graph/graph.go", []string{"MaxRoutes"}},
+	{
+		"docs/install.md", "a CA (valid for %s years) and a certificate (valid for %s) in the Secret `gammaguard-webhook-cert`, and renews each %s days before",
+		"certs/selfmanaged/rotation.go",
+		[]string{"caValidity / (365 * day)", "validity / (365 * day)", "renewalBefore / day"},
+	},
 	{"docs/install.md", "a CA that was replaced stays trusted for %s hours", "certs/selfmanaged/trust.go", []string{"overlap / time.Hour"}},
 	{"docs/install.md", "after %s seconds (`--max-staleness`)", "webhook/server/options.go", []string{"DefaultMaxStaleness / time.Second"}},
 	{"docs/install.md", "it serves %s connections at once, closes one that takes more than %s seconds for its handshake or for a header", "webhook/server/hooks.go", []string{"maxConnections", "handshakeTimeout / time.Second"}},
