@@ -51,6 +51,22 @@ func TestRunbook(t *testing.T) {
 	for heading := range plays {
 		t.Errorf("the runbook has no commands below %q", heading)
 	}
+	t.Run("README.md", o.showDenial) // gammaguard runs now
+}
+
+// showDenial: kubectl prints the denial that the README begins with.
+func (o *operator) showDenial(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(o.root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(readme), "$ kubectl apply -f cart.yaml\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	o.apply(t, `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: None, ports: [{port: 80}]}}`)
+	_, stderr, _ := plane.Kubectl(t.Context(), (&legacyRoute{kind: "HTTPRoute", name: "cart", parents: `{kind: Service, name: cart}`}).manifest("shop"), "apply", "-f", "-")
+	if want, got := strings.Join(strings.Fields(shown), " "), strings.Join(strings.Fields(stderr), " "); want == "" || !strings.HasSuffix(got, want) {
+		t.Errorf("README.md shows\n%s\nand kubectl prints\n%s", want, got)
+	}
 }
 
 // headlessIn is a namespace's Service without a cluster IP, and a route on it.

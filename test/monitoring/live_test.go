@@ -148,7 +148,7 @@ exemptions: {usernames: [break-glass]}
 `
 
 // TestLive has Prometheus scrape a gammaguard-webhook: no alert fires without its fault,
-// each fault has its alert fire, and each query of the dashboard and the runbook returns
+// each fault has its alert fire, and each query of the dashboard and the pages returns
 // data.
 func TestLive(t *testing.T) {
 	if err := guard.Install(t.Context(), plane); err != nil {
@@ -186,11 +186,12 @@ func TestLive(t *testing.T) {
 			p.has(t, strings.ReplaceAll(expr, "$__rate_interval", "1m"))
 		}
 	}
-	runbook := regexp.MustCompile("(?m)^topk.*$").FindAllString(read(t, "../../docs/runbook.md"), -1)
-	if len(runbook) != 1 {
-		t.Errorf("the runbook has the queries %q", runbook)
+	pages := read(t, "../../docs/runbook.md") + read(t, "../../docs/mesh-admins.md")
+	documented := regexp.MustCompile(`(?m)^(topk|sum by ).*$`).FindAllString(pages, -1)
+	if len(documented) != 2 {
+		t.Errorf("the pages have the queries %q", documented)
 	}
-	for _, expr := range runbook {
+	for _, expr := range documented {
 		p.has(t, expr)
 	}
 

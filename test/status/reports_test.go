@@ -2,7 +2,9 @@ package status
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -91,6 +93,19 @@ func TestReports(t *testing.T) {
 	if result.Rule != "parent-not-found" || result.Result != "fail" || result.Subjects[0].Name != "web" || result.Subjects[0].APIVersion != "gateway.networking.k8s.io/v1" ||
 		result.Properties["field"] != "spec.parentRefs[0].name" || !strings.Contains(result.Description, "(parent-not-found)") || result.Timestamp.Seconds == 0 {
 		t.Errorf("the first result is %+v", result)
+	}
+	// The command of docs/mesh-admins.md selects it.
+	page, err := os.ReadFile("../../docs/mesh-admins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deletion := regexp.MustCompile(`(?m)^kubectl (delete reports.*)$`).FindSubmatch(page)
+	if deletion == nil {
+		t.Fatal("docs/mesh-admins.md has no command that deletes Reports")
+	}
+	stdout, stderr, err := plane.Kubectl(t.Context(), "", append(strings.Fields(string(deletion[1])), "--dry-run=server")...)
+	if err != nil || !strings.Contains(stdout, `"gammaguard" deleted`) {
+		t.Errorf("%s: %v: %s%s", deletion[0], err, stdout, stderr)
 	}
 	before := report.ResourceVersion
 	c.merge(route, `{"spec":{"rules":[{"backendRefs":[{"name":"cart","port":80,"weight":2}]}]}}`)

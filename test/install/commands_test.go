@@ -1,0 +1,169 @@
+package install
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// played are the commands of the pages that this test runs, with their exit codes, and
+// what they print.
+var played = map[string]struct {
+	code int
+	text string
+}{
+	"gammaguard audit -n shop":                 {1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `},
+	"gammaguard check -f manifests/ --cluster": {1, `(?m)HTTPRoute shop/group .*\(parent-port-not-found\)$`},
+	"gammaguard check -f manifests/ --fix":     {1, `fixed`},
+	"gammaguard check -f manifests/ -o json | jq -r '.routes[] | select(.verdict == \"deny\") | \"\\(.file):\\(.line) \\(.kind) \\(.namespace)/\\(.name)\"'": {0, `^manifests/cart.yaml:5 HTTPRoute shop/group$`},
+	"gammaguard check -o text -o sarif=gammaguard.sarif -o junit=gammaguard.xml":                                                                             {1, `1 denial`},
+	"gammaguard conflicts -n shop":             {0, `(?m)^SERVICE `},
+	"gammaguard describe service/cart -n shop": {0, `HTTPRoute shop/cart`},
+	"gammaguard detect-mesh":                   {1, ``},
+	"gammaguard explain parent-headless":       {0, `^parent-headless`},
+	"gammaguard grants":                        {0, `(?m)^shop +none `},
+	"gammaguard grants -n shop -o wide":        {0, `HTTPRoute cart`},
+	"gammaguard grants list --requested":       {0, `canary of the cart +kubectl label namespace shop gammaguard.dev/grant=producer`},
+	"gammaguard grants request -n shop --role producer --reason \"canary of the cart\"":                                       {0, ``},
+	"gammaguard graph -f examples/shop -o html > graph.html":                                                                  {0, `^$`},
+	"gammaguard graph -n shop -o html > graph.html":                                                                           {0, `^$`},
+	"gammaguard graph service/cart -n shop":                                                                                   {0, `^flowchart LR\n(.*\n)*.*HTTPRoute cart`},
+	"gammaguard preflight --overlay audit-only":                                                                               {0, `(?m)^cert-manager +ok `},
+	"gammaguard preflight --overlay default --image registry.example.com/gammaguard-webhook:v1.2.3":                           {0, `(?m)^image +unknown +registry.example.com/gammaguard-webhook:v1.2.3: `},
+	"gammaguard trace service/cart:80 -n shop --path /items --cluster":                                                        {0, `HTTPRoute shop/cart`},
+	"kubectl create clusterrolebinding mesh-admins --clusterrole=gammaguard-mesh-admin --group=mesh-admins":                   {0, `created`},
+	"kubectl create clusterrolebinding mesh-viewers --clusterrole=gammaguard-viewer --group=mesh-viewers":                     {0, `created`},
+	"kubectl create configmap -n gammaguard-system gammaguard-client-ca --from-file=ca.crt":                                   {0, `created`},
+	"kubectl create rolebinding mesh-viewers -n gammaguard-system --role=gammaguard-viewer --group=mesh-viewers":              {0, `created`},
+	"kubectl annotate service -n shop cart gammaguard.dev/consumer-routes-from='kubernetes.io/metadata.name in (faces, lab)'": {0, `annotated`},
+	"kubectl get pods -n gammaguard-system":                                                                                   {0, `^$`},
+	"kubectl label namespace monitoring gammaguard.dev/scrape=allow":                                                          {0, `labeled`},
+}
+
+// elsewhere are those that other tests run, by the test.
+var elsewhere = map[string][]string{
+	"TestReadmeTry of cmd/gammaguard/command":   {"$ go run ./examples/try examples/shop/*.yaml", "$ go run ./cmd/gammaguard check -f examples/shop"},
+	"TestWatch of cmd/gammaguard/command":       {"gammaguard check --watch"},
+	"TestTrafficPage of cmd/gammaguard/command": {"$ gammaguard trace ", "$ gammaguard diff ", "$ kubectl apply --dry-run=server -f cart.yaml"},
+	"TestUninstall":              {"gammaguard status clear --confirm", "kubectl label namespaces --all ", "kubectl annotate namespaces --all "},
+	"TestOverlays and test/e2e":  {"kubectl apply -k ", "kubectl delete -k ", "kubectl rollout status -n gammaguard-system deployment/gammaguard-webhook", "git checkout v1.2.3"},
+	"TestRunbook":                {"$ kubectl apply -f cart.yaml"},
+	"TestRunbook and test/e2e":   {"kubectl logs -n gammaguard-system deployment/gammaguard-webhook --tail=50"},
+	"TestSelfManaged":            {"kubectl patch secret -n gammaguard-system "},
+	"TestAdoption":               {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "jq -r "},
+	"TestHelm":                   {"make chart ", "helm ", "kubectl label namespace gammaguard-system "},
+	"TestDocs of test/labels":    {"kubectl get rolebindings -A ", "kubectl label namespace shop gammaguard.dev/grant=producer --overwrite --dry-run=server --as shop-admin"},
+	"TestReports of test/status": {"kubectl delete reports.openreports.io "},
+	"test/demo and .ci/run":      {"make ", "$ make ", "go test ", "go run ./test/bench/load "},
+}
+
+// TestCommands runs the commands of the pages, word for word, as a user does who stands in
+// a checkout and has manifests of its own. It knows which test runs the others; TestRunbook
+// has those of the runbook.
+func TestCommands(t *testing.T) {
+	o := newOperator(t)
+	o.root = checkout(t, o.root)
+	o.apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: monitoring}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {gammaguard.dev/grant-request: null}}}", headlessIn("shop"),
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}",
+		(&legacyRoute{kind: "HTTPRoute", name: "cart", parents: `{group: "", kind: Service, name: cart}`, rules: `{backendRefs: [{name: cart, port: 80}]}`}).manifest("shop"))
+	kubectl(t, "label", "namespace", "shop", "gammaguard.dev/grant-", "gammaguard.dev/mode-")
+	install(t, folder(t, "default"))
+	t.Cleanup(func() {
+		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "clusterrolebinding", "mesh-admins", "mesh-viewers"); err != nil {
+			t.Error(stderr)
+		}
+		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "service,httproute", "-n", "shop", "cart"); err != nil {
+			t.Error(stderr)
+		}
+	})
+	others := slices.Concat(slices.Collect(maps.Values(elsewhere))...)
+	unseen := maps.Clone(played)
+	for _, command := range documented(t, o.root) {
+		if _, found := played[command]; !found && !slices.ContainsFunc(others, func(known string) bool { return strings.HasPrefix(command, known) }) {
+			t.Errorf("no test runs: %s", command)
+		}
+		want, first := unseen[command]
+		delete(unseen, command)
+		switch piped, query, isQuery := strings.Cut(command, " | jq -r "); {
+		case !first:
+		case isQuery:
+			_, stdout, _ := o.sh(t, piped)
+			if got := strings.Join(runQuery(t, strings.Trim(query, "'"), strings.NewReader(stdout)), "\n"); !regexp.MustCompile(want.text).MatchString(got) {
+				t.Errorf("%s: want %q, got %s", command, want.text, got)
+			}
+		default:
+			o.wants(t, command, want.code, want.text)
+		}
+	}
+	for command := range unseen {
+		t.Errorf("no page has: %s", command)
+	}
+}
+
+// checkout makes a folder with what the pages take from a checkout, and with a user's own files.
+func checkout(t *testing.T, root string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"config", "docs", "examples", "README.md"} {
+		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"ca.crt": "a certificate",
+		"manifests/cart.yaml": `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+` + (&legacyRoute{kind: "HTTPRoute", name: "group", parents: `{kind: Service, name: cart, port: 81}`}).manifest("shop"),
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+var commandLine = regexp.MustCompile(`^(\$ )?(gammaguard|kubectl|helm|make|jq|go|git) `)
+
+// documented returns the commands of all pages, with gammaguard in the place of go run.
+func documented(t *testing.T, root string) []string {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(page) == "runbook.md" {
+			continue
+		}
+		for i, block := range strings.Split(string(text), "```") {
+			for line := range strings.Lines(block) {
+				if i%2 == 0 {
+					break
+				}
+				if line = strings.TrimSpace(line); commandLine.MatchString(line) {
+					if rest, is := strings.CutPrefix(line, "go run ./cmd/gammaguard "); is {
+						line = "gammaguard " + rest
+					}
+					commands = append(commands, line)
+				}
+			}
+		}
+	}
+	return commands
+}
