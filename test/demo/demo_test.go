@@ -16,8 +16,8 @@ func TestTourIsWellFormed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stops) < 5 {
-		t.Errorf("the tour has %d stops, want five or six", len(stops))
+	if len(stops) < 7 {
+		t.Errorf("the tour has %d stops, want seven", len(stops))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command demo starts a real API server with gammaguard in front of it, all on
-// loopback, and plays a tour of kubectl commands with their real output. It stays
+// loopback, and plays a tour of kubectl and gammaguard commands with their real output. It stays
 // up until Ctrl-C; with ONCE set it ends after the tour. Its exit code is 0 only
 // if every command ended as the tour announces.
 package main
@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -54,8 +56,13 @@ func demo(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Stop()) }()
+	say(started, "building gammaguard")
+	program, err := bed.BuildCommand(ctx, "gammaguard")
+	if err != nil {
+		return err
+	}
 	say(started, "ready")
-	return visit(ctx, plane, stops, os.Getenv("ONCE") != "")
+	return visit(ctx, plane, filepath.Dir(program), stops, os.Getenv("ONCE") != "")
 }
 
 // say tells what the demo is at.
@@ -63,13 +70,14 @@ func say(started time.Time, what string) {
 	fmt.Printf("[%4.1fs] %s\n", time.Since(started).Seconds(), what)
 }
 
-// visit plays the tour, says how to go on alone, and waits for Ctrl-C.
-func visit(ctx context.Context, plane *bed.ControlPlane, stops []stop, once bool) error {
+// visit plays the tour with the programs in bin, says how to go on alone, and waits for
+// Ctrl-C.
+func visit(ctx context.Context, plane *bed.ControlPlane, bin string, stops []stop, once bool) error {
 	dir, err := plane.TempDir("tour")
 	if err != nil {
 		return err
 	}
-	p := &player{out: os.Stdout, dir: dir, run: shellOf(plane)}
+	p := &player{out: os.Stdout, dir: dir, run: shellOf(plane, bin)}
 	surprises, err := p.play(ctx, stops)
 	if err != nil {
 		return err
@@ -79,7 +87,7 @@ func visit(ctx context.Context, plane *bed.ControlPlane, stops []stop, once bool
 		fmt.Println("Every command ended as announced.")
 	}
 	if !once {
-		fmt.Printf(invitation, plane.Kubeconfig, plane.BinDir, dir)
+		fmt.Printf(invitation, plane.Kubeconfig, plane.BinDir, bin, dir)
 		<-ctx.Done()
 		fmt.Println("\nstopping")
 	}
@@ -93,20 +101,21 @@ const invitation = `
 Everything stays up until Ctrl-C. To go on in another terminal:
 
   export KUBECONFIG=%s
-  export PATH=%s:$PATH
+  export PATH=%s:%s:$PATH
   kubectl get httproutes,grpcroutes -A
+  gammaguard graph -A -o html > graph.html
 
 You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admin
 are the users of the tour, whose manifests are in
 %s
 `
 
-// shellOf runs commands with the control plane's kubectl.
-func shellOf(plane *bed.ControlPlane) func(ctx context.Context, dir, command string) (string, int, error) {
+// shellOf runs commands with the control plane's kubectl, and the programs in bin.
+func shellOf(plane *bed.ControlPlane, bin string) func(ctx context.Context, dir, command string) (string, int, error) {
 	return func(ctx context.Context, dir, command string) (string, int, error) {
 		cmd := exec.CommandContext(ctx, "sh", "-c", command)
 		cmd.Dir = dir
-		cmd.Env = plane.Environ()
+		cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{plane.BinDir, bin, os.Getenv("PATH")}, string(filepath.ListSeparator)))
 		cmd.WaitDelay = 5 * time.Second
 		output, err := cmd.CombinedOutput()
 		if ctx.Err() != nil {
