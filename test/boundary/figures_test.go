@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/tools/leaderelection"
 )
 
 // figures are the sentences of the documentation with a figure that the code sets, with
@@ -97,6 +99,9 @@ func TestFigures(t *testing.T) {
 		if want := fmt.Sprintf(f.sentence, values...); !strings.Contains(words(t, f.page), want) {
 			t.Errorf("%s lacks %q, which %s sets", f.page, want, f.file)
 		}
+	}
+	if want := fmt.Sprintf("(every 2 to %.1f s)", 2*(1+leaderelection.JitterFactor)); !strings.Contains(words(t, "docs/status.md"), want) {
+		t.Errorf("docs/status.md lacks %q, which client-go sets", want)
 	}
 	for _, s := range settings {
 		if !strings.Contains(words(t, s.page), s.sentence) || !strings.Contains(words(t, s.file), s.setting) {
