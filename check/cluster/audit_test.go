@@ -86,9 +86,9 @@ kubectl label namespace old gammaguard.dev/grant=producer
 	if want := "kubectl label namespace older gammaguard.dev/grant=all --overwrite"; code != command.ExitFindings || commands["older"] != want {
 		t.Errorf("exit code %d, %q", code, commands["older"])
 	}
-	for _, format := range []string{"yaml", "sarif", "wide"} {
+	for format, want := range map[string]string{"yaml": "rule: parent-headless", "sarif": `"ruleId": "parent-headless"`, "wide": "use a ClusterIP Service"} {
 		code, stdout, stderr := run(t, "", "audit", "-n", "old", "-o", format, "--kubeconfig", plane.Kubeconfig)
-		if code != command.ExitFindings || !strings.Contains(stdout, "parent-headless") {
+		if code != command.ExitFindings || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit code %d, %s%s", format, code, stdout, stderr)
 		}
 	}

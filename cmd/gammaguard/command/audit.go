@@ -41,6 +41,9 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
   # Check what would be denied in all namespaces if all were enforced
   gammaguard audit -A --as-mode enforce
 
+  # Show how to fix each finding, and the findings that are for the audit log alone
+  gammaguard audit -n shop -o wide
+
   # Check the routes in one namespace with a configuration that is not applied yet
   gammaguard audit -n shop --config guard.yaml
 
