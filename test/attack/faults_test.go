@@ -257,7 +257,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	p.wantHealthy(time.Now())
 	since := time.Now()
 	p.grant(t, p.granted, "none")
-	awaitRefusal(t, p.user, p.granted, "grant-missing")
+	awaitRefusal(t, p.user, p.granted, onCart(), "grant-missing")
 	t.Logf("a grant is withdrawn after %s", time.Since(since).Round(time.Millisecond))
 }
 

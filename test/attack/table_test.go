@@ -78,8 +78,8 @@ var attacks = []attack{
 		[]string{"test/attack.TestSchemaLimits", "webhook.TestLargestRoute"},
 	},
 	{
-		"Direct callers", port, "Open many connections and send slowly, or not at all", "they are closed, and others are served",
-		[]string{"webhook/server.TestSlowCallers", "webhook.TestIntakeIsBounded", "webhook.TestClientGone"},
+		"Direct callers", port, "Open many connections and send slowly, or not at all", "they are closed, others are served meanwhile, and memory stays under 128 MiB",
+		[]string{"test/attack.TestSlowBodies", "webhook/server.TestSlowCallers", "webhook.TestIntakeIsBounded", "webhook.TestClientGone"},
 	},
 	{
 		"Direct callers", port, "Call with no client certificate, or with another one", "refused where `--client-ca-file` is set",
@@ -88,7 +88,7 @@ var attacks = []attack{
 	{
 		"Unreadable objects", "may write the status of routes, or any object that gammaguard caches", "Store values that the schema admits and gammaguard cannot read",
 		"the object counts as absent or its entry as stale; gammaguard starts and serves",
-		[]string{"mesh/live.TestUnreadable", "mesh/live.TestOwnEntry", "mesh/live.FuzzDecode"},
+		[]string{"test/attack.TestPoisonedStatus", "mesh/live.TestUnreadable", "mesh/live.TestOwnEntry", "mesh/live.FuzzDecode"},
 	},
 	{
 		"Stale caches", nobody, "Cut off a replica's watches while grants are withdrawn", "within `--max-staleness` it is not ready, and judges by live reads",
@@ -121,7 +121,7 @@ var attacks = []attack{
 	{
 		"The Service's side", "full rights on routes, grant for consumer routes", "Attach to a Service whose owner accepts other namespaces or kinds only",
 		"refused, and marked in status as soon as the annotation or a label changes",
-		[]string{"mesh.TestRefusesConsumersByAnnotation", "test/scenarios/runner.TestScenarios", "test/labels.TestLabelsToSelectBy"},
+		[]string{"test/attack.TestServiceSide", "mesh.TestRefusesConsumersByAnnotation", "test/scenarios/runner.TestScenarios", "test/labels.TestLabelsToSelectBy"},
 	},
 	{
 		"Ways to write a route", routesOnly, "Every way to write a route of every kind and version, with every mesh parent: generated, see below",
