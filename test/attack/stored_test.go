@@ -74,3 +74,50 @@ func TestPoisonedStatus(t *testing.T) {
 		t.Errorf("its log has not one line about what it cannot read:\n%.3000s", log)
 	}
 }
+
+// TestFormerName restarts gammaguard under another controller name: its entries under the
+// name of before go, and there is one under the new name.
+func TestFormerName(t *testing.T) {
+	p := newPatient(t)
+	const former, now = "example.com/former", "gammaguard.dev/guard"
+	restart := func(settings string) {
+		t.Helper()
+		if err := p.guard.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		replacement, err := guard.Start(t.Context(), p.plane, guard.Options{
+			Config: "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {" + settings + "}\n",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.guard = replacement
+	}
+	routes := p.user.Resource(httpRoutes).Namespace(p.granted)
+	restart("controllerName: " + former)
+	if _, err := routes.Create(t.Context(), http.route(p.granted, "marked", onCart()), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.grant(t, p.granted, "none")
+	awaitNames := func(want string) {
+		t.Helper()
+		background.Eventually(t, func() string {
+			route, err := routes.Get(t.Context(), "marked", metav1.GetOptions{})
+			if err != nil {
+				return err.Error()
+			}
+			parents, _, _ := unstructured.NestedSlice(route.Object, "status", "parents")
+			names := []any{}
+			for _, entry := range parents {
+				names = append(names, entry.(object)["controllerName"])
+			}
+			if got := fmt.Sprint(names); got != "["+want+"]" {
+				return "entries of " + got + ", want one of " + want
+			}
+			return ""
+		})
+	}
+	awaitNames(former)
+	restart("formerControllerNames: [" + former + "]")
+	awaitNames(now)
+}

@@ -116,7 +116,7 @@ var attacks = []attack{
 	},
 	{
 		"What remains", "platform team", "Uninstall, after a change of `status.controllerName`", "no entry, label, webhook or policy remains",
-		[]string{"test/install.TestUninstall", "test/install.TestOverlays", "check/cluster.TestStatusClear"},
+		[]string{"test/attack.TestFormerName", "test/install.TestUninstall", "test/install.TestOverlays", "check/cluster.TestStatusClear"},
 	},
 	{
 		"The Service's side", "full rights on routes, grant for consumer routes", "Attach to a Service whose owner accepts other namespaces or kinds only",
