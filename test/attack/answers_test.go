@@ -19,22 +19,36 @@ import (
 // looks like. A granted user is answered by the rule.
 var situations = []struct {
 	name, rule string
-	make       func(t *testing.T, s *site, namespace string)
+	// question is the one that the granted user asks.
+	question int
+	make     func(t *testing.T, s *site, namespace string)
 }{
-	{"nothing", "parent-not-found", func(*testing.T, *site, string) {}},
-	{"a Service", "no-catch-all", func(t *testing.T, s *site, ns string) {
+	{"nothing", "parent-not-found", 0, func(*testing.T, *site, string) {}},
+	{"a Service", "no-catch-all", 0, func(t *testing.T, s *site, ns string) {
 		s.service(t, ns, "cart", object{"ports": []any{object{"name": "http", "port": int64(80)}, object{"name": "admin", "port": int64(90)}}})
 	}},
-	{"a headless Service", "parent-headless", func(t *testing.T, s *site, ns string) {
+	{"a headless Service", "parent-headless", 0, func(t *testing.T, s *site, ns string) {
 		s.service(t, ns, "cart", object{"clusterIP": "None", "ports": []any{object{"name": "http", "port": int64(80)}}})
 	}},
-	{"an ExternalName Service", "parent-external-name", func(t *testing.T, s *site, ns string) {
+	{"an ExternalName Service", "parent-external-name", 0, func(t *testing.T, s *site, ns string) {
 		s.service(t, ns, "cart", object{"type": "ExternalName", "externalName": "example.com"})
 	}},
-	{"a Service with other ports", "parent-port-not-found", func(t *testing.T, s *site, ns string) {
+	{"a Service with other ports", "parent-port-not-found", 0, func(t *testing.T, s *site, ns string) {
 		s.service(t, ns, "cart", object{"ports": []any{object{"name": "other", "port": int64(81)}}})
 	}},
-	{"a Service that refuses consumers", "consumer-refused", func(t *testing.T, s *site, ns string) {
+	{"a Service with a route of its owner", "no-catch-all", 0, func(t *testing.T, s *site, ns string) {
+		s.service(t, ns, "cart", object{"ports": []any{object{"name": "http", "port": int64(80)}}})
+		s.grant(t, ns, "all")
+		route := endpoint{"GRPCRoute", "v1"}
+		s.apply(t, route.resource(), ns, route.route(ns, "cart", onCart()).Object)
+	}},
+	{"a headless ServiceImport", "parent-headless", 3, func(t *testing.T, s *site, ns string) {
+		s.apply(t, imports, ns, object{
+			"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport", "metadata": object{"name": "cart"},
+			"spec": object{"type": "Headless", "ports": []any{object{"port": int64(80), "protocol": "TCP"}}},
+		})
+	}},
+	{"a Service that refuses consumers", "consumer-refused", 0, func(t *testing.T, s *site, ns string) {
 		s.apply(t, services, ns, object{
 			"apiVersion": "v1", "kind": "Service", "metadata": object{"name": "cart", "labels": object{"gammaguard.dev/consumer-routes": "deny"}},
 			"spec": object{"ports": []any{object{"name": "http", "port": int64(80)}}},
@@ -81,7 +95,7 @@ func TestAnswersAreEqual(t *testing.T) {
 		}
 		situation.make(t, s, secret)
 		background.Eventually(t, func() string {
-			answer := asker.create(t, "sighted", strings.ReplaceAll(questions[0], "SECRET", secret), "?dryRun=All")
+			answer := asker.create(t, "sighted", strings.ReplaceAll(questions[situation.question], "SECRET", secret), "?dryRun=All")
 			if !strings.Contains(answer, "("+situation.rule+")") {
 				return fmt.Sprintf("%s: a granted user is answered %s", situation.name, answer)
 			}

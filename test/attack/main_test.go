@@ -135,6 +135,7 @@ var (
 	services   = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 	http       = endpoint{"HTTPRoute", "v1"}
 	httpRoutes = http.resource()
+	imports    = schema.GroupVersionResource{Group: "multicluster.x-k8s.io", Version: "v1alpha1", Resource: "serviceimports"}
 )
 
 // object is the content of an object, or a part of it.

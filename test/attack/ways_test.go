@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,6 +61,12 @@ var ways = []way{
 		_, err := t.routes.Create(ctx, route, metav1.CreateOptions{})
 		return err
 	}},
+	{name: "create with a deletion timestamp", write: func(ctx context.Context, t *target, name string, p parent) error {
+		route := t.route(t.namespace, name, p)
+		route.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1<<30, 0)}) // which only the API server may set
+		_, err := t.routes.Create(ctx, route, metav1.CreateOptions{})
+		return err
+	}},
 	{name: "create by server-side apply", write: apply},
 	{name: "create by kubectl apply", together: kubectlApply},
 	{name: "delete collection, and create again", write: func(ctx context.Context, t *target, name string, p parent) error {
@@ -84,6 +91,13 @@ var ways = []way{
 	{name: "merge patch of the status subresource", before: onGateway, ineffective: true, write: func(ctx context.Context, t *target, name string, p parent) error {
 		return patch(ctx, t, name, types.MergePatchType, object{"spec": object{"parentRefs": []any{p}}}, "status")
 	}},
+	{name: "JSON patch of the status subresource", before: onGateway, ineffective: true, write: func(ctx context.Context, t *target, name string, p parent) error {
+		return patch(ctx, t, name, types.JSONPatchType, appended(p), "status")
+	}},
+	{name: "server-side apply of the status subresource", before: onGateway, ineffective: true, write: func(ctx context.Context, t *target, name string, p parent) error {
+		_, err := t.routes.ApplyStatus(ctx, name, t.route(t.namespace, name, p), metav1.ApplyOptions{FieldManager: "second", Force: true})
+		return err
+	}},
 	{name: "update while deleted", before: deleted, write: update},
 	{name: "JSON patch while deleted", before: deleted, write: jsonPatch},
 	{name: "merge patch while deleted", before: deleted, write: mergePatch},
@@ -100,7 +114,7 @@ func apply(ctx context.Context, t *target, name string, p parent) error {
 	return err
 }
 
-// changed is what is stored, with another parent beside its Gateway.
+// changed is what is stored, with another parent besides its Gateway.
 func (t *target) changed(p parent) *unstructured.Unstructured {
 	route := t.stored.DeepCopy()
 	setParents(route, gatewayParent(), p)
@@ -113,7 +127,12 @@ func update(ctx context.Context, t *target, _ string, p parent) error {
 }
 
 func jsonPatch(ctx context.Context, t *target, name string, p parent) error {
-	return patch(ctx, t, name, types.JSONPatchType, []any{object{"op": "add", "path": "/spec/parentRefs/-", "value": p}})
+	return patch(ctx, t, name, types.JSONPatchType, appended(p))
+}
+
+// appended is a JSON patch that adds the parent to the others.
+func appended(p parent) []any {
+	return []any{object{"op": "add", "path": "/spec/parentRefs/-", "value": p}}
 }
 
 func mergePatch(ctx context.Context, t *target, name string, p parent) error {

@@ -2,6 +2,7 @@ package labels_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -32,12 +33,21 @@ func ways() []way {
 		{"patch", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
 			return c.Patch(ctx, n, labelPatch(n))
 		}},
+		{"strategic merge patch", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Patch(ctx, n, client.RawPatch(types.StrategicMergePatchType, labelsAndAnnotations(n)))
+		}},
+		{"JSON patch", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Patch(ctx, n, jsonPatch(n))
+		}},
 		{"server-side apply", apply},
 		{"update of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
 			return c.Status().Update(ctx, n)
 		}},
 		{"patch of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
 			return c.Status().Patch(ctx, n, labelPatch(n))
+		}},
+		{"JSON patch of status", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
+			return c.Status().Patch(ctx, n, jsonPatch(n))
 		}},
 		{"finalize", func(ctx context.Context, c client.Client, n *corev1.Namespace) error {
 			return c.SubResource("finalize").Update(ctx, n)
@@ -63,9 +73,27 @@ func set(n *corev1.Namespace, values map[string]string) {
 	}
 }
 
-// labelPatch is a merge patch that makes the labels and annotations those of n, of
-// the ones that these tests set.
 func labelPatch(n *corev1.Namespace) client.Patch {
+	return client.RawPatch(types.MergePatchType, labelsAndAnnotations(n))
+}
+
+// jsonPatch replaces all labels and annotations by those of n.
+func jsonPatch(n *corev1.Namespace) client.Patch {
+	return client.RawPatch(types.JSONPatchType, fmt.Appendf(nil,
+		`[{"op":"add","path":"/metadata/labels","value":%s},{"op":"add","path":"/metadata/annotations","value":%s}]`, asJSON(n.Labels), asJSON(n.Annotations)))
+}
+
+func asJSON(values map[string]string) []byte {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // maps of strings can be marshaled
+	}
+	return text
+}
+
+// labelsAndAnnotations is the body of a merge patch that makes the labels and annotations
+// those of n, of the ones that these tests set.
+func labelsAndAnnotations(n *corev1.Namespace) []byte {
 	fields := func(values map[string]string, keys ...string) string {
 		var all []string
 		for _, key := range keys {
@@ -77,9 +105,9 @@ func labelPatch(n *corev1.Namespace) client.Patch {
 		}
 		return "{" + strings.Join(all, ",") + "}"
 	}
-	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":%s,"annotations":%s}}`,
+	return fmt.Appendf(nil, `{"metadata":{"labels":%s,"annotations":%s}}`,
 		fields(n.Labels, mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"),
-		fields(n.Annotations, routesFrom, routeKinds)))
+		fields(n.Annotations, routesFrom, routeKinds))
 }
 
 func mustClient(t *testing.T, user string) client.Client {
