@@ -141,8 +141,15 @@ func (s *site) raw(t testing.TB, user string) *rawClient {
 // answer.
 func (c *rawClient) create(t testing.TB, namespace, spec, query string) string {
 	t.Helper()
-	body := `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "asked"}, "spec": ` + spec + `}`
-	url := c.host + "/apis/gateway.networking.k8s.io/v1/namespaces/" + namespace + "/httproutes" + query
+	return c.createAt(t, http, namespace, spec, query)
+}
+
+// createAt sends a route of any kind.
+func (c *rawClient) createAt(t testing.TB, e endpoint, namespace, spec, query string) string {
+	t.Helper()
+	resource := e.resource()
+	body := fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "metadata": {"name": "asked"}, "spec": %s}`, resource.GroupVersion(), e.kind, spec)
+	url := fmt.Sprintf("%s/apis/%s/namespaces/%s/%s%s", c.host, resource.GroupVersion(), namespace, resource.Resource, query)
 	request, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodPost, url, bytes.NewBufferString(body))
 	if err != nil {
 		t.Fatal(err)

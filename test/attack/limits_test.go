@@ -44,23 +44,36 @@ const (
 	backendOnCart = `{"name": "cart", "port": 80}`
 )
 
-// atLimits are specs at each limit of the schema of HTTPRoute. Namespace limits has the
-// Services that they name.
-var atLimits = []struct{ name, spec string }{
-	{"32 parentRefs", `{"parentRefs": [` + repeated(32, `{"group": "", "kind": "Service", "name": "cart-%d", "port": 80}`) + `]}`},
-	{"16 rules with 8 matches", ruleOf(16, `{"matches": [`+repeated(8, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
-	{"64 matches", ruleOf(1, `{"matches": [`+repeated(64, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
-	{"16 headers and query parameters", ruleOf(1, `{"matches": [{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`], "queryParams": [`+
+// atLimits are specs at each limit of the schemas. Namespace limits has the Services that
+// they name.
+var atLimits = []struct {
+	name, kind, spec string
+}{
+	{"32 parentRefs", "HTTPRoute", `{"parentRefs": [` + parents32 + `]}`},
+	{"16 rules with 8 matches", "HTTPRoute", ruleOf(16, `{"matches": [`+repeated(8, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
+	{"64 matches", "HTTPRoute", ruleOf(1, `{"matches": [`+repeated(64, `{"path": {"value": "/cart/%d"}}`)+`], "backendRefs": [`+backendOnCart+`]}`)},
+	{"16 headers and query parameters", "HTTPRoute", ruleOf(1, `{"matches": [{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`], "queryParams": [`+
 		repeated(16, `{"name": "q%d", "value": "v"}`)+`]}], "backendRefs": [`+backendOnCart+`]}`)},
-	{"16 filters", ruleOf(1, `{"filters": [`+repeated(16, `{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "cart-%d", "port": 80}}}`)+
+	{"16 filters", "HTTPRoute", ruleOf(1, `{"filters": [`+repeated(16, `{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "cart-%d", "port": 80}}}`)+
 		`], "backendRefs": [`+backendOnCart+`]}`)},
-	{"16 rules with 16 backendRefs", ruleOf(16, `{"backendRefs": [`+repeated(16, `{"name": "cart-%d", "port": 80}`)+`]}`)},
-	{"16 hostnames", `{"parentRefs": [` + parentOnCart + `], "hostnames": [` + repeated(16, `"h%d.example.com"`) + `]}`},
-	{"all of them", `{"parentRefs": [` + repeated(32, `{"group": "", "kind": "Service", "name": "cart-%d", "port": 80}`) + `], "hostnames": [` +
-		repeated(16, `"h%d.example.com"`) + `], "rules": [` + repeatedRule(16, `{"matches": [`+
-		repeatedRule(8, `{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+
-		repeated(16, `{"name": "cart-%d", "port": 80}`)+`]}`) + `]}`},
+	{"16 rules with 16 backendRefs", "HTTPRoute", ruleOf(16, `{"backendRefs": [`+backends16+`]}`)},
+	{"16 hostnames", "HTTPRoute", `{"parentRefs": [` + parentOnCart + `], "hostnames": [` + hosts16 + `]}`},
+	{"all of them", "HTTPRoute", `{"parentRefs": [` + parents32 + `], "hostnames": [` + hosts16 + `], "rules": [` +
+		repeatedRule(16, `{"matches": [`+repeatedRule(8, `{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`) + `]}`},
+	// As much as etcd stores, with the longest values.
+	{"1 MiB of headers", "HTTPRoute", ruleOf(16, `{"matches": [`+repeatedRule(4, `{"headers": [`+
+		repeated(4, `{"name": "h%d", "value": "`+strings.Repeat("v", 4000)+`"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`)},
+	{"16 rules with 8 matches", "GRPCRoute", ruleOf(16, `{"matches": [`+repeatedRule(8, `{"method": {"service": "cart", "method": "add"}, "headers": [`+
+		repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`)},
+	{"1,024 hostnames", "TLSRoute", `{"parentRefs": [` + parents32 + `], "hostnames": [` + repeated(1024, `"h%d.example.com"`) + `], "rules": [{"backendRefs": [` + backends16 + `]}]}`},
+	{"16 backendRefs", "TCPRoute", `{"parentRefs": [` + parents32 + `], "rules": [{"backendRefs": [` + backends16 + `]}]}`},
 }
+
+var (
+	parents32  = repeated(32, `{"group": "", "kind": "Service", "name": "cart-%d", "port": 80}`)
+	backends16 = repeated(16, `{"name": "cart-%d", "port": 80}`)
+	hosts16    = repeated(16, `"h%d.example.com"`)
+)
 
 func repeatedRule(n int, rule string) string {
 	return strings.TrimSuffix(strings.Repeat(rule+",", n), ",")
@@ -83,9 +96,9 @@ func TestSchemaLimits(t *testing.T) {
 	for _, limit := range atLimits {
 		for namespace, status := range map[string]string{"limits": "201", "limits-denied": "403"} {
 			var answer string
-			took := quickest(func() { answer = asker.create(t, namespace, limit.spec, "?dryRun=All") })
+			took := quickest(func() { answer = asker.createAt(t, endpoint{limit.kind, "v1"}, namespace, limit.spec, "?dryRun=All") })
 			if !strings.HasPrefix(answer, status) || took > mostTime {
-				t.Errorf("%s in %s: %.500s after %s, want %s within %s", limit.name, namespace, answer, took, status, mostTime)
+				t.Errorf("%s of a %s in %s: %.500s after %s, want %s within %s", limit.name, limit.kind, namespace, answer, took, status, mostTime)
 			}
 		}
 	}
