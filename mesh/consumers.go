@@ -86,7 +86,10 @@ func (c *ConsumerKinds) UnmarshalText(text []byte) error {
 	c.read(text)
 	for name := range strings.SplitSeq(c.Value, ",") {
 		kind := RouteKind(strings.TrimSpace(name))
-		c.Invalid = c.Invalid || !IsRouteKind(string(kind))
+		if !IsRouteKind(string(kind)) {
+			c.Invalid = true
+			break
+		}
 		c.kinds = append(c.kinds, kind)
 	}
 	return nil

@@ -3,17 +3,20 @@ package mesh
 import (
 	"cmp"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
 
 const regularExpression = "RegularExpression"
 
-// Regular expressions are compared with so many matches of a route, and up to this
-// length: a route costs at most what its size justifies.
+// Matches, and values with regular expressions, are compared so many times in a route. An
+// expression has at most this length, and comes to at most so many instructions: a{1000}
+// has seven characters. A route costs at most what its size justifies.
 const (
 	mostCompared      = 200
 	longestExpression = 64
+	mostInstructions  = 1000
 )
 
 // Shadow is a match that never decides, since an earlier match of the same route
@@ -34,21 +37,14 @@ func (r *Route) Shadows(keys []MatchKey) []Shadow {
 		return nil
 	}
 	var shadows []Shadow
-	all, compared := r.placed(keys), 0
+	all := r.placed(keys)
+	c := r.newComparison(all)
 	for i, placed := range all {
-		by := slices.IndexFunc(all[:i], func(p PlacedMatch) bool {
-			if p.Key == placed.Key {
-				return true
+		for j, earlier := range all[:i] {
+			if earlier.Key == placed.Key || c.shadows(j, i) {
+				shadows = append(shadows, Shadow{placed, earlier})
+				break
 			}
-			earlier := r.match(p)
-			if compared == mostCompared || !anyRegular(earlier.Headers) && !anyRegular(earlier.QueryParams) {
-				return false // only an equal one
-			}
-			compared++
-			return r.shadows(earlier, r.match(placed))
-		})
-		if by >= 0 {
-			shadows = append(shadows, Shadow{placed, all[by]})
 		}
 	}
 	return shadows
@@ -68,6 +64,56 @@ func (r *Route) placed(keys []MatchKey) []PlacedMatch {
 	return all
 }
 
+// comparison compares matches of a route that are not equal.
+type comparison struct {
+	// matches are those of the route; none if none has a regular expression.
+	matches []comparedMatch
+	// compared is how many times values have been compared.
+	compared int
+}
+
+// comparedMatch is a match with its conditions by name.
+type comparedMatch struct {
+	// plain is the key of the match without headers and query parameters.
+	plain                MatchKey
+	headers, queryParams []ValueMatch
+	// regular is set if the match has regular expressions.
+	regular bool
+}
+
+func (r *Route) newComparison(all []PlacedMatch) *comparison {
+	c := &comparison{}
+	if !slices.ContainsFunc(all, func(p PlacedMatch) bool { return r.match(p).anyRegular() }) {
+		return c
+	}
+	for _, placed := range all {
+		match := r.match(placed)
+		plain := *match
+		plain.Headers, plain.QueryParams = nil, nil
+		c.matches = append(c.matches, comparedMatch{
+			plain:       r.matchKey(&plain),
+			headers:     firstOfName(nil, match.Headers, strings.ToLower),
+			queryParams: firstOfName(nil, match.QueryParams, func(name string) string { return name }),
+			regular:     match.anyRegular(),
+		})
+	}
+	return c
+}
+
+// shadows reports whether a match with regular expressions holds for all requests of
+// another one with the same path, method and names.
+func (c *comparison) shadows(by, match int) bool {
+	if len(c.matches) == 0 || c.compared >= mostCompared {
+		return false
+	}
+	x, y := &c.matches[by], &c.matches[match]
+	if !x.regular || x.plain != y.plain {
+		return false
+	}
+	c.compared++
+	return c.coverValues(x.headers, y.headers) && c.coverValues(x.queryParams, y.queryParams)
+}
+
 // onlyMatch reports whether the route has no two matches.
 func (r *Route) onlyMatch() bool {
 	return len(r.Spec.Rules) == 0 || len(r.Spec.Rules) == 1 && len(r.Spec.Rules[0].Matches) < 2
@@ -81,32 +127,49 @@ func (r *Route) match(at PlacedMatch) *RouteMatch {
 	return &r.Spec.Rules[at.Rule].Matches[at.Match]
 }
 
-// shadows reports whether a match holds for all requests of another one with the same
-// path, method and names.
-func (r *Route) shadows(by, match *RouteMatch) bool {
-	x, y := *by, *match
-	x.Headers, x.QueryParams, y.Headers, y.QueryParams = nil, nil, nil, nil
-	return r.matchKey(&x) == r.matchKey(&y) &&
-		coverValues(by.Headers, match.Headers, strings.ToLower) &&
-		coverValues(by.QueryParams, match.QueryParams, func(name string) string { return name })
-}
-
-func anyRegular(values []ValueMatch) bool {
-	return slices.ContainsFunc(values, func(v ValueMatch) bool { return v.Type == regularExpression })
+// anyRegular reports whether the match has a regular expression for a value.
+func (m *RouteMatch) anyRegular() bool {
+	regular := func(v ValueMatch) bool { return v.Type == regularExpression }
+	return slices.ContainsFunc(m.Headers, regular) || slices.ContainsFunc(m.QueryParams, regular)
 }
 
 // coverValues reports whether the first conditions have the names of the others, and
 // hold where these do.
-func coverValues(by, values []ValueMatch, fold func(string) string) bool {
-	by, values = firstOfName(make([]ValueMatch, 0, len(by)), by, fold), firstOfName(make([]ValueMatch, 0, len(values)), values, fold)
+func (c *comparison) coverValues(by, values []ValueMatch) bool {
 	return slices.EqualFunc(by, values, func(x, y ValueMatch) bool {
 		if x == y || x.Name != y.Name || x.Type != regularExpression || y.Type == regularExpression || max(len(x.Value), len(y.Value)) > longestExpression {
 			return x == y
 		}
-		// Where the whole value matches, implementations cannot differ.
-		expression, err := regexp.Compile("^(?:" + x.Value + ")$")
-		return err == nil && expression.MatchString(y.Value)
+		c.compared++
+		return c.compared <= mostCompared && covers(x.Value, y.Value)
 	})
+}
+
+// covers reports whether the expression matches the whole value, so that implementations
+// cannot differ. One that is costly does not.
+func covers(expression, value string) bool {
+	expression = "^(?:" + expression + ")$"
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil || instructions(parsed) > mostInstructions {
+		return false
+	}
+	compiled, err := regexp.Compile(expression)
+	return err == nil && compiled.MatchString(value)
+}
+
+// instructions is about how many a regular expression comes to.
+func instructions(expression *syntax.Regexp) int {
+	n := 1
+	if expression.Op == syntax.OpLiteral {
+		n = len(expression.Rune)
+	}
+	for _, sub := range expression.Sub {
+		n += instructions(sub)
+	}
+	if expression.Op == syntax.OpRepeat {
+		n *= max(expression.Min, expression.Max, 1)
+	}
+	return n
 }
 
 // firstOfName appends the conditions by name, with the API's defaults, to an empty list. Of

@@ -2,8 +2,10 @@ package mesh_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,4 +80,51 @@ func TestShadowsAreBounded(t *testing.T) {
 	} else {
 		t.Logf("%.0f allocations", got)
 	}
+}
+
+// TestShadowsAreLinear: neither costly regular expressions nor long values are looked at
+// again and again.
+func TestShadowsAreLinear(t *testing.T) {
+	headers := func(kind, value string) string {
+		all := make([]string, 16)
+		for i := range all {
+			all[i] = fmt.Sprintf(`{"name": "h%d", "type": %q, "value": %q}`, i, kind, value)
+		}
+		return `"headers": [` + strings.Join(all, ",") + `]`
+	}
+	const long = 2 << 20
+	for name, test := range map[string]struct{ first, others string }{
+		"many instructions": {headers("RegularExpression", "((a?b?c?d?){1,1000}(a?b?c?d?){1,1000}(a?b?c?d?){1,1000})"), headers("Exact", strings.Repeat("a", 60)+"%d")},
+		"a long path":       {`"path": {"value": "/` + strings.Repeat("/", long) + `"}, ` + headers("RegularExpression", "a"), `"path": {"value": "/%d"}`},
+		"a long name":       {`"headers": [{"type": "RegularExpression", "name": "` + strings.Repeat("A", long) + `", "value": "a"}]`, `"headers": [{"name": "b", "value": "%d"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			matches := []string{test.first}
+			for i := range 255 {
+				matches = append(matches, strings.ReplaceAll(test.others, "%d", fmt.Sprint(i)))
+			}
+			var rules []string
+			for chunk := range slices.Chunk(matches, 64) {
+				rules = append(rules, `{"matches": [{`+strings.Join(chunk, "},{")+`}]}`)
+			}
+			route := decodeRule(t, mesh.HTTPRoute, strings.Join(rules, ","))
+			keys := route.Attached().Matches
+			hashed, shadows := quickest(func() { route.MatchKeys() }), quickest(func() { route.Shadows(keys) })
+			t.Logf("%s for the keys of the matches, %s to compare them", hashed, shadows)
+			if most := 10*hashed + 300*time.Millisecond; shadows > most {
+				t.Errorf("compared in %s, want at most %s", shadows, most)
+			}
+		})
+	}
+}
+
+// quickest is the shortest of several times, since others may use the machine too.
+func quickest(call func()) time.Duration {
+	best := time.Hour
+	for range 3 {
+		begun := time.Now()
+		call()
+		best = min(best, time.Since(begun))
+	}
+	return best
 }
