@@ -21,11 +21,12 @@ type LabelPreview struct {
 
 	engine        *Engine
 	before, after mesh.Reader
+	refused       map[string]bool
 }
 
 // PreviewLabels returns an empty preview of the change.
 func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
-	return &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now)}
+	return &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
 }
 
 // After is the cluster after the change.
@@ -78,8 +79,9 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 		if err != nil {
 			return err
 		}
-		if is.Fault == ConsumerRefused && was.Fault != ConsumerRefused && !slices.Contains(p.Refused, route.String()) {
-			p.Refused = append(p.Refused, route.String())
+		if name := route.String(); is.Fault == ConsumerRefused && was.Fault != ConsumerRefused && !p.refused[name] {
+			p.refused[name] = true
+			p.Refused = append(p.Refused, name)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -91,10 +92,6 @@ func hostileBody(review, object string, bulk func(int) string) []byte {
 // TestHostileRequests: whatever a request holds, it costs memory in proportion to its
 // size, hardly any live reads, and the answer is small.
 func TestHostileRequests(t *testing.T) {
-	const (
-		most       = 16       // bytes that are allocated for each byte of the body
-		mostAnswer = 64 << 10 // bytes
-	)
 	for _, test := range hostile {
 		body := hostileBody(test.review, test.object, test.bulk)
 		now := &source{Reader: world(t, cluster)}
@@ -103,21 +100,8 @@ func TestHostileRequests(t *testing.T) {
 		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), MutatePath: Mutating(o, &mesh.GrantPolicy{}, nil)} {
 			t.Run(test.name+path, func(t *testing.T) {
 				now.reads = nil
-				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(string(body)))
-				req.Header.Set("Content-Type", "application/json")
-				recorder := httptest.NewRecorder()
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				handler.ServeHTTP(recorder, req)
-				runtime.ReadMemStats(&after)
-				factor := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(body))
-				t.Logf("%d: %.1f times the body, %d live reads, an answer of %d bytes", recorder.Code, factor, len(now.reads), recorder.Body.Len())
-				if factor > most {
-					t.Errorf("%.1f bytes are allocated for each byte of the body, want at most %d", factor, most)
-				}
-				if size := recorder.Body.Len(); size > mostAnswer {
-					t.Errorf("the answer has %d bytes, want at most %d", size, mostAnswer)
-				}
+				recorder := wantCheap(t, handler, path, body, 16)
+				t.Logf("%d live reads", len(now.reads))
 				if says := "gammaguard cannot read the object: not a route: " + test.tooMany; test.tooMany != "" && path == ValidatePath &&
 					!strings.Contains(recorder.Body.String(), says+`"`) {
 					t.Errorf("%s, want %q", recorder.Body, says)
@@ -127,6 +111,73 @@ func TestHostileRequests(t *testing.T) {
 				}
 				if len(now.reads) > 2 {
 					t.Errorf("%d live reads", len(now.reads))
+				}
+			})
+		}
+	}
+}
+
+// wantCheap fails where a request allocates more bytes for each byte of its body, or its
+// answer is large.
+func wantCheap(t *testing.T, handler http.Handler, path string, body []byte, most float64) *httptest.ResponseRecorder {
+	t.Helper()
+	const mostAnswer = 64 << 10 // bytes
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	recorder := httptest.NewRecorder()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	handler.ServeHTTP(recorder, req)
+	runtime.ReadMemStats(&after)
+	factor := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(body))
+	t.Logf("%d: %.1f times the body, an answer of %d bytes", recorder.Code, factor, recorder.Body.Len())
+	if factor > most {
+		t.Errorf("%.1f bytes are allocated for each byte of the body, want at most %.0f", factor, most)
+	}
+	if size := recorder.Body.Len(); size > mostAnswer {
+		t.Errorf("the answer has %d bytes, want at most %d", size, mostAnswer)
+	}
+	return recorder
+}
+
+// hostilePreviews are changes of Namespaces and Services that are made to cost more than
+// their size. %s is their bulk.
+var hostilePreviews = []struct {
+	name, path, review string
+	bulk               func(i int) string
+}{
+	{"labels", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","labels":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
+	{"old labels", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop"}},"oldObject":{"metadata":{"name":"shop","labels":{%s"a":""}}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
+	{"kinds", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-route-kinds":"` + strings.Repeat(",", 4000) + `",`)},
+	{"selectors", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-routes-from":"a in (` + strings.Repeat("b,", 2000) + `)",`)},
+	{"ports", ServicesPath, `"operation":"UPDATE","object":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}},"oldObject":{"metadata":{"name":"cart","namespace":"shop"}}`, each(`{},`)},
+	{"old ports", ServicesPath, `"operation":"DELETE","oldObject":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}}`, each(`{},`)},
+}
+
+// TestHostilePreviews: a change of a Namespace or a Service is admitted at a cost in
+// proportion to its size, and without a preview if it is too large for one.
+func TestHostilePreviews(t *testing.T) {
+	set := world(t, attachedCluster)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	mux := http.NewServeMux()
+	Register(mux, o, newEngine(t, nil), nil)
+	for _, test := range hostilePreviews {
+		for _, size := range []int{maxBody - 1<<10, previewBody + 1, previewBody - 1<<10} {
+			t.Run(fmt.Sprintf("%s, %d bytes", test.name, size), func(t *testing.T) {
+				before, after, _ := strings.Cut(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1",`+test.review+"}}", "%s")
+				body := []byte(before)
+				for i := 0; len(body) < size-len(after)-8<<10; i++ {
+					body = append(body, test.bulk(i)...)
+				}
+				body = append(append(body, after...), bytes.Repeat([]byte(" "), size-len(body)-len(after))...)
+				most := 16.0
+				if test.name == "selectors" { // which the API server would send once; one preview is in progress at a time
+					most = 128
+				}
+				answer := wantCheap(t, mux, test.path, body, most).Body.String()
+				if !strings.Contains(answer, `"allowed":true`) || size > previewBody && !strings.Contains(answer, undetermined) {
+					t.Errorf("%.500s, want that it is admitted, and no preview of what is large", answer)
 				}
 			})
 		}

@@ -13,24 +13,17 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// labelRoutes is how many routes of the namespace a preview judges.
-const labelRoutes = 3000
-
-// errEnough: so many routes have been judged.
-var errEnough = errors.New("enough")
-
 // labels warns of what a change of a namespace's labels does to routes. It admits every
 // request: who may change them is for the policy to say.
 type labels struct {
 	Options
 	creation.Judge
-	// turn is taken by the preview that is in progress.
-	turn chan struct{}
+	turn turn
 }
 
 // Labels returns the handler that previews changes of namespaces' labels.
 func Labels(options Options, engine *validate.Engine, off map[string]bool) http.Handler {
-	l := &labels{options, creation.Judge{Engine: engine, Off: off}, make(chan struct{}, 1)}
+	l := &labels{options, creation.Judge{Engine: engine, Off: off}, newTurn()}
 	h := options.handler("labels", l.answer)
 	h.concerns = func(r *review) bool { return r.Operation == operationUpdate && r.SubResource == "" }
 	return h
@@ -47,20 +40,18 @@ func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
 	}
 	warnings := labelWarnings(preview)
 	if partial {
-		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were judged; run gammaguard audit", labelRoutes))
+		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were judged; run gammaguard audit", mostRead))
 	}
 	return answer{warnings: warnings, outcome: admitted}
 }
 
-// preview judges the routes of the namespace. One is worked out at a time, others wait for
-// their turn. With errEnough it is about some of the routes.
+// preview judges the routes of the namespace. With errEnough it is about some of the routes.
 func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview, error) {
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	done, err := l.turn.take(ctx, r)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	old, errOld := decodeNamespace(r.OldObject)
 	now, errNow := decodeNamespace(r.objectText())
 	if err := errors.Join(errOld, errNow, l.current(ctx, r)); err != nil {
@@ -68,9 +59,6 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 	}
 	preview := l.Engine.PreviewLabels(l.Reader, old, now)
 	partial := l.eachRoute(ctx, now.Name, func(route *mesh.Route) error {
-		if preview.Routes == labelRoutes {
-			return errEnough
-		}
 		return preview.Add(mutate.Mutated(route, l.Changes(route, preview.After())))
 	})
 	if partial != nil && !errors.Is(partial, errEnough) {

@@ -93,6 +93,8 @@ func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off 
 	mux.Handle(ValidatePath, Validating(options, engine))
 	mux.Handle(MutatePath, Mutating(options, &engine.Policy().Grants, off))
 	if options.Stored != nil {
+		// Previews wait for their turn. That takes no room from verdicts.
+		options.Intake = NewIntake()
 		mux.Handle(LabelsPath, Labels(options, engine, off))
 		mux.Handle(ServicesPath, Services(options))
 	}

@@ -2,8 +2,12 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -14,11 +18,20 @@ const operationDelete = "DELETE"
 
 // services warns of what a change or the deletion of a Service does to routes. It admits
 // every request.
-type services struct{ Options }
+type services struct {
+	Options
+	turn turn
+}
+
+// comparedPorts are the ports of a Service, of which so many are compared.
+type comparedPorts []struct{}
+
+// UnmarshalJSONFrom reads at most 1,000.
+func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error { return mesh.DecodeList(d, p, 1000) }
 
 // Services returns the handler that previews changes of Services.
 func Services(options Options) http.Handler {
-	s := &services{options}
+	s := &services{options, newTurn()}
 	h := options.handler("services", s.answer)
 	h.concerns = func(r *review) bool {
 		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
@@ -39,6 +52,11 @@ func (s *services) answer(ctx context.Context, r *review, _ *objectError) answer
 
 // change returns nothing while the namespace is deleted: its routes go too.
 func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChange, error) {
+	done, err := s.turn.take(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	old, err := decodeService(r.OldObject)
 	if err != nil {
 		return nil, err
@@ -66,14 +84,24 @@ func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChan
 			change.AddBackend(route)
 			return nil
 		})
+		if errors.Is(err, errEnough) {
+			change.Own, err = slices.Insert(change.Own, 0, fmt.Sprintf("only the first %d routes of the namespace were read", mostRead)), nil
+		}
 	}
 	return change, err
 }
 
 func decodeService(text []byte) (*mesh.Service, error) {
+	var bounds struct {
+		Spec struct {
+			Ports comparedPorts `json:"ports"`
+		} `json:"spec"`
+	}
 	var object mesh.ServiceObject
-	if err := mesh.Decode(text, &object); err != nil {
-		return nil, fmt.Errorf("not a Service: %w", err)
+	for _, into := range []any{&bounds, &object} {
+		if err := mesh.Decode(text, into); err != nil {
+			return nil, fmt.Errorf("not a Service: %w", err)
+		}
 	}
 	return object.Reduce(mesh.ServiceKind), nil
 }

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -11,6 +13,35 @@ import (
 // undetermined is the warning where a preview fails.
 const undetermined = "gammaguard could not determine what this change does to routes"
 
+const (
+	// previewBody is up to which size a review is previewed: few exceed it, and what its
+	// object costs is in proportion.
+	previewBody = 512 << 10
+	// mostRead is how many routes of a namespace a preview reads.
+	mostRead = 3000
+)
+
+// errEnough: so many routes have been read.
+var errEnough = errors.New("enough")
+
+// turn is taken by the preview of a webhook that is in progress. Others wait for theirs.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+// take waits for the turn. It fails where the review is too large for a preview.
+func (t turn) take(ctx context.Context, r *review) (done func(), err error) {
+	if len(r.body) > previewBody {
+		return nil, fmt.Errorf("the review has %d bytes, more than %d", len(r.body), previewBody)
+	}
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // current waits until the caches are complete, and fails while they are stale.
 func (o *Options) current(ctx context.Context, r *review) error {
 	if err := o.ready(ctx, r); err != nil || o.Sync == nil {
@@ -19,11 +50,15 @@ func (o *Options) current(ctx context.Context, r *review) error {
 	return o.Sync.Stale()
 }
 
-// eachRoute calls f with each route that is stored in the namespace. One that cannot be
-// read counts as absent, as in the caches.
+// eachRoute calls f with each route that is stored in the namespace, or returns errEnough
+// after the first mostRead. One that cannot be read counts as absent, as in the caches.
 func (o *Options) eachRoute(ctx context.Context, namespace string, f func(*mesh.Route) error) error {
+	read := 0
 	for _, kind := range mesh.RouteKinds() {
 		err := o.Stored.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
+			if read++; read > mostRead {
+				return errEnough
+			}
 			route, err := mesh.DecodeRoute(text)
 			if err != nil {
 				return nil //nolint:nilerr // see above
