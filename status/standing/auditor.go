@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/time/rate"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -34,9 +33,6 @@ const (
 	calm = 100 * time.Millisecond
 	// retry is how long the auditor waits after a read that failed.
 	retry = time.Second
-	// readRate and readBurst bound the reads of routes a second; a list of the routes of a
-	// kind in a namespace counts as one.
-	readRate, readBurst = 200, 400
 )
 
 // cache is what is used of a live.Cache, and reader of a live.Reader.
@@ -60,7 +56,6 @@ type auditor struct {
 	reader reader
 	judge  creation.Judge
 	log    logr.Logger
-	limit  *rate.Limiter
 	inbox  *inbox
 	metric *metric
 	// reports is nil where none are written.
@@ -86,8 +81,10 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 			return err
 		}
 	}
-	if err := options.Registerer.Register(a.metric); err != nil {
-		return fmt.Errorf("metric of stored findings: %w", err)
+	for _, collector := range []prometheus.Collector{a.metric, age{a.inbox}} {
+		if err := options.Registerer.Register(collector); err != nil {
+			return fmt.Errorf("metrics of stored findings: %w", err)
+		}
 	}
 	cache.OnChange(a.inbox.changed)
 	return mgr.Add(a)
@@ -95,7 +92,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 
 func newAuditor(cache cache, reader reader, options Options) *auditor {
 	return &auditor{
-		cache: cache, reader: reader, judge: options.Judge, log: options.Log, limit: rate.NewLimiter(readRate, readBurst),
+		cache: cache, reader: reader, judge: options.Judge, log: options.Log,
 		inbox: newInbox(), metric: newMetric(),
 	}
 }
@@ -110,14 +107,18 @@ func (a *auditor) Start(ctx context.Context) error {
 	}
 	a.begin()
 	defer a.end()
-	for ctx.Err() == nil {
+	for first := true; ctx.Err() == nil; {
 		a.dispatch(a.inbox.take())
 		if len(a.due.order) > 0 {
 			began := time.Now()
 			a.audit(ctx)
-			pause(ctx, time.Since(began)) // the rest of the process has more to do
+			if first {
+				pause(ctx, time.Since(began)) // requests are answered meanwhile
+			}
 			continue
 		}
+		first = false
+		a.inbox.judged()
 		if a.reports.write(ctx, a.namespaces) {
 			continue
 		}

@@ -137,6 +137,46 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestAge: the metric is behind until all is judged, and there is no age where the process
+// does not lead.
+func TestAge(t *testing.T) {
+	i := newInbox()
+	behind := func(want ...bool) {
+		t.Helper()
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(age{i})
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, family := range families {
+			got = append(got, family.GetMetric()[0].GetGauge().GetValue() > 0)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("behind (-want +got):\n%s", diff)
+		}
+	}
+	behind()
+	i.open()
+	behind(true)
+	i.take()
+	i.judged()
+	behind(false)
+	i.changed(live.Change{Namespace: "shop"})
+	behind(true)
+	i.take()
+	behind(true)
+	i.changed(live.Change{Namespace: "shop"})
+	i.judged()
+	behind(true)
+	i.take()
+	i.judged()
+	behind(false)
+	i.close()
+	behind()
+}
+
 // TestNamespacesBounded: beyond the maximum, namespaces are counted together, and one
 // without findings makes room.
 func TestNamespacesBounded(t *testing.T) {

@@ -2,6 +2,7 @@ package standing
 
 import (
 	"sync"
+	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -27,14 +28,18 @@ type inbox struct {
 
 	mu      sync.Mutex
 	pending *changes // nil while it is closed
+	// waits is since when a change is pending, and judges since when one of those was that
+	// were taken; zero where there is none.
+	waits, judges time.Time
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 
+// open begins to collect: from now on, all routes are being judged.
 func (i *inbox) open() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.pending = newChanges()
+	i.pending, i.waits, i.judges = newChanges(), time.Time{}, time.Now()
 }
 
 func (i *inbox) close() {
@@ -49,7 +54,29 @@ func (i *inbox) take() *changes {
 	defer i.mu.Unlock()
 	taken := i.pending
 	i.pending = newChanges()
+	if i.judges.IsZero() {
+		i.judges = i.waits
+	}
+	i.waits = time.Time{}
 	return taken
+}
+
+// judged takes note that all that was taken has been judged.
+func (i *inbox) judged() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.judges = time.Time{}
+}
+
+// age returns since when a change has waited to be judged, zero where there is none, and
+// whether the inbox is open.
+func (i *inbox) age() (since time.Time, open bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.judges.IsZero() {
+		return i.waits, i.pending != nil
+	}
+	return i.judges, i.pending != nil
 }
 
 // changed collects a change in the cache. It is fast.
@@ -60,6 +87,9 @@ func (i *inbox) changed(change live.Change) {
 		return
 	}
 	i.pending.add(change)
+	if i.waits.IsZero() {
+		i.waits = time.Now()
+	}
 	select {
 	case i.wake <- struct{}{}:
 	default:

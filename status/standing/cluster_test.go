@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -25,9 +25,11 @@ type cluster struct {
 	// missing are Services that do not exist, and gone routes that only the cache has.
 	missing map[mesh.ServiceKey]bool
 	gone    map[live.RouteKey]bool
-	// lists and gets count the reads of routes; failing is what they answer.
+	// lists and gets count the reads of routes; failing is what they answer. Single reads
+	// are made side by side.
 	lists, gets int
 	failing     error
+	mu          sync.Mutex
 }
 
 func newCluster(namespaces, each int) *cluster {
@@ -131,7 +133,9 @@ func (a api) Routes(_ context.Context, kind mesh.RouteKind, namespace string, ea
 }
 
 func (a api) RouteObject(_ context.Context, _ mesh.RouteKind, namespace, name string) ([]byte, error) {
+	a.mu.Lock()
 	a.gets++
+	a.mu.Unlock()
 	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}
 	switch {
 	case a.failing != nil:
@@ -142,7 +146,7 @@ func (a api) RouteObject(_ context.Context, _ mesh.RouteKind, namespace, name st
 	return textOf(key), nil
 }
 
-// begin returns an auditor that has judged every route of the cluster, without bounds.
+// begin returns an auditor that has judged every route of the cluster.
 func begin(t testing.TB, c *cluster) *auditor {
 	t.Helper()
 	engine, err := validate.New(&validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
@@ -150,7 +154,6 @@ func begin(t testing.TB, c *cluster) *auditor {
 		t.Fatal(err)
 	}
 	a := newAuditor(c, api{c}, Options{Judge: creation.Judge{Engine: engine}, Log: logr.Discard()})
-	a.limit = rate.NewLimiter(rate.Inf, 1)
 	a.begin()
 	a.all(t)
 	return a

@@ -2,6 +2,7 @@ package standing
 
 import (
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -101,4 +102,26 @@ func (m *metric) Collect(metrics chan<- prometheus.Metric) {
 	for s, n := range others {
 		send(otherNamespaces, s, n)
 	}
+}
+
+// age is gammaguard_stored_findings_age_seconds.
+type age struct{ inbox *inbox }
+
+var ageDesc = prometheus.NewDesc("gammaguard_stored_findings_age_seconds",
+	"Time since which changes may be missing in gammaguard_stored_findings. Zero if it has all that this replica knows of. Only the leader reports it.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (a age) Describe(descs chan<- *prometheus.Desc) { descs <- ageDesc }
+
+// Collect implements prometheus.Collector.
+func (a age) Collect(metrics chan<- prometheus.Metric) {
+	since, leads := a.inbox.age()
+	if !leads {
+		return
+	}
+	var seconds float64
+	if !since.IsZero() {
+		seconds = time.Since(since).Seconds()
+	}
+	metrics <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, seconds)
 }

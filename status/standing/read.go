@@ -3,10 +3,14 @@ package standing
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"unique"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -16,6 +20,9 @@ import (
 // listFrom is the share of the routes of a kind in a namespace from which they are listed
 // instead of read one by one.
 const listFrom = 0.1
+
+// readers is how many routes are read at a time.
+const readers = 8
 
 // read reads routes of one kind in a namespace, which are by name, judges them, and takes
 // them out. The cache keeps too little of a route to judge it by.
@@ -35,9 +42,6 @@ func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKin
 }
 
 func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
-	if err := a.limit.Wait(ctx); err != nil {
-		return err
-	}
 	return a.reader.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
 		route, err := mesh.DecodeRoute(text)
 		if err != nil {
@@ -52,28 +56,31 @@ func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKin
 	})
 }
 
+// readEach reads the routes one by one, several at a time.
 func (a *auditor) readEach(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
-	for name, cached := range routes {
-		if err := a.limit.Wait(ctx); err != nil {
-			return err
-		}
-		text, err := a.reader.RouteObject(ctx, kind, namespace, name)
-		switch {
-		case errors.Is(err, mesh.ErrNotFound):
-			continue
-		case err != nil:
-			return err
-		}
-		route, err := mesh.DecodeRoute(text)
-		if err != nil {
-			continue // as above
-		}
-		delete(routes, name)
-		if err := a.put(cached, route); err != nil {
-			return err
-		}
+	var judging sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	for _, cached := range slices.Collect(maps.Values(routes)) {
+		group.Go(func() error {
+			text, err := a.reader.RouteObject(ctx, kind, namespace, cached.Name)
+			switch {
+			case errors.Is(err, mesh.ErrNotFound):
+				return nil
+			case err != nil:
+				return err
+			}
+			route, err := mesh.DecodeRoute(text)
+			if err != nil {
+				return nil //nolint:nilerr // as above
+			}
+			judging.Lock()
+			defer judging.Unlock()
+			delete(routes, cached.Name)
+			return a.put(cached, route)
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // put judges the route by the cache, and keeps what is found.
