@@ -72,7 +72,7 @@ func (a *auditor) readEach(ctx context.Context, namespace string, kind mesh.Rout
 			}
 			route, err := mesh.DecodeRoute(text)
 			if err != nil {
-				return nil //nolint:nilerr // as above
+				return nil // as above
 			}
 			judging.Lock()
 			defer judging.Unlock()

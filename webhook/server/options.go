@@ -53,6 +53,8 @@ type Options struct {
 	// MaxStaleness is how old the caches may get: beyond it the server is not ready, and
 	// judges by live reads alone. Zero is no bound.
 	MaxStaleness time.Duration
+	// DisableStandingAudit: the leader does not judge stored routes. It excludes Reports.
+	DisableStandingAudit bool
 	// LeaderElection configures how replicas elect who writes status.
 	LeaderElection LeaderElection
 	// ShutdownDelay is how long the server goes on serving, but not ready, before

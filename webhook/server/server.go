@@ -124,10 +124,7 @@ func (s *Server) wire() error {
 	}); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
-	if err := standing.Add(s.manager, s.cache, standing.Options{
-		Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Reports: guard.Reports == config.OpenReports,
-		Registerer: s.options.Registerer, Log: s.options.Log,
-	}); err != nil {
+	if err := s.addAudit(engine); err != nil {
 		return fmt.Errorf("standing audit: %w", err)
 	}
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
@@ -163,6 +160,22 @@ func (s *Server) wire() error {
 		if err := s.manager.Add(runnable); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addAudit adds the standing audit to the manager.
+func (s *Server) addAudit(engine *validate.Engine) error {
+	guard := s.options.Guard
+	reports := guard.Reports == config.OpenReports
+	switch {
+	case !s.options.DisableStandingAudit:
+		return standing.Add(s.manager, s.cache, standing.Options{
+			Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Reports: reports,
+			Registerer: s.options.Registerer, Log: s.options.Log,
+		})
+	case reports:
+		return fmt.Errorf("it is disabled, and the configuration has reports: %s, which needs it", config.OpenReports)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
@@ -130,5 +131,42 @@ func TestPortTaken(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "health and readiness: ") || !strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestStandingAuditDisabled: its metrics are not there, and reports cannot be.
+func TestStandingAuditDisabled(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		disabled      bool
+		reports       config.ReportFormat
+		audits        bool
+		errorContains string
+	}{
+		{"enabled", false, "", true, ""},
+		{"disabled", true, "", false, ""},
+		{"disabled with reports", true, config.OpenReports, false, "standing audit: it is disabled, and the configuration has reports: openreports"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			guard, registry := config.Default(), prometheus.NewRegistry()
+			guard.Reports = test.reports
+			_, err := New(Options{
+				Config: &rest.Config{Host: "127.0.0.1:1"}, CertDir: t.TempDir(), WebhookHost: "127.0.0.1", WebhookPort: freeAddress(t).Port,
+				Guard: guard, DisableStandingAudit: test.disabled, Registerer: registry, Log: logr.Discard(),
+			})
+			if test.errorContains != "" {
+				if err == nil || !strings.Contains(err.Error(), test.errorContains) {
+					t.Errorf("got %v, want %s", err, test.errorContains)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			same := prometheus.NewGauge(prometheus.GaugeOpts{Name: "gammaguard_stored_findings_age_seconds"})
+			if audits := registry.Register(same) != nil; audits != test.audits {
+				t.Errorf("the metric is registered: %t, want %t", audits, test.audits)
+			}
+		})
 	}
 }
