@@ -85,6 +85,24 @@ func TestProportion(t *testing.T) {
 	}
 }
 
+// TestCoincidences: few routes are judged for a read that is not theirs.
+func TestCoincidences(t *testing.T) {
+	const routes, each = 10_000, 5
+	n := 0
+	for i := range routes {
+		var set reads
+		for j := range each {
+			set |= bits(service(parent(keyOf(0, i*each+j))))
+		}
+		if set.has(bits(service(parent(keyOf(1, i))))) {
+			n++
+		}
+	}
+	if n > routes/50 {
+		t.Errorf("%d of %d sets have a read that was not added", n, routes)
+	}
+}
+
 // TestMetric follows findings as they come, grow and go.
 func TestMetric(t *testing.T) {
 	c := newCluster(2, 2)

@@ -13,11 +13,15 @@ type reads uint64
 // seed is for the hashes of this process.
 var seed = maphash.MakeSeed()
 
-// bits are the two that stand for the read.
-func bits(read mesh.Read) reads {
+// bits are the four, or fewer, that stand for the read: of sets of five reads, one in 200
+// has a read that was not added.
+func bits(read mesh.Read) (bits reads) {
 	h := maphash.Comparable(seed, read)
-	first, distance := h%64, 1+h/64%63
-	return 1<<first | 1<<((first+distance)%64)
+	for range 4 {
+		bits |= 1 << (h % 64)
+		h /= 64
+	}
+	return bits
 }
 
 // has reports whether the bits are in the set.
