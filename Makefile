@@ -21,7 +21,7 @@ COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 COMMIT := $(COMMIT)
 
 # What all is compiled with, so that programs and tests share the packages of their
-# dependencies. make test runs all of go vet, of which go test would repeat a part.
+# dependencies. make vet runs all of go vet, of which go test would repeat a part each time.
 export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
@@ -91,10 +91,14 @@ cluster-down: ## Stop it.
 
 ##@ Check
 .PHONY: test
-test: definitions controlplane ## Run go vet and every test, those with a real API server included.
-	go vet -tags e2e ./...
+test: definitions controlplane ## Run every test, those with a real API server included.
 	go test -p $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PKG)
-	cd tools/release && GOWORK=off go vet ./... && GOWORK=off go test ./...
+	cd tools/release && GOWORK=off go test ./...
+
+.PHONY: vet
+vet: definitions ## Run go vet, on the tests of make e2e too.
+	go vet -tags e2e ./...
+	cd tools/release && GOWORK=off go vet ./...
 
 .PHONY: cross
 cross: definitions ## Type-check the command line for macOS and Windows, and both programs for Linux on arm64.
