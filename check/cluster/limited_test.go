@@ -53,6 +53,7 @@ func TestLeastRights(t *testing.T) {
 		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "you cannot list them in any namespace"},
 		{"guest", "graph -n narrow-guest", "", command.ExitClean, "unknown", all},
 		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},
 		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "check -f - --cluster -n narrow-guest -o json", consume, command.ExitClean, `"effect": "unknown"`, "Namespace narrow"},
 	} {

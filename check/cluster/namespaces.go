@@ -37,6 +37,9 @@ func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
 // Annotations returns the values of the annotation on the namespaces that have it.
 func (c *Cluster) Annotations(ctx context.Context, namespaces []*mesh.Namespace, key string) (map[string]string, error) {
 	values := map[string]string{}
+	if len(namespaces) == 0 { // the user may read none
+		return values, nil
+	}
 	if len(namespaces) == 1 {
 		object, err := c.objects.Resource(namespaceResource).Get(ctx, namespaces[0].Name, metav1.GetOptions{})
 		if err != nil {
