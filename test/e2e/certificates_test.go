@@ -51,6 +51,7 @@ func certManagerTests(t *testing.T, _ *overlay) {
 func testLostCA(t *testing.T) {
 	before := secretEntry(t, "ca.crt")
 	runbook(t, "### With cert-manager", "config/default")
+	waitForOldPods(t)
 	waitServed(t)
 	if secretEntry(t, "ca.crt") == before {
 		t.Error("the CA is the one that was lost")

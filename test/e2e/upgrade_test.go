@@ -87,7 +87,7 @@ func TestUpgrade(t *testing.T) {
 		{"## Upgrade", current, "gammaguard-webhook:dev"},
 		{"## Rollback", previous, previousImage},
 	} {
-		t.Run(to.heading, func(t *testing.T) {
+		t.Run(strings.TrimPrefix(to.heading, "## "), func(t *testing.T) {
 			l := startLoad(t)
 			rollOut(to.heading, to.overlay, to.image)
 			l.end(t)
