@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,20 @@ func TestPriority(t *testing.T) {
 		name := only[*appsv1.Deployment](t, objects, "gammaguard-webhook").Spec.Template.Spec.PriorityClassName
 		if class := only[*schedulingv1.PriorityClass](t, objects, name); class.Value != 1000000000 || class.GlobalDefault {
 			t.Errorf("%s: %+v", folder, class)
+		}
+	}
+}
+
+// TestReplicas: each overlay runs two replicas, spread over nodes and zones.
+func TestReplicas(t *testing.T) {
+	for _, folder := range overlays {
+		spec := only[*appsv1.Deployment](t, render(t, folder), "gammaguard-webhook").Spec
+		var keys []string
+		for _, constraint := range spec.Template.Spec.TopologySpreadConstraints {
+			keys = append(keys, constraint.TopologyKey)
+		}
+		if want := []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"}; !slices.Equal(keys, want) || *spec.Replicas != 2 {
+			t.Errorf("%s: %d replicas, spread over %q", folder, *spec.Replicas, keys)
 		}
 	}
 }
