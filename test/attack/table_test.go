@@ -74,6 +74,11 @@ var attacks = []attack{
 		[]string{"test/attack.TestLargeRequest", "webhook.TestHostileRequests", "definitions.TestListLimits", "mesh/live.TestConfirmedIsBounded", "validate.TestBoundedReads"},
 	},
 	{
+		"Large requests", port, "Call any of the webhooks with costly regular expressions, long names, nested values, many ports, labels or annotations",
+		"an answer within 1 s, less than 128 MiB of memory",
+		[]string{"test/attack.TestHostileReviews", "webhook.TestHostileRequests", "webhook.TestHostilePreviews", "mesh.TestShadowsAreLinear"},
+	},
+	{
 		"Large requests", granted, "Send objects at each limit of the schema", "admitted, within 1 s",
 		[]string{"test/attack.TestSchemaLimits", "webhook.TestLargestRoute"},
 	},
