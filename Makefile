@@ -127,7 +127,7 @@ attack: definitions controlplane ## Try to get round gammaguard, and fuzz it; FU
 .PHONY: fuzz
 fuzz: definitions ## Run each fuzz target for a time: FUZZ=10m.
 	@set -e; git grep -o '^func Fuzz[A-Za-z0-9]*' -- '*_test.go' | sed 's|/[^/]*:func | |' | while read -r folder target; do \
-		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) "./$$folder"; \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZ) -fuzzminimizetime 5s "./$$folder"; \
 	done
 
 # For how long random routes are compared, and from which seed.

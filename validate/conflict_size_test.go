@@ -9,8 +9,9 @@ import (
 )
 
 // TestManyConflicts: a route that takes all 100 ports of a Service from 10,000 routes of
-// other kinds, or loses them all, is judged within a second.
+// other kinds, or loses them all, is judged in time that is linear: quadratic, it is 16 s.
 func TestManyConflicts(t *testing.T) {
+	const most = 3 * time.Second
 	for _, kinds := range [][2]mesh.RouteKind{{mesh.HTTPRoute, mesh.TCPRoute}, {mesh.TCPRoute, mesh.HTTPRoute}} {
 		own, others := kinds[0], kinds[1]
 		t.Run(fmt.Sprintf("%s among %ss", own, others), func(t *testing.T) {
@@ -30,17 +31,17 @@ func TestManyConflicts(t *testing.T) {
 			}
 			engine := newEngine(t, nil)
 			best := time.Hour
-			for try := 0; try < 3 && best > time.Second; try++ { // others may use the machine too
-				begun := time.Now()
-				verdict, err := engine.Judge(&Request{Route: route}, world)
-				best = min(best, time.Since(begun))
-				if err != nil || len(verdict.Findings) == 0 {
-					t.Fatalf("findings %q, error %v: want a conflict", told(verdict), err)
-				}
+			for try := 0; try < 3 && best > most; try++ { // others may use the machine too
+				best = time.Duration(testing.Benchmark(func(b *testing.B) {
+					for b.Loop() {
+						if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) == 0 {
+							b.Fatalf("findings %q, error %v: want a conflict", told(verdict), err)
+						}
+					}
+				}).NsPerOp())
 			}
-			t.Log(best)
-			if best > time.Second {
-				t.Errorf("judged after %s, want within a second", best)
+			if t.Log(best); best == 0 || best > most {
+				t.Errorf("judged in %s, want within %s", best, most)
 			}
 		})
 	}

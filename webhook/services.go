@@ -27,7 +27,9 @@ type services struct {
 type comparedPorts []struct{}
 
 // UnmarshalJSONFrom reads at most 1,000.
-func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error { return mesh.DecodeList(d, p, 1000) }
+func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return mesh.DecodeList(d, p, 1000)
+}
 
 // Services returns the handler that previews changes of Services.
 func Services(options Options) http.Handler {
