@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -108,6 +109,24 @@ func TestTable(t *testing.T) {
 	}
 	if diff := cmp.Diff(weaknesses, slices.Compact(tried)); diff != "" {
 		t.Errorf("weaknesses that are tried, in order (-want +got):\n%s", diff)
+	}
+}
+
+// TestThreats: the page answers each of the 18 threats, with a test where something holds it.
+func TestThreats(t *testing.T) {
+	text, _ := page(t)
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]+) \| ([^|]+) \| ([^|]*)\| ([^|]*)\|$`).FindAllStringSubmatch(text, -1)
+	if len(rows) != 18 {
+		t.Errorf("%d threats are answered, want 18", len(rows))
+	}
+	for i, row := range rows {
+		number, threat, answer, tests, remains := row[1], row[2], row[3], strings.TrimSpace(row[4]), strings.TrimSpace(row[5])
+		if number != strconv.Itoa(i+1) {
+			t.Errorf("threat %s is in the place of %d", number, i+1)
+		}
+		if answer == "Nothing" && remains == "" || answer != "Nothing" && !strings.HasPrefix(tests, "`") {
+			t.Errorf("%s. %s: held by %q, with the tests %q", number, threat, answer, tests)
+		}
 	}
 }
 
