@@ -43,8 +43,11 @@ func (s *Server) probes(address string) (*manager.Server, error) {
 	mux.HandleFunc("/readyz", s.readyz)
 	grace := time.Second
 	return &manager.Server{
-		Name:            "probes",
-		Server:          &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute},
+		Name: "probes",
+		Server: &http.Server{
+			Handler: mux, ReadHeaderTimeout: handshakeTimeout, IdleTimeout: time.Minute,
+			MaxHeaderBytes: maxHeader, // each connection may hold as much
+		},
 		Listener:        listener,
 		ShutdownTimeout: &grace,
 	}, nil

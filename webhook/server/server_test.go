@@ -97,6 +97,14 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "caches: ask which kinds are served: ")
+	long, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Header.Set("Long", strings.Repeat("x", 2*maxHeader))
+	if response, err := http.DefaultClient.Do(long); err != nil || response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || response.Body.Close() != nil {
+		t.Errorf("a long header: %v, %v", response, err)
+	}
 	for name, offer := range map[string]struct {
 		config   *tls.Config
 		accepted bool
