@@ -157,11 +157,11 @@ verify: ## Fail where generated files are stale or not committed.
 bench: definitions controlplane ## Run the benchmarks.
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
-# LOAD=-quick takes about a minute; without it, with up to 100,000 routes, a quarter
-# of an hour, and it writes docs/performance.md and its folder.
+# LOAD=-quick takes about two minutes; without it, with up to 100,000 routes, half
+# an hour, and it writes docs/performance.md and its folder.
 LOAD ?= -out docs/performance
 .PHONY: bench-load
-bench-load: definitions controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a minute's run.
+bench-load: definitions controlplane ## Measure the webhook process and the reconciler at size; LOAD=-quick for a run of two minutes.
 	go run ./test/bench/load $(LOAD)
 
 # Without KUBERNETES, the first run builds the API servers of the older releases, in 10

@@ -25,9 +25,13 @@ type options struct {
 	render bool
 }
 
-// plan says how much is sent: requests in a round, rounds on each webhook, and
-// conflicting routes that are applied while nothing else happens.
-type plan struct{ requests, rounds, conflicts int }
+// plan says how much is sent: requests in a round, rounds on each webhook, conflicting
+// routes that are applied while nothing else happens, and changes of each kind that the
+// standing audit must see; and for how long processes are watched that have nothing to do.
+type plan struct {
+	requests, rounds, conflicts, changes int
+	rest                                 time.Duration
+}
 
 // clients send requests at the same time.
 const clients = 8
@@ -52,12 +56,13 @@ func start(ctx context.Context, args []string) error {
 }
 
 func parse(args []string) (*options, error) {
-	o := &options{plan: plan{requests: 2000, rounds: 40, conflicts: 300}}
+	o := &options{plan: plan{requests: 2000, rounds: 40, conflicts: 300, changes: 100, rest: time.Minute}}
 	set := flag.NewFlagSet("load", flag.ContinueOnError)
 	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
 	set.StringVar(&o.out, "out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
+	set.IntVar(&o.plan.rounds, "rounds", o.plan.rounds, "rounds of requests for each row; 0 to measure only what follows")
 	set.BoolVar(&o.render, "render", false, "measure nothing: write the page again from the result.json in the folder")
-	quick := set.Bool("quick", false, "a run of about a minute: 100 and 1,000 routes, short rounds")
+	quick := set.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
@@ -65,7 +70,7 @@ func parse(args []string) (*options, error) {
 		return nil, errors.New("-render needs -out, the folder of result.json")
 	}
 	if *quick {
-		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50}
+		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: min(o.plan.rounds, 9), conflicts: 50, changes: 10, rest: 5 * time.Second}
 	}
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)

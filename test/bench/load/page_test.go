@@ -28,6 +28,11 @@ func reached() *Result {
 				Idle: Latency{P99: 1000}, Busy: Latency{P99: 3000}, ColdSeconds: 60,
 				Withdrawn: Mass{Seconds: 120}, Returned: Mass{Seconds: 120},
 			},
+			Audit: &Audit{
+				With:    Rest{Seconds: 30, CPUMillis: 50, HeapMiB: 73, RSSMiB: 104.9},
+				Without: Rest{Seconds: 30, CPUMillis: 20, HeapMiB: 70, RSSMiB: 100},
+				Changes: []Change{{"a route is created", 1, Latency{P99: 2000}}, {"a grant", 5000, Latency{P99: 1900}}},
+			},
 		},
 	}}
 }
@@ -53,6 +58,10 @@ func TestGoals(t *testing.T) {
 		{"ready", func(s []Stage) { s[few].ReadySeconds, s[many].ReadySeconds = 1.1, 16 }, []string{"ready with 1,000", "ready with 100,000"}},
 		{"marks", func(s []Stage) { s[many].Status.Idle.P99, s[many].Status.Busy.P99 = 1001, 3001 }, []string{"a conflict is marked", "and within 3 s"}},
 		{"a write at the start", func(s []Stage) { s[many].Status.ColdWrites = 1 }, []string{"a cold start"}},
+		{"CPU of the audit", func(s []Stage) { s[many].Audit.With.CPUMillis = 50.1 }, []string{"the standing audit"}},
+		{"memory of the audit", func(s []Stage) { s[many].Audit.With.RSSMiB = 105 }, []string{"and under 5 %"}},
+		{"heap of the audit", func(s []Stage) { s[many].Audit.With.HeapMiB = 73.5 }, []string{"and under 5 %"}},
+		{"a change", func(s []Stage) { s[many].Audit.Changes[1].P99 = 2001 }, []string{"and is right again"}},
 		{"mending", func(s []Stage) { s[many].Status.Returned.Seconds = 121 }, []string{"a mass event"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -27,10 +27,10 @@ type object struct {
 	// Grant is a Namespace's, and IP a Service's: empty for one that the API server
 	// chooses.
 	Grant, IP string
-	// Parent and Backend are the Services of a route; without a Parent, it is on a
-	// Gateway. Without a Port, it is on all ports.
-	Parent, Backend string
-	Port            int
+	// Parent and Backend are the Services of a route, and Home is their namespace if it is
+	// another; without a Parent, it is on a Gateway. Without a Port, it is on all ports.
+	Parent, Backend, Home string
+	Port                  int
 	// Matches has a number for each rule, whose match follows from it.
 	Matches []int
 	// Hostnames: there are some. Requested: kubectl has made it.
@@ -73,6 +73,9 @@ const (
 	sharedService             = "busy"
 )
 
+// sharedObject is the Service that many routes share, and its EndpointSlice.
+var sharedObject = object{Namespace: shared, Name: sharedService}
+
 func namespaceName(i int) string { return fmt.Sprintf("load-%03d", i) }
 func serviceName(i int) string   { return fmt.Sprintf("service-%05d", i) }
 
@@ -103,14 +106,14 @@ func (l layout) route(i int) map[string][]byte {
 type cluster struct {
 	client.WithWatch
 	etcd string
-	// has is what was seeded so far, and bound are the Services with routes.
+	// has is what was seeded so far, and bound are the numbers of routes by Service.
 	has   layout
-	bound map[int]bool
+	bound map[int]int
 }
 
 func newCluster(plane *bed.ControlPlane) (*cluster, error) {
 	c, err := plane.Client(gatewayv1.Install)
-	return &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]bool{}}, err
+	return &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]int{}}, err
 }
 
 func (c *cluster) create(ctx context.Context, objects ...[]byte) error {
@@ -150,10 +153,9 @@ func (c *cluster) prepare(ctx context.Context, namespaces int) error {
 			return err
 		}
 	}
-	busy := object{Namespace: shared, Name: sharedService}
 	err := c.create(ctx, encode("Namespace", object{Namespace: ungranted, Grant: "none"}),
 		encode("Service", object{Namespace: ungranted, Name: serviceName(0)}),
-		encode("Service", busy), encode("EndpointSlice", busy))
+		encode("Service", sharedObject), encode("EndpointSlice", sharedObject))
 	if err != nil {
 		return err
 	}
@@ -188,7 +190,7 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 		err = add(from.routes, to.routes, to.route)
 	}
 	for i := from.routes; i < to.routes; i++ {
-		c.bound[i%to.services] = true
+		c.bound[i%to.services]++
 	}
 	if err != nil {
 		return err

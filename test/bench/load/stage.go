@@ -49,6 +49,12 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	if err := quiet(ctx, 2*time.Minute); err != nil {
 		return nil, err
 	}
+	audit := &Audit{}
+	if l.routes >= 1000 {
+		if err := b.unaudited(ctx, &audit.Without); err != nil {
+			return nil, fmt.Errorf("without the standing audit: %w", err)
+		}
+	}
 	g, err := guard.Start(ctx, b.plane, guard.Options{Unregistered: true, Args: []string{"--shutdown-delay", "0s"}})
 	if err != nil {
 		return nil, err
@@ -57,32 +63,46 @@ func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
 	defer func() { err = errors.Join(err, g.Stop()) }()
 	stage := &Stage{Routes: l.routes, Services: l.services, ReadySeconds: g.ReadyAfter.Seconds()}
 	status := &Status{}
-	// Every Service with routes is looked at once.
-	want := float64(len(b.cluster.bound) + 1 + contested)
-	err = await(ctx, 5*time.Minute, func() (bool, error) {
-		values, err := numbers(ctx, g.MetricsURL)
-		status.ColdWrites = int(values[`gammaguard_status_writes_total{result="written"}`])
-		return values[`gammaguard_status_reconciles_total`] >= want, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("wait until every Service was looked at: %w", err)
+	if status.ColdWrites, err = b.looked(ctx, g); err != nil {
+		return nil, err
 	}
 	status.ColdSeconds = time.Since(began).Seconds()
-	if stage.HeapMiB, err = heap(ctx, g.PprofURL); err != nil {
+	if err := audited(ctx, g); err != nil {
+		return nil, fmt.Errorf("wait until every route was judged: %w", err)
+	}
+	audit.FirstSeconds = time.Since(began).Seconds()
+	if err := b.rest(ctx, g, &audit.With); err != nil {
 		return nil, err
 	}
-	if stage.RSSMiB, err = settledMemory(ctx, g.PID()); err != nil {
-		return nil, err
-	}
-	progress("  ready after %.2f s, settled after %.2f s; %.0f MiB, heap %.0f MiB", stage.ReadySeconds, status.ColdSeconds, stage.RSSMiB, stage.HeapMiB)
+	stage.HeapMiB, stage.RSSMiB = audit.With.HeapMiB, audit.With.RSSMiB
+	progress("  ready after %.2f s, settled after %.2f s, audited after %.2f s", stage.ReadySeconds, status.ColdSeconds, audit.FirstSeconds)
+	progress("  %s at rest; without audit: %s", audit.With, audit.Without)
 	if stage.Webhook, err = b.requests(ctx, g, l); err != nil {
 		return nil, err
 	}
 	if stage.LoadedMiB, err = memory(g.PID()); err != nil || l.routes < 1000 {
 		return stage, err
 	}
-	stage.Status = status
-	return stage, b.status(ctx, l, status)
+	stage.Status, stage.Audit = status, audit
+	if err := b.status(ctx, g, l, status); err != nil {
+		return nil, err
+	}
+	return stage, b.audit(ctx, g, l, stage)
+}
+
+// looked waits until status has looked at every Service with routes once, and returns how
+// often it wrote.
+func (b *bench) looked(ctx context.Context, g *guard.Guard) (writes int, err error) {
+	want := float64(len(b.cluster.bound) + 1 + contested)
+	err = await(ctx, 5*time.Minute, func() (bool, error) {
+		values, err := numbers(ctx, g.MetricsURL)
+		writes = int(values[`gammaguard_status_writes_total{result="written"}`])
+		return values[`gammaguard_status_reconciles_total`] >= want, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("wait until every Service was looked at: %w", err)
+	}
+	return writes, nil
 }
 
 // requests compares the webhooks with the floor.

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 // marks are the HTTPRoutes of a namespace with an entry in their status, as a watch
@@ -86,22 +89,37 @@ func latency(took []float64) Latency {
 }
 
 // mass changes the grant of the first namespace and waits until all its routes are
-// marked, or none.
-func (c *cluster) mass(ctx context.Context, grant string, m *marks, routes, want int) (Mass, error) {
+// marked, or none, and the standing audit has as many findings.
+func (c *cluster) mass(ctx context.Context, g *guard.Guard, grant string, m *marks, routes, want int) (mass Mass, err error) {
 	start := time.Now()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceName(0)}}
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"gammaguard.dev/grant": %q}}}`, grant))
 	if err := c.Patch(ctx, object, patch); err != nil {
 		return Mass{}, err
 	}
-	if err := m.await(ctx, 5*time.Minute, func(marked map[string]bool) bool { return len(marked) == want }); err != nil {
+	mass.Routes = routes
+	var group errgroup.Group
+	group.Go(func() error {
+		err := await(ctx, time.Minute, func() (bool, error) {
+			n, err := findings(ctx, g, "grant-missing")
+			return n == float64(want), err
+		})
+		mass.AuditedSeconds = time.Since(start).Seconds()
+		return err
+	})
+	group.Go(func() error {
+		err := m.await(ctx, 5*time.Minute, func(marked map[string]bool) bool { return len(marked) == want })
+		mass.Seconds = time.Since(start).Seconds()
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return Mass{}, fmt.Errorf("grant %s, %d routes: %w", grant, routes, err)
 	}
-	return Mass{routes, time.Since(start).Seconds()}, nil
+	return mass, nil
 }
 
 // status measures the reconciler.
-func (b *bench) status(ctx context.Context, l layout, s *Status) error {
+func (b *bench) status(ctx context.Context, g *guard.Guard, l layout, s *Status) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conflicting, err := b.cluster.watch(ctx, rivals, "")
@@ -128,7 +146,7 @@ func (b *bench) status(ctx context.Context, l layout, s *Status) error {
 		s.Busy, err = b.cluster.conflicts(ctx, conflicting, run+"-busy", 100_000, settled)
 		busy <- err
 	}()
-	s.Withdrawn, err = b.cluster.mass(ctx, "none", withdrawn, routes, routes)
+	s.Withdrawn, err = b.cluster.mass(ctx, g, "none", withdrawn, routes, routes)
 	close(settled)
 	if busyErr := <-busy; err == nil {
 		err = busyErr
@@ -136,7 +154,7 @@ func (b *bench) status(ctx context.Context, l layout, s *Status) error {
 	if err != nil {
 		return err
 	}
-	s.Returned, err = b.cluster.mass(ctx, "all", withdrawn, routes, 0)
+	s.Returned, err = b.cluster.mass(ctx, g, "all", withdrawn, routes, 0)
 	progress("  marked after %.0f ms (p99) when idle, %.0f ms in a mass event of %d routes that settled in %.1f s and %.1f s back",
 		s.Idle.P99, s.Busy.P99, routes, s.Withdrawn.Seconds, s.Returned.Seconds)
 	return err
