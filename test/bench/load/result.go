@@ -85,10 +85,8 @@ type Audit struct {
 	Changes []Change `json:"changes"`
 }
 
-// More is how much more memory the audit takes, on the heap and resident, in percent.
-func (a *Audit) More() []float64 {
-	return []float64{100 * (a.With.HeapMiB/a.Without.HeapMiB - 1), 100 * (a.With.RSSMiB/a.Without.RSSMiB - 1)}
-}
+// More is how much more the audit has on the heap, in percent.
+func (a *Audit) More() float64 { return 100 * (a.With.HeapMiB/a.Without.HeapMiB - 1) }
 
 // MostPerMinute is the CPU that the process may take at rest, in milliseconds: by a
 // thousandth of a processor more, two measurements differ anyway.
