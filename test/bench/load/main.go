@@ -60,11 +60,14 @@ func parse(args []string) (*options, error) {
 	set := flag.NewFlagSet("load", flag.ContinueOnError)
 	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
 	set.StringVar(&o.out, "out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
-	set.IntVar(&o.plan.rounds, "rounds", o.plan.rounds, "rounds of requests for each row; 0 to measure only what follows")
+	set.IntVar(&o.plan.rounds, "rounds", o.plan.rounds, "rounds of requests for each row of the page")
 	set.BoolVar(&o.render, "render", false, "measure nothing: write the page again from the result.json in the folder")
 	quick := set.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
 	if err := set.Parse(args); err != nil {
 		return nil, err
+	}
+	if o.plan.rounds < 1 {
+		return nil, fmt.Errorf("-rounds: %d is not a number from 1 on", o.plan.rounds)
 	}
 	if o.render && o.out == "" {
 		return nil, errors.New("-render needs -out, the folder of result.json")
