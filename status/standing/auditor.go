@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -117,7 +118,10 @@ func (a *auditor) Start(ctx context.Context) error {
 			}
 			continue
 		}
-		first = false
+		if first {
+			first = false
+			debug.FreeOSMemory() // what the start needed is several times what is kept
+		}
 		a.inbox.judged()
 		if a.reports.write(ctx, a.namespaces) {
 			continue
