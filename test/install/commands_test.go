@@ -69,10 +69,11 @@ func TestCommands(t *testing.T) {
 	o := newOperator(t)
 	o.root = checkout(t, o.root)
 	o.apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: monitoring}}",
-		"{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {gammaguard.dev/grant-request: null}}}", headlessIn("shop"),
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", headlessIn("shop"),
 		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}",
 		(&legacyRoute{kind: "HTTPRoute", name: "cart", parents: `{group: "", kind: Service, name: cart}`, rules: `{backendRefs: [{name: cart, port: 80}]}`}).manifest("shop"))
 	kubectl(t, "label", "namespace", "shop", "gammaguard.dev/grant-", "gammaguard.dev/mode-")
+	kubectl(t, "annotate", "namespace", "shop", "gammaguard.dev/grant-request-")
 	install(t, folder(t, "default"))
 	t.Cleanup(func() {
 		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "clusterrolebinding", "mesh-admins", "mesh-viewers"); err != nil {

@@ -19,7 +19,8 @@ func TestRunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}`, headlessIn("shop"))
+	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`, headlessIn("shop"))
+	kubectl(t, "label", "namespace", "shop", "gammaguard.dev/grant=producer", "--overwrite")
 	install(t, folder(t, "overlays/audit-only")) // its ConfigMap is another one's
 	install(t, folder(t, "default"))
 	t.Cleanup(func() { o.stop(t) })
@@ -139,7 +140,9 @@ func (o *operator) restore(t *testing.T, commands []string) {
 	wantRoutes(t, true)
 	o.must(t, commands[0])
 	wantRoutes(t, false)
-	o.apply(t, "{apiVersion: v1, kind: Namespace, metadata: {name: restored, labels: {gammaguard.dev/grant: all}}}", headlessIn("restored"))
+	kubectl(t, "create", "namespace", "restored")
+	kubectl(t, "label", "namespace", "restored", "gammaguard.dev/grant=all")
+	o.apply(t, headlessIn("restored"))
 	o.must(t, commands[1])
 	wantRoutes(t, true)
 	o.serve(t, "config/base/guard.yaml")
