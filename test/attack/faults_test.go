@@ -162,6 +162,16 @@ func (p *patient) wantRefused() {
 	}
 }
 
+// startAnother starts a guard in the place of one that was killed.
+func (p *patient) startAnother(o guard.Options) {
+	p.t.Helper()
+	another, err := guard.Start(p.t.Context(), p.plane, o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.guard = another
+}
+
 // TestKilled kills the guard. Another one takes over.
 func TestKilled(t *testing.T) {
 	p := newPatient(t)
@@ -170,11 +180,7 @@ func TestKilled(t *testing.T) {
 	}
 	p.wantRefused()
 	since := time.Now()
-	replacement, err := guard.Start(t.Context(), p.plane, guard.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.guard = replacement
+	p.startAnother(guard.Options{})
 	p.wantHealthy(since)
 }
 

@@ -60,9 +60,6 @@ var atLimits = []struct {
 	{"16 hostnames", "HTTPRoute", `{"parentRefs": [` + parentOnCart + `], "hostnames": [` + hosts16 + `]}`},
 	{"all of them", "HTTPRoute", `{"parentRefs": [` + parents32 + `], "hostnames": [` + hosts16 + `], "rules": [` +
 		repeatedRule(16, `{"matches": [`+repeatedRule(8, `{"headers": [`+repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`) + `]}`},
-	// As much as etcd stores, with the longest values.
-	{"1 MiB of headers", "HTTPRoute", ruleOf(16, `{"matches": [`+repeatedRule(4, `{"headers": [`+
-		repeated(4, `{"name": "h%d", "value": "`+strings.Repeat("v", 4000)+`"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`)},
 	{"16 rules with 8 matches", "GRPCRoute", ruleOf(16, `{"matches": [`+repeatedRule(8, `{"method": {"service": "cart", "method": "add"}, "headers": [`+
 		repeated(16, `{"name": "h%d", "value": "v"}`)+`]}`)+`], "backendRefs": [`+backends16+`]}`)},
 	{"1,024 hostnames", "TLSRoute", `{"parentRefs": [` + parents32 + `], "hostnames": [` + repeated(1024, `"h%d.example.com"`) + `], "rules": [{"backendRefs": [` + backends16 + `]}]}`},

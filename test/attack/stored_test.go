@@ -52,11 +52,7 @@ func TestPoisonedStatus(t *testing.T) {
 		}
 	}
 	since := time.Now()
-	replacement, err := guard.Start(t.Context(), p.plane, guard.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.guard = replacement
+	p.startAnother(guard.Options{})
 	p.wantHealthy(since)
 	background.Eventually(t, func() string {
 		for name := range oddEntries {
@@ -85,13 +81,7 @@ func TestFormerName(t *testing.T) {
 		if err := p.guard.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		replacement, err := guard.Start(t.Context(), p.plane, guard.Options{
-			Config: "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {" + settings + "}\n",
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.guard = replacement
+		p.startAnother(guard.Options{Config: "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {" + settings + "}\n"})
 	}
 	routes := p.user.Resource(httpRoutes).Namespace(p.granted)
 	restart("controllerName: " + former)
