@@ -64,6 +64,18 @@ func Answers(text []byte, refs []mesh.ParentRef) (set mesh.ParentSet) {
 	return set
 }
 
+func identity(route *mesh.Route) (uid uuid.UUID, ignores uint32) {
+	uid, _ = uuid.Parse(route.Metadata.UID) // API servers give no others
+	return uid, crc32.ChecksumIEEE([]byte(route.Metadata.Annotations.Ignore))
+}
+
+// SameState reports whether the rules find the same in the whole route as they would have
+// in the one that the cache holds a part of.
+func (r *Route) SameState(whole *mesh.Route) bool {
+	uid, ignores := identity(whole)
+	return uid == r.UID && ignores == r.Ignores && whole.Metadata.Generation == r.Generation
+}
+
 // reduceRoute returns what the cache keeps of the route.
 func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, error) {
 	var o routeObject
@@ -73,9 +85,8 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	meta := mesh.ObjectMeta{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, ResourceVersion: o.Metadata.ResourceVersion}
 	full := mesh.Route{Kind: kind, Metadata: o.Metadata.Metadata, Spec: o.Spec}
 	route := &Route{AttachedRoute: *full.Attached()}
-	route.UID, _ = uuid.Parse(o.Metadata.UID) // API servers give no others
+	route.UID, route.Ignores = identity(&full)
 	route.Parents = slices.Clone(route.Parents)
-	route.Ignores = crc32.ChecksumIEEE([]byte(o.Metadata.Annotations.Ignore))
 	for i, text := range o.Status.Parents {
 		entry, err := OwnEntry(text, c.options.ControllerName, c.options.FormerControllerNames)
 		if err != nil {

@@ -48,6 +48,7 @@ type (
 	reader interface {
 		Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error
 		RouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error)
+		CachedRouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error)
 	}
 )
 

@@ -31,7 +31,7 @@ func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKin
 		if err := a.list(ctx, namespace, kind, routes); err != nil {
 			return err
 		}
-	} else if err := a.readEach(ctx, namespace, kind, routes); err != nil {
+	} else if err := a.readEach(ctx, routes); err != nil {
 		return err
 	}
 	for _, route := range routes { // they are gone
@@ -57,22 +57,15 @@ func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKin
 }
 
 // readEach reads the routes one by one, several at a time.
-func (a *auditor) readEach(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+func (a *auditor) readEach(ctx context.Context, routes map[string]*live.Route) error {
 	var judging sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for _, cached := range slices.Collect(maps.Values(routes)) {
 		group.Go(func() error {
-			text, err := a.reader.RouteObject(ctx, kind, namespace, cached.Name)
-			switch {
-			case errors.Is(err, mesh.ErrNotFound):
-				return nil
-			case err != nil:
+			route, err := a.readOne(ctx, cached)
+			if route == nil {
 				return err
-			}
-			route, err := mesh.DecodeRoute(text)
-			if err != nil {
-				return nil // as above
 			}
 			judging.Lock()
 			defer judging.Unlock()
@@ -81,6 +74,29 @@ func (a *auditor) readEach(ctx context.Context, namespace string, kind mesh.Rout
 		})
 	}
 	return group.Wait()
+}
+
+// readOne reads a route, from the API server's cache unless that has it in another state.
+// It returns nil for one that is gone or, as in the cache, cannot be read.
+func (a *auditor) readOne(ctx context.Context, cached *live.Route) (*mesh.Route, error) {
+	text, err := a.reader.CachedRouteObject(ctx, cached.Kind, cached.Namespace, cached.Name)
+	if err == nil {
+		if route, err := mesh.DecodeRoute(text); err == nil && cached.SameState(route) {
+			return route, nil
+		}
+	}
+	text, err = a.reader.RouteObject(ctx, cached.Kind, cached.Namespace, cached.Name)
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	route, err := mesh.DecodeRoute(text)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it counts as absent
+	}
+	return route, nil
 }
 
 // put judges the route by the cache, and keeps what is found.
