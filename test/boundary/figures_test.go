@@ -8,7 +8,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,7 +93,13 @@ var settings = []struct{ page, sentence, file, setting string }{
 // TestFigures compares what the documentation says with the constants of the code.
 func TestFigures(t *testing.T) {
 	e := &evaluator{files: token.NewFileSet()}
-	e.standard = importer.ForCompiler(e.files, "source", nil)
+	e.standard = importer.ForCompiler(e.files, "gc", func(path string) (io.ReadCloser, error) {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-f", "{{.Export}}", path).Output()
+		if err != nil {
+			return nil, err
+		}
+		return os.Open(strings.TrimSpace(string(out)))
+	})
 	for _, f := range figures {
 		var values []any
 		for _, expr := range f.values {
