@@ -46,3 +46,37 @@ func TestManyConflicts(t *testing.T) {
 		})
 	}
 }
+
+// TestManyPorts: routes on a Service with more ports than anybody needs cost no memory in
+// proportion to both, and nobody loses a port of it.
+func TestManyPorts(t *testing.T) {
+	world, _ := crowdOf(t, 1000)
+	world.service.Ports = nil
+	for i := range 20_000 {
+		world.service.Ports = append(world.service.Ports, mesh.Port{Name: fmt.Sprint("p", i), Number: int32(1 + i), Protocol: mesh.TCP})
+	}
+	core := ""
+	parents := []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart"}}
+	for _, route := range world.routes {
+		route.Kind, route.Parents = mesh.TCPRoute, parents
+	}
+	route, err := mesh.DecodeRoute(routeJSON(t, mesh.HTTPRoute, "shop", on(service("cart"))+`, rules: [{backendRefs: [{name: cart, port: 1}]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := newEngine(t, nil)
+	result := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || verdict.Denied() {
+				b.Fatalf("findings %q, error %v", told(verdict), err)
+			}
+		}
+	})
+	const most = 16 << 20 // 350 MiB without a bound
+	if got := result.AllocedBytesPerOp(); got > most {
+		t.Errorf("%d MiB to judge one route, want at most %d", got>>20, most>>20)
+	} else {
+		t.Logf("%d KiB", got>>10)
+	}
+}

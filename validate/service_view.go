@@ -34,8 +34,12 @@ func (e *Engine) View(world mesh.Reader, key mesh.ServiceKey) *ServiceView {
 	return &ServiceView{engine: e, world: world, key: key}
 }
 
+// mostHeld bounds what routes may hold of one Service: its ports times its routes. A Service
+// may have as many ports as etcd stores, about 20,000.
+const mostHeld = 1 << 20
+
 // Owners returns who owns each port of the Service in each scope: none where the
-// Service does not exist. The error is the failure of a read, or
+// Service does not exist, or routes would hold too much of it. The error is the failure of a read, or
 // mesh.ErrUnknown if the routes are not known.
 func (v *ServiceView) Owners() (mesh.PortOwners, error) {
 	v.resolve()
@@ -69,6 +73,9 @@ func (v *ServiceView) look() {
 		if !errors.Is(err, mesh.ErrNotFound) {
 			v.err = err
 		}
+		return
+	}
+	if len(service.Ports)*len(v.routes) > mostHeld {
 		return
 	}
 	v.owners = v.engine.policy.Mesh.Precedence(service, v.routes)

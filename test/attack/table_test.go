@@ -102,7 +102,7 @@ var attacks = []attack{
 	{
 		"Work caused by others", granted, "Attach many routes to one Service with many ports, and change one of them",
 		"the work is linear, and no other route's status is written",
-		[]string{"validate.TestManyConflicts", "mesh.TestPrecedenceIsLinear", "mesh.TestMatchKeysAreLinear", "test/status.TestWorkInProportion"},
+		[]string{"validate.TestManyConflicts", "validate.TestManyPorts", "mesh.TestPrecedenceIsLinear", "mesh.TestMatchKeysAreLinear", "test/status.TestWorkInProportion"},
 	},
 	{
 		"Work caused by others", granted, "Make server-side dry runs on Services with many routes and matches, where `preview` is on",
