@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,6 +186,7 @@ func CustomResourceDefinitions(ctx context.Context, o Options) ([]*apiextensions
 		return nil, fmt.Errorf("read the CustomResourceDefinitions of the Gateway API: %w", err)
 	}
 	definitions := install.CRDs
+	slices.SortFunc(definitions, func(a, b *apiextensionsv1.CustomResourceDefinition) int { return strings.Compare(a.Name, b.Name) })
 	if o.MultiCluster {
 		for _, data := range [][]byte{mcscrd.ServiceImportCRD, mcscrd.ServiceExportCRD} {
 			definition := &apiextensionsv1.CustomResourceDefinition{}

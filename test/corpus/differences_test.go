@@ -38,10 +38,12 @@ var differences = []difference{
 	},
 }
 
-// warnsToo explains that the API server alone has warnings of the rules.
+// warnsToo explains that only the API server has warnings of some of the rules.
 func warnsToo(rules ...string) func(server, offline *verdict) bool {
 	return func(server, offline *verdict) bool {
-		others := slices.DeleteFunc(slices.Clone(server.Warnings), func(rule string) bool { return slices.Contains(rules, rule) })
+		others := slices.DeleteFunc(slices.Clone(server.Warnings), func(rule string) bool {
+			return slices.Contains(rules, rule) && !slices.Contains(offline.Warnings, rule)
+		})
 		return server.By == offline.By && slices.Equal(server.Refusals, offline.Refusals) && slices.Equal(others, offline.Warnings)
 	}
 }
