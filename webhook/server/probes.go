@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // Ready returns nil when the server can judge routes, and the reason in one line
@@ -31,23 +33,35 @@ func (s *Server) Ready() error {
 	return nil
 }
 
-// probes serves health and readiness at the address. controller-runtime's own
-// handlers withhold the reason.
-func (s *Server) probes(address string) (*manager.Server, error) {
-	listener, err := net.Listen("tcp", address) //nolint:noctx // it lasts as long as the process
-	if err != nil {
-		return nil, fmt.Errorf("health and readiness: %w", err)
-	}
+// probes answers health and readiness. controller-runtime's own handlers withhold the
+// reason.
+func (s *Server) probes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
+	return mux
+}
+
+// maxScrapes is how many requests for metrics are answered at once. Others get status 503.
+const maxScrapes = 4
+
+func scrapes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
+	return mux
+}
+
+// newPlain returns a server without TLS. It reserves the port. controller-runtime's own
+// servers take headers of 1 MiB on each connection.
+func newPlain(name, address string, handler http.Handler) (*manager.Server, error) {
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it lasts as long as the process
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	grace := time.Second
 	return &manager.Server{
-		Name: "probes",
-		Server: &http.Server{
-			Handler: mux, ReadHeaderTimeout: handshakeTimeout, IdleTimeout: time.Minute,
-			MaxHeaderBytes: maxHeader, // each connection may hold as much
-		},
+		Name:            name,
+		Server:          &http.Server{Handler: handler, ReadHeaderTimeout: handshakeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader},
 		Listener:        listener,
 		ShutdownTimeout: &grace,
 	}, nil

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -69,8 +68,8 @@ func New(options Options) (*Server, error) {
 func (s *Server) newManager() (manager.Manager, error) {
 	options := manager.Options{
 		Logger:                 s.options.Log,
-		Metrics:                metricsserver.Options{BindAddress: s.options.MetricsAddress, TLSOpts: []func(*tls.Config){s.tls}},
-		HealthProbeBindAddress: "0", // see probes
+		Metrics:                metricsserver.Options{BindAddress: "0"}, // see scrapes
+		HealthProbeBindAddress: "0",                                     // see probes
 		PprofBindAddress:       s.options.PprofAddress,
 	}
 	s.options.LeaderElection.Set(&options)
@@ -149,12 +148,18 @@ func (s *Server) wire() error {
 		return err
 	}
 	runnables := []manager.Runnable{hooks, s.cache, s.certificate}
-	if s.options.ProbeAddress != "0" {
-		probes, err := s.probes(s.options.ProbeAddress)
+	for _, plain := range []struct {
+		name, address string
+		handler       http.Handler
+	}{{"health and readiness", s.options.ProbeAddress, s.probes()}, {"metrics", s.options.MetricsAddress, scrapes()}} {
+		if plain.address == "0" {
+			continue
+		}
+		server, err := newPlain(plain.name, plain.address, plain.handler)
 		if err != nil {
 			return err
 		}
-		runnables = append(runnables, probes)
+		runnables = append(runnables, server)
 	}
 	for _, runnable := range runnables {
 		if err := s.manager.Add(runnable); err != nil {

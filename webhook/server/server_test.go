@@ -77,13 +77,13 @@ func eventually(t *testing.T, url string, code int, says string) {
 // TestNotReady runs a server without a certificate and without an API server: it
 // is healthy, says what it waits for, and stops when asked to.
 func TestNotReady(t *testing.T) {
-	dir, hooks, probes := t.TempDir(), freeAddress(t), freeAddress(t)
+	dir, hooks, probes, metrics := t.TempDir(), freeAddress(t), freeAddress(t), freeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
 			Config: &rest.Config{Host: freeAddress(t).String()}, CertDir: dir, WebhookHost: "127.0.0.1", WebhookPort: hooks.Port,
-			ProbeAddress: probes.String(), Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
+			ProbeAddress: probes.String(), MetricsAddress: metrics.String(), Registerer: prometheus.NewRegistry(), Log: logr.Discard(),
 		})
 	}()
 	base := "http://" + probes.String()
@@ -97,13 +97,16 @@ func TestNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "caches: ask which kinds are served: ")
-	long, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	long.Header.Set("Long", strings.Repeat("x", 2*maxHeader))
-	if response, err := http.DefaultClient.Do(long); err != nil || response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || response.Body.Close() != nil {
-		t.Errorf("a long header: %v, %v", response, err)
+	eventually(t, "http://"+metrics.String()+"/metrics", http.StatusOK, "go_goroutines")
+	for _, url := range []string{base + "/healthz", "http://" + metrics.String() + "/metrics"} {
+		long, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long.Header.Set("Long", strings.Repeat("x", 2*maxHeader))
+		if response, err := http.DefaultClient.Do(long); err != nil || response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || response.Body.Close() != nil {
+			t.Errorf("%s with a long header: %v, %v", url, response, err)
+		}
 	}
 	for name, offer := range map[string]struct {
 		config   *tls.Config
