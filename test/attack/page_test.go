@@ -129,31 +129,3 @@ func TestThreats(t *testing.T) {
 		}
 	}
 }
-
-// TestNamedTestsExist: each test that docs/security.md names is there, and it names all
-// tests by their folder.
-func TestNamedTestsExist(t *testing.T) {
-	text, file := page(t)
-	root := filepath.Dir(filepath.Dir(file))
-	named := regexp.MustCompile("`([a-z/0-9]+\\.)?((?:Test|Fuzz|Benchmark)[A-Z]\\w*)`").FindAllStringSubmatch(text, -1)
-	if len(named) == 0 {
-		t.Error("the page names no test")
-	}
-	for _, name := range named {
-		folder, function := strings.TrimSuffix(name[1], "."), name[2]
-		if folder == "" {
-			t.Errorf("%s: which folder is it in?", function)
-			continue
-		}
-		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(files, func(file string) bool {
-			code, err := os.ReadFile(file)
-			return err == nil && strings.Contains(string(code), "\nfunc "+function+"(")
-		}) {
-			t.Errorf("%s has no %s", folder, function)
-		}
-	}
-}
