@@ -12,28 +12,24 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// TestDocumentedCommands: each command line of gammaguard in the documentation is one that
-// the program understands.
+// TestDocumentedCommands: each command line of gammaguard in the documentation, in code
+// blocks and in sentences, is one that the program understands.
 func TestDocumentedCommands(t *testing.T) {
-	pages, err := filepath.Glob("../../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	lines := 0
-	for _, page := range append(pages, "../../../README.md") {
-		text, err := os.ReadFile(page)
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		pages, err := filepath.Glob("../../../" + pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, block := range strings.Split(string(text), "```") {
-			for line := range strings.Lines(block) {
-				line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
-				if rest, ok := strings.CutPrefix(line, "go run ./cmd/gammaguard "); ok {
-					line = "gammaguard " + rest
-				}
-				if i%2 == 0 || !strings.HasPrefix(line, "gammaguard ") {
-					continue
-				}
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Base(page) == "CHANGELOG.md" {
+				continue // it speaks of the past, and in parts of commands
+			}
+			for _, line := range documented(string(text)) {
 				lines++
 				if err := understands(t, line); err != nil {
 					t.Errorf("%s: %s: %v", page, line, err)
@@ -41,22 +37,49 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	if lines < 20 {
+	if lines < 80 {
 		t.Errorf("found %d command lines, which are too few to be all", lines)
 	}
 }
 
-// understands parses the command line, up to a pipe, a redirection or a comment.
+var (
+	inBlock = regexp.MustCompile(`(?m)^(?:.*[ /;])?(?:cmd/)?gammaguard ([a-z].*)$`)
+	inText  = regexp.MustCompile("`(?:kubectl |go run ./cmd/)?gammaguard ([a-z][^`]*)`")
+	// inCI are the arguments that CI systems give to check.
+	inCI = regexp.MustCompile(`\b(?:args|GAMMAGUARD_ARGS): (-[^}\n]*)`)
+)
+
+// documented returns the command lines of a page.
+func documented(text string) (lines []string) {
+	for i, part := range strings.Split(text, "```") {
+		pattern := inText
+		if i%2 == 1 {
+			pattern = inBlock
+		}
+		for _, match := range pattern.FindAllStringSubmatch(part, -1) {
+			if !strings.HasPrefix(match[0], "helm ") {
+				lines = append(lines, "gammaguard "+match[1])
+			}
+		}
+		for _, match := range inCI.FindAllStringSubmatch(part, -1) {
+			lines = append(lines, "gammaguard check "+match[1])
+		}
+	}
+	return lines
+}
+
+// understands parses the command line, up to a pipe, a redirection or a comment. A sentence
+// may name a command alone.
 func understands(t *testing.T, line string) error {
 	t.Helper()
-	for _, end := range []string{" | ", " > ", " # ", " && ", ";"} {
+	for _, end := range []string{" | ", " > ", " # ", " && ", " || ", ";"} {
 		line, _, _ = strings.Cut(line, end)
 	}
-	args := words(t, line)[1:]
+	args := words(t, strings.ReplaceAll(line, "${{", "${X-"))[1:] // an expression of GitHub Actions
 	root := New("gammaguard", genericiooptions.IOStreams{})
 	root.InitDefaultHelpCmd()
 	cmd, args, err := root.Find(args)
-	if err != nil {
+	if err != nil || len(args) == 0 {
 		return err
 	}
 	if err := cmd.ParseFlags(args); err != nil {
