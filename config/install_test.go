@@ -20,6 +20,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
@@ -39,12 +40,8 @@ func render(t *testing.T, folder string) []client.Object {
 		}
 	}
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var objects []client.Object
-	for _, resource := range built.Resources() {
+	for _, resource := range build(t, folder).Resources() {
 		data, err := resource.AsYAML()
 		if err != nil {
 			t.Fatal(err)
@@ -60,6 +57,16 @@ func render(t *testing.T, folder string) []client.Object {
 		objects = append(objects, object)
 	}
 	return objects
+}
+
+// build builds a folder as kubectl does.
+func build(t *testing.T, folder string) resmap.ResMap {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
 }
 
 // only returns the one object of the type, or of those the one of the name.

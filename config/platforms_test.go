@@ -1,10 +1,7 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,29 +11,7 @@ import (
 // TestOpenShift: the patch of docs/platforms.md leaves the IDs to OpenShift, and nothing
 // else of the security context.
 func TestOpenShift(t *testing.T) {
-	page, err := os.ReadFile("../docs/platforms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "## OpenShift\n")
-	_, rest, _ = strings.Cut(rest, "```yaml\n")
-	patches, _, _ := strings.Cut(rest, "```")
-	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs("default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := filepath.Rel(folder, here)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + base + "]\n" + patches
-	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	folder := kustomization(t, "resources: [../config/default]\n"+blocks(t, "platforms.md", "## OpenShift")[0])
 	security := only[*appsv1.Deployment](t, render(t, folder), "gammaguard-webhook").Spec.Template.Spec.SecurityContext
 	if security.RunAsUser != nil || security.RunAsGroup != nil || security.FSGroup != nil || !*security.RunAsNonRoot || security.SeccompProfile == nil {
 		t.Errorf("security context: %+v", security)
