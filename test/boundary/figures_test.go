@@ -24,6 +24,7 @@ var figures = []struct {
 	page, sentence, file string
 	values               []string
 }{
+	{"ARCHITECTURE.md", "they are listed live, at most %s of a kind", "mesh/live/attached.go", []string{"MaxRoutes"}},
 	{"ARCHITECTURE.md", "One request causes at most %s live reads", "mesh/reader.go", []string{"MaxReads"}},
 	{"docs/audit-log.md", "An annotation that exceeds %s KiB ends", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
 	{"docs/graph.md", "A graph shows at most %s routes", "check/graph/graph.go", []string{"MaxRoutes"}},
@@ -33,6 +34,7 @@ var figures = []struct {
 		[]string{"caValidity / (365 * day)", "validity / (365 * day)", "renewalBefore / day"},
 	},
 	{"docs/install.md", "a CA that was replaced stays trusted for %s hours", "certs/selfmanaged/trust.go", []string{"overlap / time.Hour"}},
+	{"docs/install.md", "For at most %s seconds in the tests, until the Pod's endpoint is removed", "test/e2e/disruption_test.go", []string{"mostRefused / time.Second"}},
 	{"docs/install.md", "after %s seconds (`--max-staleness`)", "webhook/server/options.go", []string{"DefaultMaxStaleness / time.Second"}},
 	{"docs/install.md", "it serves %s connections at once, closes one that takes more than %s seconds for its handshake or for a header", "webhook/server/hooks.go", []string{"maxConnections", "handshakeTimeout / time.Second"}},
 	{
@@ -46,6 +48,8 @@ var figures = []struct {
 	{"docs/mesh-admins.md", "Each annotation ends at %s KiB", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
 	{"docs/mesh-admins.md", "The first %s namespaces have their own value", "webhook/metrics.go", []string{"maxNamespaces"}},
 	{"docs/mesh-admins.md", "Up to %s namespaces with findings have their own value", "status/standing/metric.go", []string{"maxNamespaces"}},
+	{"docs/mesh-admins.md", "does not cover changes of other labels that `grants.selectors` select by. If the request has more than %s KiB", "webhook/stored.go", []string{"previewBody >> 10"}},
+	{"docs/mesh-admins.md", "while the namespace is being deleted. If the request has more than %s KiB", "webhook/stored.go", []string{"previewBody >> 10"}},
 	{"docs/mesh-admins.md", "It covers the first %s routes of the namespace", "webhook/stored.go", []string{"mostRead"}},
 	{"docs/mesh-admins.md", "as a backend, of the first %s routes of the namespace", "webhook/stored.go", []string{"mostRead"}},
 	{"docs/mesh-admins.md", "more than %s bytes) accepts no consumer routes", "mesh/consumers.go", []string{"maxAnnotation"}},
@@ -53,7 +57,10 @@ var figures = []struct {
 	{"docs/mesh-admins.md", "at most %s Reports per second, after a burst of %s", "status/standing/reports.go", []string{"writeRate", "writeBurst"}},
 	{"docs/mesh-admins.md", "logs one line and tries again every %s seconds", "status/standing/reports.go", []string{"writeRetry / time.Second"}},
 	{"docs/metrics.md", "(_other beyond %s namespaces with findings)", "status/standing/metric.go", []string{"maxNamespaces"}},
+	{"docs/performance.md", "more than a tenth of it, else one by one, %s at a time", "status/standing/read.go", []string{"readers"}},
+	{"docs/performance.md", "turn of up to %s routes", "status/reconciler.go", []string{"batchSize"}},
 	{"docs/metrics.md", "in the last %s minutes. A route on several Services", "status/damper.go", []string{"memory / time.Minute"}},
+	{"docs/security.md", "or if the webhook uses %s MiB or more", "test/attack/limits_test.go", []string{"mostMemory >> 20"}},
 	{"docs/runbook.md", "`status.parents` of a route has %s entries, the maximum", "status/merge.go", []string{"maxParents"}},
 	{"docs/runbook.md", "the changes of the last %s seconds or more. With the default `--max-staleness`", "webhook/server/options.go", []string{"DefaultMaxStaleness / time.Second"}},
 	{"docs/status.md", "the lease duration (%s s,", "webhook/server/election.go", []string{"DefaultLeaseDuration / time.Second"}},
@@ -72,13 +79,20 @@ var figures = []struct {
 
 // settings are those that stand in a text which is not evaluated.
 var settings = []struct{ page, sentence, file, setting string }{
-	{"docs/ci.md", "fails above 6 s and 512 MiB, and above 0.25 s for a single file", "cmd/gammaguard/bench_test.go", "maxTime = 6 * time.Second maxMemory = 512 << 20"},
+	{"ARCHITECTURE.md", "for a minute in `.ci/run`", "Makefile", "FOR ?= 1m"},
+	{"docs/ci.md", "It fails above 6 s and 512 MiB, and above 0.25 s for a single file", "cmd/gammaguard/bench_test.go", "maxTime = 6 * time.Second maxMemory = 512 << 20"},
 	{"docs/ci.md", "and above 0.25 s for a single file", "cmd/gammaguard/bench_test.go", "250*time.Millisecond, maxMemory)"},
 	{"docs/configuration.md", "in at most 100 characters", "config/validation.go", "RuneCountInString(g.Contact) > 100"},
 	{"docs/install.md", "keeps serving for 8 seconds (`--shutdown-delay`)", "config/base/deployment.yaml", "--shutdown-delay=8s"},
+	{"docs/install.md", "The memory limit of a replica is 512 MiB", "config/base/deployment.yaml", "limits: {cpu: \"1\", memory: 512Mi}"},
+	{"docs/install.md", "a replica renews each after a third of the bound", "mesh/live/feed.go", "seconds := int64((bound / 3).Seconds())"},
 	{"docs/install.md", "`timeoutSeconds` of the webhooks is 5 for validating", "config/webhook/validating.yaml", "timeoutSeconds: 5"},
 	{"docs/install.md", "and 3 for mutating", "config/webhook/mutating.yaml", "timeoutSeconds: 3"},
 	{"docs/install.md", "signs a certificate that is valid for 90 days", "config/components/cert-manager/certificates.yaml", "duration: 2160h # 90 days"},
+	{"docs/mesh-admins.md", "or the Service more than 1,000 ports", "webhook/services.go", "mesh.DecodeList(d, p, 1000)"},
+	{"docs/performance.md", "if they are more than a tenth of it", "status/standing/read.go", "const listFrom = 0.1"},
+	{"docs/performance.md", "limited to 200 requests a second with bursts of 400", "status/add.go", "cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400)"},
+	{"docs/performance.md", "The benchmark fails beyond 3 s and 15 s", "check/cluster/large_test.go", "\"one namespace\": 3 * time.Second, \"all\": 15 * time.Second"},
 	{"docs/runbook.md", "has scraped no replica for 5 minutes", "config/components/monitoring/rules.yaml", "expr: absent(gammaguard_build_info) for: 5m"},
 	{"docs/runbook.md", "expires in less than 14 days", "config/components/monitoring/rules.yaml", "time() < 14 * 86400"},
 	{"docs/runbook.md", "For 10 minutes, a webhook has answered some requests", "config/components/monitoring/rules.yaml", "[5m])) > 0 for: 10m"},
@@ -88,6 +102,8 @@ var settings = []struct{ page, sentence, file, setting string }{
 	{"docs/runbook.md", "for the stored routes than an hour ago", "config/components/monitoring/rules.yaml", "{action=\"deny\"} offset 1h)"},
 	{"docs/security.md", "It fails if the p99 of the granted user is more than 3 times as long", "test/attack/load_test.go", "mostSlower = 3.0"},
 	{"docs/security.md", "without `FUZZ`, for 5 seconds each", "Makefile", "FUZZ ?= 5s"},
+	{"docs/traffic.md", "The benchmark fails above 5 s or 512 MiB", "cmd/gammaguard/diff_bench_test.go", "maxDiffTime = 5 * time.Second maxDiffMemory = 512 << 20"},
+	{"docs/upgrade.md", "replaces one Pod at a time, and removes an old one only when a new one is ready", "config/base/deployment.yaml", "rollingUpdate: {maxSurge: 1, maxUnavailable: 0}"},
 	{"docs/status.md", "for 1 second at first and for twice as long each time, up to 5 minutes", "status/damper.go", "Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: 5 * time.Minute"},
 }
 

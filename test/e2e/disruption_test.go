@@ -124,9 +124,9 @@ func statusOf(t *testing.T, pod string) corev1.ContainerStatus {
 // endpoint is gone from the Service's rules.
 const propagation = time.Second
 
-// mostRefused bounds the time during which calls may be refused. docs/install.md has
-// what an idle machine takes; a busy one has taken 6 seconds.
-const mostRefused = 15 * time.Second
+// mostRefused bounds the time during which calls may be refused, as in docs/install.md.
+// An idle machine takes 2 seconds, a busy one has taken 6.
+const mostRefused = 10 * time.Second
 
 // kill kills a Pod's container by SIGKILL, and returns when it began to.
 func kill(t *testing.T, pod string) time.Time {
