@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/itchyny/gojq"
 
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -100,6 +102,44 @@ func TestMessagesAnnotation(t *testing.T) {
 	}
 	if got, some := ask(t, handler, admission{object: routeOn(onCart)}).AuditAnnotations["messages"]; some {
 		t.Errorf("admitted: %q", got)
+	}
+}
+
+// TestExemptionQuery: the query of docs/audit-log.md finds the requests that an exemption let
+// through, and no others. test/install runs the other queries.
+func TestExemptionQuery(t *testing.T) {
+	page, err := os.ReadFile("../docs/audit-log.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n## Which routes an exemption let through\n")
+	_, text, _ = strings.Cut(text, "jq -r '")
+	text, _, _ = strings.Cut(text, "' audit.log\n")
+	query, err := gojq.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	engine, err := validate.New(&validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := Validating(options(t, world(t, cluster)), engine)
+	for user, want := range map[string][]any{"breaks-glass": {"breaks-glass\tshop/web"}, "dev": nil} {
+		answer := ask(t, handler, admission{object: routeOn(`{group: "", kind: Service, name: headless}`), user: user})
+		annotations := map[string]any{}
+		for name, value := range answer.AuditAnnotations {
+			annotations["validate.gammaguard.dev/"+name] = value
+		}
+		var found []any
+		results := query.Run(map[string]any{
+			"user": map[string]any{"username": user}, "objectRef": map[string]any{"namespace": "shop", "name": "web"}, "annotations": annotations,
+		})
+		for result, more := results.Next(); more; result, more = results.Next() {
+			found = append(found, result)
+		}
+		if diff := cmp.Diff(want, found); diff != "" || len(annotations) == 0 {
+			t.Errorf("%s: %v (-want +found)\n%s", user, annotations, diff)
+		}
 	}
 }
 

@@ -8,9 +8,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/itchyny/gojq"
+	"k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // queries runs the queries of docs/audit-log.md on the audit log of the adoption.
@@ -24,7 +31,7 @@ func (a *adoption) queries(t *testing.T) {
 		`^20\d\d-\S+\tadmin\tcreate\tfaces/refused\tspec.parentRefs\[0\]: namespace closed refuses consumer routes`,
 		`^admin\tshop/headless\tspec.parentRefs\[0\].name: would be denied: Service shop/bare is headless`,
 		`^parent-headless$`,
-		"", // the adoption has no exemption
+		"", // the adoption has no exemption: TestExemptionQuery of webhook has one
 		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group$`,
 	}
 	found := regexp.MustCompile(`(?m)^jq -r '([^']+)' audit.log`).FindAllSubmatch(page, -1)
@@ -40,6 +47,32 @@ func (a *adoption) queries(t *testing.T) {
 		_ = log.Close() // it was only read
 		if want := wants[i]; want == "" && len(lines) > 0 || want != "" && !slices.ContainsFunc(lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("%s: want %q in %q", query[1], want, lines)
+		}
+	}
+}
+
+// TestAuditPolicy: the policy of docs/audit-log.md logs what becomes of routes, once.
+func TestAuditPolicy(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "audit-log.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	loaded, err := policy.LoadPolicyFromBytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := policy.NewPolicyRuleEvaluator(loaded)
+	for resource, want := range map[string]audit.Level{"httproutes": audit.LevelMetadata, "pods": audit.LevelNone} {
+		request := &authorizer.AttributesRecord{Verb: "create", APIGroup: map[string]string{"httproutes": gatewayv1.GroupName}[resource], Resource: resource, ResourceRequest: true}
+		got := rules.EvaluatePolicyRule(request)
+		if got.Level != want || !slices.Equal(got.OmitStages, []audit.Stage{audit.StageRequestReceived}) {
+			t.Errorf("%s: %+v", resource, got)
 		}
 	}
 }
