@@ -64,9 +64,6 @@ type Backend struct {
 	backend, filter int
 }
 
-// Mirror reports whether the backend only receives copies of requests.
-func (b *Backend) Mirror() bool { return b.filter >= 0 }
-
 // Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".
 func (b *Backend) Path() string {
 	rule, backend := strconv.Itoa(b.Rule), strconv.Itoa(b.backend)

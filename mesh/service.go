@@ -19,11 +19,10 @@ func (k ServiceKey) String() string { return k.Kind + " " + k.Namespace + "/" + 
 // Protocol is a transport protocol, as in a Service port.
 type Protocol string
 
-// The transport protocols that a Service port may have.
+// The transport protocols of Service ports that a route can match.
 const (
-	TCP  Protocol = "TCP"
-	UDP  Protocol = "UDP"
-	SCTP Protocol = "SCTP"
+	TCP Protocol = "TCP"
+	UDP Protocol = "UDP"
 )
 
 // Service is what gammaguard reads of a Service or ServiceImport. Its tags are

@@ -14,7 +14,7 @@ func TestAttach(t *testing.T) {
 		admin  = mesh.Port{Name: "admin", Number: 8080, Protocol: mesh.TCP, AppProtocol: "http"}
 		dns    = mesh.Port{Name: "dns", Number: 53, Protocol: mesh.UDP}
 		dnsTCP = mesh.Port{Name: "dns-tcp", Number: 53, Protocol: mesh.TCP}
-		sctp   = mesh.Port{Name: "sig", Number: 132, Protocol: mesh.SCTP}
+		sctp   = mesh.Port{Name: "sig", Number: 132, Protocol: "SCTP"}
 	)
 	web := mesh.Service{Type: mesh.ClusterIP, Ports: []mesh.Port{http, admin}}
 	mixed := mesh.Service{Type: mesh.ClusterIP, Ports: []mesh.Port{dns, dnsTCP, http, sctp, admin}}

@@ -8,7 +8,7 @@ import (
 
 func TestBackendGroup(t *testing.T) {
 	change := func(path string) mutate.Change {
-		return mutate.Change{ID: "backend-group", Path: path + ".group", Op: mutate.Replace, Before: "core", After: "", Why: `the core group is ""`}
+		return mutate.Change{ID: "backend-group", Path: path + ".group", Op: mutate.Replace, After: "", Why: `the core group is ""`}
 	}
 	run(t, []example{
 		{

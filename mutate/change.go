@@ -23,9 +23,8 @@ type Change struct {
 	// Path is the field's path: "spec.parentRefs[0].group".
 	Path string
 	Op   Op
-	// Before is the field's value, nil where it was left out. After is its new
-	// value. Both are a string or an int32.
-	Before, After any
+	// After is the field's new value: a string or an int32.
+	After any
 	// Why explains in one clause why there is no other possible value.
 	Why string
 }
@@ -57,5 +56,5 @@ func set[T string | int32](path string, before, after T, why string) Change {
 	if before == none {
 		return Change{Path: path, Op: Add, After: after, Why: why}
 	}
-	return Change{Path: path, Op: Replace, Before: before, After: after, Why: why}
+	return Change{Path: path, Op: Replace, After: after, Why: why}
 }

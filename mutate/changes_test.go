@@ -57,7 +57,7 @@ func services() map[string]mesh.Service {
 	grpc := mesh.Port{Name: "grpc", Number: 90, Protocol: mesh.TCP}
 	dns := mesh.Port{Name: "dns", Number: 53, Protocol: mesh.UDP}
 	dnsTCP := mesh.Port{Name: "dns-tcp", Number: 53, Protocol: mesh.TCP}
-	sctp := mesh.Port{Name: "sctp", Number: 53, Protocol: mesh.SCTP}
+	sctp := mesh.Port{Name: "sctp", Number: 53, Protocol: "SCTP"}
 	with := func(ports ...mesh.Port) mesh.Service { return mesh.Service{Type: mesh.ClusterIP, Ports: ports} }
 	return map[string]mesh.Service{
 		"shop/one":        with(http),
@@ -148,14 +148,14 @@ func TestChanges(t *testing.T) {
   rules:
   - backendRefs: [{group: core, kind: Service, name: one}]`
 	both := []mutate.Change{
-		{ID: "parent-group", Path: "spec.parentRefs[0].group", Op: mutate.Replace, Before: "core", After: "", Why: "Service is in the core group"},
+		{ID: "parent-group", Path: "spec.parentRefs[0].group", Op: mutate.Replace, After: "", Why: "Service is in the core group"},
 		{
-			ID: "parent-group", Path: "spec.parentRefs[1].group", Op: mutate.Replace, Before: mesh.GatewayGroup, After: "",
+			ID: "parent-group", Path: "spec.parentRefs[1].group", Op: mutate.Replace, After: "",
 			Why: "Service is in the core group",
 		},
 	}
 	backend := mutate.Change{
-		ID: "backend-group", Path: "spec.rules[0].backendRefs[0].group", Op: mutate.Replace, Before: "core", After: "", Why: `the core group is ""`,
+		ID: "backend-group", Path: "spec.rules[0].backendRefs[0].group", Op: mutate.Replace, After: "", Why: `the core group is ""`,
 	}
 	port := mutate.Change{
 		ID: "backend-port", Path: "spec.rules[0].backendRefs[0].port", Op: mutate.Add, After: int32(80), Why: "Service shop/one has no other port",

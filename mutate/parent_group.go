@@ -31,7 +31,7 @@ func findParentGroups(p *pass) []Change {
 		}
 		change := Change{Path: parentPath(i, "group"), Op: Add, After: group, Why: whyGroup(ref.Kind, group)}
 		if ref.Group != nil {
-			change.Op, change.Before = Replace, *ref.Group
+			change.Op = Replace
 		}
 		changes = append(changes, change)
 	}

@@ -36,10 +36,10 @@ func TestParentGroup(t *testing.T) {
 		{"ServiceEntry", "networking.istio.io/v1beta1", "networking.istio.io", version},
 		{"Gateway", gateway + "/v1", gateway, version},
 	} {
-		change := mutate.Change{ID: "parent-group", Path: "spec.parentRefs[0].group", Op: mutate.Replace, Before: test.group, After: test.want, Why: test.why}
+		change := mutate.Change{ID: "parent-group", Path: "spec.parentRefs[0].group", Op: mutate.Replace, After: test.want, Why: test.why}
 		group := fmt.Sprintf("group: %q, ", test.group)
 		if test.group == absent {
-			group, change.Op, change.Before = "", mutate.Add, nil
+			group, change.Op = "", mutate.Add
 		}
 		run(t, []example{{
 			name: test.kind + " in " + test.group,

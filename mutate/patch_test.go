@@ -74,7 +74,7 @@ func TestPatchKeepsUnknownFields(t *testing.T) {
 func TestPatchJSON(t *testing.T) {
 	text, err := json.Marshal(mutate.Patch([]mutate.Change{
 		{Path: "spec.parentRefs[10].group", Op: mutate.Add, After: ""},
-		{Path: "spec.rules[0].filters[3].requestMirror.backendRef.port", Op: mutate.Replace, Before: int32(1), After: int32(80)},
+		{Path: "spec.rules[0].filters[3].requestMirror.backendRef.port", Op: mutate.Replace, After: int32(80)},
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -105,8 +105,6 @@ type merged struct {
 	transitions []transition
 	// changed reports whether anything is to be written at all.
 	changed bool
-	// full is set if there is no room for some entry.
-	full bool
 }
 
 // merge puts the entries in the place of ours that are about the Service; one that another
@@ -123,7 +121,7 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 		}
 	}
 	m := &merged{parents: make([]json.RawMessage, 0, len(d.own)+len(entries))}
-	entries, m.full = fit(entries, others)
+	entries, _ = fit(entries, others)
 
 	// replacement[i] is the index in entries, plus one, of what replaces entry i.
 	replacement := make([]int, len(d.own))

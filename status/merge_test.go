@@ -124,8 +124,8 @@ func TestMerge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if merged.changed != (test.want != nil) || merged.full != test.full {
-				t.Errorf("changed: %t, full: %t", merged.changed, merged.full)
+			if merged.changed != (test.want != nil) {
+				t.Errorf("changed: %t", merged.changed)
 			}
 			want := test.want
 			if want == nil {

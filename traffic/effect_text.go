@@ -87,22 +87,3 @@ func percent(parts, of int64) string {
 	}
 	return text + " %"
 }
-
-// changeHeaders applies changes to headers, which it returns anew.
-func changeHeaders(headers map[string]string, changes []HeaderChange) map[string]string {
-	out := make(map[string]string, len(headers)+len(changes))
-	for name, value := range headers {
-		out[name] = value
-	}
-	for _, c := range changes {
-		switch old, has := out[c.Name]; {
-		case c.Action == "remove":
-			delete(out, c.Name)
-		case c.Action == "add" && has:
-			out[c.Name] = old + "," + c.Value
-		default:
-			out[c.Name] = c.Value
-		}
-	}
-	return out
-}
