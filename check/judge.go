@@ -34,11 +34,11 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 // webhook would. All places are in the file of the route.
 func (c *checker) judged(r *route) (*report.Route, error) {
 	judged := &report.Route{
-		Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name,
-		Place:    report.Place{File: r.file.name, Line: r.line("")},
-		Verdict:  report.Admit,
-		Findings: []report.Finding{},
-		Changes:  changesOf(r),
+		RouteName: report.RouteName{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name},
+		Place:     report.Place{File: r.file.name, Line: r.line("")},
+		Verdict:   report.Admit,
+		Findings:  []report.Finding{},
+		Changes:   changesOf(r),
 	}
 	for i := range r.refusals {
 		judged.Findings = append(judged.Findings, c.refusal(r, &r.refusals[i]))

@@ -36,7 +36,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, c.leftOut()...)
-	return &report.Trace{APIVersion: report.APIVersion, Kind: report.TraceKind, Trace: trace}, nil
+	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
 }
 
 // Diff compares what requests meet by two versions of the input. It is an error if
@@ -74,7 +74,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	slices.Sort(notes)
 	difference.Notes = append(difference.Notes, slices.Compact(notes)...)
 	return &report.Diff{
-		APIVersion: report.APIVersion, Kind: report.DiffKind,
+		TypeMeta:   report.Typed(report.DiffKind),
 		Difference: difference, NewFindings: reports[1].Since(reports[0]),
 	}, nil
 }

@@ -66,24 +66,22 @@ type fallbackReader struct{ *live.Confirmed }
 
 // Service implements mutate.Reader.
 func (f fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service, err := f.Confirmed.Service(key)
-	if !errors.Is(err, mesh.ErrNotFound) {
-		return service, err
-	}
-	if _, err := f.Read([]mesh.Read{{Kind: mesh.ReadService, Service: key}}); err != nil {
-		return nil, err
-	}
-	return f.Confirmed.Service(key)
+	return orLive(f, f.Confirmed.Service, key, mesh.Read{Kind: mesh.ReadService, Service: key})
 }
 
 // Namespace implements mutate.Reader.
 func (f fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
-	namespace, err := f.Confirmed.Namespace(name)
-	if !errors.Is(err, mesh.ErrNotFound) {
-		return namespace, err
+	return orLive(f, f.Confirmed.Namespace, name, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
+}
+
+// orLive gets an object, again after a live read if the cache does not have it.
+func orLive[K, T any](f fallbackReader, get func(K) (T, error), key K, read mesh.Read) (T, error) {
+	object, err := get(key)
+	if errors.Is(err, mesh.ErrNotFound) {
+		if _, err := f.Read([]mesh.Read{read}); err != nil {
+			return object, err
+		}
+		return get(key)
 	}
-	if _, err := f.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: name}}); err != nil {
-		return nil, err
-	}
-	return f.Confirmed.Namespace(name)
+	return object, err
 }

@@ -17,16 +17,12 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The apiVersion and kind of the JSON and YAML forms.
-const (
-	APIVersion = "gammaguard.dev/v1alpha1"
-	Kind       = "AuditReport"
-)
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "AuditReport"
 
 // Report is what was found.
 type Report struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	report.TypeMeta
 	// Configuration says where the configuration is from.
 	Configuration string `json:"configuration"`
 	// AsMode is the mode that every namespace was taken to have; empty: each its own.
@@ -60,10 +56,8 @@ type Namespace struct {
 
 // Route is the judgement on one route.
 type Route struct {
-	Kind      mesh.RouteKind `json:"kind"`
-	Namespace string         `json:"namespace"`
-	Name      string         `json:"name"`
-	Verdict   report.Verdict `json:"verdict"`
+	report.RouteName
+	Verdict report.Verdict `json:"verdict"`
 	// Findings are sorted by field path. Those of a route that lacks a grant are the
 	// missing grant, and then what would be found if it were given.
 	Findings []report.Finding `json:"findings"`
@@ -100,7 +94,7 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if options.AsMode != "" {
 		a.world = &asMode{stored, options.AsMode}
 	}
-	r := &Report{APIVersion: APIVersion, Kind: Kind, AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
+	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
 	for namespace, routes := range a.byNamespace(routes) {
 		if err := a.namespace(r, namespace, routes); err != nil {
 			return nil, err
@@ -195,8 +189,8 @@ func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*
 func (a *auditor) judge(route *mesh.Route) (Route, error) {
 	changes, verdict, err := a.Create(route, a.world)
 	judged := Route{
-		Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name,
-		Verdict: report.Admit, Findings: []report.Finding{}, Changes: make([]report.Change, len(changes)),
+		RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name},
+		Verdict:   report.Admit, Findings: []report.Finding{}, Changes: make([]report.Change, len(changes)),
 	}
 	for i := range changes {
 		judged.Changes[i] = report.ChangeOf(&changes[i])

@@ -93,7 +93,7 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 		route := &r.Routes[i]
 		place := report.Place{File: strings.Join([]string{route.Namespace, string(route.Kind), route.Name}, "/"), Line: 1}
 		judged := report.Route{
-			Kind: route.Kind, Namespace: route.Namespace, Name: route.Name, Place: place,
+			RouteName: route.RouteName, Place: place,
 			Verdict: route.Verdict, Changes: route.Changes, Findings: route.Findings,
 		}
 		for j := range judged.Findings {

@@ -11,21 +11,18 @@ import (
 	"time"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The apiVersion and kind of the JSON and YAML forms.
-const (
-	APIVersion = "gammaguard.dev/v1alpha1"
-	Kind       = "PortBindingList"
-)
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "PortBindingList"
 
 // List is every bound port, by Service, port and scope.
 type List struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Items      []Binding `json:"items"`
+	report.TypeMeta
+	Items []Binding `json:"items"`
 }
 
 // Binding is one port of a Service in one scope, and the routes bound to it.
@@ -68,11 +65,9 @@ const (
 
 // Route is a route that is bound to the port.
 type Route struct {
-	Kind      mesh.RouteKind `json:"kind"`
-	Namespace string         `json:"namespace"`
-	Name      string         `json:"name"`
-	Created   *time.Time     `json:"created,omitempty"`
-	Standing  Standing       `json:"standing"`
+	report.RouteName
+	Created  *time.Time `json:"created,omitempty"`
+	Standing Standing   `json:"standing"`
 	// Reason says why the route is absent.
 	Reason string `json:"reason,omitempty"`
 }
@@ -118,7 +113,7 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	slices.SortFunc(parents, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	list = &List{APIVersion: APIVersion, Kind: Kind, Items: []Binding{}}
+	list = &List{TypeMeta: report.Typed(Kind), Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
 		bindings, err := on(reader, engine, key)
 		switch {
@@ -208,7 +203,7 @@ func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, route
 	losers := map[mesh.RouteKind]bool{}
 	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
 	for _, route := range routes {
-		r := Route{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name, Standing: Holds}
+		r := Route{RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, Standing: Holds}
 		if route.Created != 0 && route.Created < mesh.Undated {
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created

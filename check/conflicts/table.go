@@ -51,7 +51,7 @@ func (b *Binding) names(standing Standing, all bool) string {
 		if route.Standing != standing {
 			continue
 		}
-		name := string(route.Kind) + " " + route.Namespace + "/" + route.Name
+		name := route.String()
 		if route.Reason != "" {
 			name += " (" + route.Reason + ")"
 		}

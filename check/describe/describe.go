@@ -10,23 +10,20 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/grants"
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The apiVersion and kind of the JSON and YAML forms.
-const (
-	APIVersion = "gammaguard.dev/v1alpha1"
-	Kind       = "ServiceDescription"
-)
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "ServiceDescription"
 
 // Service is all about a Service or ServiceImport.
 type Service struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
-	Name       string `json:"name"`
+	report.TypeMeta
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 	// Type is the type, "headless", "not found" or "unknown".
 	Type string `json:"type"`
 	// ConsumerRoutes are the settings for consumer routes.
@@ -84,7 +81,7 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, err
 	}
 	service, why := stored.Service(key)
-	d := &Service{APIVersion: APIVersion, Kind: Kind, Namespace: key.Namespace, Name: key.Name}
+	d := &Service{TypeMeta: report.Typed(Kind), Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
 	}

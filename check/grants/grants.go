@@ -12,22 +12,19 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The apiVersion and kind of the JSON and YAML forms.
-const (
-	APIVersion = "gammaguard.dev/v1alpha1"
-	Kind       = "GrantList"
-)
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "GrantList"
 
 // List is the grants of namespaces, by name.
 type List struct {
-	APIVersion string      `json:"apiVersion"`
-	Kind       string      `json:"kind"`
-	Items      []Namespace `json:"items"`
+	report.TypeMeta
+	Items []Namespace `json:"items"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }
@@ -58,7 +55,7 @@ type Source struct {
 
 // Find lists the grants of the namespaces, with these routes.
 func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *validate.Policy) *List {
-	list := &List{APIVersion: APIVersion, Kind: Kind, Items: []Namespace{}}
+	list := &List{TypeMeta: report.Typed(Kind), Items: []Namespace{}}
 	by := map[string][]*mesh.Route{}
 	for _, object := range routes {
 		by[object.Key.Namespace] = append(by[object.Key.Namespace], object.Route)

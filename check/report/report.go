@@ -8,21 +8,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The apiVersion and kind of the JSON form.
-const (
-	APIVersion = "gammaguard.dev/v1alpha1"
-	Kind       = "CheckReport"
-)
+// Kind is the kind of the JSON form of a check.
+const Kind = "CheckReport"
 
 // CheckReport is the outcome of one check. Its JSON form is documented in docs/cli.
 type CheckReport struct {
-	APIVersion string  `json:"apiVersion"`
-	Kind       string  `json:"kind"`
-	Summary    Summary `json:"summary"`
+	TypeMeta
+	Summary Summary `json:"summary"`
 	// Routes are all routes that were judged, in the order of the input.
 	Routes []Route `json:"routes"`
 	// Broken are the documents that could not be read.
@@ -41,7 +36,7 @@ type CheckReport struct {
 
 // New returns an empty report.
 func New() *CheckReport {
-	return &CheckReport{APIVersion: APIVersion, Kind: Kind, Routes: []Route{}, Broken: []Broken{}, files: map[string]bool{}}
+	return &CheckReport{TypeMeta: Typed(Kind), Routes: []Route{}, Broken: []Broken{}, files: map[string]bool{}}
 }
 
 // SeenFile notes that the file was read.
@@ -130,9 +125,7 @@ const (
 
 // Route is the judgement on one route.
 type Route struct {
-	Kind      mesh.RouteKind `json:"kind"`
-	Namespace string         `json:"namespace"`
-	Name      string         `json:"name"`
+	RouteName
 	Place
 	// Set is the set that the route is in, if sets were looked for.
 	Set     string  `json:"set,omitempty"`
@@ -145,9 +138,6 @@ type Route struct {
 	// entries only, and none while nothing is wrong.
 	Status Status `json:"status"`
 }
-
-// String names the route as people do: "HTTPRoute shop/cart".
-func (r *Route) String() string { return string(r.Kind) + " " + r.Namespace + "/" + r.Name }
 
 // EffectUnknown is the effect of a rule that cannot be judged: whether it fires
 // depends on an object that is not in the input.

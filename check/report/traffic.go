@@ -17,8 +17,7 @@ const (
 
 // Trace is the way of one request. Its JSON form is documented in docs/cli.
 type Trace struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	TypeMeta
 	*traffic.Trace
 }
 
@@ -26,8 +25,7 @@ type Trace struct {
 // another, and what the rules find in it that they did not find before. Its JSON
 // form is documented in docs/cli.
 type Diff struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	TypeMeta
 	*traffic.Difference
 	NewFindings *CheckReport `json:"newFindings"`
 }
@@ -67,7 +65,7 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 			known[key{before.Routes[i].String(), f.Rule, f.Reference}] = true
 		}
 	}
-	out := &CheckReport{APIVersion: r.APIVersion, Kind: r.Kind, Routes: []Route{}, Broken: []Broken{}}
+	out := &CheckReport{TypeMeta: r.TypeMeta, Routes: []Route{}, Broken: []Broken{}}
 	for _, route := range r.Routes {
 		var found []Finding
 		for _, f := range route.Findings {
