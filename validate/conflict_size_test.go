@@ -15,26 +15,12 @@ func TestManyConflicts(t *testing.T) {
 	for _, kinds := range [][2]mesh.RouteKind{{mesh.HTTPRoute, mesh.TCPRoute}, {mesh.TCPRoute, mesh.HTTPRoute}} {
 		own, others := kinds[0], kinds[1]
 		t.Run(fmt.Sprintf("%s among %ss", own, others), func(t *testing.T) {
-			world, _ := crowdOf(t, 10_000)
-			world.service.Ports = nil
-			for i := range 100 {
-				world.service.Ports = append(world.service.Ports, mesh.Port{Name: fmt.Sprint("p", i), Number: int32(1 + i), Protocol: mesh.TCP})
-			}
-			core := ""
-			parents := []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart"}}
-			for _, route := range world.routes {
-				route.Kind, route.Parents = others, parents
-			}
-			route, err := mesh.DecodeRoute(routeJSON(t, own, "shop", on(service("cart"))+`, rules: [{backendRefs: [{name: cart, port: 1}]}]`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			engine := newEngine(t, nil)
+			judge := amongOthers(t, own, others, 10_000, 100)
 			best := time.Hour
 			for try := 0; try < 3 && best > most; try++ { // others may use the machine too
 				best = time.Duration(testing.Benchmark(func(b *testing.B) {
 					for b.Loop() {
-						if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) == 0 {
+						if verdict, err := judge(); err != nil || len(verdict.Findings) == 0 {
 							b.Fatalf("findings %q, error %v: want a conflict", told(verdict), err)
 						}
 					}
@@ -50,25 +36,11 @@ func TestManyConflicts(t *testing.T) {
 // TestManyPorts: routes on a Service with more ports than anybody needs cost no memory in
 // proportion to both, and nobody loses a port of it.
 func TestManyPorts(t *testing.T) {
-	world, _ := crowdOf(t, 1000)
-	world.service.Ports = nil
-	for i := range 20_000 {
-		world.service.Ports = append(world.service.Ports, mesh.Port{Name: fmt.Sprint("p", i), Number: int32(1 + i), Protocol: mesh.TCP})
-	}
-	core := ""
-	parents := []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart"}}
-	for _, route := range world.routes {
-		route.Kind, route.Parents = mesh.TCPRoute, parents
-	}
-	route, err := mesh.DecodeRoute(routeJSON(t, mesh.HTTPRoute, "shop", on(service("cart"))+`, rules: [{backendRefs: [{name: cart, port: 1}]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine := newEngine(t, nil)
+	judge := amongOthers(t, mesh.HTTPRoute, mesh.TCPRoute, 1000, 20_000)
 	result := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || verdict.Denied() {
+			if verdict, err := judge(); err != nil || verdict.Denied() {
 				b.Fatalf("findings %q, error %v", told(verdict), err)
 			}
 		}
@@ -79,4 +51,26 @@ func TestManyPorts(t *testing.T) {
 	} else {
 		t.Logf("%d KiB", got>>10)
 	}
+}
+
+// amongOthers returns the judgement on a route that shares all ports of a Service with
+// routes of another kind.
+func amongOthers(t *testing.T, own, others mesh.RouteKind, routes, ports int) func() (Verdict, error) {
+	t.Helper()
+	world, _ := crowdOf(t, routes)
+	world.service.Ports = nil
+	for i := range ports {
+		world.service.Ports = append(world.service.Ports, mesh.Port{Name: fmt.Sprint("p", i), Number: int32(1 + i), Protocol: mesh.TCP})
+	}
+	core := ""
+	parents := []mesh.ParentRef{{Group: &core, Kind: mesh.ServiceKind, Name: "cart"}}
+	for _, route := range world.routes {
+		route.Kind, route.Parents = others, parents
+	}
+	route, err := mesh.DecodeRoute(routeJSON(t, own, "shop", on(service("cart"))+`, rules: [{backendRefs: [{name: cart, port: 1}]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := newEngine(t, nil)
+	return func() (Verdict, error) { return engine.Judge(&Request{Route: route}, world) }
 }
