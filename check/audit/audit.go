@@ -37,9 +37,12 @@ type Report struct {
 
 // Namespace sums up the routes of a namespace.
 type Namespace struct {
-	Name string    `json:"name"`
+	Name string `json:"name"`
+	// Mode is the mode that its routes are judged in: the default one if the user cannot read
+	// the namespace.
 	Mode mesh.Mode `json:"mode"`
-	// Grant is the grant by the label of the namespace, or the default.
+	// Grant is the grant by the label of the namespace, or the default; "unknown" if the user
+	// cannot read the namespace.
 	Grant mesh.Grant `json:"grant"`
 	// Routes counts the routes that gammaguard judges; Denied those of them that would be
 	// denied, Warned the others with warnings, and Unknown those about which not all is
@@ -127,6 +130,9 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	}
 	policy := a.Engine.Policy()
 	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
+	if namespace == nil {
+		sum.Grant = grantUnknown
+	}
 	judged := make([]Route, len(routes))
 	missing := map[mesh.Role]bool{}
 	for i, route := range routes {
@@ -158,6 +164,9 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	r.Namespaces = append(r.Namespaces, sum)
 	return nil
 }
+
+// grantUnknown is in the place of a grant that the user cannot read.
+const grantUnknown mesh.Grant = "unknown"
 
 // grantMissing is the rule that hides what other rules find.
 const grantMissing = "grant-missing"

@@ -119,14 +119,14 @@ rules:
 - {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
 `, "apply", "-f", "-")
 	code, r, stderr := auditOf(t, "-n", "lean", "--as", "tenant")
-	if len(r.Namespaces) != 1 || r.Namespaces[0].Denied != 1 || r.Namespaces[0].Unknown != 2 || code != command.ExitFindings {
+	if len(r.Namespaces) != 1 || r.Namespaces[0].Denied != 1 || r.Namespaces[0].Unknown != 2 || r.Namespaces[0].Grant != "unknown" || code != command.ExitFindings {
 		t.Errorf("exit code %d, %+v\n%s", code, r.Namespaces, stderr)
 	}
 	want := []string{"Deployment gammaguard-system/gammaguard-webhook", "Namespace lean", "routes in namespace lean (TLSRoute, TCPRoute, UDPRoute)"}
 	if diff := cmp.Diff(want, r.Unseen); diff != "" {
 		t.Errorf("unseen (-want +got)\n%s", diff)
 	}
-	for _, unseen := range append(want, "Using the default configuration: Deployment gammaguard-system/gammaguard-webhook: unknown.") {
+	for _, unseen := range append(want, "Using the default configuration: Deployment gammaguard-system/gammaguard-webhook: you cannot read it.") {
 		if !strings.Contains(stderr, unseen) {
 			t.Errorf("want %q in\n%s", unseen, stderr)
 		}
@@ -135,10 +135,12 @@ rules:
 	if code, all, stderr := auditOf(t, "-A", "-n", "lean", "--as", "tenant"); code != command.ExitFindings || len(all.Namespaces) != 1 {
 		t.Errorf("-A: exit code %d, %+v\n%s", code, all.Namespaces, stderr)
 	}
-	for _, args := range [][]string{{"audit", "-n", "lean"}, {"audit", "-A"}, {"conflicts", "-n", "lean"}} {
-		code, _, stderr := run(t, "", append(args, "--as", "nobody", "--kubeconfig", plane.Kubeconfig)...)
-		if code != command.ExitUsage || !strings.Contains(stderr, "error: routes: unknown: you cannot list them in any namespace") {
-			t.Errorf("%v as nobody: exit code %d, %s", args, code, stderr)
+	for args, where := range map[string]string{
+		"audit -n lean": "namespace lean", "audit -A": "any namespace; specify one that you can read with -n", "conflicts -n lean": "namespace lean",
+	} {
+		code, _, stderr := run(t, "", append(strings.Fields(args), "--as", "nobody", "--kubeconfig", plane.Kubeconfig)...)
+		if code != command.ExitUsage || !strings.HasSuffix(stderr, "\nerror: you cannot list routes in "+where+"\n") {
+			t.Errorf("%s as nobody: exit code %d, %s", args, code, stderr)
 		}
 	}
 	code, stdout, stderr := run(t, "", "conflicts", "-n", "lean", "--as", "tenant", "--kubeconfig", plane.Kubeconfig)

@@ -85,6 +85,12 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	}, nil
 }
 
+// forbidden is mesh.ErrUnknown, in words for the user.
+type forbidden string
+
+func (f forbidden) Error() string { return string(f) }
+func (forbidden) Unwrap() error   { return mesh.ErrUnknown }
+
 // once asks for what is not kept yet. What describes the key to the user who may not
 // read it, as fmt.Sprintf does.
 func once[K comparable, T any](c *Cluster, what string, key K, read func(context.Context, K) (T, error)) (T, error) {
@@ -92,7 +98,7 @@ func once[K comparable, T any](c *Cluster, what string, key K, read func(context
 	if !known {
 		a.value, a.err = read(c.ctx, key)
 		if apierrors.IsForbidden(a.err) {
-			a.err = mesh.ErrUnknown
+			a.err = forbidden("you cannot read it")
 			if at, ok := any(key).(routesOf); ok {
 				c.unlisted[at.namespace] = append(c.unlisted[at.namespace], string(at.kind))
 			} else {

@@ -86,7 +86,7 @@ desc-stranger   none       -            enforce   default   0                   
 	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: "pod/cart": specify service/NAME`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list them") {
+	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {
 		t.Errorf("as nobody: exit code %d: %s", code, stderr)
 	}
 }

@@ -66,7 +66,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	if diff := cmp.Diff(rest, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if code, _, stderr := run(t, "", "grants", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list them in any namespace") {
+	if code, _, stderr := run(t, "", "grants", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // narrow gives users the right to read some of the objects of described: landlord all in
-// the namespace of the Service, guest those of a namespace with consumer routes alone.
+// the namespace of the Service, guest those of a namespace with consumer routes alone, and
+// granter all namespaces, but nothing in them.
 const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow}, rules: [
  {apiGroups: [""], resources: [services, namespaces], verbs: [get, list]},
@@ -18,6 +19,10 @@ const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: landlord}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow-guest}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: guest}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow-granter}, rules: [{apiGroups: [""], resources: [namespaces], verbs: [get, list]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: narrow-granter}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow-granter}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: granter}]}
 `
 
 // TestLeastRights: every read command works for a user who may read one namespace only:
@@ -42,7 +47,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "graph -n narrow", "", command.ExitClean, "HTTPRoute web", all},
 		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
 		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
-		{"landlord", "grants", "", command.ExitUsage, "", "you cannot list them in any namespace"},
+		{"landlord", "grants", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one"},
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", "Deployment gammaguard-system/gammaguard-webhook"},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
@@ -50,10 +55,14 @@ func TestLeastRights(t *testing.T) {
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},
-		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "you cannot list them in any namespace"},
+		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "error: you cannot list routes in namespace narrow\n"},
 		{"guest", "graph -n narrow-guest", "", command.ExitClean, "unknown", all},
 		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
 		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},
+		// Who may grant need not see routes.
+		{"granter", "grants", "", command.ExitClean, "unknown", "routes in namespace narrow ("},
+		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow ("},
+		{"granter", "grants list --requested", "", command.ExitClean, "NAMESPACE", ""},
 		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "check -f - --cluster -n narrow-guest -o json", consume, command.ExitClean, `"effect": "unknown"`, "Namespace narrow"},
 	} {

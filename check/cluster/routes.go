@@ -19,7 +19,11 @@ import (
 // namespaces that the user may list, or in the current one. The error is mesh.ErrUnknown
 // if nothing could be listed.
 func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
-	return c.gather(func(kind mesh.RouteKind) (routes []*manifest.Object, seen bool, err error) {
+	where := "any namespace; specify one that you can read with -n"
+	if len(namespaces) > 0 {
+		where = "namespace " + strings.Join(namespaces, ", ")
+	}
+	return c.gather(where, func(kind mesh.RouteKind) (routes []*manifest.Object, seen bool, err error) {
 		routes, seen, err = c.routesIn(kind, "")
 		if seen || err != nil {
 			return routes, seen, err
@@ -42,11 +46,17 @@ func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
 
 // RoutesIn returns the routes of one namespace as Routes does.
 func (c *Cluster) RoutesIn(namespace string) ([]*manifest.Object, error) {
-	return c.gather(func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
+	return c.gather("namespace "+namespace, func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
 }
 
-// gather returns the routes of every kind.
-func (c *Cluster) gather(list func(mesh.RouteKind) (routes []*manifest.Object, seen bool, err error)) ([]*manifest.Object, error) {
+// Lists reports whether any routes in the namespace could be listed, as far as they were asked
+// for.
+func (c *Cluster) Lists(namespace string) bool {
+	return len(c.unlisted[namespace]) < len(mesh.RouteKinds())
+}
+
+// gather returns the routes of every kind. Where says which are asked for.
+func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*manifest.Object, seen bool, err error)) ([]*manifest.Object, error) {
 	var all []*manifest.Object
 	seenAny := false
 	for _, kind := range mesh.RouteKinds() {
@@ -57,7 +67,7 @@ func (c *Cluster) gather(list func(mesh.RouteKind) (routes []*manifest.Object, s
 		all, seenAny = append(all, routes...), seenAny || seen
 	}
 	if !seenAny {
-		return nil, fmt.Errorf("routes: %w: you cannot list them in any namespace; specify one that you can read with -n", mesh.ErrUnknown)
+		return nil, forbidden("you cannot list routes in " + where)
 	}
 	return all, nil
 }

@@ -38,7 +38,7 @@ type Namespace struct {
 	Mode     mesh.Mode `json:"mode"`
 	ModeFrom string    `json:"modeFrom"`
 	// Uses are the routes that are granted what they need, and Lacks the others, as
-	// "HTTPRoute cart".
+	// "HTTPRoute cart". Both are null if the user cannot list the routes.
 	Uses  []string `json:"uses"`
 	Lacks []string `json:"lacks"`
 }
@@ -149,7 +149,10 @@ func (l *List) Table(w io.Writer, wide bool) error {
 	out := printers.GetNewTabWriter(w)
 	fmt.Fprintln(out, "NAMESPACE\tGRANT\tGRANTED BY\tMODE\tSET BY\tROUTES THAT USE IT\tROUTES THAT LACK IT")
 	shown := func(routes []string) string {
-		if wide {
+		switch {
+		case routes == nil:
+			return "unknown"
+		case wide:
 			return cmp.Or(strings.Join(routes, ", "), "-")
 		}
 		return strconv.Itoa(len(routes))

@@ -79,10 +79,15 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	} else {
 		routes, err = live.Routes()
 	}
-	if err != nil {
+	if err != nil && (!errors.Is(err, mesh.ErrUnknown) || len(namespaces) == 0) {
 		return err
 	}
 	list := grants.Find(namespaces, routes, configuration.Policy())
+	for i := range list.Items {
+		if item := &list.Items[i]; !live.Lists(item.Name) {
+			item.Uses, item.Lacks = nil, nil
+		}
+	}
 	list.Unseen = live.Unseen()
 	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
 		return err
