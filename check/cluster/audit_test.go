@@ -92,7 +92,7 @@ kubectl label namespace old gammaguard.dev/grant=producer
 			t.Errorf("%s: exit code %d, %s%s", format, code, stdout, stderr)
 		}
 	}
-	if code, _, stderr := run(t, "", "audit", "-n", "kube-public", "--kubeconfig", plane.Kubeconfig); code != command.ExitClean || !strings.Contains(stderr, "No routes that gammaguard checks.\n") {
+	if code, _, stderr := run(t, "", "audit", "-n", "kube-public", "--kubeconfig", plane.Kubeconfig); code != command.ExitClean || !strings.Contains(stderr, "No routes that gammaguard checks in namespace kube-public.\n") {
 		t.Errorf("kube-public: exit code %d, %s", code, stderr)
 	}
 }

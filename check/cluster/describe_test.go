@@ -83,7 +83,7 @@ desc-stranger   none       -            enforce   default   0                   
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: "pod/cart": specify service/NAME`) {
+	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME or serviceimport/NAME, not "pod/cart"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {

@@ -62,7 +62,7 @@ func TestLeastRights(t *testing.T) {
 		// Who may grant need not see routes.
 		{"granter", "grants", "", command.ExitClean, "unknown", "routes in namespace narrow ("},
 		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow ("},
-		{"granter", "grants list --requested", "", command.ExitClean, "NAMESPACE", ""},
+		{"granter", "grants list --requested", "", command.ExitClean, "", ""},
 		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "check -f - --cluster -n narrow-guest -o json", consume, command.ExitClean, `"effect": "unknown"`, "Namespace narrow"},
 	} {

@@ -65,11 +65,10 @@ func decodeRequest(text string) (*Request, error) {
 }
 
 // Requests writes what namespaces ask for and are not granted yet, with the command that
-// grants it. Values are the annotations by namespace.
-func Requests(w io.Writer, namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) error {
+// grants it; to messages that there is none. Values are the annotations by namespace.
+func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) error {
 	slices.SortFunc(namespaces, func(a, b *mesh.Namespace) int { return strings.Compare(a.Name, b.Name) })
-	out := printers.GetNewTabWriter(w)
-	fmt.Fprintln(out, "NAMESPACE\tREQUESTED\tREASON\tCOMMAND")
+	rows := []string{"NAMESPACE\tREQUESTED\tREASON\tCOMMAND"}
 	for _, namespace := range namespaces {
 		value, asks := values[namespace.Name]
 		if !asks {
@@ -77,14 +76,20 @@ func Requests(w io.Writer, namespaces []*mesh.Namespace, values map[string]strin
 		}
 		request, err := decodeRequest(value)
 		if err != nil {
-			fmt.Fprintf(out, "%s\t-\tinvalid: %s\t-\n", namespace.Name, printers.EscapeTerminal(err.Error()))
+			rows = append(rows, fmt.Sprintf("%s\t-\tinvalid: %s\t-", namespace.Name, printers.EscapeTerminal(err.Error())))
 			continue
 		}
 		if missing := request.missing(policy.Grants.Label(namespace)); len(missing) > 0 {
-			fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", namespace.Name, request.Role, printers.EscapeTerminal(request.Reason),
-				policy.GrantCommand(namespace.Name, namespace, missing...))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", namespace.Name, request.Role, printers.EscapeTerminal(request.Reason),
+				policy.GrantCommand(namespace.Name, namespace, missing...)))
 		}
 	}
+	if len(rows) == 1 {
+		_, err := fmt.Fprintln(messages, "No namespace asks for a grant that it does not have.")
+		return err
+	}
+	out := printers.GetNewTabWriter(w)
+	fmt.Fprintln(out, strings.Join(rows, "\n"))
 	return out.Flush()
 }
 

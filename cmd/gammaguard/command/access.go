@@ -136,6 +136,9 @@ var withoutCluster = []string{"namespace", "as", "as-group"}
 func (a *access) unused(set *pflag.FlagSet) error {
 	for _, name := range a.names {
 		if set.Changed(name) && !slices.Contains(withoutCluster, name) {
+			if set.Lookup("cluster") == nil {
+				return fmt.Errorf("--%s has no effect with -f, -k, or --helm", name)
+			}
 			return fmt.Errorf("--%s has no effect without --cluster", name)
 		}
 	}

@@ -76,7 +76,11 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
 		return err
 	}
-	if err := f.write(cmd, result); err != nil {
+	where := "namespace " + live.Current
+	if f.allNamespaces {
+		where = everywhere
+	}
+	if err := f.write(cmd, result, where); err != nil {
 		return err
 	}
 	if result.Denies() {
@@ -99,7 +103,8 @@ func (f *auditFlags) routes(live *cluster.Cluster) ([]*manifest.Object, error) {
 	return live.RoutesIn(live.Current)
 }
 
-func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report) error {
+// write writes the result, of the routes that are there.
+func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report, where string) error {
 	switch out := cmd.OutOrStdout(); {
 	case f.output == "json":
 		return writeJSON(out, result)
@@ -108,7 +113,7 @@ func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report) error {
 	case f.output == "sarif":
 		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:
-		_, err := fmt.Fprintln(cmd.ErrOrStderr(), "No routes that gammaguard checks.")
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes that gammaguard checks in %s.\n", where)
 		return err
 	default:
 		return result.Table(out, f.output == "wide")

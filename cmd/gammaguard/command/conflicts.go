@@ -69,7 +69,7 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 	}
 }
 
-// everywhere is where ports are looked for if no namespace is named.
+// everywhere is where routes are looked for if no namespace is named.
 const everywhere = "any namespace"
 
 // find lists the ports of the files, or of the cluster, and says where it looked.

@@ -22,16 +22,15 @@ The command only reads from the cluster, and reports what you cannot read there.
 
   # Describe a Service as JSON
   gammaguard describe service/cart -n shop -o json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return describeService(cmd, access, args[0], output) },
+		RunE: func(cmd *cobra.Command, args []string) error { return describeService(cmd, access, args, output) },
 	}
 	addChoice(cmd, &output, "output", "o", "output format: json or yaml; if empty, text", "json", "yaml")
 	access = addInstalled(cmd)
 	return cmd
 }
 
-func describeService(cmd *cobra.Command, access *access, arg, output string) error {
-	key, err := describedService(arg)
+func describeService(cmd *cobra.Command, access *access, args []string, output string) error {
+	key, err := describedService(args)
 	if err != nil {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	}

@@ -85,6 +85,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"diff", "-f", shop, "--base", shop, "--base-ref", "main"}, "error: specify what to compare with, either with --base or with --base-ref\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base-ref", "main"}, "error: --base-ref cannot be used with standard input\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base", "-"}, "error: standard input can be read only once\nSee 'gammaguard diff --help' for usage\n"},
+		{[]string{"describe"}, "error: specify one service/NAME or serviceimport/NAME, not \"\"\nSee 'gammaguard describe --help' for usage\n"},
+		{[]string{"describe", "service", "cart"}, "error: specify one service/NAME or serviceimport/NAME, not \"service cart\"\nSee 'gammaguard describe --help' for usage\n"},
 		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of wide, json, yaml\nSee 'gammaguard conflicts --help' for usage\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {

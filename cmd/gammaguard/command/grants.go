@@ -71,7 +71,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(reportUnseen(cmd.ErrOrStderr(), live), grants.Requests(out, namespaces, values, configuration.Policy()))
+		return errors.Join(reportUnseen(cmd.ErrOrStderr(), live), grants.Requests(out, cmd.ErrOrStderr(), namespaces, values, configuration.Policy()))
 	}
 	var routes []*manifest.Object
 	if name := *f.access.Namespace; name != "" {

@@ -51,7 +51,6 @@ With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n
 input, its routes are assumed to have the grant. Without them, it draws a live cluster, with the configuration that gammaguard in the
 cluster runs with. It only reads from the cluster, and reports what you cannot read there.`,
 		Example: graphExamples,
-		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "draw the routes in all namespaces")
@@ -65,7 +64,7 @@ cluster runs with. It only reads from the cluster, and reports what you cannot r
 func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	named, err := f.complete()
 	if err == nil && len(args) > 0 {
-		f.service, err = describedService(args[0])
+		f.service, err = describedService(args)
 	}
 	switch {
 	case err != nil:
@@ -86,7 +85,7 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case len(drawn.Rows) == 0:
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", title)
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", strings.Replace(title, allNamespaces, everywhere, 1))
 		return err
 	case f.output == "html":
 		return drawn.HTML(out, "Routes of "+title)
@@ -97,6 +96,9 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	}
 }
 
+// allNamespaces is what a graph of no selected namespace is called.
+const allNamespaces = "all namespaces"
+
 // selection returns what to draw in the namespace, or in all if it is empty, and how it
 // is called.
 func (f *graphFlags) selection(namespace string) (selection graph.Selection, title string) {
@@ -105,7 +107,7 @@ func (f *graphFlags) selection(namespace string) (selection graph.Selection, tit
 		f.service.Namespace = namespace
 		return graph.Selection{Service: f.service}, f.service.String()
 	case f.allNamespaces || namespace == "":
-		return graph.Selection{}, "all namespaces"
+		return graph.Selection{}, allNamespaces
 	}
 	return graph.Selection{Namespace: namespace}, "namespace " + namespace
 }
@@ -167,12 +169,13 @@ var describedKinds = map[string]string{
 	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
 }
 
-// describedService reads service/NAME, in no namespace yet.
-func describedService(arg string) (mesh.ServiceKey, error) {
+// describedService reads service/NAME, the only argument, in no namespace yet.
+func describedService(args []string) (mesh.ServiceKey, error) {
+	arg := strings.Join(args, " ")
 	resource, name, _ := strings.Cut(arg, "/")
 	kind := describedKinds[strings.ToLower(resource)]
-	if kind == "" || name == "" {
-		return mesh.ServiceKey{}, fmt.Errorf("%q: specify service/NAME or serviceimport/NAME", arg)
+	if kind == "" || name == "" || len(args) > 1 {
+		return mesh.ServiceKey{}, fmt.Errorf("specify one service/NAME or serviceimport/NAME, not %q", arg)
 	}
 	return mesh.ServiceKey{Kind: kind, Name: name}, nil
 }
