@@ -169,7 +169,7 @@ bench-load: definitions controlplane ## Measure the webhook process and the reco
 KUBERNETES ?=
 .PHONY: compat
 compat: definitions controlplane ## Try releases of the Gateway API on releases of Kubernetes; KUBERNETES=v1.30.14 for one.
-	go run ./test/compat/matrix $(KUBERNETES)
+	go test -tags e2e -count=1 -timeout 3h -v -run '^TestMatrix$$$(if $(KUBERNETES),/^$(KUBERNETES)$$)' ./test/compat $(if $(KUBERNETES),,-update)
 
 ##@ Make
 .PHONY: screenshot

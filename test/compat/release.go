@@ -4,26 +4,19 @@
 package compat
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"testing"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -55,144 +48,87 @@ func Releases() []Release {
 	return all
 }
 
-// timeout bounds what takes seconds.
-const timeout = time.Minute
+// safeUpgrades is a policy of the Gateway API itself, which refuses older releases.
+const safeUpgrades = "safe-upgrades.gateway.networking.k8s.io"
 
 // Install installs the release in place of what the cluster has of the Gateway API. An
 // API server that is too old refuses some definitions: what it says is in refused, by
 // the name of the definition, and the others are installed.
-func (r Release) Install(ctx context.Context, cp *bed.ControlPlane) (refused map[string]string, err error) {
-	objects, err := r.objects(ctx)
+func (r Release) Install(t testing.TB, cp *bed.ControlPlane) (refused map[string]string) {
+	t.Helper()
+	c, err := cp.Client()
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	c, err := cp.Client(apiextensionsv1.AddToScheme)
-	if err != nil {
-		return nil, err
-	}
-	if err := uninstall(ctx, c); err != nil {
-		return nil, fmt.Errorf("uninstall the Gateway API: %w", err)
-	}
+	uninstall(t, cp)
 	refused = map[string]string{}
-	for _, object := range objects {
-		err := create(ctx, c, object)
-		if invalid := (*apierrors.StatusError)(nil); apierrors.IsInvalid(err) && errors.As(err, &invalid) {
-			refused[object.GetName()] = causes(invalid.ErrStatus)
-		} else if err != nil {
-			return nil, fmt.Errorf("install %s: %w", r, err)
+	for _, object := range r.objects(t) {
+		background.Eventually(t, func() string {
+			err := c.Create(t.Context(), object)
+			invalid := (*apierrors.StatusError)(nil)
+			switch {
+			case err == nil:
+			case apierrors.IsInvalid(err) && strings.Contains(err.Error(), safeUpgrades):
+				return err.Error() // that of the release before may be enforced for a moment after it was deleted
+			case apierrors.IsInvalid(err) && errors.As(err, &invalid):
+				refused[object.GetName()] = causes(invalid.ErrStatus)
+			default:
+				t.Fatalf("install %s: %v", r, err)
+			}
+			return ""
+		})
+	}
+	kubectl(t, cp, "", "wait", "crd", "--all", "--for=condition=Established", "--timeout=1m")
+	return refused
+}
+
+// uninstall deletes the definitions of the Gateway API, with all routes, and its policy.
+func uninstall(t testing.TB, cp *bed.ControlPlane) {
+	t.Helper()
+	objects := []string{"validatingadmissionpolicybinding/" + safeUpgrades, "validatingadmissionpolicy/" + safeUpgrades}
+	for definition := range strings.FieldsSeq(kubectl(t, cp, "", "get", "crd", "-o", "name")) {
+		if strings.Contains(definition, ".gateway.networking.") {
+			objects = append(objects, definition)
 		}
 	}
-	return refused, eventually(ctx, func() (bool, error) {
-		var all apiextensionsv1.CustomResourceDefinitionList
-		if err := c.List(ctx, &all); err != nil {
-			return true, err
-		}
-		for i := range all.Items {
-			if !established(&all.Items[i]) {
-				return false, fmt.Errorf("%s is not established", all.Items[i].Name)
-			}
-		}
-		return true, nil
-	})
+	kubectl(t, cp, "", append([]string{"delete", "--ignore-not-found", "--timeout=1m"}, objects...)...)
+}
+
+// kubectl runs kubectl as the administrator, and returns what it prints.
+func kubectl(t testing.TB, cp *bed.ControlPlane, stdin string, args ...string) string {
+	t.Helper()
+	stdout, stderr, err := cp.Kubectl(t.Context(), stdin, args...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	return stdout
 }
 
 const gatewayModule = "sigs.k8s.io/gateway-api"
 
 // objects reads the release's definitions, and its policy if it has one, from its module.
-func (r Release) objects(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	root, err := bed.Root()
+func (r Release) objects(t testing.TB) (objects []client.Object) {
+	t.Helper()
+	out, err := bed.Go(t.Context(), ".", nil, "mod", "download", "-json", gatewayModule+"@"+r.Version)
 	if err != nil {
-		return nil, err
-	}
-	out, err := bed.Go(ctx, root, nil, "mod", "download", "-json", gatewayModule+"@"+r.Version)
-	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	var module struct{ Dir string }
 	if err := json.Unmarshal([]byte(out), &module); err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(module.Dir, "config", "crd", r.Channel, "gateway.networking.*.yaml"))
 	if err != nil || len(files) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("%s has no definitions in %s", r, module.Dir))
+		t.Fatalf("%s has no definitions in %s: %v", r, module.Dir, err)
 	}
-	var objects []*unstructured.Unstructured
-	for _, file := range files {
-		more, err := decode(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		objects = append(objects, more...)
-	}
-	return objects, nil
-}
-
-// decode reads the objects in a YAML file.
-func decode(file string) (objects []*unstructured.Unstructured, err error) {
-	text, err := os.Open(file)
+	infos, err := resource.NewLocalBuilder().Unstructured().Path(false, files...).Flatten().Do().Infos()
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	defer text.Close() //nolint:errcheck // it was read
-	for decoder := yaml.NewYAMLOrJSONDecoder(text, 4096); ; {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
+	for _, info := range infos {
+		objects = append(objects, info.Object.(client.Object))
 	}
-}
-
-// safeUpgrades is a policy of the Gateway API itself, which refuses older releases.
-const safeUpgrades = "safe-upgrades.gateway.networking.k8s.io"
-
-// create creates the object. The policy of the release before may be enforced for a
-// moment after it was deleted.
-func create(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
-	return eventually(ctx, func() (bool, error) {
-		err := c.Create(ctx, object)
-		return err == nil || !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), safeUpgrades), err
-	})
-}
-
-func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.ContainsFunc(definition.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
-}
-
-// uninstall deletes the definitions of the Gateway API, with all routes, and its policy.
-func uninstall(ctx context.Context, c client.Client) error {
-	named := metav1.ObjectMeta{Name: safeUpgrades}
-	for _, object := range []client.Object{
-		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: named},
-		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: named},
-	} {
-		if err := client.IgnoreNotFound(c.Delete(ctx, object)); err != nil {
-			return err
-		}
-	}
-	return eventually(ctx, func() (bool, error) {
-		var all apiextensionsv1.CustomResourceDefinitionList
-		if err := c.List(ctx, &all); err != nil {
-			return true, err
-		}
-		var left error
-		for i := range all.Items {
-			if !strings.HasPrefix(all.Items[i].Spec.Group, "gateway.networking.") {
-				continue
-			}
-			left = errors.New("definitions are left")
-			if err := client.IgnoreNotFound(c.Delete(ctx, &all.Items[i])); err != nil {
-				return true, err
-			}
-		}
-		return left == nil, left
-	})
+	return objects
 }
 
 // causes are the words of a refusal, in a line: of rules that do not compile, what the
@@ -214,18 +150,4 @@ func causes(status metav1.Status) string {
 	}
 	slices.Sort(words)
 	return strings.Join(slices.Compact(words), "; ")
-}
-
-// eventually waits until the condition is done, and returns its error, or the last one
-// where it never is.
-func eventually(ctx context.Context, condition func() (done bool, err error)) error {
-	var last error
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, timeout, true, func(context.Context) (done bool, _ error) {
-		done, last = condition()
-		return done, nil
-	})
-	if err != nil {
-		return errors.Join(err, last)
-	}
-	return last
 }
