@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +18,8 @@ import (
 )
 
 // TestPreview has the real kubectl make server-side dry runs: each says what the route
-// changes in the traffic, and nothing is stored; a request that is not a dry run says nothing.
+// changes in the traffic, as docs/traffic.md shows, and nothing is stored; a request that is
+// not a dry run says nothing.
 func TestPreview(t *testing.T) {
 	c := admin(t)
 	g := startGuard(t, c, func(o *server.Options) {
@@ -55,11 +58,20 @@ func TestPreview(t *testing.T) {
 	if lines := apply(route(ns, "web", "cart", all)); lines != nil {
 		t.Errorf("what is stored has a preview: %q", lines)
 	}
+	canaryChange := title + "producer, any: cart:80 100 % → cart:80 90 %, cart-v2:80 10 %"
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "traffic.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := "$ kubectl apply --dry-run=server -f cart.yaml\nWarning: traffic preview: " + strings.Replace(canaryChange, ns, "shop", 1) + "\n"
+	if !strings.Contains(string(page), shown) {
+		t.Errorf("docs/traffic.md does not show\n%s", shown)
+	}
 	for _, step := range []struct {
 		manifest string
 		want     []string
 	}{
-		{route(ns, "web", "cart", canary), []string{title + "producer, any: cart:80 100 % → cart:80 90 %, cart-v2:80 10 %"}},
+		{route(ns, "web", "cart", canary), []string{canaryChange}},
 		{route(ns, "web", "cart", all), nil},
 		{route(clients, "mock", "cart", stub), []string{
 			title + "consumer, from namespace " + clients + ": any /* (except /v2*): cart:80 100 % → 404 (no rule matches) (consumer routes replace producer routes)",

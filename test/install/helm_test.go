@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v4/pkg/action"
 	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -19,12 +20,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/config/chart"
+	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // TestHelm installs the chart, upgrades it to other values, rolls it back and uninstalls
 // it, as Helm does.
 func TestHelm(t *testing.T) {
 	c, helm, release := admin(t), helmConfiguration(t), loadChart(t)
+	wantHelmCommands(t)
 	kubectl(t, "create", "namespace", system)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
@@ -78,6 +81,30 @@ func TestHelm(t *testing.T) {
 		t.Errorf("helm uninstall leaves %v", left)
 	}
 	wantRoutes(t, false)
+}
+
+// wantHelmCommands: the pages show what the test does, and no other command of Helm.
+func wantHelmCommands(t *testing.T) {
+	t.Helper()
+	want := []string{
+		"helm install gammaguard dist/chart/gammaguard --namespace gammaguard-system --create-namespace --wait",
+		"helm upgrade gammaguard dist/chart/gammaguard --namespace gammaguard-system --values values.yaml --wait",
+		"helm rollback gammaguard --namespace gammaguard-system --wait",
+		"helm uninstall gammaguard --namespace gammaguard-system --wait",
+	}
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, c := range documented(t, root) {
+		if strings.HasPrefix(c.text, "helm ") {
+			shown = append(shown, c.text)
+		}
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("commands of Helm (-tested +shown)\n%s", diff)
+	}
 }
 
 // helmConfiguration returns how Helm reaches the API server.

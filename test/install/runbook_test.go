@@ -24,30 +24,40 @@ func TestRunbook(t *testing.T) {
 	install(t, folder(t, "overlays/audit-only")) // its ConfigMap is another one's
 	install(t, folder(t, "default"))
 	t.Cleanup(func() { o.stop(t) })
-	elsewhere := func(*testing.T, []string) {}
+	others := map[string]string{
+		"## First steps":            "test/e2e.TestUpgrade", // there are Pods, and two versions
+		"### GammaguardDenialsHigh": "test/monitoring.TestLive",
+		"### With cert-manager":     "test/e2e.TestOverlays",
+		"### Self-managed":          "test/install.TestSelfManaged",
+		"## Upgrade":                "test/e2e.TestUpgrade",
+		"## Rollback":               "test/e2e.TestUpgrade",
+	}
 	plays := map[string]func(t *testing.T, commands []string){
-		"## First steps":                    elsewhere, // test/e2e: there are Pods
 		"### GammaguardCertificateExpiring": o.describeCertificates,
-		"### GammaguardDenialsHigh":         elsewhere, // test/monitoring: it is a query
 		"### GammaguardStatusFull":          o.findFull,
 		"### GammaguardStoredFindingsGrow":  o.auditShop,
 		"## Emergency":                      o.emergency,
 		"## Restore of a cluster":           o.restore,
-		"### With cert-manager":             elsewhere, // test/e2e: there is cert-manager
-		"### Self-managed":                  elsewhere, // TestSelfManaged
-		"## Upgrade":                        elsewhere, // test/e2e: there are two versions
-		"## Rollback":                       elsewhere, // test/e2e
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^##+ .*$`).FindAllString(string(page), -1) {
 		commands := commandsOf(t, o.root, "runbook.md", heading)
 		switch play := plays[heading]; {
 		case len(commands) == 0:
+		case others[heading] != "":
+			folder, test, _ := strings.Cut(others[heading], ".")
+			if texts := stringsOf(t, filepath.Join(o.root, folder), test); !strings.Contains(texts, heading) && !strings.Contains(texts, "runbook.md") {
+				t.Errorf("%s does not play %q", others[heading], heading)
+			}
+			delete(others, heading)
 		case play == nil:
 			t.Errorf("%s has commands that this test does not know: %q", heading, commands)
 		default:
 			t.Run(strings.TrimLeft(heading, "# "), func(t *testing.T) { play(t, commands) })
 			delete(plays, heading)
 		}
+	}
+	for heading := range others {
+		t.Errorf("the runbook has no commands below %q", heading)
 	}
 	for heading := range plays {
 		t.Errorf("the runbook has no commands below %q", heading)
