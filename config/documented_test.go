@@ -122,6 +122,12 @@ func TestKustomizations(t *testing.T) {
 			t.Errorf("the components do not add %q", want)
 		}
 	}
+	// "By other means" names them in a sentence.
+	own := kustomization(t, "resources: [../config/base]\ncomponents: [../config/components/high-availability]\n")
+	pod = only[*appsv1.Deployment](t, render(t, own), "gammaguard-webhook").Spec.Template.Spec
+	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == "gammaguard-webhook-cert" }) {
+		t.Errorf("the Pods do not mount the Secret: %+v", pod.Volumes)
+	}
 	objects := render(t, kustomization(t, "resources: [../config/default]\n"+more[1]))
 	if got := only[*corev1.ConfigMap](t, objects, "").Data["guard.yaml"]; got != header+"mode: warn\n" {
 		t.Errorf("the configuration is %s", got)

@@ -213,7 +213,8 @@ cart      90/TCP (raw)    producer   TCPRoute fight/all    -                    
 	}
 }
 
-// TestPlugin: kubectl runs the program as its plugin.
+// TestPlugin: kubectl runs the program as its plugin, and completes its commands by the script
+// that docs/ci.md shows.
 func TestPlugin(t *testing.T) {
 	folder := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "kubectl-gammaguard"), "../../cmd/gammaguard")
@@ -226,15 +227,32 @@ func TestPlugin(t *testing.T) {
 	if err := pluginSays(t.Context(), folder, "version", "gammaguard "); err != "" {
 		t.Error(err)
 	}
+	page, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(page), "add a script of that name with the line\n`")
+	line, _, _ = strings.Cut(line, "`")
+	if err := os.WriteFile(filepath.Join(folder, "kubectl_complete-gammaguard"), []byte("#!/bin/sh\n"+line+"\n"), 0o700); err != nil { //nolint:gosec // kubectl runs it
+		t.Fatal(err)
+	}
+	if err := kubectlSays(t.Context(), folder, "__complete gammaguard con", "\nconflicts\t"); err != "" {
+		t.Error(err)
+	}
 }
 
 // pluginSays runs `kubectl gammaguard` and says what is wrong with the answer.
 func pluginSays(ctx context.Context, folder, args, want string) string {
-	cmd := exec.CommandContext(ctx, filepath.Join(plane.BinDir, "kubectl"), append([]string{"gammaguard"}, strings.Fields(args)...)...)
+	return kubectlSays(ctx, folder, "gammaguard "+args, want)
+}
+
+// kubectlSays runs kubectl with the folder in its PATH.
+func kubectlSays(ctx context.Context, folder, args, want string) string {
+	cmd := exec.CommandContext(ctx, filepath.Join(plane.BinDir, "kubectl"), strings.Fields(args)...)
 	cmd.Env = append(plane.Environ(), "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), want) {
-		return "kubectl gammaguard " + args + ": want " + want + ", got " + string(out)
+	if err != nil || !strings.Contains("\n"+string(out), want) {
+		return "kubectl " + args + ": want " + want + ", got " + string(out)
 	}
 	return ""
 }
