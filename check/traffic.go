@@ -191,9 +191,9 @@ func (c *checker) admits(route *mesh.AttachedRoute, service mesh.ServiceKey) (tr
 	admission := traffic.Admission{Refused: refused}
 	switch {
 	case unknown.Has(validate.GrantMissing):
-		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is taken to have the grant", route.Namespace)
+		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is assumed to have the grant", route.Namespace)
 	case unknown.Has(validate.ConsumerRefused):
-		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is taken to accept consumer routes", service.Namespace)
+		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is assumed to accept consumer routes", service.Namespace)
 	}
 	return admission, err
 }

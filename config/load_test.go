@@ -250,7 +250,7 @@ func TestLoadRefuses(t *testing.T) {
 			"status", header + "status: {controllerName: gammaguard.dev, formerControllerNames: [a/b, x.dev/y, gammaguard.dev], conflictReason: route conflict}\n",
 			`[status.controllerName: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
 				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": must be a domain and a path of at most 253 characters, for example gammaguard.dev/guard, ` +
-				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": is the present controllerName, ` +
+				`status.formerControllerNames[2]: Invalid value: "gammaguard.dev": is the current controllerName, ` +
 				`status.conflictReason: Invalid value: "route conflict": must be a condition reason: one CamelCase word of at most 1024 characters, for example Conflicted]`,
 		},
 		{

@@ -138,7 +138,7 @@ func (s *Status) validate(path *field.Path) field.ErrorList {
 	for i, name := range s.FormerControllerNames {
 		path := path.Child("formerControllerNames").Index(i)
 		if check(path, name); name == s.ControllerName {
-			errs = append(errs, field.Invalid(path, name, "is the present controllerName"))
+			errs = append(errs, field.Invalid(path, name, "is the current controllerName"))
 		}
 	}
 	if len(s.ConflictReason) > 1024 || !conditionReason.MatchString(s.ConflictReason) {

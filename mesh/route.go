@@ -69,7 +69,7 @@ func DecodeRoute(data []byte) (*Route, error) {
 		return nil, fmt.Errorf("not a route: %w", err)
 	}
 	if !IsRouteKind(string(route.Kind)) {
-		return nil, fmt.Errorf("not a route: kind %q is none of %v", route.Kind, RouteKinds())
+		return nil, fmt.Errorf("not a route: kind %q is not one of %v", route.Kind, RouteKinds())
 	}
 	return route, nil
 }

@@ -156,12 +156,12 @@ func TestDecodeRouteEdges(t *testing.T) {
 func TestDecodeRouteRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                  "not a route: ",
-		`null`:                              `not a route: kind "" is none of`,
+		`null`:                              `not a route: kind "" is not one of`,
 		`[]`:                                "not a route: ",
 		`{`:                                 "not a route: ",
-		`{}`:                                `not a route: kind "" is none of`,
-		`{"kind": "Gateway"}`:               `not a route: kind "Gateway" is none of [GRPCRoute HTTPRoute TLSRoute TCPRoute UDPRoute]`,
-		`{"kind": "tcproute"}`:              `not a route: kind "tcproute" is none of`,
+		`{}`:                                `not a route: kind "" is not one of`,
+		`{"kind": "Gateway"}`:               `not a route: kind "Gateway" is not one of [GRPCRoute HTTPRoute TLSRoute TCPRoute UDPRoute]`,
+		`{"kind": "tcproute"}`:              `not a route: kind "tcproute" is not one of`,
 		`{"kind": 3}`:                       "not a route: ",
 		`{"kind": "TCPRoute"} trailing`:     "not a route: ",
 		`{"kind": "TCPRoute", "spec": "x"}`: "not a route: ",

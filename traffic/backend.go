@@ -63,7 +63,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	service, err := t.reader.Service(key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
-		s.doubt = key.String() + " is not in the input: it is taken to exist"
+		s.doubt = key.String() + " is not in the input: it is assumed to exist"
 	case errors.Is(err, mesh.ErrNotFound):
 		s.failure, s.problem = invalidBackend, "does not exist"
 		return s, nil

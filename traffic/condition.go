@@ -103,9 +103,9 @@ func (c *condition) undecided(value string) string {
 	case c.operator != regular:
 		return ""
 	case c.whole == nil:
-		return fmt.Sprintf("the regular expression %q on the %s cannot be read as RE2, so it is compared as a text", c.text, c.variable)
+		return fmt.Sprintf("the regular expression %q on the %s is not valid RE2, so it is compared as text", c.text, c.variable)
 	case c.whole.MatchString(value) != c.anywhere.MatchString(value):
-		return fmt.Sprintf("the regular expression %q matches a part of the %s %q, not all of it: implementations differ in whether that suffices", c.text, c.variable, value)
+		return fmt.Sprintf("the regular expression %q matches a part of the %s %q, not all of it: implementations differ in whether that is a match", c.text, c.variable, value)
 	}
 	return ""
 }

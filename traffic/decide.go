@@ -79,7 +79,7 @@ func (m *match) undecided(r *Request) []string {
 		c := &m.conditions[i]
 		v, ok := r.value(c.variable)
 		if c.variable == (variable{headerDimension, "host"}) && !ok {
-			notes = append(notes, "the request's Host header is not given, and a match looks at it")
+			notes = append(notes, "the Host header of the request is not specified, and a match depends on it")
 			continue
 		}
 		if doubt := c.undecided(v); ok && doubt != "" {
@@ -95,11 +95,11 @@ func (m *match) undecided(r *Request) []string {
 func orderDoubts(chosen, other *entry) []string {
 	switch {
 	case chosen.route.Kind != other.route.Kind:
-		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules is its own", other)}
+		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh", other)}
 	case chosen.rank == other.rank && chosen.route != other.route && chosen.route.ageUnknown(other.route):
 		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
-		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is the implementation's", other)}
+		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is implementation-specific", other)}
 	}
 	return nil
 }

@@ -96,13 +96,13 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	case unknown[0] && unknown[1]:
 		service := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: d.namedPorts(key)}
 		services = [2]*mesh.Service{service, service}
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is taken to have the ports that routes name")
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is assumed to have the ports that routes name")
 	case unknown[0]:
 		services[0] = services[1]
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input before: it is taken to be as after")
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input before: it is assumed to be as after")
 	case unknown[1]:
 		services[1] = services[0]
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input after: it is taken to be as before")
+		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input after: it is assumed to be as before")
 	}
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {
@@ -248,7 +248,7 @@ func (c *comparer) because(before, after *entry) string {
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
 		return "consumer routes replace producer routes"
 	} else if was && !is {
-		return "no consumer routes any more"
+		return "no consumer routes are left"
 	}
 	if before != nil && !c.has(1, before.route) {
 		return roleOf(before.route, c.request.Service) + before.route.String() + " is gone"

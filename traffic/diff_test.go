@@ -74,8 +74,8 @@ service shop/cart port 80, producer
 		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
   any  ~ /v[0-9]+ such as /v0  cart-v1:8080 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/re)
-note: regular expressions are compared as texts, and by examples of what they match: changes inside of what they match may be missing
-note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a RegularExpression is the implementation's
+note: regular expressions are compared as text, and by examples of what they match: changes within what they match may be missing
+note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a RegularExpression is implementation-specific
 1 Service, 1 change; 3 other request classes unchanged
 `},
 	} {
@@ -173,9 +173,9 @@ func TestDiffOfUnknownService(t *testing.T) {
   any  cart 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/all)
 service shop/cart port 80, producer
   any  cart-v1:8080 100 %  →  cart-v2:8080 100 %
-note: Service shop/cart is not in the input: it is taken to have the ports that routes name
-note: Service shop/cart-v2 is not in the input: it is taken to exist
-note: Service shop/cart-v1 is not in the input: it is taken to exist
+note: Service shop/cart is not in the input: it is assumed to have the ports that routes name
+note: Service shop/cart-v2 is not in the input: it is assumed to exist
+note: Service shop/cart-v1 is not in the input: it is assumed to exist
 1 Service, 2 changes; 0 other request classes unchanged
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
@@ -193,8 +193,8 @@ func TestDiffOfOneKnownService(t *testing.T) {
 	}
 	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
 	for want, tables := range map[string][2]*Table{
-		"before: it is taken to be as after": {table(route), table(shop, route)},
-		"after: it is taken to be as before": {table(shop, route), table(route)},
+		"before: it is assumed to be as after": {table(route), table(shop, route)},
+		"after: it is assumed to be as before": {table(shop, route), table(route)},
 	} {
 		got, err := Diff(tables[0], tables[1])
 		if err != nil {

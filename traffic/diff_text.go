@@ -57,7 +57,7 @@ func (d *Difference) Brief(lines int) []string {
 	return brief
 }
 
-const onlyWitnesses = "too many matches to compare all combinations: these are witnesses, and there may be other changes"
+const onlyWitnesses = "too many matches to compare all combinations: these are examples, and there may be other changes"
 
 // title reads "service shop/cart port 80, producer"; it ends with "consumer" if nothing
 // changes but for clients with consumer routes.

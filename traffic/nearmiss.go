@@ -104,7 +104,7 @@ func lowerRank(e *entry, part int) string {
 	if e.route.Kind == mesh.GRPCRoute {
 		return [...]string{"its service is shorter", "its method is shorter", "it matches fewer headers"}[part]
 	}
-	return "its hostname says less"
+	return "its hostname is less specific"
 }
 
 // pathText reads "PathPrefix /cart".

@@ -144,7 +144,7 @@ func (c *comparer) collect(t *texts, conditions []condition) {
 // approximate notes that regular expressions are compared by samples.
 func (c *comparer) approximate() {
 	c.regular = true
-	c.notes = append(c.notes, "regular expressions are compared as texts, and by examples of what they match: changes inside of what they match may be missing")
+	c.notes = append(c.notes, "regular expressions are compared as text, and by examples of what they match: changes within what they match may be missing")
 }
 
 // serverNames returns a point for each server name, and one for all others.

@@ -52,7 +52,7 @@ func (c *comparer) toldAbove(p *point, found *cell) bool {
 
 // tells reports whether one class, with its exceptions, says all that another one
 // does: it covers it, and none of its exceptions has requests of the other. Where
-// that is too much work it is taken to.
+// that is too much work it is assumed to.
 func (c *comparer) tells(p *point, a *cell, q *point, b *cell) bool {
 	if !a.covers(b) || p.unexamined || q.unexamined {
 		return false

@@ -59,7 +59,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	}
 	trace.Notes = append(trace.Notes, pr.doubts()...)
 	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() {
-		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc")
+		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc")
 	}
 	trace.Notes = append(trace.Notes, doubts...)
 	if doubts, err = t.doubts(pr, &request, chosen); err != nil {

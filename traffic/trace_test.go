@@ -101,7 +101,7 @@ not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant
 		{"GRPCRoute holds the port, and looks at gRPC alone", []string{all, say}, []string{"/a.B/Do"}, Options{}, `
 no rule of any GRPCRoute matches  (producer)
   → UNIMPLEMENTED (no rule matches)
-note: GRPCRoutes match gRPC requests only, and this is none: its content-type is not application/grpc
+note: GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc
 not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port
@@ -115,7 +115,7 @@ not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 		{"where the order of the kinds is the mesh's", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
-note: HTTPRoute shop/all rule[0] match[0] matches too: the mesh merges the two kinds, and the order of their rules is its own
+note: HTTPRoute shop/all rule[0] match[0] matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh
 not taken: GRPCRoute shop/say rule[1]: its gRPC method ranks below an Exact path or RegularExpression
 not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
 `},
@@ -176,19 +176,19 @@ not taken: TLSRoute shop/tls rule[0]: server name b.other is not a.example
 		{"a regular expression that matches a part", []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]"}}], `+toV2+`}]`)}, []string{"/v1/x"}, Options{}, `
 HTTPRoute shop/all rule[0] match[0]  (producer)
   → Service cart-v1:8080 100 %
-note: the regular expression "/v[0-9]" matches a part of the path "/v1/x", not all of it: implementations differ in whether that suffices
+note: the regular expression "/v[0-9]" matches a part of the path "/v1/x", not all of it: implementations differ in whether that is a match
 not taken: HTTPRoute shop/re rule[0]: path /v1/x is not ~ /v[0-9]
 `},
 		{"a regular expression in another dialect", []string{all, http("shop/re", onCart+`, rules: [{matches: [{headers: [{name: a, type: RegularExpression, value: "(?=x)y"}]}], `+toV2+`}]`)}, []string{"a: y"}, Options{}, `
 HTTPRoute shop/all rule[0] match[0]  (producer)
   → Service cart-v1:8080 100 %
-note: the regular expression "(?=x)y" on the header a cannot be read as RE2, so it is compared as a text
+note: the regular expression "(?=x)y" on the header a is not valid RE2, so it is compared as text
 not taken: HTTPRoute shop/re rule[0]: header a y is not ~ (?=x)y
 `},
 		{"the precedence of a regular expression", []string{http("shop/re @01", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: /v.*}}], `+toV1+`}, {matches: [{path: {value: /v1}}], `+toV2+`}]`)}, []string{"/v1"}, Options{}, `
 HTTPRoute shop/re rule[0] match[0]  (producer)
   → Service cart-v1:8080 100 %
-note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is the implementation's
+note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is implementation-specific
 not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below an Exact path or RegularExpression
 `},
 		{"backends elsewhere need a ReferenceGrant where the mesh says so", []string{mock, http("shop/far", onCart+`, rules: [{backendRefs: [{name: stub, namespace: faces, port: 80}]}]`)}, nil, Options{ReferenceGrants: true}, `
@@ -236,7 +236,7 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	}
 	want := []string{
 		"namespace shop is not in the input",
-		"Service shop/other is not in the input: it is taken to exist",
+		"Service shop/other is not in the input: it is assumed to exist",
 	}
 	if diff := cmp.Diff(want, trace.Notes); diff != "" {
 		t.Error(diff)

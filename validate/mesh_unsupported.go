@@ -84,7 +84,7 @@ func unsupportedKind(policy *Policy, kind mesh.RouteKind, path string, key mesh.
 	}
 	f := &Finding{
 		Field: path, Value: key.Name, Default: Warn, Reference: Reference{Service: key, Detail: string(kind)},
-		Problem: fmt.Sprintf("the mesh does not implement %s, by routeKinds of the configuration", kind),
+		Problem: fmt.Sprintf("the mesh does not implement %s, according to routeKinds in the configuration", kind),
 		Remedy:  "use " + strings.Join(kinds, ", "),
 	}
 	if !policy.Mesh.Takes(kind) {

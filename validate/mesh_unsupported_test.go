@@ -21,7 +21,7 @@ var _ = addCases("mesh-unsupported", func() []ruleCase {
 		{name: "a kind that is listed", policy: someKinds, spec: cart80},
 		{
 			name: "a kind that is not listed", policy: someKinds, kind: mesh.GRPCRoute, spec: cart80,
-			want: []string{`Invalid spec.parentRefs[0] "cart": the mesh does not implement GRPCRoute, by routeKinds of the configuration; use HTTPRoute, TCPRoute`},
+			want: []string{`Invalid spec.parentRefs[0] "cart": the mesh does not implement GRPCRoute, according to routeKinds in the configuration; use HTTPRoute, TCPRoute`},
 		},
 		{
 			name: "a kind that the mesh ignores", policy: under(mesh.Kuma), kind: mesh.GRPCRoute, spec: cart80,

@@ -57,7 +57,7 @@ func TestDecodeNamesThePlace(t *testing.T) {
 		review              bool
 	}{
 		{"in the object", `"port": 80`, `"port": "80"`, "not a route: spec.parentRefs[0].port: found string, want integer", true},
-		{"no object", `"object": {"apiVersion"`, `"object": null, "other": {"apiVersion"`, `not a route: kind "" is none of`, true},
+		{"no object", `"object": {"apiVersion"`, `"object": null, "other": {"apiVersion"`, `not a route: kind "" is not one of`, true},
 		{"no boolean", `"dryRun": true`, `"dryRun": 1`, "not an AdmissionReview: request.dryRun: found number, want boolean", false},
 		{"no JSON in the object", `"port": 80`, `"port": 8x`, "not an AdmissionReview: request.object.spec.parentRefs[0]: ", false},
 		{"no JSON in what is passed over", `"x": ["y"]`, `"x": [nan]`, "not an AdmissionReview: request.userInfo.extra.x[0]: ", false},

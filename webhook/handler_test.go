@@ -168,7 +168,7 @@ gammaguard_webhook_requests_total{kind="other",operation="other",verdict="malfor
 		t.Error(err)
 	}
 	want = `
-# HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is milder than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).
+# HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).
 # TYPE gammaguard_findings_total counter
 gammaguard_findings_total{effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
 gammaguard_findings_total{effect="warn",lowered="dry-run",namespace="shop",rule="parent-not-found"} 1

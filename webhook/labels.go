@@ -40,7 +40,7 @@ func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
 	}
 	warnings := labelWarnings(preview)
 	if partial {
-		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were judged; run gammaguard audit", mostRead))
+		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were checked; run gammaguard audit", mostRead))
 	}
 	return answer{warnings: warnings, outcome: admitted}
 }

@@ -130,7 +130,7 @@ func TestManyRoutes(t *testing.T) {
 	o.Stored = storedRoutes{set, nil}
 	response := ask(t, Labels(o, newEngine(t, nil), nil), relabelled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
 	if len(response.Warnings) != 2 || !strings.HasPrefix(response.Warnings[0], "2999 of 2999 routes lose their grant: HTTPRoute ") ||
-		response.Warnings[1] != "only the first 3000 routes of the namespace were judged; run gammaguard audit" {
+		response.Warnings[1] != "only the first 3000 routes of the namespace were checked; run gammaguard audit" {
 		t.Errorf("got %q", response.Warnings)
 	}
 	response = ask(t, Services(o), admission{operation: operationUpdate, old: serviceObject("shop", "{}"), object: serviceObject("shop", "{type: ExternalName}")})

@@ -46,7 +46,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}, []string{"webhook", "kind", "operation", "verdict"}),
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_findings_total",
-			Help: "Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is milder than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).",
+			Help: "Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).",
 		}, []string{"rule", "effect", "lowered", "namespace"}),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_live_reads_total",

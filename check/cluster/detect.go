@@ -74,7 +74,7 @@ func Propose(found []Detected) (proposal *mesh.Profile, note string, err error) 
 		before := len(candidates)
 		candidates = slices.DeleteFunc(candidates, func(d Detected) bool { return d.Profile.Name == mesh.Cilium })
 		if len(candidates) < before {
-			note = "Cilium is taken for the Pod network only"
+			note = "Cilium is assumed to be the Pod network only"
 		}
 	}
 	switch len(candidates) {

@@ -24,7 +24,7 @@ func TestPropose(t *testing.T) {
 		"definitions that are left over": {[]cluster.Detected{of(mesh.Istio), of(mesh.Linkerd, "x")}, "linkerd"},
 		"definitions alone":              {[]cluster.Detected{of(mesh.Istio)}, "istio: no control plane was found, only its API groups"},
 		"Cilium alone":                   {[]cluster.Detected{of(mesh.Cilium, "x")}, "cilium"},
-		"Cilium below another":           {[]cluster.Detected{of(mesh.Cilium, "x"), of(mesh.Istio, "y")}, "istio: Cilium is taken for the Pod network only"},
+		"Cilium below another":           {[]cluster.Detected{of(mesh.Cilium, "x"), of(mesh.Istio, "y")}, "istio: Cilium is assumed to be the Pod network only"},
 		"two":                            {[]cluster.Detected{of(mesh.Istio, "x"), of(mesh.Linkerd, "y")}, "error: more than one mesh was found"},
 		"two, and Cilium":                {[]cluster.Detected{of(mesh.Cilium, "z"), of(mesh.Istio, "x"), of(mesh.Linkerd, "y")}, "error: more than one mesh was found"},
 	} {

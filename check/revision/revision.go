@@ -65,7 +65,7 @@ func (t *Tree) Path(name string) (string, error) {
 		}
 	}
 	if !filepath.IsLocal(within) {
-		return "", fmt.Errorf("%s is outside of the repository in %s", name, t.top)
+		return "", fmt.Errorf("%s is outside the repository in %s", name, t.top)
 	}
 	return filepath.Join(t.files(), within), nil
 }

@@ -75,7 +75,7 @@ func TestCheckout(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
 	}
-	if _, err := tree.Path("../.."); err == nil || err.Error() != "../.. is outside of the repository in "+top {
+	if _, err := tree.Path("../.."); err == nil || err.Error() != "../.. is outside the repository in "+top {
 		t.Error(err)
 	}
 	if got := status(); got != before {

@@ -30,7 +30,7 @@ type certificateFlags struct {
 }
 
 func (f *certificateFlags) declare(set *pflag.FlagSet) {
-	set.StringVar(&f.source, "cert-source", sourceFiles, "certificate source: files (something else fills --cert-dir, such as a mounted Secret) or self-managed")
+	set.StringVar(&f.source, "cert-source", sourceFiles, "certificate source: files (those in --cert-dir, for example from a mounted Secret) or self-managed")
 	set.Var(&f.service, "webhook-service", "namespace/name of the webhook Service; the serving certificate must be valid for its DNS name (default: not checked)")
 	set.Var(&f.certificate, "cert-manager-certificate", "with --cert-source=files: namespace/name of the cert-manager Certificate whose conditions readiness reports")
 	set.Var(&f.secret, "cert-secret", "with --cert-source=self-managed: namespace/name of the Secret for the CA and the serving certificate; it must exist, but may be empty")

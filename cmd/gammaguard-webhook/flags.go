@@ -75,8 +75,8 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "host:port on which to serve /healthz and /readyz; 0 disables them")
 	set.StringVar(&s.PprofAddress, "pprof-bind-address", "0", "loopback host:port on which to serve profiles; 0 disables them")
 	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep serving, but not ready, after a termination signal")
-	set.DurationVar(&s.MaxStaleness, "max-staleness", server.DefaultMaxStaleness, "how old the caches may get; beyond it the replica is not ready, and judges by live reads; 0 sets no bound")
-	set.BoolVar(&s.DisableStandingAudit, "disable-standing-audit", false, "do not judge stored routes for gammaguard_stored_findings and Reports")
+	set.DurationVar(&s.MaxStaleness, "max-staleness", server.DefaultMaxStaleness, "how old the caches may get; beyond it the replica is not ready, and uses live reads; 0 sets no bound")
+	set.BoolVar(&s.DisableStandingAudit, "disable-standing-audit", false, "do not check stored routes for gammaguard_stored_findings and Reports")
 	l := &s.LeaderElection
 	set.BoolVar(&l.Enabled, "leader-elect", false, "enable leader election for status")
 	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the Lease (default: the Pod's)")

@@ -124,7 +124,7 @@ func compareFolders(b *testing.B, folders [2]string) {
 		var count float64
 		_, _ = fmt.Sscan(string(changes[1]), &count)
 		b.ReportMetric(count, "changes")
-		b.ReportMetric(float64(strings.Count(string(out), "these are witnesses")), "witnesses-only")
+		b.ReportMetric(float64(strings.Count(string(out), "these are examples")), "witnesses-only")
 		peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
 	}
 	took := b.Elapsed() / time.Duration(b.N)

@@ -95,7 +95,7 @@ appVersion: %q
 kubeVersion: ">=1.30.0-0"
 `
 
-const notes = `Wait until gammaguard serves:
+const notes = `Wait until gammaguard is ready:
 
   kubectl rollout status -n {{ .Release.Namespace }} deployment/gammaguard-webhook
 

@@ -54,7 +54,7 @@ func (c *Cache) Stale() error {
 	}
 	age, of := c.Age()
 	if age > c.options.MaxStaleness {
-		return fmt.Errorf("nothing heard from the API server about %s for %s", of, age.Round(time.Second))
+		return fmt.Errorf("no data received from the API server about %s for %s", of, age.Round(time.Second))
 	}
 	if c.HasSynced() {
 		until := now.Add(c.options.MaxStaleness - age)

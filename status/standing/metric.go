@@ -108,7 +108,7 @@ func (m *metric) Collect(metrics chan<- prometheus.Metric) {
 type age struct{ inbox *inbox }
 
 var ageDesc = prometheus.NewDesc("gammaguard_stored_findings_age_seconds",
-	"Time since which changes may be missing in gammaguard_stored_findings. Zero if it has all that this replica knows of. Only the leader reports it.", nil, nil)
+	"Age in seconds of the oldest change that gammaguard_stored_findings does not include yet. Zero if it includes all changes in the caches of this replica. Only the leader reports it.", nil, nil)
 
 // Describe implements prometheus.Collector.
 func (a age) Describe(descs chan<- *prometheus.Desc) { descs <- ageDesc }

@@ -73,7 +73,7 @@ func TestCutOff(t *testing.T) {
 	wire.cutOpen()
 	grant("none")
 	background.Eventually(t, func() string {
-		if err := g.server.Ready(); err == nil || !strings.Contains(err.Error(), "caches: nothing heard from the API server about ") {
+		if err := g.server.Ready(); err == nil || !strings.Contains(err.Error(), "caches: no data received from the API server about ") {
 			return "not ready for want of news, but " + message(err)
 		}
 		return ""

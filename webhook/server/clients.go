@@ -54,7 +54,7 @@ func (c *clients) current() *x509.CertPool {
 		err = c.read()
 	}
 	if err != nil {
-		c.log.V(1).Info("The client CA cannot be read, the last one counts", "reason", err.Error())
+		c.log.V(1).Info("Failed to read the client CA; the last valid one stays in use", "reason", err.Error())
 	}
 	return c.cas
 }

@@ -131,7 +131,7 @@ func (s *Server) wire() error {
 	}
 	if err := s.options.Registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gammaguard_cache_age_seconds",
-		Help: "Time since which changes in the cluster may be unknown to this replica, of the resource where it is longest.",
+		Help: "Age of the oldest cache of this replica in seconds. Changes in the cluster since then may be missing from it.",
 	}, func() float64 {
 		age, _ := s.cache.Age()
 		return age.Seconds()

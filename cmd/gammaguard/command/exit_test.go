@@ -58,7 +58,7 @@ func TestWrongUse(t *testing.T) {
 			[]string{"check", "-f", shop, "-o", "text", "-o", "json"},
 			"error: invalid argument \"json\" for \"-o, --output\" flag: only one format can be written to standard output; write the others to files, such as sarif=gammaguard.sarif\nSee 'gammaguard check --help' for usage\n",
 		},
-		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is named twice\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is specified twice\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "json="}, "error: invalid argument \"json=\" for \"-o, --output\" flag: a file name must follow =\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: open testdata/none/a: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},

@@ -26,7 +26,7 @@ type graphFlags struct {
 const graphExamples = `  # Draw the Services and routes in the current namespace
   gammaguard graph
 
-  # Draw all namespaces as a page with a search, and a table beside the picture
+  # Draw all namespaces as a page with a search, and a table next to the picture
   gammaguard graph -A -o html > graph.html
 
   # Draw one Service
@@ -45,7 +45,7 @@ effect for another reason looks different, and has the rule that says so. A Serv
 serviceimport/NAME.
 
 The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has
-a search, and a table beside the picture. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
+a search, and a table next to the picture. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
 input, its routes are assumed to have the grant. Without them, it draws a live cluster, with the configuration that gammaguard in the

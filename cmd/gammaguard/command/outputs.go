@@ -53,7 +53,7 @@ func (o *outputs) Set(word string) error {
 			if file == "" {
 				return errors.New("only one format can be written to standard output; write the others to files, such as sarif=gammaguard.sarif")
 			}
-			return fmt.Errorf("file %s is named twice", file)
+			return fmt.Errorf("file %s is specified twice", file)
 		}
 	}
 	*o = append(*o, struct{ format, file string }{format, file})

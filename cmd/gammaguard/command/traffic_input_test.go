@@ -103,8 +103,8 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			"no change; 1 request class unchanged\n",
 		"diff --base base.yaml -f type.yaml": "note: HTTPRoute shop/type is left out",
 		"trace service/cart:80 --path /no-slash -f change.yaml": "→ Service web:80 100 %\n" +
-			"note: namespace shop is not in the input: it is taken to have the grant\n" +
-			"note: Service shop/web is not in the input: it is taken to exist\n" +
+			"note: namespace shop is not in the input: it is assumed to have the grant\n" +
+			"note: Service shop/web is not in the input: it is assumed to exist\n" +
 			"note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n",
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, want) {

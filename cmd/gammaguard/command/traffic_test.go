@@ -201,7 +201,7 @@ not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute
 	}
 	_, manifests2, _ := strings.Cut(manifests, "---\n")
 	_, manifests2, _ = strings.Cut(manifests2, "---\n")
-	if got := run(t, manifests2, "trace", "service/cart:80", "-f", "-"); !strings.Contains(got.stdout, "note: namespace shop is not in the input: it is taken to have the grant\n") {
+	if got := run(t, manifests2, "trace", "service/cart:80", "-f", "-"); !strings.Contains(got.stdout, "note: namespace shop is not in the input: it is assumed to have the grant\n") {
 		t.Errorf("%+v", got)
 	}
 }
