@@ -86,14 +86,39 @@ func (s *Server) newManager() (manager.Manager, error) {
 
 // wire makes the parts and adds them to the manager.
 func (s *Server) wire() error {
-	guard := s.options.Guard
-	engine, err := validate.New(guard.Policy())
+	engine, err := validate.New(s.options.Guard.Policy())
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
+	handlers, err := s.webhooks(engine)
+	if err != nil {
+		return err
+	}
+	if err := status.Add(s.manager, s.cache, status.Options{
+		Engine: engine, Settings: desired.Settings(s.options.Guard.Status), Registerer: s.options.Registerer,
+	}); err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	if err := s.addAudit(engine); err != nil {
+		return fmt.Errorf("standing audit: %w", err)
+	}
+	if err := s.registerMetrics(); err != nil {
+		return err
+	}
+	if s.options.CertSource != nil {
+		if err := s.options.CertSource.SetUp(s.manager); err != nil {
+			return err
+		}
+	}
+	return s.addRunnables(handlers)
+}
+
+// webhooks makes the cache, and returns the handlers that judge by it.
+func (s *Server) webhooks(engine *validate.Engine) (http.Handler, error) {
+	guard := s.options.Guard
 	metrics, err := webhook.NewMetrics(s.options.Registerer)
 	if err != nil {
-		return fmt.Errorf("metrics of the webhooks: %w", err)
+		return nil, fmt.Errorf("metrics of the webhooks: %w", err)
 	}
 	unreadable := func(kind, namespace, name string, err error) {
 		metrics.Unreadable(kind)
@@ -104,11 +129,11 @@ func (s *Server) wire() error {
 		MaxStaleness: s.options.MaxStaleness, Unreadable: unreadable,
 	}
 	if s.cache, err = live.New(s.options.Config, cacheOptions); err != nil {
-		return err
+		return nil, err
 	}
 	reader, err := live.NewReader(s.options.Config, metrics.Read)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	handlers := http.NewServeMux()
 	webhooks := webhook.Options{
@@ -118,14 +143,11 @@ func (s *Server) wire() error {
 		webhooks.Preview = reader
 	}
 	webhook.Register(handlers, webhooks, engine, guard.DisabledMutations())
-	if err := status.Add(s.manager, s.cache, status.Options{
-		Engine: engine, Settings: desired.Settings(guard.Status), Registerer: s.options.Registerer,
-	}); err != nil {
-		return fmt.Errorf("status: %w", err)
-	}
-	if err := s.addAudit(engine); err != nil {
-		return fmt.Errorf("standing audit: %w", err)
-	}
+	return handlers, nil
+}
+
+// registerMetrics registers how old the certificate and the cache are.
+func (s *Server) registerMetrics() error {
 	if err := s.options.Registerer.Register(certs.NewExpiry(s.certificate.leaf)); err != nil {
 		return fmt.Errorf("metric of the certificate: %w", err)
 	}
@@ -138,11 +160,11 @@ func (s *Server) wire() error {
 	})); err != nil {
 		return fmt.Errorf("metric of the caches: %w", err)
 	}
-	if s.options.CertSource != nil {
-		if err := s.options.CertSource.SetUp(s.manager); err != nil {
-			return err
-		}
-	}
+	return nil
+}
+
+// addRunnables adds the cache and what is served to the manager.
+func (s *Server) addRunnables(handlers http.Handler) error {
 	hooks, err := s.newHooks(handlers)
 	if err != nil {
 		return err
