@@ -12,7 +12,7 @@ import (
 // the cluster.
 type world struct {
 	files *manifest.Set
-	// base also says whether what is nowhere does not exist, or is unknown.
+	// base also reports whether what is nowhere does not exist, or is unknown.
 	base    *manifest.Set
 	cluster Cluster // may be nil
 }
@@ -46,7 +46,7 @@ func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		func(c Cluster) (*mesh.Service, error) { return c.Service(key) })
 }
 
-// HasEndpoints says whether the Service has an endpoint. That is not known of a
+// HasEndpoints reports whether the Service has an endpoint. That is not known of a
 // Service which is in the input and not yet in the cluster, nor of one in a manifest
 // that selects Pods: its EndpointSlices are made by a controller.
 func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
@@ -64,7 +64,7 @@ func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	return has, err
 }
 
-// selects says whether the Service is in a manifest, not in what was read from a
+// selects reports whether the Service is in a manifest, not in what was read from a
 // cluster, and selects Pods.
 func (w *world) selects(key mesh.ServiceKey) bool {
 	name := manifest.Key{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}

@@ -52,38 +52,38 @@ type PortOwners map[PortScope]*Owner
 // holds nothing; one that is being deleted competes until it is gone, as meshes go on
 // programming it.
 func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwners {
-	standing := PortOwners{}
+	owners := PortOwners{}
 	// Most routes are bound to the same ports as the one before.
 	var (
-		last    *AttachedRoute
-		holders []*Owner
-		aged    = true // whether all come the oldest first, as caches have them
+		last   *AttachedRoute
+		joined []*Owner
+		aged   = true // whether all come the oldest first, as caches have them
 	)
 	for _, route := range routes {
 		if last == nil || !route.bindsLike(last) {
-			last, holders = route, holders[:0]
+			last, joined = route, joined[:0]
 			route.eachPort(service, func(_ int, at PortScope) {
-				holder := standing[at]
-				if holder == nil {
-					holder = &Owner{Kind: route.Kind, profile: p}
-					standing[at] = holder
+				owner := owners[at]
+				if owner == nil {
+					owner = &Owner{Kind: route.Kind, profile: p}
+					owners[at] = owner
 				}
-				holders = append(holders, holder)
+				joined = append(joined, owner)
 			})
 		}
-		for _, holder := range holders {
-			aged = holder.take(route) && aged
+		for _, owner := range joined {
+			aged = owner.take(route) && aged
 		}
 	}
 	if !aged {
-		for _, holder := range standing {
-			slices.SortFunc(holder.Routes, (*AttachedRoute).CompareAge)
+		for _, owner := range owners {
+			slices.SortFunc(owner.Routes, (*AttachedRoute).CompareAge)
 		}
 	}
-	return standing
+	return owners
 }
 
-// take has the route compete for what the holder has. It reports whether the route is
+// take has the route compete for what the owner has. It reports whether the route is
 // younger than all those whom it joins.
 func (h *Owner) take(route *AttachedRoute) bool {
 	beats := route.Kind != h.Kind && route.Kind.Beats(h.Kind)
@@ -173,8 +173,8 @@ func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
 // LostTo returns who holds the PortScope instead of the route, or nil if no other
 // kind has taken it from the route.
 func (s PortOwners) LostTo(route *AttachedRoute, at PortScope) *Owner {
-	if holder := s[at]; holder != nil && !holder.Holds(route.Kind) && holder.Kind.Beats(route.Kind) {
-		return holder
+	if owner := s[at]; owner != nil && !owner.Holds(route.Kind) && owner.Kind.Beats(route.Kind) {
+		return owner
 	}
 	return nil
 }

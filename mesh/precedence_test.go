@@ -21,11 +21,11 @@ func onService(kind RouteKind, namespace, name string, created int64, ports ...i
 }
 
 // described reads "80/TCP producer" to "HTTPRoute shop/a, HTTPRoute shop/b".
-func described(standing PortOwners) map[string]string {
+func described(owners PortOwners) map[string]string {
 	all := map[string]string{}
-	for at, holder := range standing {
+	for at, owner := range owners {
 		names := ""
-		for i, route := range holder.Routes {
+		for i, route := range owner.Routes {
 			if i > 0 {
 				names += ", "
 			}
@@ -99,7 +99,7 @@ func TestPrecedence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range max(1, len(test.routes)) { // the order of the routes is of no account
 				if diff := cmp.Diff(test.want, described(bySpecification(service, test.routes))); diff != "" {
-					t.Fatalf("standing (-want +got):\n%s", diff)
+					t.Fatalf("owners (-want +got):\n%s", diff)
 				}
 				test.routes = rotated(test.routes)
 			}
@@ -152,8 +152,8 @@ func TestPrecedenceNowhere(t *testing.T) {
 		"no ports":      {},
 	} {
 		service.Key = ServiceKey{ServiceKind, "shop", "cart"}
-		if standing := bySpecification(service, routes); len(standing) > 0 {
-			t.Errorf("%s: standing is %v, want none", name, described(standing))
+		if owners := bySpecification(service, routes); len(owners) > 0 {
+			t.Errorf("%s: owners is %v, want none", name, described(owners))
 		}
 	}
 }
@@ -186,12 +186,12 @@ func TestLostTo(t *testing.T) {
 	kinds := RouteKinds()
 	for i, winner := range kinds {
 		for j, loser := range kinds {
-			holder := onService(winner, "shop", "w", 9, 0)
+			owner := onService(winner, "shop", "w", 9, 0)
 			route := onService(loser, "shop", "l", 1, 0)
-			standing := bySpecification(service, []*AttachedRoute{route, holder})
+			owners := bySpecification(service, []*AttachedRoute{route, owner})
 			got := slices.ContainsFunc(route.PortScopes(0, service), func(at PortScope) bool {
-				lost := standing.LostTo(route, at)
-				return lost != nil && lost.Routes[0] == holder
+				lost := owners.LostTo(route, at)
+				return lost != nil && lost.Routes[0] == owner
 			})
 			want := i < j && winner != UDPRoute && loser != UDPRoute
 			if got != want {

@@ -21,9 +21,9 @@ import (
 	"github.com/gammaguard/gammaguard/certs"
 )
 
-// settle is how long after the registrations trust a new CA a replica goes on
+// propagation is how long after the registrations trust a new CA a replica goes on
 // serving a certificate of the old one: API servers learn of a change by a watch.
-const settle = 5 * time.Second
+const propagation = 5 * time.Second
 
 // mirror copies the serving certificate from the Secret into the folder, on every
 // replica, once the registrations trust it.
@@ -116,7 +116,7 @@ func (m *mirror) look(ctx context.Context, now time.Time) (wait time.Duration, e
 	if served(dir, bundle) {
 		return 0, nil
 	}
-	if left := m.since.Add(settle).Sub(now); left > 0 && !sameCA(dir, bundle) && certs.Check(dir, now) == nil {
+	if left := m.since.Add(propagation).Sub(now); left > 0 && !sameCA(dir, bundle) && certs.Check(dir, now) == nil {
 		return left, nil
 	}
 	if err := bundle.WriteDir(dir); err != nil {
@@ -188,7 +188,7 @@ func webhooksOf(registration client.Object) []webhook {
 	return all
 }
 
-// served says whether the folder holds the certificate already.
+// served reports whether the folder holds the certificate already.
 func served(dir string, bundle *certs.Bundle) bool {
 	return holds(dir, certs.CertFile, bundle.Cert) && holds(dir, certs.KeyFile, bundle.Key) && sameCA(dir, bundle)
 }

@@ -64,7 +64,7 @@ func (r *rotation) Start(ctx context.Context) error {
 	return nil
 }
 
-// exists says whether there is a Secret to keep filled.
+// exists reports whether there is a Secret to keep filled.
 func (r *rotation) exists(ctx context.Context) bool {
 	return r.cache.Get(ctx, r.options.Secret, &corev1.Secret{}) == nil
 }
@@ -139,7 +139,7 @@ func update(ctx context.Context, c client.WithWatch, object client.Object, optio
 }
 
 // inject puts the CA that the webhooks of want have beside those that the webhooks
-// of the registration have, and says whether that changes anything.
+// of the registration have, and reports whether that changes anything.
 func inject(registration, want *unstructured.Unstructured, now time.Time) (changed bool, err error) {
 	next, err := caBundles(want)
 	if err != nil || len(next) == 0 {

@@ -35,7 +35,7 @@ type Binding struct {
 	Scope string `json:"scope"`
 	// Winner is the kind of route that is applied; empty if no route takes part.
 	Winner mesh.RouteKind `json:"winner,omitempty"`
-	// Conflict says whether routes of other kinds lose the port.
+	// Conflict reports whether routes of other kinds lose the port.
 	Conflict bool   `json:"conflict"`
 	Why      string `json:"why"`
 	// Routes are all routes bound to the port: those that hold it first, the oldest
@@ -50,24 +50,24 @@ type Service struct {
 	Name      string `json:"name"`
 }
 
-// Standing says what a route has of a port.
-type Standing string
+// State is what a route has of a port.
+type State string
 
-// The standings of a route.
+// The states of a route.
 const (
 	// Holds: the route is applied.
-	Holds Standing = "holds"
+	Holds State = "holds"
 	// Loses: a more specific kind is applied instead.
-	Loses Standing = "loses"
+	Loses State = "loses"
 	// Absent: the route does not take part.
-	Absent Standing = "absent"
+	Absent State = "absent"
 )
 
 // Route is a route that is bound to the port.
 type Route struct {
 	report.RouteName
-	Created  *time.Time `json:"created,omitempty"`
-	Standing Standing   `json:"standing"`
+	Created *time.Time `json:"created,omitempty"`
+	State   State      `json:"standing"`
 	// Reason says why the route is absent.
 	Reason string `json:"reason,omitempty"`
 }
@@ -188,7 +188,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 
 // binding describes one port. Absent says why a route does not take part, or
 // nothing.
-func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
+func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -197,32 +197,32 @@ func binding(service *mesh.Service, at mesh.PortScope, holder *mesh.Owner, route
 			b.PortName = port.Name
 		}
 	}
-	if holder != nil {
-		b.Winner = holder.Kind
+	if owner != nil {
+		b.Winner = owner.Kind
 	}
 	losers := map[mesh.RouteKind]bool{}
 	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
 	for _, route := range routes {
-		r := Route{RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, Standing: Holds}
+		r := Route{RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, State: Holds}
 		if route.Created != 0 && route.Created < mesh.Undated {
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created
 		}
 		if r.Reason = absent(route); r.Reason != "" {
-			r.Standing = Absent
-		} else if holder == nil || !holder.Holds(route.Kind) {
-			r.Standing = Loses
+			r.State = Absent
+		} else if owner == nil || !owner.Holds(route.Kind) {
+			r.State = Loses
 			losers[route.Kind] = true
 		}
 		b.Routes = append(b.Routes, r)
 	}
-	slices.SortStableFunc(b.Routes, func(x, y Route) int { return cmp.Compare(order[x.Standing], order[y.Standing]) })
+	slices.SortStableFunc(b.Routes, func(x, y Route) int { return cmp.Compare(order[x.State], order[y.State]) })
 	b.Conflict = len(losers) > 0
 	b.Why = why(b.Winner, losers, b.Routes)
 	return b
 }
 
-var order = map[Standing]int{Holds: 0, Loses: 1, Absent: 2}
+var order = map[State]int{Holds: 0, Loses: 1, Absent: 2}
 
 // why says in one clause why the winner has the port.
 func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
@@ -240,12 +240,12 @@ func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) 
 	}
 	holders := 0
 	for _, route := range routes {
-		if route.Standing == Holds {
+		if route.State == Holds {
 			holders++
 		}
 	}
 	if holders > 1 {
-		if slices.ContainsFunc(routes, func(r Route) bool { return r.Standing == Holds && r.Kind != winner }) {
+		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == Holds && r.Kind != winner }) {
 			return "the mesh merges these kinds"
 		}
 		return "routes of one kind merge"

@@ -44,11 +44,11 @@ func (b *Binding) port() string {
 	return port
 }
 
-// names lists the routes of one standing: the first, and how many more; or all.
-func (b *Binding) names(standing Standing, all bool) string {
+// names lists the routes in one state: the first, and how many more; or all.
+func (b *Binding) names(state State, all bool) string {
 	var names []string
 	for _, route := range b.Routes {
-		if route.Standing != standing {
+		if route.State != state {
 			continue
 		}
 		name := route.String()

@@ -73,7 +73,7 @@ func (r *recording) Apply(ctx context.Context, document *runner.Document) (*runn
 	return outcome, err
 }
 
-// about says whether the scenario's path names the ID, and not only as a part of a
+// about reports whether the scenario's path names the ID, and not only as a part of a
 // longer one.
 func (e *example) about(id string) bool {
 	name := e.scenario.Name
@@ -85,7 +85,7 @@ func (e *example) about(id string) bool {
 	return strings.Contains(name, id)
 }
 
-// shows says whether some verdict names the ID.
+// shows reports whether some verdict names the ID.
 func (e *example) shows(id string) bool {
 	for _, outcome := range e.answers {
 		if outcome != nil && (slices.Contains(outcome.Rules, id) || slices.Contains(outcome.Warnings, id)) {

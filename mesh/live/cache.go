@@ -94,7 +94,7 @@ func (c *Cache) Start(ctx context.Context) error {
 	return nil
 }
 
-// HasSynced says whether all that was served at the start was listed once.
+// HasSynced reports whether all that was served at the start was listed once.
 func (c *Cache) HasSynced() bool { return c.NotSynced() == nil }
 
 // NotSynced returns nil once all that was served at the start was listed, and

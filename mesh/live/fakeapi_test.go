@@ -79,7 +79,7 @@ func (a *fakeAPI) emit(collection, event, object string) {
 	}
 }
 
-// watched says whether anyone watches the collection.
+// watched reports whether anyone watches the collection.
 func (a *fakeAPI) watched(collection string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

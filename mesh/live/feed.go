@@ -134,7 +134,7 @@ func (c *Cache) follow(ctx context.Context) (changed bool) {
 	return changed
 }
 
-// serves says whether the resource is known to be served.
+// serves reports whether the resource is known to be served.
 func (c *Cache) serves(r resource) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -72,7 +72,7 @@ func (r *Reader) Namespace(ctx context.Context, name string) (*mesh.Namespace, e
 	return object.Reduce(), nil
 }
 
-// HasEndpoints says whether any EndpointSlice of the Service has an endpoint.
+// HasEndpoints reports whether any EndpointSlice of the Service has an endpoint.
 func (r *Reader) HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, error) {
 	if key.Kind != mesh.ServiceKind {
 		return false, mesh.ErrUnknown
@@ -218,7 +218,7 @@ func Unserved(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// nameable says whether objects can have these names at all. The Gateway API lets
+// nameable reports whether objects can have these names at all. The Gateway API lets
 // any text stand for a name, "../x" too, and it must not become part of a path.
 func nameable(names ...string) bool {
 	for _, name := range names {

@@ -175,7 +175,7 @@ var clusterScoped = []string{
 	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
 }
 
-// IsRoute says whether the object is a route of any kind.
+// IsRoute reports whether the object is a route of any kind.
 func (o *Object) IsRoute() bool {
 	return o.Key.Group == mesh.GatewayGroup && mesh.IsRouteKind(o.Key.Kind)
 }
@@ -227,7 +227,7 @@ func split(text string) []*source {
 	return parts
 }
 
-// separator says whether the line begins a new document.
+// separator reports whether the line begins a new document.
 func separator(line string) bool {
 	rest, ok := strings.CutPrefix(line, "---")
 	rest = strings.TrimSpace(rest)

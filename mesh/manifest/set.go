@@ -179,7 +179,7 @@ func (s *Set) detach(entry *routeEntry) {
 	}
 }
 
-// Delete removes the object with the key, and says whether it was there. With the
+// Delete removes the object with the key, and reports whether it was there. With the
 // CustomResourceDefinition of ServiceImport all ServiceImports go, even where the
 // definition was never put into the set.
 func (s *Set) Delete(key Key) bool {

@@ -47,7 +47,7 @@ func (s *Set) ServicesNamed(kind, name string) []mesh.ServiceKey {
 	return keys
 }
 
-// HasEndpoints says whether an EndpointSlice of the set is of the Service and has
+// HasEndpoints reports whether an EndpointSlice of the set is of the Service and has
 // an endpoint. Unless the set is complete, it cannot know of others. Whether a
 // ServiceImport has endpoints is unknown: implementations need not keep
 // EndpointSlices for it (GEP-1748).

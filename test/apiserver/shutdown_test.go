@@ -74,7 +74,7 @@ func atLeast(counter *atomic.Int64, want int64, what string) string {
 	return ""
 }
 
-// admitGateway asks about a route on a Gateway, which is admitted, and says whether
+// admitGateway asks about a route on a Gateway, which is admitted, and reports whether
 // the connection is closed after the answer.
 func admitGateway(ctx context.Context, c *http.Client, url string) (closes bool, err error) {
 	answer, closes, err := validate(ctx, c, url, "shop", `{"name":"gateway"}`)

@@ -20,7 +20,7 @@ var shell = []string{
 	module + "webhook", module + "certs", module + "config", module + "cmd",
 }
 
-// live are the Worlds, which know the core and which the core does not know.
+// live are the Readers, which know the core and which the core does not know.
 var live = []string{module + "mesh/"}
 
 func TestCore(t *testing.T) {

@@ -76,7 +76,7 @@ func (p permission) String() string {
 	return strings.TrimRight(fmt.Sprintf("%s %s.%s %s %s", p.verb, strings.TrimSuffix(p.resource+"/"+p.subresource, "/"), p.group, p.name, p.namespace), " ")
 }
 
-// usedBy says whether the request needed the permission, and was not forbidden.
+// usedBy reports whether the request needed the permission, and was not forbidden.
 func (p permission) usedBy(event auditv1.Event) bool {
 	o := event.ObjectRef
 	if o == nil || event.ResponseStatus == nil || event.ResponseStatus.Code == http.StatusForbidden {
