@@ -6,9 +6,15 @@ package main
 import (
 	"os"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
 )
 
 //go:generate go run ../../docs/gen ../..
 
-func main() { os.Exit(command.Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	klog.SetLogger(logr.Discard()) // client-go logs errors that it returns too
+	os.Exit(command.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}

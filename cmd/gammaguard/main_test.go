@@ -100,6 +100,21 @@ func output(t *testing.T, cmd *exec.Cmd, terminal bool) string {
 	return string(out)
 }
 
+// TestUnreachable: a cluster that does not answer is one line, whatever client-go logs.
+func TestUnreachable(t *testing.T) {
+	program := build(t, "gammaguard")
+	for _, command := range []string{"audit", "preflight", "detect-mesh"} {
+		exit := new(exec.ExitError)
+		_, err := exec.CommandContext(t.Context(), program, command, "--server", "https://127.0.0.1:1").Output()
+		if !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		if said := string(exit.Stderr); !strings.HasPrefix(said, "error: ") || strings.Count(said, "\n") != 1 {
+			t.Errorf("%s: %s", command, said)
+		}
+	}
+}
+
 // TestPlugin: as a plugin of kubectl the program goes by the name that one calls.
 func TestPlugin(t *testing.T) {
 	for name, want := range map[string]string{
