@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -12,16 +13,16 @@ import (
 	cmapi "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/cert-manager/cert-manager/pkg/controller"
 	"github.com/cert-manager/cert-manager/pkg/controller/cainjector"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
-	crca "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
-	crselfsigned "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/issuing"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/keymanager"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/readiness"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/requestmanager"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/revisionmanager"
-	"github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
-	"github.com/cert-manager/cert-manager/pkg/controller/issuers"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/issuing"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/keymanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/readiness"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/requestmanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/revisionmanager"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
 	"github.com/cert-manager/cert-manager/pkg/util"
@@ -37,14 +38,6 @@ import (
 	_ "github.com/gammaguard/gammaguard/version" // for the versions that the main module requires, see test/controlplane
 )
 
-// names are the controllers to run.
-var names = []string{
-	issuers.ControllerName,
-	approver.ControllerName, crca.CRControllerName, crselfsigned.CRControllerName,
-	issuing.ControllerName, keymanager.ControllerName, readiness.ControllerName,
-	requestmanager.ControllerName, revisionmanager.ControllerName, trigger.ControllerName,
-}
-
 // workers is the number of items that each controller works on at once.
 const workers = 2
 
@@ -59,8 +52,9 @@ func main() {
 	}
 }
 
-// runControllers runs the controllers, by the Pod's own ServiceAccount. The backoff of
-// failed requests is as cert-manager's own command has it.
+// runControllers runs the controllers, which are those whose packages are imported, by the
+// Pod's own ServiceAccount. The backoff of failed requests is as cert-manager's own command
+// has it.
 func runControllers(ctx context.Context) error {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
 		IssuerOptions: controller.IssuerOptions{ClusterResourceNamespace: os.Getenv("POD_NAMESPACE")},
@@ -74,11 +68,7 @@ func runControllers(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, name := range names {
-		constructor, known := controller.Known()[name]
-		if !known {
-			return fmt.Errorf("cert-manager has no controller %s", name)
-		}
+	for name, constructor := range controller.Known() {
 		built, err := constructor(factory)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -101,10 +91,8 @@ func runInjector(ctx context.Context) error {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, cmapi.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return err
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), cmapi.AddToScheme(scheme)); err != nil {
+		return err
 	}
 	config = util.RestConfigWithUserAgent(config, "cainjector") // the field manager's name comes from it
 	manager, err := ctrl.NewManager(config, ctrl.Options{
