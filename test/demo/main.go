@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -77,7 +76,8 @@ func visit(ctx context.Context, plane *bed.ControlPlane, bin string, stops []sto
 	if err != nil {
 		return err
 	}
-	p := &player{out: os.Stdout, dir: dir, run: shellOf(plane, bin)}
+	path := strings.Join([]string{plane.BinDir, bin, os.Getenv("PATH")}, string(filepath.ListSeparator))
+	p := &player{out: os.Stdout, dir: dir, environ: append(plane.Environ(), "PATH="+path)}
 	surprises, err := p.play(ctx, stops)
 	if err != nil {
 		return err
@@ -109,21 +109,3 @@ You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admi
 are the users of the tour, whose manifests are in
 %s
 `
-
-// shellOf runs commands with the control plane's kubectl, and the programs in bin.
-func shellOf(plane *bed.ControlPlane, bin string) func(ctx context.Context, dir, command string) (string, int, error) {
-	return func(ctx context.Context, dir, command string) (string, int, error) {
-		cmd := exec.CommandContext(ctx, "sh", "-c", command)
-		cmd.Dir = dir
-		cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{plane.BinDir, bin, os.Getenv("PATH")}, string(filepath.ListSeparator)))
-		cmd.WaitDelay = 5 * time.Second
-		output, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return string(output), 0, ctx.Err()
-		}
-		if exit := new(exec.ExitError); errors.As(err, &exit) {
-			return string(output), exit.ExitCode(), nil
-		}
-		return string(output), 0, err
-	}
-}

@@ -8,9 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
@@ -51,49 +52,27 @@ func readTour(dir fs.FS) (stops []stop, err error) {
 	for _, name := range names {
 		data, err := fs.ReadFile(dir, name)
 		if err != nil {
-			return nil, fmt.Errorf("read the tour: %w", err)
+			return nil, err
 		}
-		s, err := readStop(data)
-		if err != nil {
-			return nil, fmt.Errorf("read the tour: %s: %w", path.Base(name), err)
+		archive := txtar.Parse(data)
+		s := stop{announcement: strings.TrimSpace(string(archive.Comment))}
+		for _, file := range archive.Files {
+			if file.Name != stepsFile {
+				s.files = append(s.files, file)
+			} else if err := yaml.UnmarshalStrict(file.Data, &s.steps); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, stepsFile, err)
+			}
 		}
 		stops = append(stops, s)
 	}
 	return stops, err
 }
 
-// readStop reads one archive.
-func readStop(data []byte) (stop, error) {
-	archive := txtar.Parse(data)
-	s := stop{announcement: strings.TrimSpace(string(archive.Comment))}
-	for _, file := range archive.Files {
-		if file.Name != stepsFile {
-			s.files = append(s.files, file)
-		} else if err := yaml.UnmarshalStrict(file.Data, &s.steps); err != nil {
-			return s, fmt.Errorf("%s: %w", stepsFile, err)
-		}
-	}
-	switch {
-	case s.announcement == "":
-		return s, errors.New("no announcement above the first file")
-	case len(s.steps) == 0:
-		return s, fmt.Errorf("no steps in %s", stepsFile)
-	}
-	for i, step := range s.steps {
-		if step.Run == "" || step.Verdict != admit && step.Verdict != deny || len(step.Text) == 0 {
-			return s, fmt.Errorf("%s: step %d needs run, text, and a verdict that is %s or %s", stepsFile, i+1, admit, deny)
-		}
-	}
-	return s, nil
-}
-
-// player plays a tour.
+// player plays a tour in folders under dir, and runs commands in the environment.
 type player struct {
-	out io.Writer
-	dir string
-	// run runs a command line in a folder and returns all that it prints, and its
-	// exit code. An error is one of running it, not of what came of it.
-	run func(ctx context.Context, dir, command string) (output string, code int, err error)
+	out     io.Writer
+	dir     string
+	environ []string
 }
 
 // play plays every stop, in a folder of its own, and returns how many steps did
@@ -113,12 +92,14 @@ func (p *player) play(ctx context.Context, stops []stop) (surprises int, err err
 		}
 		for _, step := range s.steps {
 			fmt.Fprintf(p.out, "\n$ %s\n", step.Run)
-			output, code, err := p.run(ctx, dir, step.Run)
-			if err != nil {
+			cmd := exec.CommandContext(ctx, "sh", "-c", step.Run)
+			cmd.Dir, cmd.Env, cmd.WaitDelay = dir, p.environ, 5*time.Second
+			output, err := cmd.CombinedOutput()
+			if exit := new(exec.ExitError); err != nil && (ctx.Err() != nil || !errors.As(err, &exit)) {
 				return surprises, fmt.Errorf("%s: %w", step.Run, err)
 			}
-			fmt.Fprint(p.out, output)
-			faults := step.compare(output, code)
+			fmt.Fprintf(p.out, "%s", output)
+			faults := step.compare(string(output), cmd.ProcessState.ExitCode())
 			for _, fault := range faults {
 				fmt.Fprintf(p.out, "!! not as announced: %s\n", fault)
 			}
