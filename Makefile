@@ -165,7 +165,7 @@ bench-load: definitions controlplane ## Measure the webhook process and the reco
 	go run ./test/bench/load $(LOAD)
 
 # Without KUBERNETES, the first run builds the API servers of the older releases, in 10
-# minutes each, and it writes docs/compatibility.md.
+# minutes each, and it writes docs/compatibility.md; with it, it fails where the page is stale.
 KUBERNETES ?=
 .PHONY: compat
 compat: definitions controlplane ## Try releases of the Gateway API on releases of Kubernetes; KUBERNETES=v1.30.14 for one.

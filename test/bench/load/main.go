@@ -13,8 +13,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/test/bed"
+	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 // options are the command line.
@@ -60,20 +62,16 @@ func parse(args []string) (*options, error) {
 	set := flag.NewFlagSet("load", flag.ContinueOnError)
 	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
 	set.StringVar(&o.out, "out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
-	set.IntVar(&o.plan.rounds, "rounds", o.plan.rounds, "rounds of requests for each row of the page")
 	set.BoolVar(&o.render, "render", false, "measure nothing: write the page again from the result.json in the folder")
 	quick := set.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	if o.plan.rounds < 1 {
-		return nil, fmt.Errorf("-rounds: %d is not a number from 1 on", o.plan.rounds)
-	}
 	if o.render && o.out == "" {
 		return nil, errors.New("-render needs -out, the folder of result.json")
 	}
 	if *quick {
-		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: min(o.plan.rounds, 9), conflicts: 50, changes: 10, rest: 5 * time.Second}
+		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50, changes: 10, rest: 5 * time.Second}
 	}
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)
@@ -85,14 +83,14 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
-// layoutOf returns the layout with so many routes: twenty namespaces, and five
-// routes a Service, but a thousand Services from a thousand routes on.
+// layoutOf returns the layout with so many routes: five routes a Service, but a
+// thousand Services from a thousand routes on.
 func layoutOf(routes int) layout {
 	services := max(routes/5, 20)
 	if routes >= 1000 {
 		services = max(services, 1000)
 	}
-	return layout{namespaces: 20, services: services, routes: routes}
+	return layout{services: services, routes: routes}
 }
 
 func run(ctx context.Context, o *options) (err error) {
@@ -108,7 +106,14 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Stop()) }()
-	b := &bench{options: o, plane: plane}
+	if err := guard.Install(ctx, plane); err != nil {
+		return err
+	}
+	c, err := plane.Client(gatewayv1.Install)
+	if err != nil {
+		return err
+	}
+	b := &bench{plane: plane, plan: o.plan, cluster: &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]int{}}}
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func reached() *Result {
 		}{{someBad, 1.1}, {someBadOthersWarned, 1.25}, {mutatingSomeBad, 0.7}, {noneBad, 0.8}, {allWarned, 0.8}} {
 			all = append(all, Comparison{Traffic: kind.traffic, CPU: Measure{Ratio: growth * kind.cpu}, P99: Measure{Ratio: 2}})
 		}
-		return append(all, Comparison{Traffic: crowded + " that 1000 routes share", CPU: Measure{Ratio: 2 * growth}})
+		return append(all, Comparison{Traffic: crowded, CPU: Measure{Ratio: 2 * growth}})
 	}
 	return &Result{Machine: "2 x CPU", Stages: []Stage{
 		{Routes: 100, Services: 20, Webhook: comparisons(1), HeapMiB: 10, RSSMiB: 40},
@@ -31,7 +31,7 @@ func reached() *Result {
 			Audit: &Audit{
 				With:    Rest{Seconds: 30, CPUMillis: 50, HeapMiB: 73.4},
 				Without: Rest{Seconds: 30, CPUMillis: 20, HeapMiB: 70},
-				Changes: []Change{{"a route is created", 1, Latency{P99: 2000}}, {"a grant", 5000, Latency{P99: 1900}}},
+				Changes: []Change{{What: "a route is created", Routes: 1, Latency: Latency{P99: 2000}}, {What: "a grant", Routes: 5000, Latency: Latency{P99: 1900}}},
 			},
 		},
 	}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 // cpuTime is how long a process's threads have run, to the nanosecond. Those that
@@ -43,17 +44,41 @@ func memory(pid int) (float64, error) {
 	return float64(status.VmRSS) / (1 << 20), err
 }
 
-// settledMemory is memory once no more is given back.
-func settledMemory(ctx context.Context, pid int) (now float64, err error) {
-	before := math.Inf(1)
-	err = wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(context.Context) (bool, error) {
-		settled := before
-		now, err = memory(pid)
-		before = now
-		return now >= settled, err
+// rest measures a process that has nothing to do: the memory once no more is given back
+// after a forced garbage collection, and then the CPU.
+func rest(ctx context.Context, g *guard.Guard, pause time.Duration) (r Rest, err error) {
+	const heap = "# HeapAlloc ="
+	profile, err := numbers(ctx, g.PprofURL+"/debug/pprof/heap?gc=1&debug=1")
+	if err == nil && profile[heap] == 0 {
+		err = fmt.Errorf("%s: no HeapAlloc in the profile", g.PprofURL)
+	}
+	if err != nil {
+		return r, err
+	}
+	r.HeapMiB, r.RSSMiB = profile[heap]/(1<<20), math.Inf(1)
+	err = await(ctx, 500*time.Millisecond, time.Minute, func() (bool, error) {
+		before := r.RSSMiB
+		r.RSSMiB, err = memory(g.PID())
+		return r.RSSMiB >= before, err
 	})
-	return now, err
+	if err != nil {
+		return r, err
+	}
+	before, err := cpuTime(g.PID())
+	if err != nil {
+		return r, err
+	}
+	select {
+	case <-ctx.Done():
+		return r, ctx.Err()
+	case <-time.After(pause):
+	}
+	after, err := cpuTime(g.PID())
+	r.Seconds, r.CPUMillis = pause.Seconds(), milliseconds(after-before)
+	return r, err
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // quiet waits until the machine has been idle for a second, so that what ran before
 // is not measured with what comes, or until patience has run out.
@@ -63,7 +88,7 @@ func quiet(ctx context.Context, patience time.Duration) error {
 		return err
 	}
 	idle := math.Inf(1) // in seconds since boot, of all processors
-	err = wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(context.Context) (bool, error) {
+	err = await(ctx, time.Second, patience, func() (bool, error) {
 		now, err := fs.Stat()
 		before := idle
 		idle = now.CPUTotal.Idle + now.CPUTotal.Iowait
@@ -77,18 +102,16 @@ func quiet(ctx context.Context, patience time.Duration) error {
 }
 
 // await polls until done.
-func await(ctx context.Context, patience time.Duration, done func() (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) { return done() })
+func await(ctx context.Context, interval, patience time.Duration, done func() (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, interval, patience, true, func(context.Context) (bool, error) { return done() })
 }
 
-// heap forces a garbage collection and returns what is in use on the heap after it,
-// in MiB.
-func heap(ctx context.Context, pprof string) (float64, error) {
-	values, err := numbers(ctx, pprof+"/debug/pprof/heap?gc=1&debug=1")
-	if err == nil && values["# HeapAlloc ="] == 0 {
-		err = fmt.Errorf("%s: no HeapAlloc in the profile", pprof)
-	}
-	return values["# HeapAlloc ="] / (1 << 20), err
+// awaitMetrics polls the metrics until they are as expected.
+func awaitMetrics(ctx context.Context, g *guard.Guard, expected func(metrics map[string]float64) bool) error {
+	return await(ctx, 20*time.Millisecond, 5*time.Minute, func() (bool, error) {
+		metrics, err := numbers(ctx, g.MetricsURL)
+		return err == nil && expected(metrics), err
+	})
 }
 
 // numbers reads a page of lines that end in a number after a space, such as
@@ -100,11 +123,10 @@ func numbers(ctx context.Context, url string) (map[string]float64, error) {
 	}
 	page, err := do(http.DefaultClient, request)
 	values := map[string]float64{}
-	for line := range bytes.Lines(page) {
-		if i := bytes.LastIndexByte(line, ' '); i > 0 {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(string(line[i+1:])), 64); err == nil {
-				values[string(line[:i])] = n
-			}
+	for line := range strings.Lines(string(page)) {
+		i := strings.LastIndexByte(line, ' ')
+		if n, err := strconv.ParseFloat(strings.TrimSpace(line[i+1:]), 64); err == nil && i > 0 {
+			values[line[:i]] = n
 		}
 	}
 	return values, err

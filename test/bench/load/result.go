@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
-	"strings"
+	"time"
 )
 
 // Result is what a run found. Times are in the unit that a field's name ends in.
@@ -32,14 +32,14 @@ type Stage struct {
 	Audit     *Audit  `json:"audit,omitempty"`
 }
 
-// The kinds of traffic. The last is followed by how many routes share the Service.
+// The kinds of traffic.
 const (
 	someBad             = "validating, 5 % bad"
 	someBadOthersWarned = "validating, 5 % bad, the others warned twice"
 	mutatingSomeBad     = "mutating, 5 % bad"
 	noneBad             = "validating, none bad"
 	allWarned           = "validating, all warned twice"
-	crowded             = "validating, a Service"
+	crowded             = "validating, a Service that 1000 routes share"
 )
 
 // Comparison compares the webhook with the floor, in microseconds a request.
@@ -120,14 +120,19 @@ type Latency struct {
 	Samples int     `json:"samples"`
 	P50     float64 `json:"p50ms"`
 	P99     float64 `json:"p99ms"`
+	took    []float64
+}
+
+// since adds what has taken until now.
+func (l *Latency) since(start time.Time) {
+	l.took = append(l.took, milliseconds(time.Since(start)))
+	l.Samples, l.P50, l.P99 = len(l.took), quantile(l.took, 0.5), quantile(l.took, 0.99)
 }
 
 // Mass is an event that affects many routes at once.
 type Mass struct {
 	Routes  int     `json:"routes"`
 	Seconds float64 `json:"seconds"`
-	// AuditedSeconds is until the standing audit shows it, while the routes are marked.
-	AuditedSeconds float64 `json:"auditedSeconds"`
 }
 
 // Most is the stage with the most routes.
@@ -170,12 +175,9 @@ func (r *Result) RouteBytes() []float64 {
 	return []float64{(most.HeapMiB - least.HeapMiB) * (1 << 20) / more, (most.RSSMiB - least.RSSMiB) * (1 << 20) / more}
 }
 
-// Of returns the comparison with the traffic; the name of the last may go on.
+// Of returns the comparison with the traffic.
 func (s *Stage) Of(traffic string) Comparison {
-	i := slices.IndexFunc(s.Webhook, func(c Comparison) bool {
-		return c.Traffic == traffic || traffic == crowded && strings.HasPrefix(c.Traffic, crowded)
-	})
-	return s.Webhook[i]
+	return s.Webhook[slices.IndexFunc(s.Webhook, func(c Comparison) bool { return c.Traffic == traffic })]
 }
 
 // Within reports whether the ratios are no more than that.

@@ -61,7 +61,7 @@ func (t traffic) reviews(n int) []review {
 func (t traffic) review(random *rand.Rand, kind string, i int) review {
 	service := random.IntN(t.services)
 	o := object{
-		Namespace: t.at(service), Name: fmt.Sprintf("request-%06d", i), Parent: serviceName(service),
+		Namespace: home(service), Name: fmt.Sprintf("request-%06d", i), Parent: serviceName(service),
 		Hostnames: kind == warned, Requested: true,
 	}
 	if t.shared {

@@ -14,9 +14,10 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/test/bench/floor"
@@ -52,13 +53,8 @@ func (t *target) ask(ctx context.Context, r *review) (admitted bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	var answer struct {
-		Response struct {
-			UID     string `json:"uid"`
-			Allowed bool   `json:"allowed"`
-		} `json:"response"`
-	}
-	if err := json.Unmarshal(data, &answer); err != nil || answer.Response.UID != uid {
+	answer := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{}}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.Response == nil || string(answer.Response.UID) != uid {
 		return false, fmt.Errorf("not an answer: %.300s", data)
 	}
 	return answer.Response.Allowed, nil
@@ -72,83 +68,67 @@ type sample struct{ cpu, p99 float64 }
 // answer before its next request. It begins at a place among the reviews.
 func (t *target) round(ctx context.Context, p plan, reviews []review, from int) (sample, error) {
 	took := make([]float64, p.requests)
-	var (
-		next  atomic.Int64
-		wg    sync.WaitGroup
-		fault atomic.Pointer[error]
-	)
 	before, err := cpuTime(t.pid)
 	if err != nil {
 		return sample{}, err
 	}
-	for range clients {
-		wg.Go(func() {
-			for fault.Load() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= p.requests {
-					return
-				}
-				r := &reviews[(from+i)%len(reviews)]
-				start := time.Now()
-				admitted, err := t.ask(ctx, r)
-				took[i] = float64(time.Since(start).Nanoseconds()) / 1e3
-				if err == nil && admitted != (t.admitsAll || r.admitted()) {
-					err = fmt.Errorf("wrong answer to a request of kind %q: admitted is %t", r.kind, admitted)
-				}
-				if err != nil {
-					fault.Store(&err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := fault.Load(); err != nil {
-		return sample{}, *err
+	err = parallel(ctx, clients, p.requests, func(ctx context.Context, i int) error {
+		r := &reviews[(from+i)%len(reviews)]
+		start := time.Now()
+		admitted, err := t.ask(ctx, r)
+		took[i] = microseconds(time.Since(start))
+		if err == nil && admitted != (t.admitsAll || r.admitted()) {
+			err = fmt.Errorf("wrong answer to a request of kind %q: admitted is %t", r.kind, admitted)
+		}
+		return err
+	})
+	if err != nil {
+		return sample{}, err
 	}
 	after, err := cpuTime(t.pid)
-	slices.Sort(took)
-	return sample{float64((after - before).Nanoseconds()) / 1e3 / float64(p.requests), quantile(took, 0.99)}, err
+	return sample{microseconds(after-before) / float64(p.requests), quantile(took, 0.99)}, err
 }
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
 // compare runs rounds on the guard and the floor in turns, so that what slows the
 // machine down slows both, and returns the medians and the medians of the ratios.
 // Many short rounds tell more than a few long ones: less happens between a round
 // and its counterpart.
-func compare(ctx context.Context, p plan, guard, floor *target, reviews []review) (Comparison, error) {
+func compare(ctx context.Context, p plan, guard, floor *target, reviews []review) (c Comparison, err error) {
 	targets := []*target{guard, floor}
-	var samples [2][]sample
+	var cpu, p99 [2][]float64
 	for i := range p.rounds + 1 {
 		for j := range targets {
 			j = (i + j) % len(targets)
 			s, err := targets[j].round(ctx, p, reviews, i*p.requests)
 			if err != nil {
-				return Comparison{}, err
+				return c, err
 			}
 			if i > 0 { // the first is to warm up
-				samples[j] = append(samples[j], s)
+				cpu[j], p99[j] = append(cpu[j], s.cpu), append(p99[j], s.p99)
 			}
 		}
 	}
-	of := func(f func(sample) float64) Measure {
-		var a, b, ratios []float64
-		for i := range samples[0] {
-			x, y := f(samples[0][i]), f(samples[1][i])
-			a, b, ratios = append(a, x), append(b, y), append(ratios, x/y)
-		}
-		slices.Sort(a)
-		slices.Sort(b)
-		slices.Sort(ratios)
-		return Measure{quantile(a, 0.5), quantile(b, 0.5), quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)}
-	}
-	return Comparison{CPU: of(func(s sample) float64 { return s.cpu }), P99: of(func(s sample) float64 { return s.p99 })}, nil
+	return Comparison{CPU: measure(cpu), P99: measure(p99)}, nil
 }
 
-// quantile returns a quantile of sorted values.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
+// measure compares what the rounds on the guard and the floor took.
+func measure(took [2][]float64) Measure {
+	var ratios []float64
+	for i := range took[0] {
+		ratios = append(ratios, took[0][i]/took[1][i])
+	}
+	return Measure{quantile(took[0], 0.5), quantile(took[1], 0.5), quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)}
+}
+
+// quantile sorts the values, and returns a quantile.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+	slices.Sort(values)
+	return values[min(len(values)-1, int(q*float64(len(values))))]
 }
 
 // floorArgument makes this program serve the floor.

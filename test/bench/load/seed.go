@@ -17,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
-
-	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // object is what a template of objects.tmpl is filled with.
@@ -55,16 +53,24 @@ func encode(kind string, o object) []byte {
 	return compact.Bytes()
 }
 
-// plainRoute returns an HTTPRoute with two rules and nothing wrong.
-func plainRoute(namespace, name, service string, i int) []byte {
-	return encode("HTTPRoute", object{
-		Namespace: namespace, Name: name, Parent: service, Backend: service, Port: 80, Matches: []int{i, everything},
-	})
+// plainRoute is an HTTPRoute with two rules and nothing wrong.
+func plainRoute(namespace, name, service string, i int) object {
+	return object{Namespace: namespace, Name: name, Parent: service, Backend: service, Port: 80, Matches: []int{i, everything}}
+}
+
+// route names the HTTPRoute.
+func (o object) route() *gatewayv1.HTTPRoute {
+	return &gatewayv1.HTTPRoute{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}}
 }
 
 // layout is what the cluster holds: Services spread over namespaces, and routes
 // spread over the Services. All names follow from numbers.
-type layout struct{ namespaces, services, routes int }
+type layout struct{ services, routes int }
+
+// namespaces is the number of namespaces that Services are spread over, sharing that of
+// the routes that share one Service, and contested that of the Services whose port a
+// GRPCRoute holds.
+const namespaces, sharing, contested = 20, 1000, 50
 
 const (
 	// ungranted is a namespace without a grant, shared the one of the Service that
@@ -78,14 +84,15 @@ var sharedObject = object{Namespace: shared, Name: sharedService}
 
 func namespaceName(i int) string { return fmt.Sprintf("load-%03d", i) }
 func serviceName(i int) string   { return fmt.Sprintf("service-%05d", i) }
+func routeName(i int) string     { return fmt.Sprintf("route-%06d", i) }
 
-// at returns the namespace of the Service with the number.
-func (l layout) at(service int) string { return namespaceName(service % l.namespaces) }
+// home is the namespace of the Service with the number, and of its routes.
+func home(service int) string { return namespaceName(service % namespaces) }
 
 // service returns what etcd holds of the Service with the number: itself, its
 // address and its EndpointSlice, by their keys.
 func (l layout) service(i int) map[string][]byte {
-	o := object{Namespace: l.at(i), Name: serviceName(i), IP: fmt.Sprintf("10.96.%d.%d", 100+i/250, 1+i%250)}
+	o := object{Namespace: home(i), Name: serviceName(i), IP: fmt.Sprintf("10.96.%d.%d", 100+i/250, 1+i%250)}
 	path := o.Namespace + "/" + o.Name
 	return map[string][]byte{
 		"ipaddresses/" + o.IP:    encode("IPAddress", o),
@@ -96,10 +103,9 @@ func (l layout) service(i int) map[string][]byte {
 
 // route returns what etcd holds of the route with the number.
 func (l layout) route(i int) map[string][]byte {
-	namespace, name := l.at(i%l.services), fmt.Sprintf("route-%06d", i)
-	return map[string][]byte{
-		"gateway.networking.k8s.io/httproutes/" + namespace + "/" + name: plainRoute(namespace, name, serviceName(i%l.services), i),
-	}
+	service := i % l.services
+	o := plainRoute(home(service), routeName(i), serviceName(service), i)
+	return map[string][]byte{"gateway.networking.k8s.io/httproutes/" + o.Namespace + "/" + o.Name: encode("HTTPRoute", o)}
 }
 
 // cluster writes to an API server as its administrator, without a rate limit.
@@ -111,64 +117,64 @@ type cluster struct {
 	bound map[int]int
 }
 
-func newCluster(plane *bed.ControlPlane) (*cluster, error) {
-	c, err := plane.Client(gatewayv1.Install)
-	return &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]int{}}, err
-}
-
-func (c *cluster) create(ctx context.Context, objects ...[]byte) error {
-	for _, text := range objects {
+// create creates an object of each kind.
+func (c *cluster) create(ctx context.Context, o object, kinds ...string) error {
+	for _, kind := range kinds {
 		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(text); err != nil {
+		if err := u.UnmarshalJSON(encode(kind, o)); err != nil {
 			return err
 		}
 		if err := c.Create(ctx, u); err != nil {
-			return err
+			return fmt.Errorf("%s %s/%s: %w", kind, o.Namespace, o.Name, err)
 		}
 	}
 	return nil
 }
 
-// parallel calls f with the numbers below n, several at a time.
-func parallel(n int, f func(i int) error) error {
-	var group errgroup.Group
-	group.SetLimit(16)
+// parallel calls f with the numbers below n, so many at a time, until one fails.
+func parallel(ctx context.Context, limit, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
 	for i := range n {
-		group.Go(func() error { return f(i) })
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return f(ctx, i)
+		})
 	}
 	return group.Wait()
 }
 
+// writers write to the cluster at the same time.
+const writers = 16
+
 // prepare makes the namespaces, and what is wrong or special in them.
-func (c *cluster) prepare(ctx context.Context, namespaces int) error {
+func (c *cluster) prepare(ctx context.Context) error {
 	names := []string{shared, rivals}
 	for i := range namespaces {
 		names = append(names, namespaceName(i))
 	}
 	for _, name := range names {
-		err := c.create(ctx, encode("Namespace", object{Namespace: name, Grant: "all"}),
-			encode("Service", object{Namespace: name, Name: headless, IP: "None"}),
-			encode("ExternalName", object{Namespace: name, Name: external}))
+		err := errors.Join(
+			c.create(ctx, object{Namespace: name, Grant: "all"}, "Namespace"),
+			c.create(ctx, object{Namespace: name, Name: headless, IP: "None"}, "Service"),
+			c.create(ctx, object{Namespace: name, Name: external}, "ExternalName"))
 		if err != nil {
 			return err
 		}
 	}
-	err := c.create(ctx, encode("Namespace", object{Namespace: ungranted, Grant: "none"}),
-		encode("Service", object{Namespace: ungranted, Name: serviceName(0)}),
-		encode("Service", sharedObject), encode("EndpointSlice", sharedObject))
-	if err != nil {
-		return err
-	}
-	err = parallel(sharing, func(i int) error {
-		return c.create(ctx, plainRoute(shared, fmt.Sprintf("route-%06d", i), sharedService, i))
-	})
-	if err != nil {
-		return err
-	}
-	return parallel(contested, func(i int) error {
-		o := object{Namespace: rivals, Name: serviceName(i), Parent: serviceName(i), Backend: serviceName(i), Port: 80, Matches: []int{everything}}
-		return c.create(ctx, encode("Service", o), encode("EndpointSlice", o), encode("GRPCRoute", o))
-	})
+	return errors.Join(
+		c.create(ctx, object{Namespace: ungranted, Name: serviceName(0), Grant: "none"}, "Namespace", "Service"),
+		c.create(ctx, sharedObject, "Service", "EndpointSlice"),
+		parallel(ctx, writers, sharing, func(ctx context.Context, i int) error {
+			return c.create(ctx, plainRoute(shared, routeName(i), sharedService, i), "HTTPRoute")
+		}),
+		parallel(ctx, writers, contested, func(ctx context.Context, i int) error {
+			o := plainRoute(rivals, serviceName(i), serviceName(i), i)
+			o.Matches = []int{everything}
+			return c.create(ctx, o, "Service", "EndpointSlice", "GRPCRoute")
+		}))
 }
 
 // grow adds what the cluster lacks of a layout.
@@ -177,7 +183,7 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 	c.has = to
 	const batch = 40 // etcd takes 128 writes at once, and a Service is three
 	add := func(from, to int, entriesOf func(i int) map[string][]byte) error {
-		return parallel((to-from+batch-1)/batch, func(n int) error {
+		return parallel(ctx, writers, (to-from+batch-1)/batch, func(ctx context.Context, n int) error {
 			entries := map[string][]byte{}
 			for i := from + n*batch; i < min(to, from+(n+1)*batch); i++ {
 				maps.Copy(entries, entriesOf(i))
@@ -185,14 +191,13 @@ func (c *cluster) grow(ctx context.Context, to layout) error {
 			return c.restore(ctx, entries)
 		})
 	}
-	err := add(from.services, to.services, to.service)
-	if err == nil {
-		err = add(from.routes, to.routes, to.route)
-	}
 	for i := from.routes; i < to.routes; i++ {
 		c.bound[i%to.services]++
 	}
-	if err != nil {
+	if err := add(from.services, to.services, to.service); err != nil {
+		return err
+	}
+	if err := add(from.routes, to.routes, to.route); err != nil {
 		return err
 	}
 	return c.caughtUp(ctx)
@@ -222,12 +227,12 @@ func (c *cluster) restore(ctx context.Context, entries map[string][]byte) error 
 // route that is written now, on a Gateway and so of no concern, comes last there.
 func (c *cluster) caughtUp(ctx context.Context) error {
 	name := fmt.Sprintf("last-%d", c.has.routes)
-	if err := c.create(ctx, encode("HTTPRoute", object{Namespace: rivals, Name: name, Backend: sharedService, Matches: []int{everything}})); err != nil {
+	if err := c.create(ctx, object{Namespace: rivals, Name: name, Backend: sharedService, Matches: []int{everything}}, "HTTPRoute"); err != nil {
 		return err
 	}
 	// A read that may be old is answered from what the watches have brought.
 	old := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: "0"}}
-	return await(ctx, 5*time.Minute, func() (bool, error) {
+	return await(ctx, 20*time.Millisecond, 5*time.Minute, func() (bool, error) {
 		err := c.Get(ctx, client.ObjectKey{Namespace: rivals, Name: name}, &gatewayv1.HTTPRoute{}, old)
 		return err == nil, client.IgnoreNotFound(err)
 	})

@@ -18,95 +18,104 @@ import (
 
 // bench is one run.
 type bench struct {
-	*options
-	plane   *bed.ControlPlane
-	cluster *cluster
-}
-
-// sharing is the number of routes that share one Service, and contested the number
-// of Services whose port a GRPCRoute holds.
-const sharing, contested = 1000, 50
-
-// prepare fills the cluster with what does not grow.
-func (b *bench) prepare(ctx context.Context) error {
-	if err := guard.Install(ctx, b.plane); err != nil {
-		return err
-	}
-	var err error
-	if b.cluster, err = newCluster(b.plane); err != nil {
-		return err
-	}
-	return b.cluster.prepare(ctx, layoutOf(b.routes[0]).namespaces)
+	*cluster
+	plane *bed.ControlPlane
+	plan  plan
 }
 
 // stage measures with so many routes in the cluster.
-func (b *bench) stage(ctx context.Context, l layout) (_ *Stage, err error) {
+func (b *bench) stage(ctx context.Context, l layout) (*Stage, error) {
 	progress("%d routes on %d Services", l.routes, l.services)
-	if err := b.cluster.grow(ctx, l); err != nil {
+	if err := b.grow(ctx, l); err != nil {
 		return nil, err
 	}
 	// The API server is busy with what was restored for a while after its watches have seen it.
 	if err := quiet(ctx, 2*time.Minute); err != nil {
 		return nil, err
 	}
-	audit := &Audit{}
+	s := &Stage{Routes: l.routes, Services: l.services}
 	if l.routes >= 1000 {
-		if err := b.unaudited(ctx, &audit.Without); err != nil {
+		s.Status, s.Audit = &Status{}, &Audit{}
+		err := b.run(ctx, func(p *process) (err error) {
+			s.Audit.Without, err = rest(ctx, p.Guard, b.plan.rest)
+			return err
+		}, "--disable-standing-audit")
+		if err != nil {
 			return nil, fmt.Errorf("without the standing audit: %w", err)
 		}
 	}
-	g, err := guard.Start(ctx, b.plane, guard.Options{Unregistered: true, Args: []string{"--shutdown-delay", "0s"}})
-	if err != nil {
-		return nil, err
-	}
-	began := time.Now().Add(-g.ReadyAfter)
-	defer func() { err = errors.Join(err, g.Stop()) }()
-	stage := &Stage{Routes: l.routes, Services: l.services, ReadySeconds: g.ReadyAfter.Seconds()}
-	status := &Status{}
-	if status.ColdWrites, err = b.looked(ctx, g); err != nil {
-		return nil, err
-	}
-	status.ColdSeconds = time.Since(began).Seconds()
-	if err := audited(ctx, g); err != nil {
-		return nil, fmt.Errorf("wait until every route was judged: %w", err)
-	}
-	audit.FirstSeconds = time.Since(began).Seconds()
-	if err := b.rest(ctx, g, &audit.With); err != nil {
-		return nil, err
-	}
-	stage.HeapMiB, stage.RSSMiB = audit.With.HeapMiB, audit.With.RSSMiB
-	progress("  ready after %.2f s, settled after %.2f s, audited after %.2f s", stage.ReadySeconds, status.ColdSeconds, audit.FirstSeconds)
-	progress("  %s at rest; without audit: %s", audit.With, audit.Without)
-	if stage.Webhook, err = b.requests(ctx, g, l); err != nil {
-		return nil, err
-	}
-	if stage.LoadedMiB, err = memory(g.PID()); err != nil || l.routes < 1000 {
-		return stage, err
-	}
-	stage.Status, stage.Audit = status, audit
-	if err := b.status(ctx, g, l, status); err != nil {
-		return nil, err
-	}
-	return stage, b.audit(ctx, g, l, stage)
+	return s, b.run(ctx, func(p *process) error { return b.measure(ctx, p, l, s) })
 }
 
-// looked waits until status has looked at every Service with routes once, and returns how
-// often it wrote.
-func (b *bench) looked(ctx context.Context, g *guard.Guard) (writes int, err error) {
-	want := float64(len(b.cluster.bound) + 1 + contested)
-	err = await(ctx, 5*time.Minute, func() (bool, error) {
-		values, err := numbers(ctx, g.MetricsURL)
-		writes = int(values[`gammaguard_status_writes_total{result="written"}`])
-		return values[`gammaguard_status_reconciles_total`] >= want, err
+// process is a gammaguard that has looked at every Service with routes once.
+type process struct {
+	*guard.Guard
+	began  time.Time
+	looked time.Duration
+	writes int
+}
+
+// run runs gammaguard, and measures it.
+func (b *bench) run(ctx context.Context, measure func(p *process) error, args ...string) (err error) {
+	g, err := guard.Start(ctx, b.plane, guard.Options{Unregistered: true, Args: append(args, "--shutdown-delay", "0s")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Stop()) }()
+	p := &process{Guard: g, began: time.Now().Add(-g.ReadyAfter)}
+	err = awaitMetrics(ctx, g, func(metrics map[string]float64) bool {
+		p.writes = int(metrics[`gammaguard_status_writes_total{result="written"}`])
+		return metrics[`gammaguard_status_reconciles_total`] >= float64(len(b.bound)+1+contested)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("wait until every Service was looked at: %w", err)
+		return fmt.Errorf("wait until every Service was looked at: %w", err)
 	}
-	return writes, nil
+	p.looked = time.Since(p.began)
+	return measure(p)
+}
+
+// measure measures a process: at rest, then under requests, and, if there are enough
+// routes, its status and its standing audit.
+func (b *bench) measure(ctx context.Context, p *process, l layout, s *Stage) error {
+	if err := audited(ctx, p.Guard); err != nil {
+		return err
+	}
+	first := time.Since(p.began)
+	with, err := rest(ctx, p.Guard, b.plan.rest)
+	if err != nil {
+		return err
+	}
+	s.ReadySeconds, s.HeapMiB, s.RSSMiB = p.ReadyAfter.Seconds(), with.HeapMiB, with.RSSMiB
+	progress("  ready after %.2f s, settled after %.2f s, audited after %.2f s", s.ReadySeconds, p.looked.Seconds(), first.Seconds())
+	progress("  at rest: %+v", with)
+	if s.Webhook, err = b.requests(ctx, p, l); err != nil {
+		return err
+	}
+	if s.LoadedMiB, err = memory(p.PID()); err != nil || s.Status == nil {
+		return err
+	}
+	progress("  at rest without audit: %+v", s.Audit.Without)
+	s.Status.ColdSeconds, s.Status.ColdWrites = p.looked.Seconds(), p.writes
+	s.Audit.FirstSeconds, s.Audit.With = first.Seconds(), with
+	c := &changes{cluster: b.cluster, guard: p.Guard}
+	if c.base, err = numbers(ctx, p.MetricsURL); err != nil {
+		return err
+	}
+	if err := b.status(ctx, c, s.Status); err != nil {
+		return err
+	}
+	if err := b.audit(ctx, c, l); err != nil {
+		return err
+	}
+	s.Audit.Changes = c.seen
+	for _, change := range c.seen {
+		progress("  audit right again after %s (%d routes): %.0f ms, p99 %.0f ms", change.What, change.Routes, change.P50, change.P99)
+	}
+	return nil
 }
 
 // requests compares the webhooks with the floor.
-func (b *bench) requests(ctx context.Context, g *guard.Guard, l layout) (comparisons []Comparison, err error) {
+func (b *bench) requests(ctx context.Context, p *process, l layout) (comparisons []Comparison, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	url, pid, err := startFloor(ctx)
@@ -123,9 +132,9 @@ func (b *bench) requests(ctx context.Context, g *guard.Guard, l layout) (compari
 		{mutatingSomeBad, "/mutate", traffic{layout: l, bad: 0.05}},
 		{noneBad, "/validate", traffic{layout: l}},
 		{allWarned, "/validate", traffic{layout: l, warned: true}},
-		{fmt.Sprintf(crowded+" that %d routes share", sharing), "/validate", traffic{layout: l, shared: true}},
+		{crowded, "/validate", traffic{layout: l, shared: true}},
 	} {
-		target := newTarget(g.URL+kind.path, g.PID(), kind.path == "/mutate")
+		target := newTarget(p.URL+kind.path, p.PID(), kind.path == "/mutate")
 		c, err := compare(ctx, b.plan, target, floor, kind.traffic.reviews(5000))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind.name, err)
