@@ -29,7 +29,7 @@ func TestMatrix(t *testing.T) {
 			tried := try(t, kubernetes)
 			clusters = append(clusters, tried)
 			section := strings.TrimPrefix(page(t, tried), page(t))
-			if !*update && !strings.Contains(read(t, "compatibility.md"), section) {
+			if !*update && !t.Failed() && !strings.Contains(read(t, "compatibility.md"), section) {
 				t.Errorf("docs/compatibility.md is stale, run make compat; it does not have:\n%s", section)
 			}
 		})

@@ -19,13 +19,14 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
-// options are the command line.
-type options struct {
-	routes []int
-	plan   plan
-	out    string
-	render bool
-}
+var (
+	flags   = flag.NewFlagSet("load", flag.ContinueOnError)
+	sizes   = flags.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
+	out     = flags.String("out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
+	again   = flags.Bool("render", false, "measure nothing: write the page again from the result.json in the folder")
+	quick   = flags.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
+	asFloor = flags.Bool("floor", false, "measure nothing: serve what gammaguard is compared with, as a run has it do")
+)
 
 // plan says how much is sent: requests in a round, rounds on each webhook, conflicting
 // routes that are applied while nothing else happens, and changes of each kind that the
@@ -44,43 +45,30 @@ func main() {
 }
 
 func start(ctx context.Context, args []string) error {
-	if len(args) == 1 && args[0] == floorArgument {
-		return serveFloor(ctx)
-	}
-	o, err := parse(args)
+	err := flags.Parse(args)
 	switch {
 	case err != nil:
 		return err
-	case o.render:
-		return render(o.out)
+	case *asFloor:
+		return serveFloor(ctx)
+	case *again && *out == "":
+		return errors.New("-render needs -out, the folder of result.json")
+	case *again:
+		return render(*out)
 	}
-	return run(ctx, o)
-}
-
-func parse(args []string) (*options, error) {
-	o := &options{plan: plan{requests: 2000, rounds: 40, conflicts: 300, changes: 100, rest: time.Minute}}
-	set := flag.NewFlagSet("load", flag.ContinueOnError)
-	sizes := set.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
-	set.StringVar(&o.out, "out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
-	set.BoolVar(&o.render, "render", false, "measure nothing: write the page again from the result.json in the folder")
-	quick := set.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
-	if err := set.Parse(args); err != nil {
-		return nil, err
-	}
-	if o.render && o.out == "" {
-		return nil, errors.New("-render needs -out, the folder of result.json")
-	}
+	p := plan{requests: 2000, rounds: 40, conflicts: 300, changes: 100, rest: time.Minute}
 	if *quick {
-		*sizes, o.plan = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50, changes: 10, rest: 5 * time.Second}
+		*sizes, p = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50, changes: 10, rest: 5 * time.Second}
 	}
+	var routes []int
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 100 {
-			return nil, fmt.Errorf("-routes: %q is not a number from 100 on", size)
+			return fmt.Errorf("-routes: %q is not a number from 100 on", size)
 		}
-		o.routes = append(o.routes, n)
+		routes = append(routes, n)
 	}
-	return o, nil
+	return run(ctx, p, routes)
 }
 
 // layoutOf returns the layout with so many routes: five routes a Service, but a
@@ -93,7 +81,7 @@ func layoutOf(routes int) layout {
 	return layout{services: services, routes: routes}
 }
 
-func run(ctx context.Context, o *options) (err error) {
+func run(ctx context.Context, p plan, routes []int) (err error) {
 	result := Result{
 		Machine: machine(), Go: runtime.Version(), Date: time.Now().UTC().Format(time.DateOnly), Flags: strings.Join(os.Args[1:], " "),
 	}
@@ -113,17 +101,17 @@ func run(ctx context.Context, o *options) (err error) {
 	if err != nil {
 		return err
 	}
-	b := &bench{plane: plane, plan: o.plan, cluster: &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]int{}}}
+	b := &bench{plane: plane, plan: p, cluster: &cluster{WithWatch: c, etcd: plane.EtcdURL, bound: map[int]int{}}}
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	for _, routes := range o.routes {
-		stage, err := b.stage(ctx, layoutOf(routes))
+	for _, n := range routes {
+		stage, err := b.stage(ctx, layoutOf(n))
 		if err != nil {
-			return fmt.Errorf("%d routes: %w", routes, err)
+			return fmt.Errorf("%d routes: %w", n, err)
 		}
 		result.Stages = append(result.Stages, *stage)
-		if err := write(&result, o.out); err != nil { // what is known so far is kept, whatever becomes of the rest
+		if err := write(&result, *out); err != nil { // what is known so far is kept, whatever becomes of the rest
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -131,9 +129,6 @@ func quantile(values []float64, q float64) float64 {
 	return values[min(len(values)-1, int(q*float64(len(values))))]
 }
 
-// floorArgument makes this program serve the floor.
-const floorArgument = "-floor"
-
 // serveFloor serves the least that a webhook in Go does, at a URL that it prints:
 // it decodes the review into the published types, and admits.
 func serveFloor(ctx context.Context) error {
@@ -150,7 +145,7 @@ func startFloor(ctx context.Context) (url string, pid int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	cmd := exec.CommandContext(ctx, program, floorArgument)
+	cmd := exec.CommandContext(ctx, program, "-floor")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = guard.ChildAttributes()
 	out, err := cmd.StdoutPipe()
@@ -160,9 +155,8 @@ func startFloor(ctx context.Context) (url string, pid int, err error) {
 	if err := cmd.Start(); err != nil {
 		return "", 0, err
 	}
-	url, err = bufio.NewReader(out).ReadString('\n')
-	if err != nil {
+	if _, err := fmt.Fscanln(out, &url); err != nil {
 		return "", 0, errors.Join(fmt.Errorf("start the floor: %w", err), cmd.Process.Kill(), cmd.Wait())
 	}
-	return strings.TrimSpace(url), cmd.Process.Pid, nil
+	return url, cmd.Process.Pid, nil
 }
