@@ -191,7 +191,7 @@ $(DEFINITIONS): go.mod $(wildcard definitions/gen/*.go)
 
 .PHONY: controlplane
 controlplane: ## Build kube-apiserver, etcd and kubectl from their modules, where missing.
-	@go run ./test/bed/controlplane >/dev/null
+	@go run ./test/bed/controlplane
 
 $(GOLANGCI_LINT): tools/go.mod tools/go.sum
 	@echo "building golangci-lint from its module: a minute or two, once" >&2

@@ -24,19 +24,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-
-	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // ServiceCIDR is the range that the control plane takes cluster IPs from.
@@ -66,17 +65,14 @@ type Options struct {
 	// log is the file ControlPlane.AuditLog, one JSON event a line, complete at
 	// each moment a request is answered.
 	AuditPolicy string
-	// ServingHosts are names and addresses that the API server's certificate is
-	// for, beside localhost and 127.0.0.1. Pods need some; tests on loopback none.
-	ServingHosts []string
+	// ServingIPs are addresses that the API server's certificate is for, in addition
+	// to those of loopback. Pods need some.
+	ServingIPs []net.IP
 	// APIServerFlags sets flags of kube-apiserver, by name without dashes, in
 	// place of the test bed's own. A flag without values is left away.
 	APIServerFlags map[string][]string
 	// ServerOutput receives what the servers print; nil drops it.
 	ServerOutput io.Writer
-	// Progress receives the progress of a build, where there is one; nil is
-	// standard error.
-	Progress io.Writer
 }
 
 // ControlPlane is a running control plane on loopback.
@@ -96,24 +92,20 @@ type ControlPlane struct {
 	// AuditLog is the path of the audit log, empty where there is none.
 	AuditLog string
 
-	dir  string
-	env  *envtest.Environment
-	stop func() error
+	dir string
+	env *envtest.Environment
 }
 
 // Start starts a control plane, after building what is missing. The caller must
 // Stop it. The context bounds the start, not the control plane's life.
 func Start(ctx context.Context, o Options) (*ControlPlane, error) {
-	if o.Progress == nil {
-		o.Progress = os.Stderr
-	}
-	binDir, err := Build(ctx, o.Progress)
+	binDir, err := Build(ctx)
 	if err != nil {
 		return nil, err
 	}
 	server := filepath.Join(binDir, apiServer)
 	if o.Kubernetes != "" {
-		if server, err = BuildAPIServer(ctx, o.Kubernetes, o.Progress); err != nil {
+		if server, err = buildAPIServer(ctx, o.Kubernetes); err != nil {
 			return nil, err
 		}
 	}
@@ -132,12 +124,9 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		CertDir:    filepath.Join(dir, "apiserver"),
 		Kubeconfig: filepath.Join(dir, "kubeconfig"),
 		dir:        dir,
+		env:        &envtest.Environment{},
 	}
-	cp.stop = sync.OnceValue(cp.shutDown)
-	if err := cp.start(o, server, definitions); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
-	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(cp.start(o, server, definitions), ctx.Err()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
 	}
 	return cp, nil
@@ -145,16 +134,13 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 
 func (cp *ControlPlane) start(o Options, server string, definitions []*apiextensionsv1.CustomResourceDefinition) error {
 	etcdDir := filepath.Join(cp.dir, "etcd")
-	for _, dir := range []string{etcdDir, cp.CertDir} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
+	if err := errors.Join(os.Mkdir(etcdDir, 0o700), os.Mkdir(cp.CertDir, 0o700)); err != nil {
+		return err
 	}
 	// Everything that envtest would read from the environment is set, lest the
 	// tests run against a cluster or binaries that happen to be named there.
-	existing := false
-	cp.env = &envtest.Environment{
-		UseExistingCluster:       &existing,
+	*cp.env = envtest.Environment{
+		UseExistingCluster:       new(false),
 		CRDInstallOptions:        envtest.CRDInstallOptions{CRDs: definitions, MaxTime: startTimeout},
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
@@ -170,8 +156,8 @@ func (cp *ControlPlane) start(o Options, server string, definitions []*apiextens
 	if err := cp.configure(o); err != nil {
 		return err
 	}
-	if len(o.ServingHosts) > 0 {
-		if err := cp.certify(o.ServingHosts); err != nil {
+	if len(o.ServingIPs) > 0 {
+		if err := cp.certify(o.ServingIPs); err != nil {
 			return err
 		}
 	}
@@ -187,7 +173,6 @@ func (cp *ControlPlane) start(o Options, server string, definitions []*apiextens
 func (cp *ControlPlane) configure(o Options) error {
 	flags := cp.env.ControlPlane.APIServer.Configure()
 	flags.Set("service-cluster-ip-range", ServiceCIDR)
-	flags.Set("authorization-mode", "RBAC")
 	if o.AuditPolicy != "" {
 		policy := filepath.Join(cp.dir, "audit-policy.yaml")
 		if err := os.WriteFile(policy, []byte(o.AuditPolicy), 0o600); err != nil {
@@ -218,16 +203,9 @@ func (cp *ControlPlane) RestartAPIServer() error {
 	return nil
 }
 
-// Stop stops the servers and removes their files. Only the first call does
-// anything; the others return what it returned.
-func (cp *ControlPlane) Stop() error { return cp.stop() }
-
-func (cp *ControlPlane) shutDown() error {
-	var err error
-	if cp.env != nil {
-		err = cp.env.Stop()
-	}
-	if err := errors.Join(err, os.RemoveAll(cp.dir)); err != nil {
+// Stop stops the servers, where they run, and removes their files.
+func (cp *ControlPlane) Stop() error {
+	if err := errors.Join(cp.env.Stop(), os.RemoveAll(cp.dir)); err != nil {
 		return fmt.Errorf("stop the control plane: %w", err)
 	}
 	return nil
@@ -271,26 +249,15 @@ func newDir() (string, error) {
 	return os.MkdirTemp("", fmt.Sprintf("%s%d-", dirPrefix, os.Getpid()))
 }
 
-// certify makes the API server's certificate for further hosts, and the key that
-// signs ServiceAccount tokens. envtest makes both itself, for loopback only, if
+// certify makes the API server's certificate for further addresses; its key signs
+// ServiceAccount tokens too. envtest makes both itself, for loopback only, if
 // they are not there.
-func (cp *ControlPlane) certify(hosts []string) error {
-	serving, err := selfsigned.New(append([]string{"localhost", "127.0.0.1"}, hosts...)...)
-	if err != nil {
-		return err
+func (cp *ControlPlane) certify(ips []net.IP) error {
+	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", append(ips, net.IPv4(127, 0, 0, 1)), nil)
+	for _, name := range []string{"apiserver", "sa-signer"} {
+		path := filepath.Join(cp.CertDir, name)
+		err = errors.Join(err, os.WriteFile(path+".crt", certificate, 0o600), os.WriteFile(path+".key", key, 0o600))
 	}
-	signer, err := selfsigned.New("service-accounts")
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{
-		"apiserver.crt": serving.Cert, "apiserver.key": serving.Key,
-		"sa-signer.crt": signer.Cert, "sa-signer.key": signer.Key,
-	} {
-		if err := os.WriteFile(filepath.Join(cp.CertDir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	cp.env.ControlPlane.APIServer.CA = serving.CA
-	return nil
+	cp.env.ControlPlane.APIServer.CA = certificate
+	return err
 }

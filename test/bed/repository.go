@@ -3,16 +3,16 @@ package bed
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/mod/modfile"
@@ -40,108 +40,6 @@ func Root() (string, error) {
 			return "", fmt.Errorf("find the repository: neither %s nor a folder above it holds the go.mod of %s", start, modulePath)
 		}
 	}
-}
-
-// sources is the module that builds binaries: where it is, the version of what it
-// builds, a digest of all that decides what the binaries are, and the go.mod to use
-// in place of its own, if any.
-type sources struct {
-	Binaries
-	dir, version, digest string
-	goMod                []byte
-}
-
-// sources reads the module of the binaries in a repository.
-func (b Binaries) sources(ctx context.Context, root string) (s sources, err error) {
-	s = sources{Binaries: b, dir: filepath.Join(root, filepath.FromSlash(b.Module)), version: b.Release}
-	if b.Release == "" {
-		s.version, err = b.required(filepath.Join(s.dir, "go.mod"))
-	} else {
-		s.goMod, err = b.releaseModule(ctx, s.dir)
-	}
-	if err == nil {
-		s.digest, err = s.sum()
-	}
-	return s, err
-}
-
-// required returns the version of VersionOf that a go.mod requires.
-func (b Binaries) required(path string) (string, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	module, err := modfile.ParseLax(path, data, nil)
-	if err != nil {
-		return "", err
-	}
-	for _, r := range module.Require {
-		if r.Mod.Path == b.VersionOf {
-			return r.Mod.Version, nil
-		}
-	}
-	return "", fmt.Errorf("%s does not require %s, whose version is theirs", path, b.VersionOf)
-}
-
-// releaseModule returns a go.mod for the module in dir that requires the release, and so
-// the versions of all else that the release requires. Kubernetes replaces the modules of
-// its staging folder by that folder; they are published as v0.30.14 where it is v1.30.14.
-func (b Binaries) releaseModule(ctx context.Context, dir string) ([]byte, error) {
-	path, err := Go(ctx, dir, []string{"GOWORK=off"}, "list", "-m", "-f", "{{.GoMod}}", b.VersionOf+"@"+b.Release)
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	released, err := modfile.Parse(path, data, nil)
-	if err != nil {
-		return nil, err
-	}
-	module := &modfile.File{}
-	err = errors.Join(
-		module.AddModuleStmt(modulePath+"/"+b.Module), module.AddGoStmt(released.Go.Version),
-		module.AddRequire(b.VersionOf, b.Release),
-	)
-	published := "v0." + strings.TrimPrefix(b.Release, "v1.")
-	for _, r := range released.Replace {
-		if strings.HasPrefix(r.New.Path, "./staging/") {
-			err = errors.Join(err, module.AddReplace(r.Old.Path, "", r.Old.Path, published))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return module.Format()
-}
-
-// sum hashes the module's files: every Go file, and go.mod and go.sum, or the go.mod
-// in their place.
-func (s sources) sum() (string, error) {
-	sum := sha256.New()
-	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
-		name := filepath.Base(path)
-		pinned := s.goMod == nil && (name == "go.mod" || name == "go.sum")
-		if err != nil || entry.IsDir() || !pinned && filepath.Ext(name) != ".go" {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(s.dir, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", relative, len(data), data)
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("read the module in %s: %w", s.dir, err)
-	}
-	sum.Write(s.goMod)
-	return hex.EncodeToString(sum.Sum(nil))[:12], nil
 }
 
 // ModuleDir returns the folder of the required module that a package is in. Listing a
@@ -202,4 +100,17 @@ func CustomResourceDefinitions(ctx context.Context, o Options) ([]*apiextensions
 		}
 	}
 	return definitions, nil
+}
+
+// Main is the body of the main function of a command of the tests: it runs the
+// command until that ends or the process is told to, and exits with 1 after an error.
+func Main(run func(ctx context.Context, args []string) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
 }

@@ -63,7 +63,7 @@ func reasons(results []*Result) []string {
 // TestReleases: what gammaguard is built with, and the oldest Kubernetes that it claims to
 // run on, are among the releases that are tried.
 func TestReleases(t *testing.T) {
-	kubernetes, err := bed.Kubernetes()
+	kubernetes, err := bed.Kubernetes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,11 @@ func demo(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	started := time.Now()
-	if _, err := bed.Build(ctx, os.Stdout); err != nil {
+	if _, err := bed.Build(ctx); err != nil {
 		return err
 	}
 	say(started, "starting kube-apiserver and etcd")
-	plane, err := bed.Start(ctx, bed.Options{MultiCluster: true, Progress: os.Stdout})
+	plane, err := bed.Start(ctx, bed.Options{MultiCluster: true})
 	if err != nil {
 		return err
 	}

@@ -19,17 +19,15 @@ func installCertManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module := filepath.Join(root, filepath.FromSlash(certManager().Module))
-	dir, err := bed.Go(t.Context(), module, []string{"GOWORK=off"}, "list", "-m", "-f", "{{.Dir}}", certManager().VersionOf)
+	module := filepath.Join(root, filepath.FromSlash(certManager.Module))
+	dir, err := bed.Go(t.Context(), module, []string{"GOWORK=off"}, "list", "-m", "-f", "{{.Dir}}", certManager.VersionOf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustKubectl(t, "", "apply", "--server-side", "-f", filepath.Join(dir, "deploy", "crds"))
 	mustKubectl(t, "", "wait", "--for=condition=Established", "crd", "certificates.cert-manager.io", "issuers.cert-manager.io", "--timeout=60s")
 	mustKubectl(t, "", "apply", "-k", "test/certmanager/manifests")
-	for _, name := range certManager().Programs {
-		mustKubectl(t, "", "rollout", "status", "-n", "cert-manager", "deployment/"+name, "--timeout=120s")
-	}
+	mustKubectl(t, "", "rollout", "status", "-n", "cert-manager", "deployment/certmanager", "--timeout=120s")
 }
 
 // renew has cert-manager issue the Certificate anew, as its own command line tool

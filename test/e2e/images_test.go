@@ -5,7 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -13,33 +13,28 @@ import (
 	"github.com/gammaguard/gammaguard/test/node"
 )
 
-// certManager is cert-manager's controllers and CA injector.
-func certManager() bed.Binaries {
-	return bed.Binaries{
-		Name: "certmanager", Module: "test/certmanager", Packages: []string{"."}, Programs: []string{"certmanager"},
-		VersionOf: "github.com/cert-manager/cert-manager",
-	}
+// certManager is cert-manager's controllers and CA injector, in one program.
+var certManager = bed.Binaries{
+	Name: "certmanager", Module: "test/certmanager", Packages: []string{"."}, VersionOf: "github.com/cert-manager/cert-manager",
 }
 
 // importImages builds the images and imports them into the cluster.
-func importImages(ctx context.Context, progress io.Writer) error {
+func importImages(ctx context.Context) error {
 	dir, err := node.Dir()
 	if err != nil {
 		return err
 	}
-	bin, err := certManager().Build(ctx, progress)
+	bin, err := certManager.Build(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(progress, "building the images")
-	for _, program := range certManager().Programs {
-		archive := filepath.Join(dir, program+".tar")
-		if err := node.BuildImage(ctx, filepath.Join(bin, program), "gammaguard.test/"+program+":1", archive); err != nil {
-			return err
-		}
-		if err := node.Import(ctx, archive); err != nil {
-			return err
-		}
+	fmt.Fprintln(os.Stderr, "building the images")
+	archive := filepath.Join(dir, "certmanager.tar")
+	if err := node.BuildImage(ctx, filepath.Join(bin, "certmanager"), "gammaguard.test/certmanager:1", archive); err != nil {
+		return err
+	}
+	if err := node.Import(ctx, archive); err != nil {
+		return err
 	}
 	root, err := bed.Root()
 	if err != nil {
@@ -48,11 +43,11 @@ func importImages(ctx context.Context, progress io.Writer) error {
 	if err := makeImage(ctx, root); err != nil {
 		return err
 	}
-	fmt.Fprintln(progress, "building the image of the previous commit")
+	fmt.Fprintln(os.Stderr, "building the image of the previous commit")
 	if err := importPrevious(ctx, root); err != nil {
 		return err
 	}
-	fmt.Fprintln(progress, "making a release")
+	fmt.Fprintln(os.Stderr, "making a release")
 	return importRelease(ctx)
 }
 

@@ -44,7 +44,7 @@ func outsideTests() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if node.IsServe() {
-		return node.Serve(ctx, os.Stderr)
+		return node.Serve(ctx)
 	}
 	return outside(ctx)
 }
@@ -58,14 +58,14 @@ func outside(ctx context.Context) (err error) {
 		return err
 	}
 	if !running {
-		if err := node.Up(ctx, os.Stderr); err != nil {
+		if err := node.Up(ctx); err != nil {
 			return err
 		}
 		if os.Getenv(keepVariable) == "" {
-			defer func() { err = errors.Join(err, node.Down(context.WithoutCancel(ctx), os.Stderr)) }()
+			defer func() { err = errors.Join(err, node.Down(context.WithoutCancel(ctx))) }()
 		}
 	}
-	if err := importImages(ctx, os.Stderr); err != nil {
+	if err := importImages(ctx); err != nil {
 		return err
 	}
 	cmd := node.Inside(ctx, os.Args[0], os.Args[1:]...)

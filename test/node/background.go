@@ -39,7 +39,7 @@ func Dir() (string, error) {
 
 // Up builds what is missing, starts a cluster in the background, and returns when
 // its node is ready. It says how to use it.
-func Up(ctx context.Context, progress io.Writer) error {
+func Up(ctx context.Context) error {
 	if err := Prerequisites(); err != nil {
 		return err
 	}
@@ -56,16 +56,17 @@ func Up(ctx context.Context, progress io.Writer) error {
 	if err := cleanUp(ctx, dir); err != nil { // after one that was killed
 		return err
 	}
-	if err := build(ctx, dir, progress); err != nil {
+	if err := build(ctx, dir); err != nil {
 		return err
 	}
-	if err := createNetwork(ctx); err != nil {
-		return err
+	err = createNetwork(ctx)
+	if err == nil {
+		err = launch(ctx, dir)
 	}
-	if err := launch(ctx, dir, progress); err != nil {
-		return errors.Join(err, Down(context.WithoutCancel(ctx), progress))
+	if err != nil {
+		return errors.Join(err, Down(context.WithoutCancel(ctx)))
 	}
-	fmt.Fprintf(progress, "\nThe cluster is up. Use it with:\n\n  %s get pods -A\n\nIts logs are in %s. Stop it with: make cluster-down\n",
+	fmt.Fprintf(os.Stderr, "\nThe cluster is up. Use it with:\n\n  %s get pods -A\n\nIts logs are in %s. Stop it with: make cluster-down\n",
 		filepath.Join(dir, "kubectl"), filepath.Join(dir, "logs"))
 	return nil
 }
@@ -92,11 +93,11 @@ func Running() (bool, error) {
 	return running, nil
 }
 
-// launch starts the supervisor and follows what it says until the cluster is
+// launch starts the supervisor and shows what it says until the cluster is
 // ready or it ends. The supervisor has the cluster's network namespace, and a PID
 // and a mount namespace of its own: when it ends, in whatever way, the kernel ends
 // all that it started and undoes every mount.
-func launch(ctx context.Context, dir string, progress io.Writer) error {
+func launch(ctx context.Context, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -106,6 +107,11 @@ func launch(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the child writes it
+	said, err := os.Open(log.Name())
+	if err != nil {
+		return err
+	}
+	defer said.Close() //nolint:errcheck // it is only read
 	cmd := Inside(context.WithoutCancel(ctx), self, serveArgument)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
@@ -116,23 +122,16 @@ func launch(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	told := 0
+	go func() { ended <- errors.Join(errors.New("its supervisor ended"), cmd.Wait()) }()
 	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, upTimeout, true, func(context.Context) (bool, error) {
+		var failure error
 		select {
-		case err := <-ended:
-			said, _ := os.ReadFile(log.Name())
-			return false, fmt.Errorf("%w\n%s", err, said[told:])
+		case failure = <-ended:
 		default:
 		}
-		said, err := os.ReadFile(log.Name())
-		if err != nil {
-			return false, err
-		}
-		fmt.Fprint(progress, string(said[told:]))
-		told = len(said)
-		_, err = os.Stat(filepath.Join(dir, "ready"))
-		return err == nil, nil
+		_, notReady := os.Stat(filepath.Join(dir, "ready"))
+		_, err := io.Copy(os.Stderr, said)
+		return notReady == nil, errors.Join(failure, err)
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster did not start: %w", err)
@@ -146,10 +145,10 @@ const serveArgument = "serve-cluster"
 // IsServe says whether this process was started by Up to call Serve.
 func IsServe() bool { return len(os.Args) == 2 && os.Args[1] == serveArgument }
 
-// Serve runs a cluster until the context is done or a server ends. It is what Up
-// starts in the background, by running its own command again. The process ends
-// then, and with it all that it started.
-func Serve(ctx context.Context, progress io.Writer) error {
+// Serve runs a cluster until the context is done or a server ends, and returns why. It
+// is what Up starts in the background, by running its own command again. The process
+// ends then, and with it all that it started.
+func Serve(ctx context.Context) error {
 	dir, err := Dir()
 	if err != nil {
 		return err
@@ -157,19 +156,16 @@ func Serve(ctx context.Context, progress io.Writer) error {
 	if err := prepareSystem(dir); err != nil {
 		return err
 	}
-	cluster, err := start(ctx, dir, progress)
+	ctx, err = start(ctx, dir)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintln(progress, "the node is ready")
-	<-cluster.Done()
-	if ctx.Err() == nil {
-		return context.Cause(cluster)
-	}
-	return nil // it was told to end
+	fmt.Fprintln(os.Stderr, "the node is ready")
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // supervisor returns the process that runs the cluster, if there is one.
@@ -188,35 +184,25 @@ func supervisor(dir string) (pid int, running bool) {
 
 // Down stops the cluster and removes all that it left. It does nothing where
 // there is none, and tidies up after one that was killed.
-func Down(ctx context.Context, progress io.Writer) error {
+func Down(ctx context.Context) error {
 	dir, err := Dir()
 	if err != nil {
 		return err
 	}
 	if pid, running := supervisor(dir); running {
-		fmt.Fprintln(progress, "stopping the cluster")
-		if err := end(ctx, dir, pid); err != nil {
-			return err
-		}
-	}
-	return cleanUp(ctx, dir)
-}
-
-// end ends the supervisor: by SIGTERM, and if that takes too long by SIGKILL.
-func end(ctx context.Context, dir string, pid int) error {
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		fmt.Fprintln(os.Stderr, "stopping the cluster")
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
 			_, running := supervisor(dir)
 			return !running, nil
 		})
-		if err == nil || ctx.Err() != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("wait until the cluster's process %d ends: %w", pid, err)
 		}
 	}
-	return fmt.Errorf("the cluster's process %d does not end", pid)
+	return cleanUp(ctx, dir)
 }
 
 // Inside returns a command that runs in the cluster's network. Only that is

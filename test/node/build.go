@@ -6,9 +6,10 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -16,48 +17,40 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// parts are the node's parts of Kubernetes, and containerd with its shim and client.
+// parts are the control plane's kubectl, the node's parts of Kubernetes, and
+// containerd with its shim and client.
 func parts() []bed.Binaries {
-	const commands = "github.com/containerd/containerd/v2/cmd/"
+	const kubernetes, containerd = "k8s.io/kubernetes/cmd/", "github.com/containerd/containerd/v2/cmd/"
 	return []bed.Binaries{
 		{
-			Name: "node", Module: "test/controlplane", Packages: []string{"./node/..."},
-			Programs:  []string{"kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy", "pause"},
-			VersionOf: "k8s.io/kubernetes",
+			Name: "node", Module: "test/controlplane", VersionOf: "k8s.io/kubernetes",
+			Packages: []string{
+				kubernetes + "kubectl", kubernetes + "kubelet", kubernetes + "kube-controller-manager",
+				kubernetes + "kube-scheduler", kubernetes + "kube-proxy", "./cmd/pause",
+			},
 		},
 		{
-			Name: "containerd", Module: "test/node/containerd",
-			Packages:  []string{commands + "containerd", commands + "containerd-shim-runc-v2", commands + "ctr"},
-			Programs:  []string{"containerd", "containerd-shim-runc-v2", "ctr"},
-			VersionOf: "github.com/containerd/containerd/v2",
+			Name: "containerd", Module: "test/node/containerd", VersionOf: "github.com/containerd/containerd/v2",
+			Packages: []string{containerd + "containerd", containerd + "containerd-shim-runc-v2", containerd + "ctr"},
 		},
 	}
 }
 
 // build builds what is missing, and makes the folder of a cluster: all binaries
 // in one place, and the archive of the pause image.
-func build(ctx context.Context, dir string, progress io.Writer) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
+func build(ctx context.Context, dir string) error {
 	bin := filepath.Join(dir, "bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return err
-	}
-	plane, err := bed.Build(ctx, progress)
-	if err != nil {
-		return err
-	}
-	if err := link(filepath.Join(plane, "kubectl"), bin); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(bin, 0o755)); err != nil {
 		return err
 	}
 	for _, binaries := range parts() {
-		from, err := binaries.Build(ctx, progress)
+		from, err := binaries.Build(ctx)
 		if err != nil {
 			return err
 		}
-		for _, program := range binaries.Programs {
-			if err := link(filepath.Join(from, program), bin); err != nil {
+		for _, binary := range binaries.Packages {
+			program := path.Base(binary)
+			if err := os.Symlink(filepath.Join(from, program), filepath.Join(bin, program)); err != nil {
 				return err
 			}
 		}
@@ -73,10 +66,6 @@ func writeKubectl(dir string) error {
 	script := fmt.Sprintf("#!/bin/sh\nexec nsenter --net=%s -- env KUBECONFIG='%s' '%s' \"$@\"\n",
 		namespacePath(), filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "bin", "kubectl"))
 	return os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o755) //nolint:gosec // a program
-}
-
-func link(from, dir string) error {
-	return os.Symlink(from, filepath.Join(dir, filepath.Base(from)))
 }
 
 // BuildImage puts a static binary into an image in an OCI archive, with the tool
@@ -98,67 +87,53 @@ var files embed.FS
 // cgroupRoot is the cgroup of all Pods.
 const cgroupRoot = "gammaguard-node"
 
-// writeFiles writes the servers' configurations.
+// writeFiles writes the servers' configurations into the folder etc.
 func (c *cluster) writeFiles() error {
 	templates, err := template.ParseFS(files, "files/*.tmpl")
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(c.path("etc"), 0o755); err != nil {
+		return err
+	}
 	values := map[string]string{
 		"Dir": c.dir, "PauseImage": pauseImage, "PluginDir": cniDir, "PodCIDR": podCIDR, "NodeIP": NodeIP, "CgroupRoot": cgroupRoot,
 	}
-	if err := os.MkdirAll(c.path("cni"), 0o755); err != nil {
-		return err
-	}
-	for _, name := range []string{"containerd.toml", "cni/10-pods.conflist", "kubelet.yaml", "kube-proxy.yaml"} {
+	for _, t := range templates.Templates() {
 		var content bytes.Buffer
-		if err := templates.ExecuteTemplate(&content, filepath.Base(name)+".tmpl", values); err != nil {
+		if err := t.Execute(&content, values); err != nil {
 			return err
 		}
-		if err := os.WriteFile(c.path(name), content.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(c.path("etc/"+strings.TrimSuffix(t.Name(), ".tmpl")), content.Bytes(), 0o600); err != nil {
 			return err
-		}
-	}
-	return makeCgroups()
-}
-
-// makeCgroups makes the Pods' cgroup in every cgroup v1 hierarchy, or in the one
-// of cgroup v2.
-func makeCgroups() error {
-	for _, dir := range cgroups() {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make a cgroup: %w", err)
-		}
-		if err := preferPods(dir); err != nil {
-			return err
-		}
-		if !strings.Contains(dir, "/cpuset/") {
-			continue
-		}
-		// A new cpuset of cgroup v1 is empty, and takes no process until it is filled.
-		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, file), value, 0o644)
-			}
-			if err != nil {
-				return fmt.Errorf("fill a cpuset: %w", err)
-			}
 		}
 	}
 	return nil
 }
 
-// preferPods gives the Pods' cgroup the most weight. To the kernel all Pods are one
-// beside each other process of the machine, such as a compiler's.
-func preferPods(dir string) error {
-	for file, most := range map[string]string{"cpu.shares": "262144", "cpu.weight": "10000"} {
-		path := filepath.Join(dir, file)
-		if _, err := os.Stat(path); err != nil {
-			continue // of the other cgroup version, or of another controller
+// makeCgroups makes the Pods' cgroup in every cgroup v1 hierarchy, or in the one
+// of cgroup v2. It gets the most weight: to the kernel all Pods are one beside each
+// other process of the machine, such as a compiler's. And it gets its parent's
+// cpuset: a new one of cgroup v1 is empty, and takes no process.
+func makeCgroups() error {
+	for _, dir := range cgroups() {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make a cgroup: %w", err)
 		}
-		if err := os.WriteFile(path, []byte(most), 0o644); err != nil {
-			return fmt.Errorf("weigh the Pods' cgroup: %w", err)
+		settings := map[string][]byte{"cpu.shares": []byte("262144"), "cpu.weight": []byte("10000")}
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			if value, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file)); err == nil {
+				settings[file] = value
+			}
+		}
+		for file, value := range settings {
+			path := filepath.Join(dir, file)
+			if _, err := os.Stat(path); err != nil {
+				continue // of the other cgroup version, or of another controller
+			}
+			if err := os.WriteFile(path, value, 0o644); err != nil {
+				return fmt.Errorf("set up the Pods' cgroup: %w", err)
+			}
 		}
 	}
 	return nil
@@ -166,19 +141,13 @@ func preferPods(dir string) error {
 
 // cgroups returns the folders of the Pods' cgroup.
 func cgroups() []string {
-	const mount = "/sys/fs/cgroup"
-	if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
+	const mount, processes = "/sys/fs/cgroup", "cgroup.procs"
+	if _, err := os.Stat(filepath.Join(mount, processes)); err == nil {
 		return []string{filepath.Join(mount, cgroupRoot)}
 	}
-	entries, err := os.ReadDir(mount)
-	if err != nil {
-		return nil
-	}
-	var dirs []string
-	for _, entry := range entries {
-		if entry.IsDir() {
-			dirs = append(dirs, filepath.Join(mount, entry.Name(), cgroupRoot))
-		}
+	dirs, _ := filepath.Glob(filepath.Join(mount, "*", processes)) // the pattern is valid
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(filepath.Dir(dir), cgroupRoot)
 	}
 	return dirs
 }

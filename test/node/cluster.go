@@ -19,7 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,41 +33,52 @@ import (
 // cluster is a single-node cluster. All of it runs in the namespaces that this
 // process is in, and ends with them.
 type cluster struct {
-	plane    *bed.ControlPlane
-	dir      string
-	progress io.Writer
+	plane *bed.ControlPlane
+	dir   string
 	// fail ends the cluster's context, when a server has ended.
 	fail context.CancelCauseFunc
 }
 
 // start starts the cluster, with its files in dir, and returns when its node is
 // ready. The context that it returns ends when a server does.
-func start(ctx context.Context, dir string, progress io.Writer) (context.Context, error) {
+func start(ctx context.Context, dir string) (context.Context, error) {
 	ctx, fail := context.WithCancelCause(ctx)
-	c := &cluster{dir: dir, progress: progress, fail: fail}
-	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil {
-		return nil, err
+	c := &cluster{dir: dir, fail: fail}
+	for _, step := range []struct {
+		doing string
+		do    func(context.Context) error
+	}{
+		{"starting etcd and kube-apiserver", c.startControlPlane},
+		{"starting containerd", c.startContainerd},
+		{"starting kube-controller-manager, kube-scheduler, kubelet and kube-proxy", c.startComponents},
+		{"waiting for the node", c.waitForNode},
+	} {
+		fmt.Fprintln(os.Stderr, step.doing)
+		if err := step.do(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.doing, errors.Join(context.Cause(ctx), err))
+		}
 	}
-	return ctx, c.startAll(ctx)
+	return ctx, nil
 }
 
-func (c *cluster) startAll(ctx context.Context) error {
-	fmt.Fprintln(c.progress, "starting etcd and kube-apiserver")
-	server, err := os.Create(filepath.Join(c.dir, "logs", "kube-apiserver.log"))
+// startControlPlane writes the cluster's files too.
+func (c *cluster) startControlPlane(ctx context.Context) error {
+	if err := os.MkdirAll(c.path("logs"), 0o755); err != nil {
+		return err
+	}
+	log, err := os.Create(c.path("logs/kube-apiserver.log"))
 	if err != nil {
 		return err
 	}
 	c.plane, err = bed.Start(ctx, bed.Options{
 		MultiCluster: true,
-		ServerOutput: server,
-		Progress:     c.progress,
-		ServingHosts: []string{NodeIP, kubernetesIP, "kubernetes.default.svc"},
+		ServerOutput: log,
+		ServingIPs:   []net.IP{net.ParseIP(NodeIP), net.ParseIP(kubernetesIP)},
 		AuditPolicy:  auditPolicy,
 		APIServerFlags: map[string][]string{
 			"disable-admission-plugins":       nil, // envtest switches ServiceAccounts off
 			"advertise-address":               {NodeIP},
 			"bind-address":                    {"0.0.0.0"},
-			"allow-privileged":                {"true"},
 			"kubelet-preferred-address-types": {"InternalIP"},
 			"audit-log-maxsize":               {"2000"}, // MiB: it is never cut
 		},
@@ -75,28 +86,10 @@ func (c *cluster) startAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := os.ReadFile(c.plane.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{"kubeconfig": kubeconfig, "ca.crt": c.plane.Config.CAData} {
-		if err := os.WriteFile(c.path(name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := os.Symlink(c.plane.AuditLog, c.path("audit.log")); err != nil {
-		return err
-	}
-	if err := c.writeFiles(); err != nil {
-		return err
-	}
-	if err := c.startContainerd(ctx); err != nil {
-		return err
-	}
-	if err := c.startComponents(); err != nil {
-		return err
-	}
-	return c.waitForNode(ctx)
+	return errors.Join(
+		os.Symlink(c.plane.Kubeconfig, c.path("kubeconfig")), os.Symlink(c.plane.AuditLog, c.path("audit.log")),
+		os.WriteFile(c.path("ca.crt"), c.plane.Config.CAData, 0o600), c.writeFiles(), makeCgroups(),
+	)
 }
 
 // kubernetesIP is the cluster IP of the Service kubernetes: the range's first.
@@ -113,30 +106,22 @@ rules:
 
 func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
-func (c *cluster) bin(name string) string { return filepath.Join(c.dir, "bin", name) }
-
-func (c *cluster) startComponents() error {
-	fmt.Fprintln(c.progress, "starting kube-controller-manager, kube-scheduler, kubelet and kube-proxy")
+func (c *cluster) startComponents(context.Context) error {
 	kubeconfig := "--kubeconfig=" + c.path("kubeconfig")
-	for _, component := range []struct {
-		name string
-		args []string
-	}{
-		{"kube-controller-manager", []string{
-			kubeconfig, "--leader-elect=false",
+	for _, command := range [][]string{
+		{
+			"kube-controller-manager", kubeconfig, "--leader-elect=false",
 			"--service-account-private-key-file=" + filepath.Join(c.plane.CertDir, "sa-signer.key"),
-			"--root-ca-file=" + c.path("ca.crt"),
-			"--use-service-account-credentials",
-		}},
-		{"kube-scheduler", []string{kubeconfig, "--leader-elect=false"}},
-		{"kubelet", []string{
-			kubeconfig, "--config=" + c.path("kubelet.yaml"), "--root-dir=" + c.path("kubelet"),
-			"--cert-dir=" + c.path("kubelet/pki"),
-			"--node-ip=" + NodeIP, "--hostname-override=" + nodeName,
-		}},
-		{"kube-proxy", []string{"--config=" + c.path("kube-proxy.yaml"), "--hostname-override=" + nodeName}},
+			"--root-ca-file=" + c.path("ca.crt"), "--use-service-account-credentials",
+		},
+		{"kube-scheduler", kubeconfig, "--leader-elect=false"},
+		{
+			"kubelet", kubeconfig, "--config=" + c.path("etc/kubelet.yaml"), "--root-dir=" + c.path("kubelet"),
+			"--cert-dir=" + c.path("kubelet/pki"), "--node-ip=" + NodeIP, "--hostname-override=" + nodeName,
+		},
+		{"kube-proxy", "--config=" + c.path("etc/kube-proxy.yaml"), "--hostname-override=" + nodeName},
 	} {
-		if err := c.start(component.name, c.bin(component.name), component.args...); err != nil {
+		if err := c.start(command[0], command[1:]...); err != nil {
 			return err
 		}
 	}
@@ -148,11 +133,10 @@ const nodeName = "node"
 
 // waitForNode waits until the node is there, and ready.
 func (c *cluster) waitForNode(ctx context.Context) error {
-	fmt.Fprintln(c.progress, "waiting for the node")
 	for _, state := range []string{"create", "condition=Ready"} {
 		_, stderr, err := c.plane.Kubectl(ctx, "", "wait", "node/"+nodeName, "--for="+state, "--timeout=2m")
 		if err != nil {
-			return fmt.Errorf("wait for the node: %w: %s", errors.Join(context.Cause(ctx), err), stderr)
+			return fmt.Errorf("%w: %s", err, stderr)
 		}
 	}
 	return nil
@@ -160,12 +144,12 @@ func (c *cluster) waitForNode(ctx context.Context) error {
 
 // start starts a server in the network namespace that this process is in. What it
 // prints goes to a file of its name.
-func (c *cluster) start(name, path string, args ...string) error {
-	log, err := os.Create(filepath.Join(c.dir, "logs", name+".log"))
+func (c *cluster) start(name string, args ...string) error {
+	log, err := os.Create(c.path("logs/" + name + ".log"))
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(path, args...) //nolint:noctx // it ends with the PID namespace
+	cmd := exec.Command(c.path("bin/"+name), args...) //nolint:noctx // it ends with the PID namespace
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), "PATH="+c.path("bin")+":"+os.Getenv("PATH"))
 	if err := cmd.Start(); err != nil {
@@ -182,21 +166,17 @@ func (c *cluster) start(name, path string, args ...string) error {
 // pauseImage is the image of the container that holds a Pod's namespaces.
 const pauseImage = "gammaguard.test/pause:1"
 
-// startContainerd starts containerd, and imports the pause image.
+// startContainerd starts containerd, and imports the pause image once it serves.
 func (c *cluster) startContainerd(ctx context.Context) error {
-	fmt.Fprintln(c.progress, "starting containerd")
-	if err := c.start("containerd", c.bin("containerd"), "--config", c.path("containerd.toml")); err != nil {
+	if err := c.start("containerd", "--config", c.path("etc/containerd.toml")); err != nil {
 		return err
 	}
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = Ctr(ctx, "version")
+		last = Import(ctx, c.path("pause.tar"))
 		return last == nil, nil
 	})
-	if err != nil {
-		return fmt.Errorf("wait for containerd: %w", errors.Join(context.Cause(ctx), err, last))
-	}
-	return Import(ctx, c.path("pause.tar"))
+	return errors.Join(err, last)
 }
 
 // Import imports the images of an OCI or Docker archive, for Pods of the running

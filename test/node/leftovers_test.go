@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if !IsServe() {
 		os.Exit(m.Run())
 	}
-	if err := Serve(context.Background(), os.Stderr); err != nil {
+	if err := Serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 // end with it, and Down removes the rest.
 func TestNothingIsLeft(t *testing.T) {
 	before := traces(t)
-	if err := Up(t.Context(), os.Stderr); err != nil {
+	if err := Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := Down(context.Background(), os.Stderr); err != nil {
+		if err := Down(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -62,7 +62,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return nil
 	})
-	if err := Down(t.Context(), os.Stderr); err != nil {
+	if err := Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, trace := range traces(t) {

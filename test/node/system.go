@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,44 +29,30 @@ func prepareSystem(dir string) error {
 	if os.Getpid() != 1 {
 		return errors.New("this command is for the cluster's own use: cluster up starts it")
 	}
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the mounts private: %w", err)
+	type mount struct {
+		source, target, kind string
+		flags                uintptr
+		data                 string
 	}
-	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
+	mounts := []mount{
+		{target: "/", flags: syscall.MS_REC | syscall.MS_PRIVATE},
+		{source: "proc", target: "/proc", kind: "proc"},
+		// Nothing can be reached by name, and who tries, for want of an image, is to learn so at once.
+		{source: os.DevNull, target: "/etc/resolv.conf", flags: syscall.MS_BIND},
 	}
 	for _, point := range append([]string{"/run", "/var/log"}, mountPoints...) {
 		if err := os.MkdirAll(point, 0o755); err != nil {
 			return err
 		}
-		if err := syscall.Mount("tmpfs", point, "tmpfs", 0, "mode=0755"); err != nil {
-			return fmt.Errorf("mount %s: %w", point, err)
+		mounts = append(mounts, mount{source: "tmpfs", target: point, kind: "tmpfs", data: "mode=0755"})
+	}
+	for _, m := range mounts {
+		if err := syscall.Mount(m.source, m.target, m.kind, m.flags, m.data); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("mount %s: %w", m.target, err)
 		}
 	}
 	temporary := filepath.Join(dir, "tmp")
-	if err := os.Mkdir(temporary, 0o700); err != nil {
-		return err
-	}
-	if err := hideResolver(filepath.Join(temporary, "resolv.conf")); err != nil {
-		return err
-	}
-	return os.Setenv("TMPDIR", temporary)
-}
-
-// hideResolver puts an empty file in place of the system's resolv.conf. Nothing can
-// be reached by name, and who tries, for want of an image, is to learn so at once.
-func hideResolver(empty string) error {
-	const system = "/etc/resolv.conf"
-	if _, err := os.Stat(system); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		return err
-	}
-	if err := syscall.Mount(empty, system, "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("hide %s: %w", system, err)
-	}
-	return nil
+	return errors.Join(os.Mkdir(temporary, 0o700), os.Setenv("TMPDIR", temporary))
 }
 
 // cleanUpTimeout bounds the wait for processes that the kernel is ending.
@@ -134,9 +119,6 @@ func namespacePath() string { return "/run/netns/" + namespace }
 // node's address on one end. The default route leads to that pair, which leads
 // nowhere.
 func createNetwork(ctx context.Context) error {
-	if _, err := os.Stat(namespacePath()); err == nil {
-		return fmt.Errorf("the network namespace %s is there already: is a cluster running? (make cluster-down)", namespace)
-	}
 	if err := run(ctx, "ip", "netns", "add", namespace); err != nil {
 		return err
 	}
@@ -149,7 +131,7 @@ func createNetwork(ctx context.Context) error {
 		{"route", "add", "default", "dev", "node0"},
 	} {
 		if err := run(ctx, "ip", append([]string{"-n", namespace}, args...)...); err != nil {
-			return errors.Join(err, deleteNetwork(ctx))
+			return err
 		}
 	}
 	return nil
@@ -189,20 +171,17 @@ var needed = []struct{ program, debianPackage string }{
 
 // Prerequisites says what is missing to run a node here, all of it at once.
 func Prerequisites() error {
-	if runtime.GOOS != "linux" {
-		return errors.New("a node needs Linux")
-	}
 	if os.Geteuid() != 0 {
 		return errors.New("a node needs root: it makes network namespaces, mounts and cgroups")
 	}
 	var missing []string
 	for _, n := range needed {
-		if _, err := exec.LookPath(n.program); err != nil && !strings.Contains(strings.Join(missing, " "), n.debianPackage) {
+		if _, err := exec.LookPath(n.program); err != nil {
 			missing = append(missing, n.debianPackage)
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("packages of Debian are missing: apt-get install %s", strings.Join(missing, " "))
+		return fmt.Errorf("packages of Debian are missing: apt-get install %s", strings.Join(slices.Compact(missing), " "))
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ import (
 	"net"
 	"time"
 
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+
 	"github.com/gammaguard/gammaguard/certs"
 )
 
@@ -21,7 +24,7 @@ func New(hosts ...string) (*certs.Bundle, error) { return NewAt(time.Now(), host
 
 // NewAt is New at another time.
 func NewAt(now time.Time, hosts ...string) (*certs.Bundle, error) {
-	cert := &x509.Certificate{
+	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(time.Now().UnixNano()),
 		Subject:               pkix.Name{CommonName: "gammaguard-test"},
 		NotBefore:             now.Add(-5 * time.Minute),
@@ -33,23 +36,20 @@ func NewAt(now time.Time, hosts ...string) (*certs.Bundle, error) {
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
-			cert.IPAddresses = append(cert.IPAddresses, ip)
+			template.IPAddresses = append(template.IPAddresses, ip)
 		} else {
-			cert.DNSNames = append(cert.DNSNames, host)
+			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, cert, cert, key.Public(), key)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	encoded := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return &certs.Bundle{CA: encoded, Cert: encoded, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
+	keyPEM, err := keyutil.MarshalPrivateKeyToPEM(key)
+	encoded := pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+	return &certs.Bundle{CA: encoded, Cert: encoded, Key: keyPEM}, err
 }

@@ -7,6 +7,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,13 +77,10 @@ type Guard struct {
 // it. Install comes first: the binary runs as the ServiceAccount of config/rbac.
 func Start(ctx context.Context, cp *bed.ControlPlane, o Options) (*Guard, error) {
 	g := &Guard{done: make(chan struct{})}
-	if err := g.prepare(ctx, cp, o); err != nil {
+	if err := g.launch(ctx, cp, o); err != nil {
 		return nil, fmt.Errorf("start gammaguard-webhook: %w", err)
 	}
 	started := time.Now()
-	if err := g.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start gammaguard-webhook: %w", err)
-	}
 	go func() {
 		g.exit = g.cmd.Wait()
 		_ = g.log.Close()
@@ -105,16 +103,13 @@ var build = sync.OnceValues(func() (string, error) {
 	return bed.BuildCommand(context.Background(), "gammaguard-webhook")
 })
 
-// prepare writes the files that the binary reads, and its command line.
-func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (err error) {
+// launch writes the files that the binary reads, and starts it.
+func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (err error) {
 	binary, err := build()
 	if err != nil {
 		return err
 	}
-	if o.Config == "" {
-		o.Config = defaults
-	}
-	kubeconfig, err := cp.ServiceAccountKubeconfig(ctx, systemNamespace, serviceAccount)
+	account, err := cp.ServiceAccountKubeconfig(systemNamespace, serviceAccount)
 	if err != nil {
 		return err
 	}
@@ -122,9 +117,10 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	if err != nil {
 		return err
 	}
-	configFile := filepath.Join(dir, "config.yaml")
 	g.CertDir = filepath.Join(dir, "certs")
-	if err := os.WriteFile(configFile, []byte(o.Config), 0o600); err != nil {
+	configFile, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
+	err = errors.Join(os.WriteFile(configFile, []byte(cmp.Or(o.Config, defaults)), 0o600), os.WriteFile(kubeconfig, account, 0o600))
+	if err != nil {
 		return err
 	}
 	if err := g.prepareWebhooks(); err != nil {
@@ -156,7 +152,7 @@ func (g *Guard) prepare(ctx context.Context, cp *bed.ControlPlane, o Options) (e
 	g.cmd.WaitDelay = stopTimeout
 	g.cmd.Stdout, g.cmd.Stderr = g.log, g.log
 	g.cmd.SysProcAttr = ChildAttributes()
-	return nil
+	return g.cmd.Start()
 }
 
 // freeAddresses returns addresses of loopback that nobody listened on a moment ago.

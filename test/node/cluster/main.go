@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/node"
@@ -17,11 +16,11 @@ func main() { bed.Main(run) }
 func run(ctx context.Context, args []string) error {
 	switch {
 	case node.IsServe():
-		return node.Serve(ctx, os.Stderr)
+		return node.Serve(ctx)
 	case len(args) == 1 && args[0] == "up":
-		return node.Up(ctx, os.Stderr)
+		return node.Up(ctx)
 	case len(args) == 1 && args[0] == "down":
-		return node.Down(ctx, os.Stderr)
+		return node.Down(ctx)
 	}
 	return errors.New("usage: cluster up | down")
 }
