@@ -25,6 +25,8 @@ func TestTyping(t *testing.T) {
 		finding{"grant-missing", protocol.DiagnosticSeverityHint, 5, 2, 52},
 		finding{"parent-not-found", protocol.DiagnosticSeverityHint, 5, 2, 52},
 		finding{"backend-not-found", protocol.DiagnosticSeverityHint, 7, 2, 41})
+	e.change(t, "services.yaml", strings.Replace(services, "spec: {", "spec: {type: NodePort, ", 1))
+	e.await(t, "cart.yaml", finding{"parent-exposed-type", protocol.DiagnosticSeverityInformation, 5, 2, 52})
 	e.change(t, "services.yaml", services)
 	e.await(t, "cart.yaml")
 	e.change(t, "cart.yaml", "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: [}\n")
@@ -127,7 +129,7 @@ func TestSets(t *testing.T) {
 }
 
 // TestNewFile: a file is checked once it is saved, and one outside of the open folders by
-// itself.
+// itself; a template outside of charts is not checked, which is said.
 func TestNewFile(t *testing.T) {
 	e := open(t, nil)
 	text := route("{kind: Service, name: cart, port: 80}")
@@ -142,4 +144,10 @@ func TestNewFile(t *testing.T) {
 	e.open(t, outside, services+"---\n"+text)
 	group.line += 9
 	e.await(t, outside, group)
+
+	e.write(t, "template.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Values.name }}}\n")
+	if err := e.DidSave(t.Context(), &protocol.DidSaveTextDocumentParams{TextDocument: protocol.TextDocumentIdentifier{URI: e.uri("template.yaml")}}); err != nil {
+		t.Fatal(err)
+	}
+	e.await(t, "template.yaml", finding{"", protocol.DiagnosticSeverityInformation, 0, 0, 14})
 }
