@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/conflicts"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -109,6 +111,16 @@ func TestCheckCluster(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || code != command.ExitFindings {
 		t.Errorf("exit code %d (-want +got)\n%s", code, diff)
 	}
+	// Who may not list routes does not know that it was so before.
+	kubectl(t, "", "create", "clusterrole", "reads-services", "--verb=get,list", "--resource=namespaces,services")
+	kubectl(t, "", "create", "clusterrolebinding", "reads-services", "--clusterrole=reads-services", "--user=without-routes")
+	background.Eventually(t, func() string { // RBAC acts on what is stored a moment later
+		code, got := check(t, files, "-f", "-", "-n", "shop", "--kubeconfig", plane.Kubeconfig, "--as", "without-routes")
+		if asNew := (seen{"HTTPRoute shop/old", "parent-port-not-found", validate.Deny}); code != command.ExitFindings || !slices.Contains(got, asNew) {
+			return fmt.Sprintf("exit code %d: want %v in %v", code, asNew, got)
+		}
+		return ""
+	})
 }
 
 // TestCheckExport: an export of the cluster, taken as complete, tells what is wrong
