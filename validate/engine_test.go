@@ -103,9 +103,7 @@ func TestOfNoConcern(t *testing.T) {
 		t.Errorf("another implementation: %+v", verdict)
 	}
 	verdict := judge(t, &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)})
-	want := []string{"deny spec.parentRefs[0].kind: ServiceEntry.networking.istio.io is not an allowed parent kind; " +
-		"use Gateway, ListenerSet, Service, ServiceImport, or one of: MeshService.kuma.io (parent-kind-not-allowed)"}
-	if diff := cmp.Diff(want, told(verdict)); diff != "" {
+	if diff := cmp.Diff([]string{"deny spec.parentRefs[0].kind parent-kind-not-allowed"}, inShort(verdict)); diff != "" {
 		t.Errorf("another implementation's parent where kinds are listed (-want +got):\n%s", diff)
 	}
 }
@@ -140,10 +138,6 @@ func TestAllFindingsAtOnce(t *testing.T) {
 	refs = append(refs, service("alias"), service("gone"))
 	spec := on(refs...) + `, hostnames: [a.example], rules: [{backendRefs: [{name: cart, port: 80}, {name: gone, port: 80}]}, {matches: [{method: GET}], backendRefs: [{name: alias, port: 80, weight: 0}]}]`
 	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)})
-	var got []string
-	for _, f := range verdict.Findings {
-		got = append(got, string(f.Effect)+" "+f.Field+" "+f.Rule)
-	}
 	want := []string{
 		"warn spec.hostnames hostnames-ignored",
 		"deny spec.parentRefs[1].name parent-headless",
@@ -155,7 +149,7 @@ func TestAllFindingsAtOnce(t *testing.T) {
 		"warn spec.rules[1].backendRefs backend-weights-zero",
 		"deny spec.rules[1].backendRefs[0].name backend-external-name",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, inShort(verdict)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 	if !verdict.Denied() || len(with(verdict, Deny)) != 6 || len(with(verdict, Warn)) != 3 || with(verdict, Audit) != nil {

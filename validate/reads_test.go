@@ -253,3 +253,12 @@ func told(verdict Verdict) []string {
 	}
 	return lines
 }
+
+// inShort returns the effect, the field and the rule of each finding.
+func inShort(verdict Verdict) []string {
+	var lines []string
+	for _, f := range verdict.Findings {
+		lines = append(lines, string(f.Effect)+" "+f.Field+" "+f.Rule)
+	}
+	return lines
+}

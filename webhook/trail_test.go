@@ -96,9 +96,8 @@ func TestMessagesAnnotation(t *testing.T) {
 	handler := Validating(options(t, world(t, cluster)), newEngine(t, nil))
 	object := strings.Replace(routeOn(`{group: "", kind: Service, name: headless}`), "spec: {", "spec: {hostnames: [example.com], ", 1)
 	got := ask(t, handler, admission{object: object}).AuditAnnotations["messages"]
-	const want = "spec.parentRefs[0].name: Service shop/headless is headless (clusterIP: None): it has no cluster IP to match; use a ClusterIP Service (parent-headless)"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	if !strings.HasPrefix(got, "spec.parentRefs[0].name: ") || !strings.HasSuffix(got, " (parent-headless)") || strings.Contains(got, "\n") {
+		t.Errorf("messages: %q, want that of parent-headless alone", got)
 	}
 	if got, some := ask(t, handler, admission{object: routeOn(onCart)}).AuditAnnotations["messages"]; some {
 		t.Errorf("admitted: %q", got)
