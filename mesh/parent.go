@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,16 @@ type ParentRef struct {
 	Name        string  `json:"name"`
 	SectionName string  `json:"sectionName,omitempty"`
 	Port        int32   `json:"port,omitempty"`
+}
+
+// ParentPath returns the path of a route's parentRef, or of a field in it:
+// "spec.parentRefs[0].port".
+func ParentPath(index int, field string) string {
+	path := "spec.parentRefs[" + strconv.Itoa(index) + "]"
+	if field != "" {
+		path += "." + field
+	}
+	return path
 }
 
 // ParentSet is a set of parentRefs of one route, by index. A route has at most 32.

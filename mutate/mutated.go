@@ -21,16 +21,16 @@ func Mutated(route *mesh.Route, changes []Change) *mesh.Route {
 	mutated.Spec.Rules = cloneRules(route.Spec.Rules)
 	for i := range mutated.Spec.ParentRefs {
 		ref := &mutated.Spec.ParentRefs[i]
-		if group, ok := after[parentPath(i, "group")].(string); ok {
+		if group, ok := after[mesh.ParentPath(i, "group")].(string); ok {
 			ref.Group = &group
 		}
-		if kind, ok := after[parentPath(i, "kind")].(string); ok {
+		if kind, ok := after[mesh.ParentPath(i, "kind")].(string); ok {
 			ref.Kind = kind
 		}
-		if port, ok := after[parentPath(i, "port")].(int32); ok {
+		if port, ok := after[mesh.ParentPath(i, "port")].(int32); ok {
 			ref.Port = port
 		}
-		if name, ok := after[parentPath(i, "sectionName")].(string); ok {
+		if name, ok := after[mesh.ParentPath(i, "sectionName")].(string); ok {
 			ref.SectionName = name
 		}
 	}

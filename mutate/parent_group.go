@@ -1,7 +1,6 @@
 package mutate
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -29,7 +28,7 @@ func findParentGroups(p *pass) []Change {
 		if group == ref.EffectiveGroup() {
 			continue
 		}
-		change := Change{Path: parentPath(i, "group"), Op: Add, After: group, Why: whyGroup(ref.Kind, group)}
+		change := Change{Path: mesh.ParentPath(i, "group"), Op: Add, After: group, Why: whyGroup(ref.Kind, group)}
 		if ref.Group != nil {
 			change.Op = Replace
 		}
@@ -73,9 +72,4 @@ func whyGroup(kind, group string) string {
 		return "ServiceImport is in group " + mesh.MulticlusterGroup
 	}
 	return "a group has no version"
-}
-
-// parentPath returns the path of a field in a parentRef.
-func parentPath(index int, field string) string {
-	return fmt.Sprintf("spec.parentRefs[%d].%s", index, field)
 }

@@ -18,7 +18,7 @@ func findParentKinds(p *pass) []Change {
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
 		if kind := ref.ServiceKind(); ref.Class() == mesh.LookAlikeParent && ref.Kind != kind {
-			changes = append(changes, set(parentPath(i, "kind"), ref.Kind, kind, "kinds are case-sensitive"))
+			changes = append(changes, set(mesh.ParentPath(i, "kind"), ref.Kind, kind, "kinds are case-sensitive"))
 		}
 	}
 	return changes

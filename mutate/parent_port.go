@@ -28,7 +28,7 @@ func findParentPorts(p *pass) []Change {
 		}
 		if number := p.sectionPort(ref.Service(p.namespace()), ref.SectionName); number != 0 {
 			why := fmt.Sprintf("port %s has this number, and most meshes ignore the name", ref.SectionName)
-			changes = append(changes, set(parentPath(i, "port"), 0, number, why))
+			changes = append(changes, set(mesh.ParentPath(i, "port"), 0, number, why))
 		}
 	}
 	return changes

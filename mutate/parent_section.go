@@ -46,7 +46,7 @@ func findParentSections(p *pass) []Change {
 	for i := range refs {
 		if names[i] != "" && !closed[keyOf(&refs[i])] {
 			why := fmt.Sprintf("port %d has this name, and parentRefs to one %s must differ in sectionName", refs[i].Port, refs[i].Kind)
-			changes = append(changes, set(parentPath(i, "sectionName"), "", names[i], why))
+			changes = append(changes, set(mesh.ParentPath(i, "sectionName"), "", names[i], why))
 		}
 	}
 	return changes

@@ -233,7 +233,7 @@ func (p *Parent) portScopes() []mesh.PortScope {
 }
 
 // Path returns the path of the parentRef, or of a field in it.
-func (p *Parent) Path(field string) string { return parentPath(p.Index, field) }
+func (p *Parent) Path(field string) string { return mesh.ParentPath(p.Index, field) }
 
 // Reference identifies the parentRef in findings.
 func (p *Parent) Reference() Reference {

@@ -183,15 +183,6 @@ func nextSegment(path string) (segment, rest string) {
 	return path, ""
 }
 
-// parentPath returns the path of a parentRef, or of a field in it.
-func parentPath(index int, field string) string {
-	path := "spec.parentRefs[" + strconv.Itoa(index) + "]"
-	if field != "" {
-		path += "." + field
-	}
-	return path
-}
-
 // refDetail distinguishes references to one Service by what they select of it.
 func refDetail(port int32, sectionName string) string {
 	if port == 0 && sectionName == "" {

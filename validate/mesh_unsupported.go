@@ -35,7 +35,7 @@ func checkMeshUnsupported(p *Pass) {
 		case mesh.ImplementationSpecificParent:
 			if other := p.Policy.Mesh.OfAnotherMesh(ref); other != "" {
 				p.Report(Finding{
-					Field: parentPath(i, "kind"), Value: ref.EffectiveKind(),
+					Field: mesh.ParentPath(i, "kind"), Value: ref.EffectiveKind(),
 					Problem:   fmt.Sprintf("%s is a parent for %s, and %s ignores it", ref.EffectiveKind(), other, p.Policy.Mesh.Title),
 					Remedy:    "use a Service",
 					Reference: Reference{Detail: ref.EffectiveKind() + " " + ref.Service(p.Route.Metadata.Namespace).String()},
@@ -51,23 +51,23 @@ func unsupportedParent(policy *Policy, route *mesh.Route, i int) *Finding {
 	key := ref.Service(route.Metadata.Namespace)
 	switch {
 	case !policy.Implements(route.Kind):
-		return unsupportedKind(policy, route.Kind, parentPath(i, ""), key)
+		return unsupportedKind(policy, route.Kind, mesh.ParentPath(i, ""), key)
 	case profile == nil:
 		return nil
 	case key.Kind == mesh.ServiceImportKind && !profile.ServiceImports.Value:
 		return &Finding{
-			Field: parentPath(i, "kind"), Value: ref.Kind, Reference: Reference{Service: key},
+			Field: mesh.ParentPath(i, "kind"), Value: ref.Kind, Reference: Reference{Service: key},
 			Problem: profile.Title + " ignores a ServiceImport as a parent", Remedy: "use a Service",
 		}
 	case key.Namespace != route.Metadata.Namespace && !profile.ConsumerRoutes.Value:
 		return &Finding{
-			Field: parentPath(i, "namespace"), Value: ref.Namespace, Reference: Reference{Service: key},
+			Field: mesh.ParentPath(i, "namespace"), Value: ref.Namespace, Reference: Reference{Service: key},
 			Problem: profile.Title + " ignores consumer routes: the Service is in another namespace",
 			Remedy:  "create the route in namespace " + key.Namespace,
 		}
 	case ref.SectionName != "" && ref.Port == 0 && !profile.SectionNames.Value:
 		return &Finding{
-			Field: parentPath(i, "sectionName"), Value: ref.SectionName, Default: Warn, Reference: Reference{Service: key, Detail: ref.SectionName},
+			Field: mesh.ParentPath(i, "sectionName"), Value: ref.SectionName, Default: Warn, Reference: Reference{Service: key, Detail: ref.SectionName},
 			Problem: profile.Title + " ignores sectionName: the route applies to every port",
 			Remedy:  "set port too",
 		}

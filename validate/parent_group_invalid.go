@@ -35,7 +35,7 @@ func describeLookAlike(index int, ref *mesh.ParentRef, namespace string) Finding
 	key := ref.Service(namespace)
 	f := Finding{Reference: Reference{Service: key, Detail: ref.EffectiveGroup()}}
 	if ref.Kind != key.Kind {
-		f.Field, f.Value = parentPath(index, "kind"), ref.Kind
+		f.Field, f.Value = mesh.ParentPath(index, "kind"), ref.Kind
 		f.Problem, f.Remedy = fmt.Sprintf("a kind is case-sensitive, and this one is %s", key.Kind), "set kind: "+key.Kind
 		return f
 	}
@@ -43,7 +43,7 @@ func describeLookAlike(index int, ref *mesh.ParentRef, namespace string) Finding
 	if key.Kind == mesh.ServiceImportKind {
 		right, where = mesh.MulticlusterGroup, mesh.MulticlusterGroup
 	}
-	f.Field, f.Value = parentPath(index, "group"), ref.EffectiveGroup()
+	f.Field, f.Value = mesh.ParentPath(index, "group"), ref.EffectiveGroup()
 	f.Problem, f.Remedy = fmt.Sprintf("kind %s is in %s", ref.Kind, where), "set group: "+right
 	return f
 }

@@ -35,7 +35,7 @@ func checkParentKindNotAllowed(p *Pass) {
 			continue
 		}
 		p.Report(Finding{
-			Field:     parentPath(i, "kind"),
+			Field:     mesh.ParentPath(i, "kind"),
 			Value:     ref.EffectiveKind(),
 			Problem:   fmt.Sprintf("%s is not an allowed parent kind", kind),
 			Remedy:    "use Gateway, ListenerSet, Service, ServiceImport, or one of: " + strings.Join(allowed, ", "),

@@ -58,13 +58,13 @@ func checkOtherParent(p *Pass, index int) {
 		key.Namespace, key.Name = named.Namespace, named.Name
 	}
 	f := Finding{
-		Field: parentPath(index, "name"), Value: ref.Name, Type: NotFound, Default: Warn, Reference: Reference{Service: named, Detail: key.Group},
+		Field: mesh.ParentPath(index, "name"), Value: ref.Name, Type: NotFound, Default: Warn, Reference: Reference{Service: named, Detail: key.Group},
 		Problem: fmt.Sprintf("%s %s/%s does not exist", key.Kind, named.Namespace, named.Name),
 		Remedy:  "create it first, or correct the reference",
 	}
 	switch err := p.Object(key); {
 	case errors.Is(err, mesh.ErrNotServed):
-		f.Field, f.Value = parentPath(index, "kind"), key.Kind
+		f.Field, f.Value = mesh.ParentPath(index, "kind"), key.Kind
 		f.Problem = fmt.Sprintf("the API server does not serve kind %s in group %q", key.Kind, key.Group)
 		f.Remedy = "correct kind and group, or install the definition of the kind"
 		p.Report(f)
