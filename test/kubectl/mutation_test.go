@@ -57,14 +57,14 @@ func TestApplyAgain(t *testing.T) {
 			namespace := "again-" + side
 			apply(t, fmt.Sprintf(store, namespace))
 			manifest := fmt.Sprintf(example, namespace)
-			var mended []string
+			var reported []string
 			for _, warning := range apply(t, manifest, flags...) {
 				if strings.HasPrefix(warning, "set ") {
-					mended = append(mended, warning)
+					reported = append(reported, warning)
 				}
 			}
-			if len(mended) != 3 {
-				t.Errorf("the first apply reported %d changes, want 3: %q", len(mended), mended)
+			if len(reported) != 3 {
+				t.Errorf("the first apply reported %d changes, want 3: %q", len(reported), reported)
 			}
 			generation := func() string {
 				out, _ := kubectl(t, "", "get", "httproute", "foo-route", "-n", namespace, "-o", "jsonpath={.metadata.generation}")
@@ -144,7 +144,7 @@ func post(t *testing.T, g *guard.Guard, review string) []byte {
 	return answer
 }
 
-// TestWithoutMutation tries what the mutating webhook would mend while it is away:
+// TestWithoutMutation tries what the mutating webhook would fix while it is away:
 // each is refused, by a rule or by the API's own validation, in words that say how
 // to write it.
 func TestWithoutMutation(t *testing.T) {

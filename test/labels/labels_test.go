@@ -80,7 +80,7 @@ func TestOtherEdits(t *testing.T) {
 }
 
 // TestUnknownValueFromBefore: a label that was there before the policy, with an
-// unknown value, is in nobody's way, and is a mesh admin's to mend.
+// unknown value, is in nobody's way, and is a mesh admin's to fix.
 func TestUnknownValueFromBefore(t *testing.T) {
 	editor, boss, update := mustClient(t, "editor"), mustClient(t, "boss"), ways()[0]
 	edited := map[string]string{mesh.GrantLabel: "some", "team": "cart"}
@@ -90,7 +90,7 @@ func TestUnknownValueFromBefore(t *testing.T) {
 	wantValues(t, "legacy", edited)
 	wantRefusal(t, relabel(t, editor, update, "legacy", map[string]string{}), refusal("editor", mesh.GrantLabel, "legacy"))
 	if err := relabel(t, boss, update, "legacy", map[string]string{mesh.GrantLabel: "none"}); err != nil {
-		t.Errorf("a mesh admin mends it: %v", err)
+		t.Errorf("a mesh admin fixes it: %v", err)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package status tests the status reconciler against a real API server: that it
-// loses nothing of other writers, hands over to another leader, mends what changed
+// loses nothing of other writers, hands over to another leader, corrects what changed
 // while nobody looked, and works in proportion to the change.
 package status
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// TestRestart changes all sorts of things while nothing runs: the next start mends
+// TestRestart changes all sorts of things while nothing runs: the next start corrects
 // what is stale, with one write a route, and leaves the rest alone.
 func TestRestart(t *testing.T) {
 	c := newCluster(t, "restart", mesh.GrantAll)

@@ -9,19 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCheckFix: the files are mended, nothing else in them changes, and files
+// TestCheckFix: the files are fixed, nothing else in them changes, and files
 // without changes are not written.
 func TestCheckFix(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, os.DirFS(shop)); err != nil {
 		t.Fatal(err)
 	}
-	mended, other := filepath.Join(folder, "routes", "cart.yaml"), filepath.Join(folder, "services.yaml")
-	if err := os.Chmod(mended, 0o640); err != nil {
+	fixed, other := filepath.Join(folder, "routes", "cart.yaml"), filepath.Join(folder, "services.yaml")
+	if err := os.Chmod(fixed, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(folder, "link.yaml")
-	if err := os.Symlink(mended, link); err != nil {
+	if err := os.Symlink(fixed, link); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.Stat(other)
@@ -32,7 +32,7 @@ func TestCheckFix(t *testing.T) {
 	if got.code != ExitClean || r.Summary.Changes != 0 || r.Summary.Fixed != 2 {
 		t.Errorf("%+v", got)
 	}
-	text, err := os.ReadFile(mended)
+	text, err := os.ReadFile(fixed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestCheckFix(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is no link any more: %v", err)
 	}
-	if info, err := os.Stat(mended); err != nil || info.Mode().Perm() != 0o640 {
+	if info, err := os.Stat(fixed); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file's mode has changed: %v", err)
 	}
 	if after, err := os.Stat(other); err != nil || !os.SameFile(before, after) || after.ModTime() != before.ModTime() {
