@@ -4,8 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // TestOpenShift: the patch of docs/platforms.md leaves the IDs to OpenShift, and nothing
@@ -15,6 +19,26 @@ func TestOpenShift(t *testing.T) {
 	security := only[*appsv1.Deployment](t, render(t, folder), "gammaguard-webhook").Spec.Template.Spec.SecurityContext
 	if security.RunAsUser != nil || security.RunAsGroup != nil || security.FSGroup != nil || !*security.RunAsNonRoot || security.SeccompProfile == nil {
 		t.Errorf("security context: %+v", security)
+	}
+}
+
+// TestAuditOnlySelfManaged: the kustomization of docs/install.md refuses nothing, by the mode and
+// where the webhook is down, without cert-manager.
+func TestAuditOnlySelfManaged(t *testing.T) {
+	objects := render(t, kustomization(t, blocks(t, "install.md", "## Which overlay")[0]))
+	configuration, err := Load([]byte(only[*corev1.ConfigMap](t, objects, "").Data["guard.yaml"]))
+	if err != nil || configuration.Mode != mesh.Audit {
+		t.Errorf("mode %s, %v", configuration.Mode, err)
+	}
+	for _, webhook := range only[*admissionv1.ValidatingWebhookConfiguration](t, objects, "").Webhooks {
+		if *webhook.FailurePolicy != admissionv1.Ignore {
+			t.Errorf("%s: failurePolicy %s", webhook.Name, *webhook.FailurePolicy)
+		}
+	}
+	for _, object := range objects {
+		if group := object.GetObjectKind().GroupVersionKind().Group; group == "cert-manager.io" {
+			t.Errorf("needs cert-manager for %s", object.GetName())
+		}
 	}
 }
 

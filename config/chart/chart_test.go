@@ -221,7 +221,7 @@ func components(t *testing.T) []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		if !slices.Contains([]string{"cert-manager", "high-availability", "self-managed"}, entry.Name()) {
+		if !slices.Contains([]string{"audit-only", "cert-manager", "high-availability", "self-managed"}, entry.Name()) {
 			names = append(names, entry.Name())
 		}
 	}

@@ -62,13 +62,13 @@ func newSchema() (schema, error) {
 }
 
 // componentNames returns the folders of config/components, but the one that the chart
-// always has, whose content values replace.
+// always has, and audit-only: values replace what they hold.
 func componentNames() []string {
 	entries, _ := fs.ReadDir(config.Manifests, "components") // it is embedded
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != always {
-			names = append(names, entry.Name())
+		if name := entry.Name(); name != always && name != "audit-only" {
+			names = append(names, name)
 		}
 	}
 	return names

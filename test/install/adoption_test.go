@@ -44,7 +44,7 @@ func TestAdoption(t *testing.T) {
 	steps := map[string]func(t *testing.T, command string){
 		"kubectl apply -k config/overlays/audit-only": func(t *testing.T, command string) {
 			a.must(t, command)
-			a.serve(t, "config/overlays/audit-only/guard.yaml")
+			a.serve(t, "config/components/audit-only/guard.yaml")
 		},
 		"gammaguard audit -A --as-mode enforce": a.auditAll,
 		"kubectl label namespace shop gammaguard.dev/grant=producer": func(t *testing.T, command string) {
