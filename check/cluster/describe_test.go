@@ -17,7 +17,7 @@ const described = `
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: desc-guest, labels: {gammaguard.dev/grant: consumer}}}
 ---
-{apiVersion: v1, kind: Namespace, metadata: {name: desc-stranger}}
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-stranger, labels: {gammaguard.dev/mode: audit}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: cart, namespace: desc, labels: {gammaguard.dev/consumer-routes: allow}, annotations: {gammaguard.dev/consumer-route-kinds: "HTTPRoute"}}, spec: {ports: [{name: http, port: 80}, {name: raw, port: 90}]}}
 ---
@@ -63,7 +63,7 @@ PORT     SCOPE                       ROUTE                             STATE    
 NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
 desc            producer   label        enforce   default   3                    0
 desc-guest      consumer   label        enforce   default   2                    0
-desc-stranger   none       -            enforce   default   0                    1
+desc-stranger   none       -            audit     label     0                    1
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
 	words := strings.Fields

@@ -3,12 +3,14 @@ package main_test
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 )
@@ -111,6 +113,39 @@ func TestUnreachable(t *testing.T) {
 		}
 		if said := string(exit.Stderr); !strings.HasPrefix(said, "error: ") || strings.Count(said, "\n") != 1 {
 			t.Errorf("%s: %s", command, said)
+		}
+	}
+}
+
+// TestInterrupt: Ctrl-C ends a command whose API server never answers.
+func TestInterrupt(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	cmd := exec.CommandContext(t.Context(), build(t, "gammaguard"), "preflight", "--server", "http://"+silent.Addr().String())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := silent.Accept() // and now it waits for the answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = asked.Close() }()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for again := time.NewTicker(50 * time.Millisecond); ; {
+		select {
+		case err := <-done:
+			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
+				t.Errorf("it ended by itself: %v", err)
+			}
+			return
+		case <-again.C:
+			if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Fatal(err)
+			}
 		}
 	}
 }

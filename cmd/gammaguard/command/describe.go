@@ -16,6 +16,8 @@ func newDescribe() *cobra.Command {
 		Short: "Show who may route a Service in a live cluster, and who does",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
 scope with the reason if a route does not apply, and the grants of the namespaces of these routes. The Service can be headless, or missing.
+A route that lacks its grant is shown as absent, also if the mode of its namespace does not deny it.
+
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
   gammaguard describe service/cart

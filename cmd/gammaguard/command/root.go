@@ -30,6 +30,7 @@ var errFindings = errors.New("findings")
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
 	root := New(filepath.Base(args[0]), genericiooptions.IOStreams{In: stdin, Out: stdout, ErrOut: stderr})
 	root.SetArgs(args[1:])
 	switch err := root.ExecuteContext(ctx); {
