@@ -119,7 +119,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestInterrupt: Ctrl-C ends a command whose API server never answers.
 func TestInterrupt(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
