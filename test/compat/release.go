@@ -78,7 +78,7 @@ func (r Release) Install(t testing.TB, cp *bed.ControlPlane) (refused map[string
 			return ""
 		})
 	}
-	kubectl(t, cp, "", "wait", "crd", "--all", "--for=condition=Established", "--timeout=1m")
+	kubectl(t, cp, "", "wait", "crd", "--all", "--for=condition=Established", "--timeout=5m")
 	return refused
 }
 
@@ -91,7 +91,15 @@ func uninstall(t testing.TB, cp *bed.ControlPlane) {
 			objects = append(objects, definition)
 		}
 	}
-	kubectl(t, cp, "", append([]string{"delete", "--ignore-not-found", "--timeout=1m"}, objects...)...)
+	background.Eventually(t, func() string {
+		// Once it could not list what is there of a kind, which has happened on a busy machine, the
+		// API server tries again after minutes, or when the definition is deleted once more.
+		_, stderr, err := cp.Kubectl(t.Context(), "", append([]string{"delete", "--ignore-not-found", "--timeout=5s"}, objects...)...)
+		if err != nil {
+			return stderr
+		}
+		return ""
+	})
 }
 
 // kubectl runs kubectl as the administrator, and returns what it prints.
