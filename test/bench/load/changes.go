@@ -124,14 +124,15 @@ func (c *changes) ofService(ctx context.Context, i int) []step {
 	none := o
 	none.IP = "None"
 	const parent, ports, consumers = "parent-not-found", "parent-port-not-found", "the consumer annotation of a Service"
+	const renamed, restored = `{"spec": {"type": "ExternalName", "externalName": "example.test"}}`, `{"spec": {"type": "ClusterIP", "externalName": null}}`
 	return []step{
 		{"a route is created", 1, parent, 1, c.creating(ctx, "HTTPRoute", gone)},
 		{"a route is edited", 1, "parent-headless", 1, c.patching(ctx, route, `{"spec": {"parentRefs": [{"group": "", "kind": "Service", "name": %q}]}}`, headless)},
 		{"a route is deleted", 1, "parent-headless", 0, c.deleting(ctx, route)},
 		{"the ports of a Service", routes + 1, ports, routes + 1, c.patching(ctx, service, `{"spec": {"ports": [{"name": "http", "port": 81}]}}`)},
 		{"the ports of a Service", routes + 1, ports, 0, c.patching(ctx, service, `{"spec": {"ports": [{"name": "http", "port": 80}]}}`)},
-		{"the type of a Service", routes + 1, "parent-external-name", routes + 1, c.patching(ctx, service, `{"spec": {"type": "ExternalName", "externalName": "example.test"}}`)},
-		{"the type of a Service", routes + 1, "parent-external-name", 0, c.patching(ctx, service, `{"spec": {"type": "ClusterIP", "externalName": null}}`)},
+		{"the type of a Service", routes + 1, "parent-external-name", routes + 1, c.patching(ctx, service, renamed)},
+		{"the type of a Service", routes + 1, "parent-external-name", 0, c.patching(ctx, service, restored)},
 		{"a Service is deleted", routes + 1, parent, routes + 1, c.deleting(ctx, service)},
 		{"a headless Service is created", routes + 1, "parent-headless", routes + 1, c.creating(ctx, "Service", none)},
 		{"a Service is deleted", routes + 1, parent, routes + 1, c.deleting(ctx, service)},
