@@ -147,12 +147,8 @@ func (cp *ControlPlane) start(o Options, server string, definitions []*apiextens
 	}
 	plane := &cp.env.ControlPlane
 	plane.KubectlPath = filepath.Join(cp.BinDir, "kubectl")
-	plane.Etcd = &envtest.Etcd{
-		Path: filepath.Join(cp.BinDir, "etcd"), DataDir: etcdDir, Out: o.ServerOutput, Err: o.ServerOutput,
-	}
-	plane.APIServer = &envtest.APIServer{
-		Path: server, CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput,
-	}
+	plane.Etcd = &envtest.Etcd{Path: filepath.Join(cp.BinDir, "etcd"), DataDir: etcdDir, Out: o.ServerOutput, Err: o.ServerOutput}
+	plane.APIServer = &envtest.APIServer{Path: server, CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput}
 	if err := cp.configure(o); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/gammaguard/gammaguard/certs"
 )
 
-// New makes a certificate for the hosts, which are DNS names or IP addresses. It is
-// valid for a year from now, and its own CA.
+// New makes a certificate for the hosts, which are DNS names or IP addresses, and for
+// any use. It is valid for a year from now, and its own CA.
 func New(hosts ...string) (*certs.Bundle, error) { return NewAt(time.Now(), hosts...) }
 
 // NewAt is New at another time.
@@ -31,8 +31,6 @@ func NewAt(now time.Time, hosts ...string) (*certs.Bundle, error) {
 		NotAfter:              now.AddDate(1, 0, 0),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
