@@ -27,8 +27,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -217,12 +215,11 @@ func Run(m interface{ Run() int }, o Options, plane **ControlPlane) int {
 		return 1
 	}
 	*plane = cp
-	defer func() {
-		if err := cp.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "error:", err)
-		}
-	}()
-	return m.Run()
+	code := m.Run()
+	if err := cp.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	return code
 }
 
 // dirPrefix begins the name of a control plane's folder under the system's folder
@@ -237,8 +234,8 @@ func newDir() (string, error) {
 		return "", err
 	}
 	for _, path := range all {
-		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), dirPrefix), "-")
-		if n, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+		var pid int
+		if n, _ := fmt.Sscanf(filepath.Base(path), dirPrefix+"%d-", &pid); n == 1 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			_ = os.RemoveAll(path) // the next start tries again
 		}
 	}

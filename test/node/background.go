@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +25,8 @@ import (
 // that does other things beside.
 const upTimeout = 4 * time.Minute
 
-// downTimeout bounds the time that the supervisor may take to end.
-const downTimeout = 10 * time.Second
+// downTimeout bounds each wait for processes that the kernel is ending.
+const downTimeout = 20 * time.Second
 
 // Dir returns the folder of the running cluster's files: kubeconfig, kubectl, the
 // logs, the audit log, the socket of containerd.
@@ -40,31 +41,17 @@ func Dir() (string, error) {
 // Up builds what is missing, starts a cluster in the background, and returns when
 // its node is ready. It says how to use it.
 func Up(ctx context.Context) error {
-	if err := Prerequisites(); err != nil {
-		return err
-	}
 	dir, err := Dir()
-	if err != nil {
-		return err
-	}
-	if err := checkLength(dir); err != nil {
+	if err := errors.Join(err, Prerequisites(), checkLength(dir)); err != nil {
 		return err
 	}
 	if pid, running := supervisor(dir); running {
 		return fmt.Errorf("a cluster is running already (process %d): make cluster-down", pid)
 	}
-	if err := cleanUp(ctx, dir); err != nil { // after one that was killed
-		return err
-	}
-	if err := build(ctx, dir); err != nil {
-		return err
-	}
-	err = createNetwork(ctx)
-	if err == nil {
-		err = launch(ctx, dir)
-	}
-	if err != nil {
-		return errors.Join(err, Down(context.WithoutCancel(ctx)))
+	for _, step := range []func(context.Context, string) error{cleanUp, build, createNetwork, launch} {
+		if err := step(ctx, dir); err != nil {
+			return errors.Join(err, Down(context.WithoutCancel(ctx)))
+		}
 	}
 	fmt.Fprintf(os.Stderr, "\nThe cluster is up. Use it with:\n\n  %s get pods -A\n\nIts logs are in %s. Stop it with: make cluster-down\n",
 		filepath.Join(dir, "kubectl"), filepath.Join(dir, "logs"))
@@ -107,11 +94,7 @@ func launch(ctx context.Context, dir string) error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the child writes it
-	said, err := os.Open(log.Name())
-	if err != nil {
-		return err
-	}
-	defer said.Close() //nolint:errcheck // it is only read
+	said := io.NewSectionReader(log, 0, math.MaxInt64)
 	cmd := Inside(context.WithoutCancel(ctx), self, serveArgument)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
@@ -170,12 +153,9 @@ func Serve(ctx context.Context) error {
 
 // supervisor returns the process that runs the cluster, if there is one.
 func supervisor(dir string) (pid int, running bool) {
-	data, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		return 0, false
-	}
-	pid, err = strconv.Atoi(string(data))
-	if err != nil {
+	data, _ := os.ReadFile(filepath.Join(dir, "pid"))
+	pid, err := strconv.Atoi(string(data))
+	if err != nil { // it may not be there at all
 		return 0, false
 	}
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -208,5 +188,5 @@ func Down(ctx context.Context) error {
 // Inside returns a command that runs in the cluster's network. Only that is
 // entered: mounts, with those of the cgroups, stay the system's.
 func Inside(ctx context.Context, name string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + namespacePath(), "--", name}, args...)...)
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + namespacePath, "--", name}, args...)...)
 }

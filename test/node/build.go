@@ -64,7 +64,7 @@ func build(ctx context.Context, dir string) error {
 // writeKubectl writes a kubectl that enters the cluster's network, for use by hand.
 func writeKubectl(dir string) error {
 	script := fmt.Sprintf("#!/bin/sh\nexec nsenter --net=%s -- env KUBECONFIG='%s' '%s' \"$@\"\n",
-		namespacePath(), filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "bin", "kubectl"))
+		namespacePath, filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "bin", "kubectl"))
 	return os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o755) //nolint:gosec // a program
 }
 

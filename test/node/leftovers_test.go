@@ -110,7 +110,7 @@ func traces(t *testing.T) []string {
 	}
 	var found []string
 	for _, path := range slices.Concat(mountPoints, cgroups(), []string{
-		dir, namespacePath(), "/var/log/pods", "/var/log/containers", "/run/containerd", "/opt/containerd",
+		dir, namespacePath, "/var/log/pods", "/var/log/containers", "/run/containerd", "/opt/containerd",
 	}) {
 		if _, err := os.Stat(path); err == nil {
 			found = append(found, path)

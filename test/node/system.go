@@ -55,9 +55,6 @@ func prepareSystem(dir string) error {
 	return errors.Join(os.Mkdir(temporary, 0o700), os.Setenv("TMPDIR", temporary))
 }
 
-// cleanUpTimeout bounds the wait for processes that the kernel is ending.
-const cleanUpTimeout = 20 * time.Second
-
 // cleanUp removes what is left of a cluster whose supervisor has ended: cgroups,
 // the network namespace, the folder, and mount points that were made for it.
 func cleanUp(ctx context.Context, dir string) error {
@@ -72,7 +69,7 @@ func cleanUp(ctx context.Context, dir string) error {
 // there are processes in them: the kernel is ending those.
 func removeCgroups(ctx context.Context) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, cleanUpTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(ctx context.Context) (bool, error) {
 		last = nil
 		for _, root := range cgroups() {
 			if _, err := os.Stat(root); err == nil {
@@ -88,21 +85,19 @@ func removeCgroups(ctx context.Context) error {
 }
 
 const (
-	// namespace is the network namespace that everything runs in.
-	namespace = "gammaguard"
+	// namespace is the network namespace that everything runs in, and namespacePath the
+	// file that stands for it.
+	namespace, namespacePath = "gammaguard", "/run/netns/" + namespace
 	// NodeIP is the node's address, of a range for documentation (RFC 5737).
 	NodeIP = "192.0.2.2"
 	// podCIDR is the range of Pod addresses.
 	podCIDR = "10.244.0.0/24"
 )
 
-// namespacePath is the file that stands for the network namespace.
-func namespacePath() string { return "/run/netns/" + namespace }
-
 // createNetwork makes the network namespace: loopback, and a veth pair with the
 // node's address on one end. The default route leads to that pair, which leads
 // nowhere.
-func createNetwork(ctx context.Context) error {
+func createNetwork(ctx context.Context, _ string) error {
 	if err := run(ctx, "ip", "netns", "add", namespace); err != nil {
 		return err
 	}
@@ -124,7 +119,7 @@ func createNetwork(ctx context.Context) error {
 // deleteNetwork deletes the network namespace, and with it all that kube-proxy
 // and the network plugins did there.
 func deleteNetwork(ctx context.Context) error {
-	if _, err := os.Stat(namespacePath()); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(namespacePath); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	return run(ctx, "ip", "netns", "delete", namespace)

@@ -22,18 +22,13 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-const (
-	// readyTimeout bounds the time until /readyz answers.
-	readyTimeout = 2 * time.Minute
-	// stopTimeout bounds the time that a graceful shutdown may take.
-	stopTimeout = 30 * time.Second
-)
+// stopTimeout bounds the time that a graceful shutdown may take.
+const stopTimeout = 30 * time.Second
 
 // defaults is a configuration that sets nothing.
 const defaults = "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n"
@@ -169,7 +164,7 @@ func freeAddresses(ctx context.Context, n int) (addresses []string, err error) {
 }
 
 func (g *Guard) awaitReady(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+	err := poll(ctx, func(ctx context.Context) (bool, error) {
 		select {
 		case <-g.done:
 			return false, fmt.Errorf("it exited: %w", g.exit)

@@ -30,10 +30,6 @@ const (
 	policyName                      = "gammaguard-grants"
 )
 
-// effectTimeout bounds how long the API server may take to act on what was
-// registered. It looks for new policies once a second.
-const effectTimeout = 60 * time.Second
-
 // Install applies config/rbac and config/policy, and waits until the API server
 // enforces the policy on labels. It does not apply to the exempt users.
 func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error {
@@ -141,5 +137,5 @@ func (g *Guard) awaitCalls(ctx context.Context, cp *bed.ControlPlane) error {
 }
 
 func poll(ctx context.Context, condition wait.ConditionWithContextFunc) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, effectTimeout, true, condition)
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, condition)
 }
