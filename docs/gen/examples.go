@@ -24,14 +24,11 @@ type example struct {
 
 // loadExamples reads all scenarios and plays them over the core.
 func loadExamples(ctx context.Context, folder string) ([]*example, error) {
-	scenarios, broken, err := runner.Load(folder)
+	scenarios, err := runner.Load(folder)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	for _, b := range broken {
-		errs = append(errs, b.Err)
-	}
 	core, err := runner.NewCore(ctx)
 	if err != nil {
 		return nil, err
@@ -43,9 +40,7 @@ func loadExamples(ctx context.Context, folder string) ([]*example, error) {
 			return nil, err
 		}
 		e := &example{scenario: scenario, files: txtar.Parse(data).Files, answers: map[*runner.Document]*runner.Outcome{}}
-		for _, failure := range runner.Play(ctx, &recorder{core, e}, scenario) {
-			errs = append(errs, errors.New(failure.String()))
-		}
+		errs = append(errs, runner.Play(ctx, &recorder{core, e}, scenario)...)
 		examples = append(examples, e)
 	}
 	return examples, errors.Join(errs...)

@@ -48,15 +48,22 @@ func environmentOf(scenario *Scenario) environment {
 	return environment{compact(scenario.Config), slices.ContainsFunc(scenario.Documents(), (*Document).isServiceImportCRD)}
 }
 
-// Sort puts scenarios of one environment side by side, and else keeps their order.
+// Sort puts scenarios of one environment side by side, those with mistakes first, and
+// else keeps their order.
 func Sort(scenarios []*Scenario) {
 	first := map[environment]int{}
+	position := func(scenario *Scenario) int {
+		if scenario.Mistakes != nil {
+			return -1
+		}
+		return first[environmentOf(scenario)]
+	}
 	for i, scenario := range scenarios {
 		if _, seen := first[environmentOf(scenario)]; !seen {
 			first[environmentOf(scenario)] = i
 		}
 	}
-	slices.SortStableFunc(scenarios, func(a, b *Scenario) int { return first[environmentOf(a)] - first[environmentOf(b)] })
+	slices.SortStableFunc(scenarios, func(a, b *Scenario) int { return position(a) - position(b) })
 }
 
 // cluster is the user who creates the objects of cluster.yaml. The webhooks and

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/config"
@@ -27,13 +25,7 @@ type route struct {
 	Status gatewayv1.RouteStatus     `json:"status"`
 }
 
-// ownEntries returns gammaguard's entries in a route's status.
-func ownEntries(object *unstructured.Unstructured, c *config.GuardConfiguration) ([]Entry, error) {
-	var r route
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &r)
-	return slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return !isOwn(&e, c) }), err
-}
-
+// isOwn reports whether the entry is gammaguard's.
 func isOwn(entry *Entry, c *config.GuardConfiguration) bool {
 	name := string(entry.ControllerName)
 	return name == c.Status.ControllerName || slices.Contains(c.Status.FormerControllerNames, name)

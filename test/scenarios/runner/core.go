@@ -2,10 +2,10 @@ package runner
 
 import (
 	"context"
-	"slices"
-	"strings"
 
-	"github.com/gammaguard/gammaguard/config"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
@@ -14,23 +14,17 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// NewCore returns the driver core alone, which needs no control plane.
+// NewCore returns the driver that asks the core: mutations and the engine, as Go
+// values. It needs no control plane.
 func NewCore(ctx context.Context) (Driver, error) {
 	crds, err := loadDefinitions(ctx)
-	return newCore(crds), err
-}
-
-// newCore returns the driver that asks the core: mutations and the engine, as Go
-// values.
-func newCore(crds *definitions.Set) Driver {
 	return &memory{"core", crds, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
-		return func(_ context.Context, c *change) (*Outcome, error) {
-			return judgeByCore(c, scenario.Config, engine, set)
-		}, nil
-	}}
+		judge := &creation.Judge{Engine: engine, Off: scenario.Config.DisabledMutations()}
+		return func(_ context.Context, c *change) (*Outcome, error) { return judgeByCore(c, judge, set) }, nil
+	}}, err
 }
 
-func judgeByCore(c *change, config *config.GuardConfiguration, engine *validate.Engine, set *manifest.Set) (*Outcome, error) {
+func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome, error) {
 	text, err := c.object.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -41,10 +35,7 @@ func judgeByCore(c *change, config *config.GuardConfiguration, engine *validate.
 	}
 	var changes []mutate.Change
 	if c.old == nil || !sameSpec(c.object, c.old) {
-		changes = mutate.Changes(route, set, mutate.Options{
-			Off:     config.DisabledMutations(),
-			MayRead: mutate.Granted(route, &engine.Policy().Grants, set),
-		})
+		changes = judge.Changes(route, set)
 	}
 	if text, err = mutate.Apply(text, changes); err != nil {
 		return nil, err
@@ -62,7 +53,7 @@ func judgeByCore(c *change, config *config.GuardConfiguration, engine *validate.
 		}
 		request.Object = text
 	}
-	verdict, err := engine.Judge(request, set)
+	verdict, err := judge.Engine.Judge(request, set)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +66,8 @@ func UserOf(name string) validate.User {
 		return validate.User{Name: administrator, Groups: []string{"system:masters", "system:authenticated"}}
 	}
 	user := validate.User{Name: name}
-	if account, ok := strings.CutPrefix(name, "system:serviceaccount:"); ok {
-		if namespace, _, ok := strings.Cut(account, ":"); ok {
-			user.Groups = append(user.Groups, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
-		}
+	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
+		user.Groups = serviceaccount.MakeGroupNames(namespace)
 	}
 	user.Groups = append(user.Groups, "system:authenticated")
 	return user
@@ -104,11 +93,6 @@ func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
 	outcome := read(lines...)
 	outcome.Denied = verdict.Denied()
 	return outcome
-}
-
-func sortedOnce(ids []string) []string {
-	slices.Sort(ids)
-	return slices.Compact(ids)
 }
 
 // bedOptions are those of the control plane that scenarios are played on. Both

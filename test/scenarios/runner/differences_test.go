@@ -56,10 +56,7 @@ status:
 
 // TestDifferencesAreFound plays it: no driver may be content.
 func TestDifferencesAreFound(t *testing.T) {
-	scenario, err := runner.Parse("wrong", "wrong.txtar", []byte(wrong))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := runner.Parse("wrong", "wrong.txtar", []byte(wrong))
 	want := []string{
 		"wrong.txtar:28: HTTPRoute shop/a",
 		"  warnings: want [], got [backend-missing hostnames-ignored parent-group]",
@@ -82,7 +79,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		t.Run(driver.Name(), func(t *testing.T) {
 			var got []string
 			for _, failure := range runner.Play(t.Context(), driver, scenario) {
-				for line := range strings.SplitSeq(failure.String(), "\n") {
+				for line := range strings.SplitSeq(failure.Error(), "\n") {
 					if !strings.HasPrefix(line, "    ") && line != "  the user reads:" && line != "  want:" && line != "  got:" {
 						got = append(got, line)
 					}

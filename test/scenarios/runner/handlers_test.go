@@ -26,7 +26,8 @@ import (
 
 // newHandlers returns the driver that asks the webhook's HTTP handlers:
 // AdmissionReviews in, JSON patches and statuses out.
-func newHandlers(crds *definitions.Set) Driver {
+func newHandlers(ctx context.Context) (Driver, error) {
+	crds, err := loadDefinitions(ctx)
 	return &memory{"handlers", crds, func(scenario *Scenario, engine *validate.Engine, set *manifest.Set) (admit, error) {
 		metrics, err := webhook.NewMetrics(prometheus.NewRegistry())
 		if err != nil {
@@ -38,7 +39,7 @@ func newHandlers(crds *definitions.Set) Driver {
 		return func(ctx context.Context, c *change) (*Outcome, error) {
 			return judgeByHandlers(ctx, c, crds, mutating, validating)
 		}, nil
-	}}
+	}}, err
 }
 
 // judgeByHandlers asks the mutating handler and then the validating one, as the API

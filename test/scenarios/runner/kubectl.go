@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 
@@ -23,26 +25,27 @@ var (
 // read takes the IDs from what the user reads. IDs that are not gammaguard's are
 // others' words.
 func read(lines ...string) *Outcome {
-	outcome := &Outcome{Rules: []string{}, Warnings: []string{}, Text: strings.Join(lines, "\n")}
-	denying := rules()
-	warning := append(rules(), mutate.Names()...)
-	for line := range strings.SplitSeq(outcome.Text, "\n") {
+	var denied, warned []string
+	text := strings.Join(lines, "\n")
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "Warning: "); ok {
-			if m := warningID.FindStringSubmatch(text); len(m) > 0 && slices.Contains(warning, m[1]) {
-				outcome.Warnings = append(outcome.Warnings, m[1])
-			}
-			continue
-		}
-		for _, m := range ruleID.FindAllStringSubmatch(line, -1) {
-			if slices.Contains(denying, m[1]) {
-				outcome.Rules = append(outcome.Rules, m[1])
-			}
+		if warning, ok := strings.CutPrefix(line, "Warning: "); ok {
+			warned = append(warned, found(warningID, warning, append(rules(), mutate.Names()...))...)
+		} else {
+			denied = append(denied, found(ruleID, line, rules())...)
 		}
 	}
-	outcome.Rules = sortedOnce(outcome.Rules)
-	outcome.Warnings = sortedOnce(outcome.Warnings)
-	return outcome
+	return &Outcome{Rules: sorted(denied), Warnings: sorted(warned), Text: text}
+}
+
+// found returns those of the known IDs that the pattern finds.
+func found(pattern *regexp.Regexp, text string, known []string) (ids []string) {
+	for _, match := range pattern.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(known, match[1]) {
+			ids = append(ids, match[1])
+		}
+	}
+	return ids
 }
 
 // applied returns what kubectl apply makes of what is stored.
@@ -52,17 +55,14 @@ func applied(document *Document, old *unstructured.Unstructured) (*unstructured.
 		return nil, err
 	}
 	if !document.ServerSide {
-		annotate(object, lastApplied, string(document.JSON))
+		setLastApplied(object, document)
 	}
 	if old == nil {
 		return object, nil
 	}
 	current, err := old.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	patch, err := object.MarshalJSON()
-	if err != nil {
+	patch, patchErr := object.MarshalJSON()
+	if err := errors.Join(err, patchErr); err != nil {
 		return nil, err
 	}
 	if !document.ServerSide { // fields that were applied before and are not any more go
@@ -81,13 +81,8 @@ func applied(document *Document, old *unstructured.Unstructured) (*unstructured.
 // lastApplied is where kubectl apply keeps what it applied.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-func annotate(object *unstructured.Unstructured, key, value string) {
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	object.SetAnnotations(annotations)
+func setLastApplied(object *unstructured.Unstructured, document *Document) {
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), labels.Set{lastApplied: string(document.JSON)}))
 }
 
 // decodeObject reads an object from JSON.

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -65,16 +62,8 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 
 // Serves reports whether the API server of the test bed serves the kind.
 func Serves(group, kind string) bool {
-	switch group {
-	case mesh.GatewayGroup, mesh.MulticlusterGroup, apiextensionsv1.GroupName:
-		return true
-	}
-	for _, gv := range scheme.Scheme.VersionsForGroupKind(schema.GroupKind{Group: group, Kind: kind}) {
-		if !gv.Empty() {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{mesh.GatewayGroup, mesh.MulticlusterGroup, apiextensionsv1.GroupName}, group) ||
+		len(scheme.Scheme.VersionsForGroupKind(schema.GroupKind{Group: group, Kind: kind})) > 0
 }
 
 // memorySession plays one scenario.
@@ -85,8 +74,7 @@ type memorySession struct {
 	admit    admit
 	set      *manifest.Set
 	objects  map[manifest.Key]*unstructured.Unstructured
-	// writes counts what was stored: each object is a second younger than the one
-	// before.
+	// writes counts what was stored.
 	writes int64
 }
 
@@ -95,14 +83,14 @@ func (s *memorySession) Put(_ context.Context, documents []*Document) error {
 	for _, document := range documents {
 		object, err := document.object()
 		if err == nil {
-			annotate(object, lastApplied, string(document.JSON))
+			setLastApplied(object, document)
 			err = s.complete(object, s.objects[document.Key])
 		}
 		if err == nil {
 			err = s.store(document, object)
 		}
 		if err != nil {
-			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+			return fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
 		}
 	}
 	return nil
@@ -120,8 +108,9 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 		return nil, err
 	}
 	if document.IsRoute() && old != nil && !document.ServerSide && reflect.DeepEqual(object.Object, old.Object) {
-		text, err := old.MarshalJSON() // kubectl apply sends no request
-		return &Outcome{Rules: []string{}, Warnings: []string{}, Object: text}, err
+		outcome := read() // kubectl apply sends no request
+		outcome.Object, err = old.MarshalJSON()
+		return outcome, err
 	}
 	if err := s.complete(object, old); err != nil {
 		return nil, err
@@ -152,60 +141,57 @@ func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome
 // keepStatus sets the status to what is stored by now: it is a subresource.
 func (s *memorySession) keepStatus(key manifest.Key, object *unstructured.Unstructured) error {
 	delete(object.Object, "status")
-	parents, err := s.parents(key)
-	if err != nil || len(parents) == 0 {
+	own, others, err := s.parents(key)
+	if err != nil || len(own)+len(others) == 0 {
 		return err
 	}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&gatewayv1.RouteStatus{Parents: parents})
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&gatewayv1.RouteStatus{Parents: append(others, own...)})
 	object.Object["status"] = status
 	return err
 }
 
-// complete fills in what an API server does before admission.
+// complete fills in what an API server does before admission, as far as gammaguard reads
+// it: each object is a second younger than the one before.
 func (s *memorySession) complete(object, old *unstructured.Unstructured) error {
-	n := s.writes + 1
-	object.SetResourceVersion(strconv.FormatInt(n, 10))
-	if old == nil {
-		object.SetCreationTimestamp(metav1.Unix(firstCreation+n, 0))
-		object.SetUID(types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)))
-	} else {
-		object.SetCreationTimestamp(old.GetCreationTimestamp())
-		object.SetUID(old.GetUID())
+	created := metav1.Unix(firstCreation+s.writes+1, 0)
+	if old != nil {
+		created = old.GetCreationTimestamp()
 	}
+	object.SetCreationTimestamp(created)
 	return s.finish(object, old)
+}
+
+// finish sets defaults, and the generation that follows from the spec.
+func (s *memorySession) finish(object, old *unstructured.Unstructured) error {
+	err := s.crds.Default(object.Object)
+	generation := int64(1)
+	if old != nil && sameSpec(object, old) {
+		generation = old.GetGeneration()
+	} else if old != nil {
+		generation = old.GetGeneration() + 1
+	}
+	object.SetGeneration(generation)
+	return err
 }
 
 // firstCreation, in seconds since 1970, is before the creation of every object.
 const firstCreation = 1767225600
-
-// finish sets defaults, and the generation that follows from the spec.
-func (s *memorySession) finish(object, old *unstructured.Unstructured) error {
-	if err := s.crds.Default(object.Object); err != nil {
-		return err
-	}
-	switch {
-	case old == nil:
-		object.SetGeneration(1)
-	case sameSpec(object, old):
-		object.SetGeneration(old.GetGeneration())
-	default:
-		object.SetGeneration(old.GetGeneration() + 1)
-	}
-	return nil
-}
 
 func (s *memorySession) store(document *Document, object *unstructured.Unstructured) error {
 	text, err := object.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	read, errs := manifest.Read(document.Key.String(), text, "default")
-	if len(errs) > 0 {
-		return errs[0]
+	stored := *document.Object
+	stored.JSON = text
+	if stored.IsRoute() {
+		if err := stored.DecodeRoute(); err != nil {
+			return err
+		}
 	}
 	s.writes++
 	s.objects[document.Key] = object
-	return s.set.Put(read[0])
+	return s.set.Put(&stored)
 }
 
 func sameSpec(a, b *unstructured.Unstructured) bool {
@@ -218,8 +204,7 @@ func (s *memorySession) Delete(_ context.Context, documents []*Document) error {
 	for _, document := range documents {
 		key := document.Key
 		if object := s.objects[key]; object != nil && len(object.GetFinalizers()) > 0 {
-			now := metav1.NewTime(time.Unix(firstCreation+s.writes, 0))
-			object.SetDeletionTimestamp(&now)
+			object.SetDeletionTimestamp(new(metav1.Unix(firstCreation+s.writes, 0)))
 			if err := s.store(document, object); err != nil {
 				return err
 			}
@@ -228,55 +213,47 @@ func (s *memorySession) Delete(_ context.Context, documents []*Document) error {
 		if s.objects[key] == nil && !s.set.Delete(key) {
 			return fmt.Errorf("%s: there is none to delete", key)
 		}
-		s.forget(key)
-		if key.Kind != "Namespace" || key.Group != "" {
-			continue
-		}
 		for other := range s.objects {
-			if other.Namespace == key.Name {
-				s.forget(other)
+			if other == key || key.Kind == "Namespace" && other.Namespace == key.Name {
+				s.set.Delete(other)
+				delete(s.objects, other)
 			}
 		}
 	}
 	return nil
 }
 
-func (s *memorySession) forget(key manifest.Key) {
-	s.set.Delete(key)
-	delete(s.objects, key)
-}
-
 // Status returns the entries that the reconciler would write.
 func (s *memorySession) Status(_ context.Context, key manifest.Key, _ func([]Entry) bool) ([]Entry, error) {
-	parents, err := s.parents(key)
-	return slices.DeleteFunc(parents, func(e Entry) bool { return !isOwn(&e, s.scenario.Config) }), err
+	own, _, err := s.parents(key)
+	return own, err
 }
 
-// parents returns status.parents as the reconciler leaves it: the entries of other
-// controllers stay, and there is no more of its own than the list has room for.
-func (s *memorySession) parents(key manifest.Key) ([]Entry, error) {
+// parents returns status.parents as the reconciler leaves it: there is no more of its own
+// than the list has room for in addition to the entries of other controllers.
+func (s *memorySession) parents(key manifest.Key) (own, others []Entry, err error) {
 	stored := s.set.Get(key)
 	if stored == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var r route
 	if err := json.Unmarshal(stored.JSON, &r); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	others = slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
 	settings := desired.Settings(s.scenario.Config.Status)
 	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached())
-	parents := slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
-	for i := range entries[:min(len(entries), maxParents-len(parents))] {
-		condition := &entries[i].Condition
-		parents = append(parents, Entry{
-			ParentRef:      r.Spec.ParentRefs[entries[i].Ref],
+	for _, entry := range entries[:min(len(entries), maxParents-len(others))] {
+		own = append(own, Entry{
+			ParentRef:      r.Spec.ParentRefs[entry.Ref],
 			ControllerName: gatewayv1.GatewayController(s.scenario.Config.Status.ControllerName),
 			Conditions: []metav1.Condition{{
-				Type: condition.Type, Status: metav1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message,
+				Type: entry.Condition.Type, Status: metav1.ConditionStatus(entry.Condition.Status),
+				Reason: entry.Condition.Reason, Message: entry.Condition.Message,
 			}},
 		})
 	}
-	return parents, err
+	return own, others, err
 }
 
 // maxParents is how many entries status.parents may have.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,64 +21,51 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// Broken is a scenario that cannot be read.
-type Broken struct {
-	Name string
-	Err  error
-}
-
-// Load reads all scenarios below the folder, sorted by name. Those that cannot be
-// read are returned apart. The error says that the folder cannot be used at all.
-func Load(dir string) ([]*Scenario, []Broken, error) {
-	var (
-		scenarios []*Scenario
-		broken    []Broken
-	)
-	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+// Load reads all scenarios below the folder, sorted by name, those with Mistakes among
+// them. The error says that the folder cannot be used at all.
+func Load(dir string) (scenarios []*Scenario, err error) {
+	err = filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".txtar" {
 			return err
 		}
-		relative, err := filepath.Rel(dir, file)
+		name, err := filepath.Rel(dir, file)
 		if err != nil {
 			return err
 		}
-		name := strings.TrimSuffix(filepath.ToSlash(relative), ".txtar")
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if scenario, mistakes := Parse(name, file, data); mistakes != nil {
-			broken = append(broken, Broken{name, mistakes})
-		} else {
-			scenarios = append(scenarios, scenario)
-		}
+		scenarios = append(scenarios, Parse(strings.TrimSuffix(filepath.ToSlash(name), ".txtar"), file, data))
 		return nil
 	})
-	if err == nil && len(scenarios)+len(broken) == 0 {
+	if err == nil && len(scenarios) == 0 {
 		err = fmt.Errorf("no scenario (*.txtar) in %s", dir)
 	}
-	return scenarios, broken, err
+	return scenarios, err
 }
 
-// Parse reads one scenario. The error holds all mistakes, one a line, each with
-// its place.
-func Parse(name, file string, data []byte) (*Scenario, error) {
+// Parse reads one scenario.
+func Parse(name, file string, data []byte) *Scenario {
 	archive := txtar.Parse(data)
-	p := &parser{scenario: &Scenario{Name: name, Path: file, Comment: strings.TrimSpace(string(archive.Comment))}}
+	p := &parser{at: manifest.Origin{File: file}, scenario: &Scenario{Name: name, Path: file, Comment: strings.TrimSpace(string(archive.Comment))}}
 	line := 1 + strings.Count(string(archive.Comment), "\n")
 	for _, f := range archive.Files {
-		p.at = Place{Path: file, Line: line + 1}
+		lines := strings.Count(string(f.Data), "\n")
+		p.at = manifest.Origin{File: file, Line: line + 1}
+		f.Data = append(bytes.Repeat([]byte("\n"), line), f.Data...) // what reads it counts the archive's lines
 		p.file(f)
-		line += 1 + strings.Count(string(f.Data), "\n")
+		line += 1 + lines
 	}
 	if !p.wants {
-		p.fail(Place{file, 1}, "no want.yaml: nothing would be checked")
+		p.fail(1, "no want.yaml: nothing would be checked")
 	}
 	if p.scenario.Config == nil {
 		p.config([]byte("{}"))
 	}
 	p.checkServiceImportCRD()
-	return p.scenario, errors.Join(p.errs...)
+	p.scenario.Mistakes = errors.Join(p.errs...)
+	return p.scenario
 }
 
 // checkServiceImportCRD refuses what cannot be played: ServiceImport is served or
@@ -88,7 +76,7 @@ func (p *parser) checkServiceImportCRD() {
 		step := &p.scenario.Steps[i]
 		for _, document := range step.Documents {
 			if document.isServiceImportCRD() && (step.Kind != Delete || begun) {
-				p.fail(document.Place, "the definition of ServiceImport can only be deleted, before anything is applied")
+				p.fail(document.Origin.Line, "the definition of ServiceImport can only be deleted, before anything is applied")
 			}
 		}
 		begun = begun || step.Kind == Apply || step.Kind == Want
@@ -98,15 +86,20 @@ func (p *parser) checkServiceImportCRD() {
 type parser struct {
 	scenario *Scenario
 	// at is the first line of the file that is being read.
-	at Place
+	at manifest.Origin
 	// applied is the index of the last apply.yaml, if it has no verdicts yet.
 	applied *Step
 	wants   bool
 	errs    []error
 }
 
-func (p *parser) fail(at Place, format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+func (p *parser) fail(line int, format string, args ...any) {
+	p.errs = append(p.errs, failure(p.origin(line), format, args...))
+}
+
+// origin returns the place of a line of the archive.
+func (p *parser) origin(line int) manifest.Origin {
+	return manifest.Origin{File: p.at.File, Line: line}
 }
 
 // file reads one file by how its name ends.
@@ -114,14 +107,14 @@ func (p *parser) file(f txtar.File) {
 	kinds := []StepKind{ConfigFile, Cluster, Apply, Delete, Want}
 	i := slices.IndexFunc(kinds, func(kind StepKind) bool { return strings.HasSuffix(path.Base(f.Name), string(kind)) })
 	if i < 0 {
-		p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: its name must end in one of %v", f.Name, kinds)
+		p.fail(p.at.Line-1, "file %q: its name must end in one of %v", f.Name, kinds)
 		return
 	}
-	step := Step{Kind: kinds[i], Place: p.at}
+	step := Step{Kind: kinds[i], Origin: p.at}
 	switch step.Kind {
 	case ConfigFile:
 		if p.scenario.Config != nil {
-			p.fail(Place{p.at.Path, p.at.Line - 1}, "file %q: there is a configuration already", f.Name)
+			p.fail(p.at.Line-1, "file %q: there is a configuration already", f.Name)
 		}
 		p.config(f.Data)
 		return
@@ -148,7 +141,7 @@ func (p *parser) config(data []byte) {
 		p.scenario.Config, err = config.Load([]byte(compact(whole)))
 	}
 	if err != nil {
-		p.fail(p.at, "configuration: %w", err)
+		p.fail(p.at.Line, "configuration: %w", err)
 	}
 }
 
@@ -162,38 +155,31 @@ const (
 // documents reads the objects of a file. Routes in apply.yaml are not decoded yet:
 // to refuse them may be what the scenario is about.
 func (p *parser) documents(step *Step, data []byte) {
-	objects, errs := manifest.ReadUndecoded(p.at.Path, data, "default")
-	for _, err := range errs {
-		var at *manifest.Error
-		if errors.As(err, &at) {
-			p.fail(p.line(at.Line), "%w", at.Err)
-		}
-	}
+	objects, errs := manifest.ReadUndecoded(p.at.File, data, "default")
+	p.errs = append(p.errs, errs...)
 	for _, object := range objects {
-		document := &Document{Object: object, Place: p.line(object.Line(""))}
+		object.Origin.Line = object.Line("") // not that of its List
+		document := &Document{Object: object}
 		if object.Key.Kind == "" || object.Version == "" || object.Key.Name == "" {
-			p.fail(document.Place, "not a Kubernetes object: it needs apiVersion, kind and metadata.name")
+			p.fail(object.Origin.Line, "not a Kubernetes object: it needs apiVersion, kind and metadata.name")
 			continue
 		}
 		if err := document.strip(step.Kind); err != nil {
-			p.fail(document.Place, "%w", err)
+			p.fail(object.Origin.Line, "%w", err)
 			continue
 		}
 		if object.IsRoute() && step.Kind == Cluster {
 			if err := object.DecodeRoute(); err != nil {
-				p.fail(document.Place, "%w", errors.Unwrap(err))
+				p.errs = append(p.errs, err)
 				continue
 			}
 		}
 		step.Documents = append(step.Documents, document)
 	}
 	if len(objects) == 0 && len(errs) == 0 {
-		p.fail(p.at, "%s has no documents", step.Kind)
+		p.fail(p.at.Line, "%s has no documents", step.Kind)
 	}
 }
-
-// line returns the place of a line of the file that is being read.
-func (p *parser) line(n int) Place { return Place{p.at.Path, p.at.Line + n - 1} }
 
 // strip takes the scenario's own annotations out of the object and sets its
 // namespace.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
@@ -105,7 +106,7 @@ status: []
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := runner.Parse("s", "s.txtar", []byte(test.archive))
+			err := runner.Parse("s", "s.txtar", []byte(test.archive)).Mistakes
 			if err == nil {
 				t.Fatal("no mistake was found")
 			}
@@ -136,9 +137,9 @@ apply:
 -- delete.yaml --
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 `
-	s, err := runner.Parse("a/b", "b.txtar", []byte(archive))
-	if err != nil {
-		t.Fatal(err)
+	s := runner.Parse("a/b", "b.txtar", []byte(archive))
+	if s.Mistakes != nil {
+		t.Fatal(s.Mistakes)
 	}
 	var kinds []runner.StepKind
 	for _, step := range s.Steps {
@@ -162,7 +163,7 @@ apply:
 		"dev", true, true,
 		`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"cart","namespace":"default"}}`,
 		&runner.Verdict{
-			Place: runner.Place{Path: "b.txtar", Line: 15}, Deny: true,
+			Origin: manifest.Origin{File: "b.txtar", Line: 15}, Deny: true,
 			Rules: []string{"parent-headless"}, Warnings: []string{}, Message: "x",
 		},
 	}
@@ -172,10 +173,10 @@ apply:
 }
 
 func TestLoad(t *testing.T) {
-	if _, _, err := runner.Load(t.TempDir()); err == nil {
+	if _, err := runner.Load(t.TempDir()); err == nil {
 		t.Error("a folder without scenarios can be used")
 	}
-	if _, _, err := runner.Load("no-such-folder"); err == nil {
+	if _, err := runner.Load("no-such-folder"); err == nil {
 		t.Error("a folder that does not exist can be used")
 	}
 }

@@ -54,33 +54,32 @@ type Outcome struct {
 	Object []byte
 }
 
-// Failure is a difference between what a scenario wants and what came of it.
-type Failure struct {
-	Place Place
-	Text  string
-}
-
-// String reads "path:line: text".
-func (f Failure) String() string { return f.Place.String() + ": " + f.Text }
-
-// Play plays the scenario and returns every difference.
-func Play(ctx context.Context, driver Driver, scenario *Scenario) []Failure {
-	start := Place{scenario.Path, 1}
+// Play plays the scenario and returns every difference between what it wants and what
+// came of it, or its mistakes. Each reads "path:line: text".
+func Play(ctx context.Context, driver Driver, scenario *Scenario) []error {
+	if scenario.Mistakes != nil {
+		return []error{scenario.Mistakes}
+	}
+	start := manifest.Origin{File: scenario.Path, Line: 1}
 	session, err := driver.Begin(ctx, scenario)
 	if err != nil {
-		return []Failure{{start, "cannot begin: " + err.Error()}}
+		return []error{failure(start, "cannot begin: %w", err)}
 	}
 	failures := play(ctx, session, scenario)
 	if err := session.End(context.WithoutCancel(ctx)); err != nil {
-		failures = append(failures, Failure{start, "cannot clean up: " + err.Error()})
+		failures = append(failures, failure(start, "cannot clean up: %w", err))
 	}
 	return failures
 }
 
-func play(ctx context.Context, session Session, scenario *Scenario) []Failure {
-	var failures []Failure
+func failure(at manifest.Origin, format string, args ...any) error {
+	return &manifest.Error{Origin: at, Err: fmt.Errorf(format, args...)}
+}
+
+func play(ctx context.Context, session Session, scenario *Scenario) (failures []error) {
 	for i := range scenario.Steps {
 		step := &scenario.Steps[i]
+		var found []error
 		var err error
 		switch step.Kind {
 		case Cluster:
@@ -88,38 +87,47 @@ func play(ctx context.Context, session Session, scenario *Scenario) []Failure {
 		case Delete:
 			err = session.Delete(ctx, step.Documents)
 		case Apply:
-			for _, document := range step.Documents {
-				var outcome *Outcome
-				if outcome, err = session.Apply(ctx, document); err != nil {
-					err = fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
-					break
-				}
-				failures = append(failures, judge(document, outcome)...)
-			}
+			found, err = applyAll(ctx, session, step)
 		case Want:
-			var found []Failure
 			found, err = statuses(ctx, session, step)
-			failures = append(failures, found...)
 		}
+		failures = append(failures, found...)
 		if err != nil {
-			return append(failures, Failure{step.Place, fmt.Sprintf("%s: %v", step.Kind, err)})
+			return append(failures, failure(step.Origin, "%s: %w", step.Kind, err))
 		}
 	}
 	return failures
 }
 
-// judge compares what came of a document with its verdict.
-func judge(document *Document, outcome *Outcome) []Failure {
-	want := document.Want
-	if want == nil || outcome == nil {
-		return nil
+// applyAll applies the documents, and compares what comes of each with its verdict.
+func applyAll(ctx context.Context, session Session, step *Step) (failures []error, err error) {
+	for _, document := range step.Documents {
+		outcome, err := session.Apply(ctx, document)
+		if err != nil {
+			return failures, fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
+		}
+		if document.Want == nil || outcome == nil {
+			continue
+		}
+		if differences := document.Want.differences(outcome); len(differences) > 0 {
+			text := document.Key.String() + "\n  " + strings.Join(differences, "\n  ")
+			if outcome.Text != "" {
+				text += "\n  the user reads:\n    " + strings.ReplaceAll(strings.TrimSpace(outcome.Text), "\n", "\n    ")
+			}
+			failures = append(failures, failure(document.Want.Origin, "%s", text))
+		}
 	}
-	var differences []string
+	return failures, nil
+}
+
+// differences returns how the outcome differs from the verdict.
+func (want *Verdict) differences(outcome *Outcome) (differences []string) {
 	differ := func(format string, args ...any) {
 		differences = append(differences, fmt.Sprintf(format, args...))
 	}
+	verdict := map[bool]string{true: "deny", false: "admit"}
 	if outcome.Denied != want.Deny {
-		differ("verdict: want %s, got %s", verdict(want.Deny), verdict(outcome.Denied))
+		differ("verdict: want %s, got %s", verdict[want.Deny], verdict[outcome.Denied])
 	}
 	if want.Rules != nil && !slices.Equal(outcome.Rules, want.Rules) {
 		differ("rules: want %v, got %v", want.Rules, outcome.Rules)
@@ -133,33 +141,18 @@ func judge(document *Document, outcome *Outcome) []Failure {
 	if want.Object != nil && outcome.Object != nil {
 		differences = append(differences, compareJSON("object", map[string]any(want.Object), outcome.Object)...)
 	}
-	if len(differences) == 0 {
-		return nil
-	}
-	text := document.Key.String() + "\n  " + strings.Join(differences, "\n  ")
-	if outcome.Text != "" {
-		text += "\n  the user reads:\n    " + strings.ReplaceAll(strings.TrimSpace(outcome.Text), "\n", "\n    ")
-	}
-	return []Failure{{want.Place, text}}
-}
-
-func verdict(deny bool) string {
-	if deny {
-		return "deny"
-	}
-	return "admit"
+	return differences
 }
 
 // statuses compares the status of routes with what is wanted.
-func statuses(ctx context.Context, session Session, step *Step) ([]Failure, error) {
-	var failures []Failure
+func statuses(ctx context.Context, session Session, step *Step) (failures []error, err error) {
 	for _, want := range step.Status {
 		got, err := session.Status(ctx, want.Route, func(got []Entry) bool { return compareEntries(want.Entries, got) == "" })
 		if err != nil {
 			return failures, fmt.Errorf("status of %s: %w", want.Route, err)
 		}
 		if difference := compareEntries(want.Entries, got); difference != "" {
-			failures = append(failures, Failure{want.Place, "status of " + want.Route.String() + "\n  " + difference})
+			failures = append(failures, failure(want.Origin, "status of %s\n  %s", want.Route, difference))
 		}
 	}
 	return failures, nil

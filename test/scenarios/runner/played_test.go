@@ -30,10 +30,7 @@ status:
 
 // TestFinalizers plays it twice: nothing is left of the first time.
 func TestFinalizers(t *testing.T) {
-	scenario, err := runner.Parse("held", "held.txtar", []byte(held))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := runner.Parse("held", "held.txtar", []byte(held))
 	for _, driver := range suite.Drivers {
 		for range 2 {
 			for _, failure := range runner.Play(t.Context(), driver, scenario) {
@@ -59,10 +56,7 @@ status: [{route: HTTPRoute/silent/cart, entries: []}]
 
 // TestRulesOff plays a scenario that leaves the barrier nothing to watch.
 func TestRulesOff(t *testing.T) {
-	scenario, err := runner.Parse("off", "off.txtar", []byte(allOff))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := runner.Parse("off", "off.txtar", []byte(allOff))
 	for _, driver := range suite.Drivers {
 		for _, failure := range runner.Play(t.Context(), driver, scenario) {
 			t.Errorf("%s: %s", driver.Name(), failure)

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +24,8 @@ type Scenario struct {
 	Config *config.GuardConfiguration
 	// Steps are in the order in which they are played.
 	Steps []Step
+	// Mistakes are why it cannot be played, one a line, each with its place.
+	Mistakes error
 }
 
 // Title returns the first line of the comment.
@@ -57,33 +58,21 @@ const (
 // Step is one file of a scenario.
 type Step struct {
 	Kind StepKind
-	// Place is the scenario's path and the line of the file's first line in it.
-	Place Place
+	// Origin is the file's first line.
+	Origin manifest.Origin
 	// Documents are those of cluster.yaml, apply.yaml and delete.yaml.
 	Documents []*Document
 	// Status is what want.yaml says of routes' status.
 	Status []*RouteStatus
 }
 
-// Place is a line of a scenario.
-type Place struct {
-	Path string
-	Line int
-}
-
-// String reads "path:line".
-func (p Place) String() string { return fmt.Sprintf("%s:%d", p.Path, p.Line) }
-
 // Document is one object of cluster.yaml, apply.yaml or delete.yaml.
 type Document struct {
 	*manifest.Object
-	Place Place
 	// User is who applies it; empty for the administrator.
 	User string
-	// DryRun asks for a server-side dry run.
-	DryRun bool
-	// ServerSide asks for server-side apply.
-	ServerSide bool
+	// DryRun asks for a server-side dry run, and ServerSide for server-side apply.
+	DryRun, ServerSide bool
 	// Want is what must come of applying it, or nil where the scenario does not
 	// say.
 	Want *Verdict
@@ -102,7 +91,7 @@ const serviceImports = "serviceimports." + mesh.MulticlusterGroup
 
 // Verdict is what must come of applying one document.
 type Verdict struct {
-	Place Place
+	Origin manifest.Origin
 	// Deny, or else admit.
 	Deny bool
 	// Rules are the rules that denied, sorted, each once; nil if they are not
@@ -125,7 +114,7 @@ func (v *Verdict) ByOthers() bool { return v.Deny && len(v.Rules) == 0 }
 // RouteStatus is what gammaguard must have written into the status of one route,
 // once settled.
 type RouteStatus struct {
-	Place   Place
+	Origin  manifest.Origin
 	Route   manifest.Key
 	Entries []WantEntry
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // run runs the tests. It is an error if there are no scenarios, or if what they need
 // does not start.
 func run(m *testing.M) (code int, err error) {
-	if _, _, err := runner.Load(*directory); err != nil {
+	if _, err := runner.Load(*directory); err != nil {
 		return 0, err
 	}
 	if suite, err = runner.NewSuite(context.Background()); err != nil {
@@ -47,28 +47,30 @@ func run(m *testing.M) (code int, err error) {
 // load reads all scenarios; each must be in order.
 func load(t *testing.T) []*runner.Scenario {
 	t.Helper()
-	scenarios, broken, err := runner.Load(all)
+	scenarios, err := runner.Load(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range broken {
-		t.Errorf("%s cannot be read:\n%v", b.Name, b.Err)
+	for _, scenario := range scenarios {
+		if scenario.Mistakes != nil {
+			t.Errorf("%s cannot be read:\n%v", scenario.Name, scenario.Mistakes)
+		}
 	}
 	return scenarios
 }
 
 // TestScenarios plays each scenario by each driver.
 func TestScenarios(t *testing.T) {
-	scenarios, broken, err := runner.Load(*directory)
+	scenarios, err := runner.Load(*directory)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, b := range broken {
-		count(t.Run(b.Name, func(t *testing.T) { t.Error(b.Err) }))
 	}
 	runner.Sort(scenarios)
 	for _, scenario := range scenarios {
 		count(t.Run(scenario.Name, func(t *testing.T) {
+			if scenario.Mistakes != nil {
+				t.Fatal(scenario.Mistakes)
+			}
 			for _, driver := range suite.Drivers {
 				t.Run(driver.Name(), func(t *testing.T) {
 					for _, failure := range runner.Play(t.Context(), driver, scenario) {

@@ -12,9 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
@@ -89,7 +91,7 @@ func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
 				continue
 			}
 			if err := s.put(ctx, document); err != nil {
-				return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+				return fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
 			}
 		}
 	}
@@ -105,7 +107,7 @@ func (s *apiSession) put(ctx context.Context, document *Document) error {
 		return err
 	}
 	s.made = append(s.made, object.DeepCopy())
-	annotate(object, lastApplied, string(document.JSON))
+	setLastApplied(object, document)
 	patch := []byte(compact(map[string]any{"status": object.Object["status"]}))
 
 	current := object.DeepCopy()
@@ -151,7 +153,7 @@ func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
 			err = s.remove(ctx, object)
 		}
 		if err != nil {
-			return fmt.Errorf("%s (%s): %w", document.Key, document.Place, err)
+			return fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
 		}
 	}
 	return nil
@@ -250,4 +252,11 @@ func (s *apiSession) Status(ctx context.Context, key manifest.Key, wanted func([
 		return entries, fmt.Errorf("the entries are as wanted, but not about generation %d", route.GetGeneration())
 	}
 	return entries, nil // the caller reports the difference
+}
+
+// ownEntries returns gammaguard's entries in a route's status.
+func ownEntries(object *unstructured.Unstructured, c *config.GuardConfiguration) ([]Entry, error) {
+	var r route
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &r)
+	return slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return !isOwn(&e, c) }), err
 }

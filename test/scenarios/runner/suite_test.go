@@ -17,7 +17,11 @@ type Suite struct {
 // Close it.
 func NewSuite(ctx context.Context) (*Suite, error) {
 	ctrllog.SetLogger(logr.Discard()) // the log of envtest is of no use here
-	crds, err := loadDefinitions(ctx)
+	core, err := NewCore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	handlers, err := newHandlers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +29,7 @@ func NewSuite(ctx context.Context) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Suite{Drivers: []Driver{newCore(crds), newHandlers(crds), server}, server: server}, nil
+	return &Suite{Drivers: []Driver{core, handlers, server}, server: server}, nil
 }
 
 // Close stops everything that was started.

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -70,19 +69,17 @@ func (p *parser) want(step *Step, data []byte) {
 		return
 	}
 	if file.Apply == nil && file.Status == nil {
-		p.fail(p.at, "want.yaml has neither apply nor status")
+		p.fail(p.at.Line, "want.yaml has neither apply nor status")
 	}
 	if file.Apply != nil {
 		p.verdicts(file.Apply, lines.Apply)
 	}
 	for i := range file.Status {
-		if status := p.status(p.line(lines.Status[i].Line), &file.Status[i]); status != nil {
+		if status := p.status(lines.Status[i].Line, &file.Status[i]); status != nil {
 			step.Status = append(step.Status, status)
 		}
 	}
 }
-
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
 // wantErrors reports each mistake at its own line, as far as it names one.
 func (p *parser) wantErrors(err error) {
@@ -91,20 +88,19 @@ func (p *parser) wantErrors(err error) {
 		mistakes = several.Errors
 	}
 	for _, mistake := range mistakes {
-		line := 1
-		if m := yamlLine.FindStringSubmatch(mistake); m != nil {
-			mistake = strings.TrimPrefix(mistake, m[0])
-			line, _ = strconv.Atoi(m[1]) // digits
+		line := p.at.Line
+		if n, _ := fmt.Sscanf(mistake, "line %d:", &line); n == 1 {
+			_, mistake, _ = strings.Cut(mistake, ": ")
 		}
-		p.fail(p.line(line), "want.yaml: %s", mistake)
+		p.fail(line, "want.yaml: %s", mistake)
 	}
 }
 
 // verdicts gives each applied document its verdict.
 func (p *parser) verdicts(wants []applyWant, nodes []yamlv3.Node) {
-	at := p.at
+	at := p.at.Line
 	if len(nodes) > 0 {
-		at = p.line(nodes[0].Line)
+		at = nodes[0].Line
 	}
 	if p.applied == nil {
 		p.fail(at, "apply: there is no apply.yaml before it whose verdicts these could be")
@@ -112,16 +108,16 @@ func (p *parser) verdicts(wants []applyWant, nodes []yamlv3.Node) {
 	}
 	documents := p.applied.Documents
 	if len(documents) != len(wants) {
-		p.fail(at, "apply: %d verdicts for the %d documents at %s", len(wants), len(documents), p.applied.Place)
+		p.fail(at, "apply: %d verdicts for the %d documents at %s", len(wants), len(documents), p.applied.Origin)
 		return
 	}
 	for i := range wants {
-		documents[i].Want = p.verdict(p.line(nodes[i].Line), &wants[i])
+		documents[i].Want = p.verdict(nodes[i].Line, &wants[i])
 	}
 }
 
-func (p *parser) verdict(at Place, want *applyWant) *Verdict {
-	v := &Verdict{Place: at, Deny: want.Verdict == "deny", Message: want.Message, Object: want.Object}
+func (p *parser) verdict(at int, want *applyWant) *Verdict {
+	v := &Verdict{Origin: p.origin(at), Deny: want.Verdict == "deny", Message: want.Message, Object: want.Object}
 	switch {
 	case !v.Deny && want.Verdict != "admit":
 		p.fail(at, "verdict: %q: want admit or deny", want.Verdict)
@@ -148,20 +144,24 @@ func rules() []string {
 	return ids
 }
 
-// ids returns the IDs sorted, each once, and never nil.
-func (p *parser) ids(at Place, key string, ids, known []string) []string {
-	sorted := []string{}
+// ids returns the IDs as sorted does.
+func (p *parser) ids(at int, key string, ids, known []string) []string {
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
 			p.fail(at, "%s: unknown ID %q", key, id)
 		}
-		sorted = append(sorted, id)
 	}
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
+	return sorted(ids)
 }
 
-func (p *parser) status(at Place, want *statusWant) *RouteStatus {
+// sorted returns the IDs sorted, each once, and never nil.
+func sorted(ids []string) []string {
+	ids = append([]string{}, ids...)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func (p *parser) status(at int, want *statusWant) *RouteStatus {
 	part := strings.Split(want.Route, "/")
 	if len(part) != 3 || !mesh.IsRouteKind(part[0]) || slices.Contains(part, "") {
 		p.fail(at, "route: %q: want KIND/NAMESPACE/NAME, such as HTTPRoute/shop/cart", want.Route)
@@ -186,5 +186,5 @@ func (p *parser) status(at Place, want *statusWant) *RouteStatus {
 			p.fail(at, "entries[%d]: it needs accepted or partial: an entry without a condition says nothing", i)
 		}
 	}
-	return &RouteStatus{Place: at, Route: key, Entries: want.Entries}
+	return &RouteStatus{Origin: p.origin(at), Route: key, Entries: want.Entries}
 }
