@@ -95,12 +95,12 @@ func TestUserHasNoRights(t *testing.T) {
 }
 
 func TestServiceAccountKubeconfig(t *testing.T) {
-	kubeconfig, err := plane.ServiceAccountKubeconfig("default", "dev")
-	if err != nil {
-		t.Fatal(err)
+	const account = `{apiVersion: v1, kind: ServiceAccount, metadata: {namespace: default, name: dev}}`
+	if _, stderr, err := plane.Kubectl(t.Context(), account, "create", "-f", "-"); err != nil {
+		t.Fatal(err, stderr)
 	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
+	path, err := plane.ServiceAccountKubeconfig(t.Context(), "default", "dev")
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, stderr, err := plane.Kubectl(t.Context(), "", "--kubeconfig", path, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}")

@@ -10,10 +10,14 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
@@ -43,15 +47,36 @@ func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error
 	return user.Config(), nil
 }
 
-// ServiceAccountKubeconfig returns a kubeconfig for another process to be a
-// ServiceAccount.
-func (cp *ControlPlane) ServiceAccountKubeconfig(namespace, name string) ([]byte, error) {
-	account := envtest.User{Name: serviceaccount.MakeUsername(namespace, name), Groups: serviceaccount.MakeGroupNames(namespace)}
-	user, err := cp.env.AddUser(account, &rest.Config{})
+// ServiceAccountKubeconfig has another process be a ServiceAccount, which must be
+// there, in the way that it would be in a Pod: by a token in a file, and not by a
+// certificate, which the API server verifies at each request. It returns the path of a
+// kubeconfig that only its owner can read, and that goes when the control plane stops.
+func (cp *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	c, err := cp.Client()
 	if err != nil {
-		return nil, fmt.Errorf("add the user %s: %w", account.Name, err)
+		return "", err
 	}
-	return user.KubeConfig()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(24 * 60 * 60))}}
+	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
+		return "", fmt.Errorf("ask for a token of ServiceAccount %s/%s: %w", namespace, name, err)
+	}
+	dir, err := cp.TempDir("account")
+	if err != nil {
+		return "", err
+	}
+	tokenFile := filepath.Join(dir, "token")
+	if err := os.WriteFile(tokenFile, []byte(token.Status.Token), 0o600); err != nil {
+		return "", err
+	}
+	const only = "test"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[only] = &clientcmdapi.Cluster{Server: cp.Config.Host, CertificateAuthorityData: cp.Config.CAData}
+	config.AuthInfos[only] = &clientcmdapi.AuthInfo{TokenFile: tokenFile}
+	config.Contexts[only] = &clientcmdapi.Context{Cluster: only, AuthInfo: only}
+	config.CurrentContext = only
+	path := filepath.Join(dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
 }
 
 // TempDir makes a folder that only its owner can read, and that goes when the

@@ -104,7 +104,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	if err != nil {
 		return err
 	}
-	account, err := cp.ServiceAccountKubeconfig(systemNamespace, serviceAccount)
+	kubeconfig, err := cp.ServiceAccountKubeconfig(ctx, systemNamespace, serviceAccount)
 	if err != nil {
 		return err
 	}
@@ -113,9 +113,8 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 		return err
 	}
 	g.CertDir = filepath.Join(dir, "certs")
-	configFile, kubeconfig := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "kubeconfig")
-	err = errors.Join(os.WriteFile(configFile, []byte(cmp.Or(o.Config, defaults)), 0o600), os.WriteFile(kubeconfig, account, 0o600))
-	if err != nil {
+	configFile := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(configFile, []byte(cmp.Or(o.Config, defaults)), 0o600); err != nil {
 		return err
 	}
 	if err := g.prepareWebhooks(); err != nil {
