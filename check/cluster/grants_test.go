@@ -99,6 +99,21 @@ asks-e - invalid: not a request -
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean {
 		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
 	}
+	selectors := filepath.Join(t.TempDir(), "guard.yaml")
+	if err := os.WriteFile(selectors, []byte(`
+apiVersion: gammaguard.dev/v1alpha1
+kind: GuardConfiguration
+grants:
+  selectors:
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: asks-a}}, roles: [consumer], routeKinds: [HTTPRoute]}
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: asks-c}}, roles: [producer, consumer]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ = run(t, "", "grants", "list", "--requested", "--config", selectors, "--kubeconfig", plane.Kubeconfig)
+	if !strings.Contains(stdout, "asks-a") || strings.Contains(stdout, "asks-c") {
+		t.Errorf("a selector grants asks-a one kind of route, and asks-c all:\n%s", stdout)
+	}
 	for _, bad := range []struct {
 		want string
 		args []string

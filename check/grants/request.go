@@ -79,7 +79,7 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 			rows = append(rows, fmt.Sprintf("%s\t-\tinvalid: %s\t-", namespace.Name, printers.EscapeTerminal(err.Error())))
 			continue
 		}
-		if missing := request.missing(policy.Grants.Label(namespace)); len(missing) > 0 {
+		if missing := request.missing(namespace, &policy.Grants); len(missing) > 0 {
 			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", namespace.Name, request.Role, printers.EscapeTerminal(request.Reason),
 				policy.GrantCommand(namespace.Name, namespace, missing...)))
 		}
@@ -93,11 +93,13 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 	return out.Flush()
 }
 
-// missing returns the roles of the request that the grant does not allow.
-func (r *Request) missing(grant mesh.Grant) []mesh.Role {
+// missing returns the roles of the request that the namespace does not have for every kind
+// of route.
+func (r *Request) missing(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []mesh.Role {
 	var missing []mesh.Role
 	for _, role := range []mesh.Role{mesh.Producer, mesh.Consumer} {
-		if r.Role.Allows(role) && !grant.Allows(role) {
+		lacks := func(kind mesh.RouteKind) bool { return !policy.Allows(namespace, role, kind) }
+		if r.Role.Allows(role) && slices.ContainsFunc(mesh.RouteKinds(), lacks) {
 			missing = append(missing, role)
 		}
 	}

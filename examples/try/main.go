@@ -8,6 +8,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,9 @@ import (
 )
 
 func main() {
-	if err := try(os.Stdout, os.Args[1:]...); err != nil {
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "Usage: go run ./examples/try FILE...") }
+	flag.Parse()
+	if err := try(os.Stdout, flag.Args()...); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
