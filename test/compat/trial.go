@@ -157,7 +157,7 @@ func (t *trial) apply() {
 		const service = "{apiVersion: v1, kind: Service, metadata: {namespace: %s, name: %s}, spec: {ports: [{port: 80, protocol: %s}]}}"
 		manifests = append(manifests, fmt.Sprintf(service, t.namespace, e.name(), e.kind.Transport()))
 	}
-	kubectl(t, t.plane, strings.Join(manifests, "\n---\n"), "apply", "-f", "-")
+	kubectl(t, t.plane, strings.Join(manifests, "\n---\n"), "apply", "--server-side", "-f", "-")
 }
 
 // admit has a route of each endpoint stored, with the group of the parentRef set.
