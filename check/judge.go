@@ -101,7 +101,7 @@ func findingOf(r *route, f *validate.Finding) report.Finding {
 	return found
 }
 
-// firstMention reports whether the unknown is to be told: that a namespace's grants
+// firstMention reports whether the unknown is to be reported: that a namespace's grants
 // are not known is told once.
 func (c *checker) firstMention(f *validate.Finding) bool {
 	if f.Rule != "grant-missing" {

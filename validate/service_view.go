@@ -38,9 +38,9 @@ func (e *Engine) View(world mesh.Reader, key mesh.ServiceKey) *ServiceView {
 // may have as many ports as etcd stores, about 20,000.
 const mostHeld = 1 << 20
 
-// Owners returns who owns each port of the Service in each scope: none where the
-// Service does not exist, or routes would hold too much of it. The error is the failure of a read, or
-// mesh.ErrUnknown if the routes are not known.
+// Owners returns who owns each port of the Service in each scope: none where the Service
+// does not exist, or has more ports times routes than mostHeld. The error is the failure of
+// a read, or mesh.ErrUnknown if the routes are not known.
 func (v *ServiceView) Owners() (mesh.PortOwners, error) {
 	v.resolve()
 	return v.owners, v.err

@@ -138,7 +138,7 @@ func update(ctx context.Context, c client.WithWatch, object client.Object, optio
 	return c.Update(ctx, now, options...)
 }
 
-// inject puts the CA that the webhooks of want have beside those that the webhooks
+// inject adds the CA that the webhooks of want have to those that the webhooks
 // of the registration have, and reports whether that changes anything.
 func inject(registration, want *unstructured.Unstructured, now time.Time) (changed bool, err error) {
 	next, err := caBundles(want)

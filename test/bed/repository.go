@@ -103,7 +103,7 @@ func CustomResourceDefinitions(ctx context.Context, o Options) ([]*apiextensions
 }
 
 // Main is the body of the main function of a command of the tests: it runs the
-// command until that ends or the process is told to, and exits with 1 after an error.
+// command until that ends or the process gets a signal, and exits with 1 after an error.
 func Main(run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
