@@ -1,0 +1,143 @@
+// Package printable is the one place that decides what of a text that others wrote
+// reaches an output as it is: a name, a path, a header or an annotation of an object, the
+// name of a file, an error about any of them. Text makes one line of a text. The other
+// functions make a word of a shell, or a cell of Markdown of it. Writer is the end of each
+// output: it lets no other line break or control character through than those of the
+// program itself.
+package printable
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns the text as one line that only shows: characters that one cannot see, or
+// that do something, are escaped as in Go (\n, \x1b, \u202e), so are bytes that are not
+// UTF-8, and so is what a CI system takes for a command in the output of a program. A
+// text that is escaped already stays as it is.
+func Text(text string) string {
+	if harmless(text) {
+		return text
+	}
+	out, e := make([]byte, 0, len(text)+16), escaper{}
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		out = e.append(out, r, text[:size])
+		text = text[size:]
+	}
+	return string(out)
+}
+
+// harmless reports whether Text leaves the text as it is, for nearly all texts.
+func harmless(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c > '~', c == '#' && i > 0 && text[i-1] == '#', c == ':' && i > 0 && text[i-1] == ':':
+			return false
+		}
+	}
+	return true
+}
+
+// visible reports whether the character shows: it is printable, and Unicode does not tell
+// programs to pass over it.
+func visible(r rune) bool {
+	return strconv.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+}
+
+// escaper escapes the characters of a text, one after the other.
+type escaper struct {
+	// last is the character that was written before, if it was written as it is.
+	last rune
+	// begun is set once the line has more than blanks, and one colon.
+	begun bool
+}
+
+// append adds the character, whose bytes are raw, to the text.
+//
+// GitHub's runner takes "::" for a command where a line begins with it, blanks apart, and
+// "##[" anywhere; Azure Pipelines takes "##vso[" and TeamCity "##teamcity[".
+func (e *escaper) append(text []byte, r rune, raw string) []byte {
+	last, begun := e.last, e.begun
+	e.last = r
+	e.begun = begun || r != ' ' && (r != ':' || last == ':')
+	switch {
+	case r == utf8.RuneError && len(raw) == 1:
+		return fmt.Appendf(text, `\x%02x`, raw[0])
+	case r == '#' && last == '#', r == ':' && last == ':' && !begun:
+		e.last = 0
+		return fmt.Appendf(text, `\x%02x`, r)
+	case visible(r):
+		return append(text, raw...)
+	}
+	quoted := strconv.QuoteRuneToASCII(r)
+	return append(text, quoted[1:len(quoted)-1]...)
+}
+
+// Shell returns the text as a word of a POSIX shell, whatever is in it: as it is where
+// that is a word, in single quotes, or, if it is not one line that shows, as what printf
+// makes of octal numbers. The shell drops line breaks at the end of such a word.
+func Shell(text string) string {
+	special := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_'
+	}
+	switch {
+	case text != "" && !strings.ContainsFunc(strings.NewReplacer("-", "", ":", "").Replace(text), special) && Text(text) == text:
+		return text
+	case Text(text) == text:
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	var word strings.Builder
+	for i := range len(text) {
+		if c := text[i]; special(rune(c)) {
+			fmt.Fprintf(&word, `\%03o`, c)
+		} else {
+			word.WriteByte(c)
+		}
+	}
+	return `"$(printf '` + word.String() + `')"`
+}
+
+// Code returns the text as code of Markdown that can be a cell of a table. A renderer
+// takes nothing in it for a link, an image, or a mention, and it is copied as it is shown.
+func Code(text string) string {
+	text = Text(text)
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence, pad := strings.Repeat("`", longest+1), ""
+	if strings.Trim(text, "` ") != text {
+		pad = " "
+	}
+	return fence + pad + strings.ReplaceAll(text, "|", `\|`) + pad + fence
+}
+
+// Error returns an error as people read it: on one line, or, if it was joined of several,
+// each of them on a line of its own.
+func Error(err error) string {
+	switch joined := err.(type) { //nolint:errorlint // it takes the error apart
+	case interface{ Unwrap() []error }:
+		var texts, lines []string
+		for _, part := range joined.Unwrap() {
+			texts, lines = append(texts, part.Error()), append(lines, Error(part))
+		}
+		if strings.Join(texts, "\n") == err.Error() {
+			return strings.Join(lines, "\n")
+		}
+	case interface{ Unwrap() error }:
+		if inner := joined.Unwrap(); inner != nil && strings.HasSuffix(err.Error(), inner.Error()) {
+			return Text(strings.TrimSuffix(err.Error(), inner.Error())) + Error(inner)
+		}
+	}
+	return Text(err.Error())
+}
