@@ -1,7 +1,7 @@
 # The image that `make image` makes without Docker, for those who have it:
 #
 #   docker build --build-arg VERSION=v1.2.3 --build-arg COMMIT=$(git rev-parse --short HEAD) -t gammaguard-webhook:v1.2.3 .
-FROM golang:1.26 AS build
+FROM golang:1.26.8@sha256:3c3e25a4da13fd0478eed2df1eb35a0e667094a7124d3993a6a1d30f71c17e79 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

@@ -31,11 +31,11 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, use := range []struct{ pattern, file, has string }{
-		{`uses: gammaguard/gammaguard@main\n +with: {([a-z-]+):`, "action.yml", "\n  %:\n    description: "},
+		{`uses: gammaguard/gammaguard@v1\.2\.3\n +with: {([a-z-]+):`, "action.yml", "\n  %:\n    description: "},
 		{`\b(GAMMAGUARD_[A-Z]+):`, ".ci/gitlab.yml", "\n    %: "},
 		{`- id: (\S+)\n`, ".pre-commit-hooks.yaml", "- id: %\n"},
 		{"The hook `(\\S+)`", ".pre-commit-hooks.yaml", "- id: %\n"},
-		{`gammaguard/gammaguard/main/(\.\S+)\n`, "", ""},
+		{`gammaguard/gammaguard/v1\.2\.3/(\.\S+)\n`, "", ""},
 		{`- run: \|\n +\.gammaguard/(\S+) diff `, "", ""},
 	} {
 		found := regexp.MustCompile(use.pattern).FindAllStringSubmatch(text, -1)

@@ -69,7 +69,9 @@ func (r *release) render(overlay string) ([]byte, error) {
 	if err := files.WriteFile("/release/kustomization.yaml", []byte(kustomization)); err != nil {
 		return nil, err
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/release")
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // as kubectl: what refuses requests comes last
+	built, err := krusty.MakeKustomizer(options).Run(files, "/release")
 	if err != nil {
 		return nil, err
 	}
