@@ -36,6 +36,7 @@ DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSIO
 
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
+GOVULNCHECK := $(CACHE)/tools/govulncheck
 DEFINITIONS := definitions/generated/made
 # The folder of every Go module in the repository.
 MODULES = $(patsubst %/,%,$(dir $(shell git ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')))
@@ -107,8 +108,8 @@ cross: definitions ## Type-check the command line for macOS and Windows, and bot
 	go run ./test/cross linux/arm64 ./cmd/...
 
 .PHONY: e2e
-e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, and Prometheus; needs root and Linux.
-	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
+e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, Prometheus, and strace; needs root and Linux.
+	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/repositories ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
 
 .PHONY: scenarios
 scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
@@ -121,7 +122,8 @@ scenarios: definitions controlplane ## Play a folder of scenarios three ways: SC
 FUZZ ?= 5s
 .PHONY: attack
 attack: definitions controlplane ## Try to get round gammaguard, and fuzz it; FUZZ=10m for each fuzz target.
-	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/attack
+	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/attack ./test/repositories
+	go test -count=1 -timeout $(TEST_TIMEOUT) -run '^TestHostileText$$' ./check/cluster ./check/lsp ./webhook
 	@$(MAKE) --no-print-directory fuzz
 
 .PHONY: fuzz
@@ -140,6 +142,14 @@ random: ## Compare trace and diff with a second opinion on random routes: FOR=10
 .PHONY: lint
 lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
 	$(GOLANGCI_LINT) run ./...
+
+# The database of vulnerabilities: a URL, or a folder of OSV files where there is no network.
+VULNDB ?= https://vuln.go.dev
+# VULNFLAGS=-tolerant warns instead of failing where the database cannot be reached.
+VULNFLAGS ?=
+.PHONY: vulncheck
+vulncheck: definitions $(GOVULNCHECK) ## Fail where a program can reach a known vulnerability: VULNDB=<folder of OSV files>.
+	go run ./test/vuln -program $(GOVULNCHECK) -db "$(VULNDB)" -accepted tools/vulnerabilities.yaml $(VULNFLAGS) ./cmd/...
 
 .PHONY: tidy-check
 tidy-check: ## Fail where go mod tidy would change a go.mod or go.sum.
@@ -197,6 +207,10 @@ $(GOLANGCI_LINT): tools/go.mod tools/go.sum
 	@echo "building golangci-lint from its module: a minute or two, once" >&2
 	@mkdir -p $(@D)
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(GOVULNCHECK): tools/go.mod tools/go.sum
+	@mkdir -p $(@D)
+	cd tools && go build -o $@ golang.org/x/vuln/cmd/govulncheck
 
 .PHONY: clean
 clean: ## Remove what was built, the control plane included.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
@@ -21,6 +22,8 @@ import (
 // Run checks the input, as one set. Apart from a report of all that could be read, the
 // error names what could not; without a report it says why there is none.
 func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
+	options, done := options.opened()
+	defer done()
 	r, err := run(ctx, options)
 	if r != nil {
 		r.Count()
@@ -73,8 +76,8 @@ type checker struct {
 	arrived int
 	// view is what status says, once all is loaded.
 	view *desired.View
-	// mutationsOff are the mutations that the configuration turns off.
-	mutationsOff map[string]bool
+	// creation decides which mutations are made.
+	creation creation.Judge
 	// ungranted are the namespaces whose grants were said to be unknown.
 	ungranted map[string]bool
 }
@@ -83,13 +86,13 @@ type checker struct {
 type route struct {
 	document
 	file *file
-	// changes are the mutations, and mutated is the route with them and with what
-	// the API server fills in.
-	changes []mutate.Change
+	// plan has the mutations, and mutated is the route with those that are made and with
+	// what the API server fills in.
+	plan    mutate.Plan
 	mutated *mesh.Route
 	// edits make the changes in the file, if it was asked for them and they are known.
 	edits []*report.Edit
-	// patched is the route with the mutations, and stored with defaults too, in JSON; old
+	// patched is the route with the mutations that are made, and stored with defaults too, in JSON; old
 	// is the route that was there before, or nil.
 	patched, stored []byte
 	old             *manifest.Object
@@ -106,11 +109,13 @@ func newChecker(options *Options) (*checker, error) {
 	}
 	complete := options.Complete && options.Cluster == nil
 	c := &checker{
-		options: options, config: options.Config, engine: engine, mutationsOff: options.Config.DisabledMutations(),
-		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, readFile: options.read},
+		options: options, config: options.Config, engine: engine, creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
+		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, readFile: options.read, isNamed: options.files.Named},
 		world: &world{
-			files:   manifest.NewSet(manifest.Options{}),
-			base:    manifest.NewSet(manifest.Options{Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves}),
+			files: manifest.NewSet(manifest.Options{Mesh: engine.Policy().Mesh}),
+			base: manifest.NewSet(manifest.Options{
+				Mesh: engine.Policy().Mesh, Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves,
+			}),
 			cluster: options.Cluster,
 		},
 		declared:  map[manifest.Key]report.Place{},

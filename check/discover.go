@@ -14,18 +14,19 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
-// Discover finds what is deployed together below the paths, each a set: every
+// discover finds what is deployed together below the paths, each a set: every
 // kustomization that no other one uses, every Helm chart, with its default values and
 // with each values file in its folder ci, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside.
-func Discover(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
-	d := &discovery{readFile: options.read, project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
+func discover(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
+	d := &discovery{readFile: options.read, files: options.files, project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
 			return nil, nil, err
@@ -37,8 +38,11 @@ func Discover(options *Options, paths []string, project *Project) (sets []Set, s
 // discovery is one search for sets.
 type discovery struct {
 	readFile func(path string) ([]byte, error)
+	files    *repository.Files
 	project  *Project // may be nil
 	ignores  map[string]*ignores
+	// patterns counts those in ignores.
+	patterns int
 	// charts are the folders with a Chart.yaml; kustomizations are those with a
 	// kustomization, by whether it is a component.
 	charts         []string
@@ -49,6 +53,8 @@ type discovery struct {
 	// used are the files and folders that kustomizations name.
 	used    map[string]bool
 	skipped []report.Skipped
+	// looked counts what was looked at though git ignores it.
+	looked int
 }
 
 type kustomization struct {
@@ -59,11 +65,13 @@ type kustomization struct {
 // folder is a folder of manifests.
 type folder struct {
 	files []string
+	// size is that of the files that were read.
+	size int
 	// routes is set if one of them may hold a route.
 	routes bool
 }
 
-// PassedOver reports whether Discover never looks into a folder of that name: a hidden one,
+// PassedOver reports whether discover never looks into a folder of that name: a hidden one,
 // or one of dependencies.
 func PassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
@@ -78,6 +86,7 @@ func (d *discovery) walk(root string) error {
 			d.skip(path, "cannot be read: "+err.Error())
 			return nil //nolint:nilerr // the others are judged all the same
 		case path != root && d.ignored(path, entry):
+			d.lookForHidden(path, entry)
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
@@ -136,8 +145,10 @@ func (d *discovery) folder(path string) error {
 func (d *discovery) uses(folder string, node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode && node.Value != "" && !strings.Contains(node.Value, "\n") {
 		path := filepath.Join(folder, filepath.FromSlash(node.Value))
-		if _, err := os.Stat(path); err == nil && path != filepath.Clean(folder) {
-			d.used[path] = true
+		if path != filepath.Clean(folder) && d.files.Inside(path) {
+			if _, err := os.Stat(path); err == nil {
+				d.used[path] = true
+			}
 		}
 	}
 	for _, child := range node.Content {
@@ -150,9 +161,14 @@ func (d *discovery) file(path string) {
 	if name := filepath.Base(path); name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 		return
 	}
+	at := filepath.Dir(path)
+	if d.folders[at] != nil && d.folders[at].size > maxInput { // the set is not checked
+		d.folders[at].files, d.folders[at].routes = append(d.folders[at].files, path), true
+		return
+	}
 	data, err := d.readFile(path)
 	if err != nil {
-		d.skip(path, "cannot be read: "+err.Error())
+		d.hidden(path, "cannot be read: "+err.Error())
 		return
 	}
 	data = manifest.UTF8(data)
@@ -166,10 +182,10 @@ func (d *discovery) file(path string) {
 			return
 		}
 	}
-	at := filepath.Dir(path)
 	if d.folders[at] == nil {
 		d.folders[at] = &folder{}
 	}
+	d.folders[at].size += len(data)
 	d.folders[at].files = append(d.folders[at].files, path)
 	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
 }
@@ -244,4 +260,9 @@ func (d *discovery) plain(path string, managed bool) *Set {
 
 func (d *discovery) skip(path, reason string) {
 	d.skipped = append(d.skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
+}
+
+// hidden skips what may hold routes: a strict check fails because of it.
+func (d *discovery) hidden(path, reason string) {
+	d.skipped = append(d.skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason, Hides: true})
 }

@@ -9,19 +9,24 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/fix"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
 )
 
-// fix writes the mutations into the files that they concern. Where one file cannot
+// fix writes the mutations into the files that they concern, also those that the webhook
+// does not make. Where one file cannot
 // be fixed, all stay as they are.
 func (c *checker) fix() ([]report.Fixed, error) {
 	jobs := map[*file][]fix.Job{}
 	var fixed []report.Fixed
 	for _, r := range c.routes {
-		if len(r.changes) > 0 {
-			jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.changes})
+		if len(r.plan.Changes) > 0 {
+			jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}
-		for _, change := range changesOf(r) {
+		r.plan = mutate.Plan{Changes: r.plan.Changes, Mode: mesh.Enforce} // in the files, all are made
+		made, _ := changesOf(r)
+		for _, change := range made {
 			fixed = append(fixed, report.Fixed{File: r.file.name, Route: r.Key.String(), Change: change})
 		}
 	}
@@ -31,7 +36,7 @@ func (c *checker) fix() ([]report.Fixed, error) {
 		if jobs[f] == nil {
 			continue
 		}
-		data, err := os.ReadFile(f.name)
+		data, err := c.options.files.Read(f.name)
 		if err == nil {
 			texts[f], err = rewritten(data, jobs[f])
 		}

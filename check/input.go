@@ -1,11 +1,13 @@
 package check
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,12 +46,47 @@ func (d *document) line(field string) int {
 // file that is named itself is read whatever its name.
 var manifestEndings = []string{".yaml", ".yml", ".json"}
 
+// maxInput is how much is read of the files of one set, in bytes: a file counts as often as it is named.
+const maxInput = 64 << 20
+
 // input reads files.
 type input struct {
 	namespace string
 	stdin     io.Reader
 	readFile  func(path string) ([]byte, error)
-	errs      []error
+	// isNamed reports whether the user named the file: it does not count.
+	isNamed func(path string) bool
+	errs    []error
+	// used counts the bytes of maxInput.
+	used atomic.Int64
+}
+
+// tooLarge is why a set is not checked.
+type tooLarge struct{}
+
+func (tooLarge) Error() string { return fmt.Sprintf("its files have more than %d MiB", maxInput>>20) }
+
+// over returns an error if there is more than may be read.
+func (in *input) over() error {
+	if in.used.Load() > maxInput {
+		return tooLarge{}
+	}
+	return nil
+}
+
+// take reads a file that counts.
+func (in *input) take(path string) ([]byte, error) {
+	if in.isNamed(path) {
+		return in.readFile(path)
+	}
+	if err := in.over(); err != nil {
+		return nil, err
+	}
+	data, err := in.readFile(path)
+	if err == nil && in.used.Add(int64(len(data))) > maxInput {
+		return nil, tooLarge{}
+	}
+	return data, err
 }
 
 // read returns the files that the names stand for, each once, in the order of the
@@ -103,7 +140,7 @@ func (in *input) file(path string) (*file, error) {
 		data, err := io.ReadAll(in.stdin)
 		return in.parse(report.Stdin, data), err
 	}
-	data, err := in.readFile(path)
+	data, err := in.take(path)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -24,8 +26,8 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 	for i := range judged.Findings {
 		place(judged.Findings[i].Field, &judged.Findings[i].File, &judged.Findings[i].Line)
 	}
-	for i := range judged.Changes {
-		place(judged.Changes[i].Field, &judged.Changes[i].File, &judged.Changes[i].Line)
+	for _, change := range each(judged.Changes, judged.Withheld) {
+		place(change.Field, &change.File, &change.Line)
 	}
 	return judged, nil
 }
@@ -38,8 +40,8 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 		Place:     report.Place{File: r.file.name, Line: r.line("")},
 		Verdict:   report.Admit,
 		Findings:  []report.Finding{},
-		Changes:   changesOf(r),
 	}
+	judged.Changes, judged.Withheld = changesOf(r)
 	for i := range r.refusals {
 		judged.Findings = append(judged.Findings, c.refusal(r, &r.refusals[i]))
 	}
@@ -51,6 +53,7 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 	if err != nil {
 		return nil, err
 	}
+	creation.Relate(&verdict, &r.plan)
 	if len(verdict.Unknown) > 0 {
 		judged.Verdict = report.Unknown
 		if c.options.Strict {
@@ -76,23 +79,36 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 }
 
 func (c *checker) request(r *route) *validate.Request {
-	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User}
+	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User, KeepExisting: true}
 	if r.old != nil {
 		req.Object, req.Old = r.stored, r.old.JSON
 	}
 	return req
 }
 
-func changesOf(r *route) []report.Change {
-	changes := make([]report.Change, len(r.changes))
-	for i := range r.changes {
-		changes[i] = report.ChangeOf(&r.changes[i])
-		changes[i].Line = r.line(r.changes[i].Path)
+// changesOf returns what the mutations set in the route, and what they would set.
+func changesOf(r *route) (made, withheld []report.Change) {
+	made, withheld = report.ChangesOf(&r.plan)
+	for i, change := range each(made, withheld) {
+		change.Line = r.line(change.Field)
 		if r.edits != nil {
-			changes[i].Edit = r.edits[i]
+			change.Edit = r.edits[i]
 		}
 	}
-	return changes
+	return made, withheld
+}
+
+// each yields the changes of both lists, of which one is empty.
+func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
+	return func(yield func(int, *report.Change) bool) {
+		for _, list := range [][]report.Change{made, withheld} {
+			for i := range list {
+				if !yield(i, &list[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func findingOf(r *route, f *validate.Finding) report.Finding {

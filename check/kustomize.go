@@ -1,45 +1,47 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // kustomize builds the folder and returns what comes out, with the place where
 // each object comes from.
-func (in *input) kustomize(folder string) (files []*file, _ error) {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(in.withOrigins(folder), folder)
+func (c *checker) kustomize(ctx context.Context, folder string) (files []*file, _ error) {
+	resources, err := c.resources(ctx, folder)
 	if err != nil {
-		needs := strings.Contains(err.Error(), "--enable-") || in.needsMore(folder, map[string]bool{})
-		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err), !needs}
+		remote := (*build.RemoteError)(nil)
+		failed := (*build.Error)(nil)
+		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
+		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
+		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
 	}
-	sources, patches := map[string]*file{}, patches(in.patchesOf(folder))
-	for _, res := range built.Resources() {
-		name := originOf(folder, res)
-		text, err := withoutOrigin(res)
-		if err != nil {
-			in.fail(fmt.Errorf("kustomize %s: %s: %w", folder, res.CurId(), err))
+	in := &c.input
+	sources, patches := map[string]*file{}, patches(in.patchesOf(folder, map[string]bool{}))
+	for _, res := range resources {
+		if res.Error != "" {
+			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
 			continue
+		}
+		name := kustomizationFile(folder)
+		if res.Origin != "" {
+			name = filepath.Join(folder, filepath.FromSlash(res.Origin))
 		}
 		if sources[name] == nil {
 			if sources[name], err = in.file(name); err != nil {
 				sources[name] = &file{} // not a file on this disk
 			}
 		}
-		f := in.parse(name, text)
+		f := in.parse(name, res.JSON)
 		f.kustomization, f.sets = kustomizationFile(folder), patches.sets
 		for i := range f.documents {
 			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])
@@ -49,21 +51,22 @@ func (in *input) kustomize(folder string) (files []*file, _ error) {
 	return files, nil
 }
 
-// remote is what names of remote resources look like.
-var remote = regexp.MustCompile(`://|^git@|^github\.com[/:]|[?&]ref=`)
-
-// needsMore reports whether the kustomization in the folder, or one that it uses, names what
-// is not on this disk.
-func (in *input) needsMore(folder string, seen map[string]bool) bool {
-	data, err := in.readFile(kustomizationFile(folder))
-	var k struct{ Resources, Bases, Components []string }
-	if err != nil || yaml.Unmarshal(data, &k) != nil || seen[folder] {
-		return false
+// resources builds the folder, unless that takes what is not in the repository.
+func (c *checker) resources(ctx context.Context, folder string) ([]build.Resource, error) {
+	if !c.options.AllowRemote {
+		if remote := build.FindRemote(c.options.read, folder); remote != nil {
+			return nil, remote
+		}
 	}
-	seen[folder] = true
-	return slices.ContainsFunc(slices.Concat(k.Resources, k.Bases, k.Components), func(name string) bool {
-		return remote.MatchString(name) || in.needsMore(filepath.Join(folder, filepath.FromSlash(name)), seen)
-	})
+	absolute, err := filepath.Abs(folder) // kustomize takes no such path for a URL
+	if err != nil {
+		return nil, err
+	}
+	file, _, err := c.options.files.Resolve(kustomizationFile(absolute))
+	if err != nil {
+		return nil, err
+	}
+	return c.options.builder.Kustomize(ctx, absolute, file)
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or
@@ -78,30 +81,6 @@ func counterpart(object *manifest.Object, source *file) *manifest.Object {
 		}
 	}
 	return of
-}
-
-const originAnnotation = "config.kubernetes.io/origin"
-
-// originOf returns the file that the resource comes from, as seen from the working
-// directory; the kustomization itself for what a generator made or what is not on
-// this disk.
-func originOf(folder string, res *resource.Resource) string {
-	var origin resource.Origin
-	text := res.GetAnnotations()[originAnnotation]
-	if yaml.Unmarshal([]byte(text), &origin) == nil && origin.Path != "" && origin.Repo == "" {
-		return filepath.Join(folder, filepath.FromSlash(origin.Path))
-	}
-	return kustomizationFile(folder)
-}
-
-// withoutOrigin returns the resource as JSON, as it would be applied.
-func withoutOrigin(res *resource.Resource) ([]byte, error) {
-	annotations := res.GetAnnotations()
-	delete(annotations, originAnnotation)
-	if err := res.SetAnnotations(annotations); err != nil {
-		return nil, err
-	}
-	return res.MarshalJSON()
 }
 
 // kustomizationFile returns the kustomization of the folder, or the folder.
@@ -125,36 +104,4 @@ func SplitKustomizations(paths []string) (others, kustomizations []string) {
 		}
 	}
 	return others, kustomizations
-}
-
-// originFS is the disk, but for one kustomization: there it asks for annotations
-// that say where each resource comes from.
-type originFS struct {
-	filesys.FileSystem
-	readFile      func(path string) ([]byte, error)
-	kustomization string
-}
-
-func (in *input) withOrigins(folder string) originFS {
-	top, err := filepath.Abs(folder)
-	if err == nil {
-		top, err = filepath.EvalSymlinks(top)
-	}
-	if err != nil {
-		top = folder // for kustomize to say what is wrong
-	}
-	return originFS{filesys.MakeFsOnDisk(), in.readFile, kustomizationFile(top)}
-}
-
-// ReadFile reads a file. A kustomization that cannot be read stays as it is, for
-// kustomize to say what is wrong.
-func (o originFS) ReadFile(path string) ([]byte, error) {
-	data, err := o.readFile(path)
-	var fields map[string]any
-	if err != nil || path != o.kustomization || yaml.UnmarshalStrict(data, &fields) != nil || fields == nil {
-		return data, err
-	}
-	options, _ := fields["buildMetadata"].([]any)
-	fields["buildMetadata"] = append(options, types.OriginAnnotations)
-	return yaml.Marshal(fields)
 }

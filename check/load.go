@@ -22,26 +22,27 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.builder.Use(readable{options})
 	if c.definitions, err = c.channel(ctx); err != nil {
 		return nil, err
 	}
 	c.files = c.input.read(options.Files)
 	for _, folder := range options.Kustomizations {
-		files, err := c.input.kustomize(folder)
+		files, err := c.kustomize(ctx, folder)
 		if err != nil {
 			return nil, err
 		}
 		c.files = append(c.files, files...)
 	}
 	for i := range options.Charts {
-		files, err := c.chart(&options.Charts[i])
+		files, err := c.chart(ctx, &options.Charts[i])
 		if err != nil {
-			return nil, &notBuilt{err, brokenChart(err)}
+			return nil, &notBuilt{error: err, broken: brokenChart(err)}
 		}
 		c.files = append(c.files, files...)
 	}
 	before, err := c.base()
-	if err != nil {
+	if err := errors.Join(err, c.input.over()); err != nil {
 		return nil, err
 	}
 	for _, f := range c.files {
@@ -156,13 +157,15 @@ func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 // putBase stores a route as the cluster would have it. One with a uid comes from a
 // cluster, where it may never have been mutated.
 func (c *checker) putBase(object *manifest.Object) error {
-	var changes []mutate.Change
+	var plan mutate.Plan
+	var err error
 	if object.Route.Metadata.UID == "" {
-		changes = c.mutate(object.Route)
+		if plan, err = c.mutate(object.Route); err != nil {
+			return err
+		}
 	}
 	stored := *object
-	var err error
-	if _, stored.JSON, stored.Route, err = c.stored(object, changes); err != nil {
+	if _, stored.JSON, stored.Route, err = c.stored(object, plan.Made()); err != nil {
 		return err
 	}
 	return c.world.base.Put(&stored)
@@ -170,9 +173,18 @@ func (c *checker) putBase(object *manifest.Object) error {
 
 // putRoute makes the mutations and stores the route.
 func (c *checker) putRoute(r *route) error {
-	r.changes = c.mutate(r.Route)
 	var err error
-	if r.patched, r.stored, r.mutated, err = c.stored(r.Object, r.changes); err != nil {
+	if r.plan, err = c.mutate(r.Route); err != nil {
+		return err
+	}
+	same, err := c.unchanged(r)
+	if err != nil {
+		return err
+	}
+	if same {
+		r.plan = mutate.Plan{}
+	}
+	if r.patched, r.stored, r.mutated, err = c.stored(r.Object, r.plan.Made()); err != nil {
 		return err
 	}
 	c.inherit(r)
@@ -186,6 +198,18 @@ func (c *checker) putRoute(r *route) error {
 	}
 	r.mutated = c.world.files.Get(r.Key).Route // with its age
 	return nil
+}
+
+// unchanged reports whether the route, as it is written, leaves the spec of the one that was
+// there before as it is: the webhook does not change such an update, so that what is dormant
+// stays so.
+func (c *checker) unchanged(r *route) (bool, error) {
+	old := c.world.base.Get(r.Key)
+	if old == nil || len(r.plan.Changes) == 0 {
+		return false, nil
+	}
+	_, stored, _, err := c.stored(r.Object, nil)
+	return err == nil && mesh.SameSpec(stored, old.JSON), err
 }
 
 // arrival is when the first new route of the input arrives, each other a second
@@ -210,10 +234,8 @@ func (c *checker) inherit(r *route) {
 	}
 }
 
-// mutate returns the changes to the route by the mutations that are on.
-func (c *checker) mutate(route *mesh.Route) []mutate.Change {
-	return mutate.Changes(route, c.world, mutate.Options{
-		Off:     c.mutationsOff,
-		MayRead: mutate.Granted(route, &c.engine.Policy().Grants, c.world),
-	})
+// mutate returns the changes to the route by the mutations that are on, and whether the
+// webhook makes them.
+func (c *checker) mutate(route *mesh.Route) (mutate.Plan, error) {
+	return c.creation.Plan(route, c.options.User, c.creation.Changes(route, c.world), c.world)
 }

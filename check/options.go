@@ -3,8 +3,11 @@ package check
 import (
 	"context"
 	"io"
-	"os"
+	"slices"
+	"time"
 
+	"github.com/gammaguard/gammaguard/check/build"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -57,10 +60,19 @@ type Options struct {
 	Fix bool
 	// Propose has the report say how to write each mutation into its file.
 	Propose bool
+	// AllowRemote has kustomize fetch what is not in the repository. It then runs git, and connects.
+	AllowRemote bool
+	// BuildTimeout is how long building one kustomization or chart may take; 0 for
+	// build.DefaultLimit.
+	BuildTimeout time.Duration
+	// Root is the root of the repository, which files are not read outside of, but those that are named
+	// above; empty for those of the repositories that these are in.
+	Root string
 	// Stdin is what Stdin stands for.
 	Stdin io.Reader
 	// ReadFile reads a file of the input, at a path that may be absolute or relative to the
-	// working directory; nil for os.ReadFile. It is safe for concurrent use.
+	// working directory, once it is known that it may be read; nil for os.ReadFile. It is safe for
+	// concurrent use.
 	ReadFile func(path string) ([]byte, error)
 	// Progress, if it is not nil, is called with the number of the set that is being checked, from 1, and
 	// the number of sets.
@@ -68,14 +80,53 @@ type Options struct {
 
 	// earlier are routes that were there before the others.
 	earlier map[manifest.Key]bool
+	// files are those that may be read, and builder builds of them.
+	files   *repository.Files
+	builder *build.Builder
 }
 
-// read reads a file of the input.
+// opened returns the options with the files that may be read and a builder, which the caller closes.
+func (o *Options) opened() (*Options, func()) {
+	opened := *o
+	if opened.files == nil {
+		opened.files = repository.New(o.Root, o.named()...)
+	}
+	if opened.builder != nil {
+		return &opened, func() {}
+	}
+	opened.builder = build.New(nil, o.AllowRemote, o.BuildTimeout)
+	return &opened, opened.builder.Close
+}
+
+// named returns all paths that the user named.
+func (o *Options) named() []string {
+	paths := slices.Concat(o.Files, o.Kustomizations, o.Base, o.CRDs)
+	for i := range o.Charts {
+		paths = append(append(paths, o.Charts[i].Path), o.Charts[i].Values...)
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return path == Stdin })
+}
+
+// read reads a file of the input, if it may be read.
 func (o *Options) read(path string) ([]byte, error) {
 	if o.ReadFile == nil {
-		return os.ReadFile(path)
+		return o.files.Read(path)
+	}
+	if err := o.files.Check(path); err != nil {
+		return nil, err
 	}
 	return o.ReadFile(path)
+}
+
+// readable are the files that the options have a builder read.
+type readable struct{ *Options }
+
+// ReadFile reads a file.
+func (r readable) ReadFile(path string) ([]byte, error) { return r.read(path) }
+
+// Resolve returns a path without links.
+func (r readable) Resolve(path string) (resolved string, isFolder bool, err error) {
+	return r.files.Resolve(path)
 }
 
 // Cluster is a live cluster. Its errors are those of mesh.Reader; mesh.ErrUnknown

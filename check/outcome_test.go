@@ -23,6 +23,12 @@ func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
 		outcome.Warnings = append(outcome.Warnings, change.Mutation)
 		lines = append(lines, "Warning: "+change.Message)
 	}
+	for _, change := range route.Withheld {
+		if change.Effect == validate.Warn {
+			outcome.Warnings = append(outcome.Warnings, change.Mutation)
+			lines = append(lines, "Warning: "+change.Message)
+		}
+	}
 	for _, f := range route.Findings {
 		switch {
 		case f.Rule == explain.IgnoreAnnotation: // no rule

@@ -24,9 +24,14 @@ type patch struct {
 }
 
 // patchesOf returns the patches that the kustomization in the folder names, and those that
-// the kustomizations below do, in the order in which they are applied.
-func (in *input) patchesOf(folder string) []patch {
+// the kustomizations below do, in the order in which they are applied. It looks at none of
+// those that were seen before: with links in the paths, they may lead back to each other.
+func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
 	file := kustomizationFile(folder)
+	if seen[file] {
+		return nil
+	}
+	seen[file] = true
 	data, err := in.readFile(file)
 	var k struct {
 		Resources, Bases, Components []string
@@ -43,7 +48,7 @@ func (in *input) patchesOf(folder string) []patch {
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		if path := filepath.Join(folder, filepath.FromSlash(below)); kustomizationFile(path) != path {
-			all = append(all, in.patchesOf(path)...)
+			all = append(all, in.patchesOf(path, seen)...)
 		}
 	}
 	for _, p := range slices.Concat(k.Patches, k.PatchesJSON6902) {

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
 // ProjectFile is the name of the file that says how a repository is checked.
@@ -35,8 +37,9 @@ type Project struct {
 	// FailOn is the minimum severity that fails a check, one of report.FailOn.
 	FailOn string `json:"failOn,omitempty"`
 
-	// folder is the file's, from the root.
+	// folder is the file's, from the root, and files are those that it may name.
 	folder string
+	files  *repository.Files
 }
 
 // ProjectSet is one set: files, a kustomization, or a chart.
@@ -58,19 +61,18 @@ func FindProject(path string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(absolute); err == nil && !info.IsDir() {
+	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
 		absolute = filepath.Dir(absolute)
 	}
+	files, root := repository.New("", absolute), repository.Root(absolute)
 	for {
-		data, err := os.ReadFile(filepath.Join(absolute, ProjectFile))
-		if err == nil {
-			return loadProject(data, absolute)
-		}
-		_, notRoot := os.Stat(filepath.Join(absolute, ".git"))
+		data, err := files.Read(filepath.Join(absolute, ProjectFile))
 		switch parent := filepath.Dir(absolute); {
+		case err == nil:
+			return loadProject(data, absolute, files)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
-		case notRoot == nil, parent == absolute:
+		case absolute == root, parent == absolute:
 			return nil, nil
 		default:
 			absolute = parent
@@ -88,9 +90,13 @@ func relative(path string) string {
 	return path
 }
 
-func loadProject(data []byte, folder string) (*Project, error) {
-	p := &Project{folder: folder}
-	text, err := yaml.YAMLToJSONStrict(data)
+func loadProject(data []byte, folder string, files *repository.Files) (*Project, error) {
+	p := &Project{folder: folder, files: files}
+	var text []byte
+	err := manifest.CheckAliases(data)
+	if err == nil {
+		text, err = yaml.YAMLToJSONStrict(data)
+	}
 	if err == nil {
 		var strict []error
 		strict, err = json.UnmarshalStrict(text, p)
@@ -98,6 +104,13 @@ func loadProject(data []byte, folder string) (*Project, error) {
 	}
 	if err == nil {
 		err = p.validate()
+	}
+	if err == nil && p.Configuration != "" {
+		if text, unread := files.Read(filepath.Join(folder, filepath.FromSlash(p.Configuration))); unread == nil { // else it is found out later
+			if err = manifest.CheckAliases(text); err != nil {
+				err = fmt.Errorf("configuration: %w", err)
+			}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.File(), err)
@@ -126,13 +139,38 @@ func (p *Project) validate() error {
 		case len(set.Values) > 0 && set.Chart == "":
 			return fmt.Errorf("sets[%d].values: has no effect without chart", i)
 		}
+		for _, name := range slices.Concat(set.Files, set.Values, []string{set.Kustomization, set.Chart}) {
+			if err := p.inside(name); err != nil {
+				return fmt.Errorf("sets[%d]: %w", i, err)
+			}
+		}
+	}
+	if err := p.inside(p.Configuration); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	return nil
+}
+
+// inside returns an error if the path of the file leaves the repository, or is neither a folder nor a
+// regular file. What does not exist is found out where it is read.
+func (p *Project) inside(name string) error {
+	path := filepath.Join(p.folder, filepath.FromSlash(name))
+	if !p.files.Inside(path) {
+		return &repository.OutsideError{Path: path}
+	}
+	if _, _, err := p.files.Resolve(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
 
 // path returns a path of the file as seen from the working directory.
 func (p *Project) path(name string) string {
-	return relative(filepath.Join(p.folder, filepath.FromSlash(name)))
+	path := filepath.Join(p.folder, filepath.FromSlash(name))
+	if short := relative(path); short != Stdin { // only flags name standard input
+		return short
+	}
+	return path
 }
 
 // File returns the path of the project's own file.

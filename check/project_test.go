@@ -100,3 +100,14 @@ func fields(value any) []string {
 	slices.Sort(names)
 	return names
 }
+
+// TestProjectAliases: what a project's aliases stand for is bounded.
+func TestProjectAliases(t *testing.T) {
+	aliases := "ignore: &a [" + strings.Repeat("y", 100_000) + "]\nsets: [" + strings.Repeat("*a, ", 200) + "]\n"
+	for _, text := range []string{aliases, "configuration: guard.yaml\n"} {
+		filesIn(t, ".", map[string]string{".gammaguard.yaml": projectHeader + text, "guard.yaml": aliases})
+		if _, err := check.FindProject("."); err == nil || !strings.Contains(err.Error(), "yaml: its aliases expand to more than 16 MiB") {
+			t.Errorf("FindProject() = %v", err)
+		}
+	}
+}

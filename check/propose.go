@@ -14,14 +14,14 @@ import (
 func (c *checker) propose() {
 	routes := map[*file][]*route{}
 	for _, r := range c.routes {
-		if len(r.changes) > 0 && r.written == r.Object && r.file.name != report.Stdin {
+		if len(r.plan.Changes) > 0 && r.written == r.Object && r.file.name != report.Stdin {
 			routes[r.file] = append(routes[r.file], r)
 		}
 	}
 	for f, of := range routes {
 		var jobs []fix.Job
 		for _, r := range of {
-			jobs = append(jobs, fix.Job{Object: r.Object, Changes: r.changes})
+			jobs = append(jobs, fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}
 		data, err := c.input.readFile(f.name)
 		text := string(manifest.UTF8(data))

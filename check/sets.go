@@ -1,13 +1,16 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
 )
 
 // Set is what is deployed together, and so judged together: nothing outside it is
@@ -19,6 +22,8 @@ type Set struct {
 	// none.
 	Values string
 
+	// within are the files that may be read for it.
+	within *repository.Files
 	// named is set if somebody named it, so that it must be there.
 	named bool
 	// One of the following is what there is to read.
@@ -41,16 +46,23 @@ func (s *Set) File() string {
 }
 
 // FindSets returns the sets below the paths, by default the working directory: those of
-// the project, which may be nil, or, if it names none, those that Discover finds. It also
+// the project, which may be nil, or, if it names none, those that discover finds. It also
 // returns what was left aside.
-func FindSets(options *Options, paths []string, project *Project) ([]Set, []report.Skipped, error) {
+func FindSets(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
+	opened := *options
+	opened.files = repository.New(options.Root, slices.Concat(paths, options.named())...)
 	if project != nil && len(project.Sets) > 0 {
-		return project.SetsBelow(paths), nil, nil
+		sets = project.SetsBelow(paths)
+	} else if sets, skipped, err = discover(&opened, paths, project); err != nil {
+		return nil, nil, err
 	}
-	return Discover(options, paths, project)
+	for i := range sets {
+		sets[i].within = opened.files
+	}
+	return sets, skipped, nil
 }
 
 // RunSets checks each set by itself, and returns one report of all. A set that cannot be
@@ -58,12 +70,20 @@ func FindSets(options *Options, paths []string, project *Project) ([]Set, []repo
 // left aside. Apart from a report of all that could be read, the error names what
 // could not.
 func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report.Skipped) (*report.CheckReport, error) {
+	options, done := options.opened()
+	defer done()
 	all := report.New()
 	all.Skipped = skipped
 	var errs []error
+	for _, s := range skipped {
+		if options.Strict && s.Hides {
+			errs = append(errs, fmt.Errorf("%s: %s", s.Path, s.Reason))
+		}
+	}
 	for i := range sets {
 		set := &sets[i]
 		o := *options
+		o.files = cmp.Or(set.within, options.files)
 		o.Files = set.files
 		if set.kustomization != "" {
 			o.Kustomizations = []string{set.kustomization}
@@ -77,6 +97,10 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 			options.Progress(i+1, len(sets), described.String())
 		}
 		r, err := run(ctx, &o)
+		if errors.As(err, &tooLarge{}) {
+			errs = append(errs, fmt.Errorf("%s: not checked: %w", &described, err))
+			continue
+		}
 		if built := (*notBuilt)(nil); errors.As(err, &built) {
 			why := strings.Join(strings.Fields(built.Error()), " ") // on one line
 			switch {
@@ -87,7 +111,11 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 				all.Broken = append(all.Broken, report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
 				continue
 			}
-			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: "cannot be built, so its routes are not checked: " + why})
+			reason := "cannot be built, so its routes are not checked: "
+			if built.remote {
+				reason = "needs what is not in the repository, so its routes are not checked: "
+			}
+			all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why})
 			continue
 		}
 		if r == nil {
@@ -104,8 +132,9 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 // notBuilt is why a kustomization or a chart has no manifests.
 type notBuilt struct {
 	error
-	// broken: no more input, such as what is not on this disk, or values, would help.
-	broken bool
+	// broken: no more input, such as what is not on this disk, or values, would help. remote:
+	// it needs what is not in the repository.
+	broken, remote bool
 }
 
 // Unwrap returns why.

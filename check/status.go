@@ -9,7 +9,7 @@ import (
 // status returns what the reconciler would write into the stored route.
 func (c *checker) status(r *route) (report.Status, error) {
 	status := report.Status{Parents: []report.ParentStatus{}}
-	entries, unknown, err := c.view.Entries(r.mutated.Attached())
+	entries, unknown, err := c.view.Entries(r.mutated.Attached(c.engine.Policy().Mesh))
 	status.Unknown = unknown
 	if err != nil || len(entries) == 0 {
 		return status, err

@@ -13,9 +13,10 @@ type Stored struct {
 
 var _ mesh.Reader = (*Stored)(nil)
 
-// NewStored returns the cluster with these routes.
-func NewStored(cluster Cluster, routes []*manifest.Object) (*Stored, error) {
-	s := &Stored{cluster, manifest.NewSet(manifest.Options{Complete: true})}
+// NewStored returns the cluster with these routes, whose parentRefs the profile of the
+// mesh classifies.
+func NewStored(cluster Cluster, routes []*manifest.Object, profile *mesh.Profile) (*Stored, error) {
+	s := &Stored{cluster, manifest.NewSet(manifest.Options{Mesh: profile, Complete: true})}
 	for _, route := range routes {
 		if err := s.routes.Put(route); err != nil {
 			return nil, err

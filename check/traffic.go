@@ -19,6 +19,8 @@ import (
 // the only one of its name, and a client without a namespace is in the Service's. It
 // is an error if any of the input cannot be read.
 func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
+	options, done := options.opened()
+	defer done()
 	c, err := loadWhole(ctx, options)
 	if err != nil {
 		return nil, err
@@ -49,9 +51,10 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		earlier map[manifest.Key]bool
 	)
 	for i, options := range []*Options{before, after} {
-		version := *options
+		version, done := options.opened()
+		defer done() //nolint:gocritic // of two versions, which are compared below
 		version.earlier = earlier
-		c, err := loadWhole(ctx, &version)
+		c, err := loadWhole(ctx, version)
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +112,8 @@ func (c *checker) leftOut() []string {
 // Read returns what the rules see of the input, and all routes in it, with the mutations.
 // It is an error if any of it cannot be read.
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
+	options, done := options.opened()
+	defer done()
 	c, err := loadWhole(ctx, options)
 	if err != nil {
 		return nil, nil, err

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
@@ -20,7 +20,9 @@ const maxTrials = 32
 
 // given is a value in a file of values.
 type given struct {
-	file       *archive.BufferedFile
+	// index is that of the file among the chart's or, with values, among those that override its values.
+	values     bool
+	index      int
 	place      report.Place
 	root, node *yaml.Node
 	// changed is the node with other values, once it was tried what the chart renders to
@@ -60,20 +62,21 @@ func (r *rendering) givens() []*given {
 	if r.given != nil {
 		return r.given
 	}
-	add := func(file *archive.BufferedFile, path string) {
+	add := func(file *build.File, path string, values bool, index int) {
 		var root yaml.Node
-		var values any
-		if yaml.Unmarshal(file.Data, &root) == nil && root.Decode(&values) == nil && len(root.Content) == 1 {
-			of := given{file: file, place: report.Place{File: path}, root: &root, node: root.Content[0]}
+		var decoded any
+		if yaml.Unmarshal(file.Data, &root) == nil && root.Decode(&decoded) == nil && len(root.Content) == 1 {
+			of := given{values: values, index: index, place: report.Place{File: path}, root: &root, node: root.Content[0]}
 			of.walk(func(g given) { r.given = append(r.given, &g) })
 		}
 	}
-	for _, file := range r.values {
-		add(file, file.Name)
+	for i := range r.chart.Values {
+		add(&r.chart.Values[i], r.chart.Values[i].Name, true, i)
 	}
-	for _, file := range r.chart {
+	for i := range r.chart.Files {
+		file := &r.chart.Files[i]
 		if file.Name == "values.yaml" || path.Base(file.Name) == "values.yaml" && strings.HasPrefix(file.Name, "charts/") {
-			add(file, filepath.Join(r.folder, filepath.FromSlash(file.Name)))
+			add(file, filepath.Join(r.folder, filepath.FromSlash(file.Name)), false, i)
 		}
 	}
 	return r.given
@@ -100,7 +103,7 @@ func (r *rendering) follows(g *given, template string, object *manifest.Object, 
 	if !r.try(g) {
 		return false
 	}
-	objects, _ := manifest.ReadUndecoded(template, []byte(g.rendered[template]), r.namespace)
+	objects, _ := manifest.ReadUndecoded(template, []byte(g.rendered[template]), r.chart.Namespace)
 	i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
 		return o.Origin.Document == object.Origin.Document && o.Key.Kind == object.Key.Kind
 	})
@@ -131,7 +134,7 @@ func (r *rendering) try(g *given) bool {
 	content, err := yaml.Marshal(g.root)
 	*g.node = original
 	if err == nil {
-		g.rendered, err = r.render(g.file, content)
+		g.rendered, err = r.again(g.values, g.index, content)
 	}
 	return err == nil
 }

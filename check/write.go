@@ -102,7 +102,7 @@ func (c *checker) write(ctx context.Context) error {
 	for _, r := range c.routes {
 		group.Go(func() error {
 			w := &definitions.Write{Object: r.JSON, Namespace: r.Key.Namespace}
-			if len(r.changes) > 0 {
+			if len(r.plan.Made()) > 0 {
 				w.Mutated = r.patched
 			}
 			if r.old != nil {

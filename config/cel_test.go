@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -20,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/status/desired"
 )
 
 // oldestServer is the CEL that the oldest supported API server compiles with.
@@ -54,8 +57,8 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return object
 }
 
-// matcher is the match conditions of the validating webhook, compiled. Those of the
-// mutating webhook are the same.
+// matcher is the match conditions of the validating webhook, compiled. The mutating webhook
+// has the same but for has-served.
 func matcher(t *testing.T) matchconditions.Matcher {
 	t.Helper()
 	return matcherOf(t, "validate.gammaguard.dev")
@@ -64,6 +67,12 @@ func matcher(t *testing.T) matchconditions.Matcher {
 // matcherOf is the match conditions of the webhook in webhook/validating.yaml, compiled.
 func matcherOf(t *testing.T, name string) matchconditions.Matcher {
 	t.Helper()
+	evaluator, failure := conditionsOf(t, name)
+	return matchconditions.NewMatcher(evaluator, failure, "webhook", "validating", name)
+}
+
+func conditionsOf(t *testing.T, name string) (celplugin.ConditionEvaluator, *admissionv1.FailurePolicyType) {
+	t.Helper()
 	webhooks := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks
 	webhook := webhooks[slices.IndexFunc(webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == name })]
 	var accessors []celplugin.ExpressionAccessor
@@ -71,8 +80,7 @@ func matcherOf(t *testing.T, name string) matchconditions.Matcher {
 		accessors = append(accessors, (*matchconditions.MatchCondition)(&webhook.MatchConditions[i]))
 	}
 	vars := celplugin.OptionalVariableDeclarations{HasAuthorizer: true}
-	evaluator := compile(t, celplugin.NewConditionCompiler(oldestServer()), vars, accessors)
-	return matchconditions.NewMatcher(evaluator, webhook.FailurePolicy, "webhook", "validating", webhook.Name)
+	return compile(t, celplugin.NewConditionCompiler(oldestServer()), vars, accessors), webhook.FailurePolicy
 }
 
 // wantMatch evaluates the match conditions for a route as it is to be and, for an
@@ -80,7 +88,7 @@ func matcherOf(t *testing.T, name string) matchconditions.Matcher {
 func wantMatch(t *testing.T, matcher matchconditions.Matcher, route, old *unstructured.Unstructured, matches bool) {
 	t.Helper()
 	attributes := versioned(route, old, schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}, "httproutes")
-	got := matcher.Match(context.Background(), attributes, nil, &fakeAuthorizer{})
+	got := matcher.Match(context.Background(), attributes, nil, &fakeAuthorizer{serves: true})
 	want := matchconditions.MatchResult{Matches: matches}
 	if !matches {
 		want.FailedConditionName = got.FailedConditionName
@@ -134,8 +142,8 @@ func TestMatchConditions(t *testing.T) {
 	}
 }
 
-// TestMatchConditionsOfDeletedRoutes: only a request that leaves the spec of a route
-// that is being deleted as it is does not match.
+// TestMatchConditionsOfDeletedRoutes: of a route that is being deleted, too, only a request
+// that changes nothing that counts does not match.
 func TestMatchConditionsOfDeletedRoutes(t *testing.T) {
 	const (
 		deleted   = "metadata: {name: cart, deletionTimestamp: 2026-01-01T00:00:00Z}\n"
@@ -159,7 +167,7 @@ func TestMatchConditionsOfDeletedRoutes(t *testing.T) {
 		{"there is no spec", finalized, deleted, false},
 		{"a spec of the wrong type", finalized + cart, finalized + "spec: []", false},
 		{"created, with a deletionTimestamp", "", finalized + cart, true},
-		{"not deleted, and nothing changes", "metadata: {name: cart}\n" + cart, "metadata: {name: cart}\n" + cart, true},
+		{"a mesh's annotation comes", finalized + cart, "metadata: {name: cart, annotations: {timeout.linkerd.io/request: 1ms}, deletionTimestamp: 2026-01-01T00:00:00Z}\n" + cart, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var old *unstructured.Unstructured
@@ -168,6 +176,38 @@ func TestMatchConditionsOfDeletedRoutes(t *testing.T) {
 			}
 			wantMatch(t, matcher, object(t, test.route), old, test.want)
 		})
+	}
+}
+
+// TestMatchConditionsBeforeServing: until gammaguard has served, no route matches, whatever
+// the user may do.
+func TestMatchConditionsBeforeServing(t *testing.T) {
+	route := object(t, "metadata: {name: cart}\nspec: {parentRefs: [{group: '', kind: Service, name: cart}]}")
+	attributes := versioned(route, nil, schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}, "httproutes")
+	got := matcher(t).Match(context.Background(), attributes, nil, &fakeAuthorizer{grants: true, namespaces: true})
+	if diff := cmp.Diff(matchconditions.MatchResult{FailedConditionName: "has-served"}, got, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMatchConditionsOfProbes: only an update of gammaguard's binding with the annotation
+// is a probe.
+func TestMatchConditionsOfProbes(t *testing.T) {
+	matcher := matcherOf(t, ServingWebhook)
+	for metadata, want := range map[string]bool{
+		"name: gammaguard-serving":                                           false,
+		"name: gammaguard-serving, annotations: {a: b}":                      false,
+		"name: other, annotations: {gammaguard.dev/probe: a}":                false,
+		"name: gammaguard-serving, annotations: {gammaguard.dev/probe: a}":   true,
+		"name: gammaguard-serving, annotations: {gammaguard.dev/probe: ''}":  true,
+		"name: gammaguard-serving, labels: {gammaguard.dev/probe: probe}":    false,
+		"name: gammaguard-serving-2, annotations: {gammaguard.dev/probe: a}": false,
+	} {
+		binding := object(t, "metadata: {"+metadata+"}")
+		t.Run(metadata, func(t *testing.T) { wantMatch(t, matcher, binding, binding, want) })
+	}
+	if name := manifest[rbacv1.ClusterRoleBinding](t, "rbac/serving.yaml", 1).Name; name != ServingBinding {
+		t.Errorf("the binding is %s", name)
 	}
 }
 
@@ -229,14 +269,49 @@ func versioned(object, old *unstructured.Unstructured, kind schema.GroupVersionK
 	return attributes
 }
 
-// TestCABundlePolicyCompiles with the oldest server's CEL. What it lets through is
-// tested in test/install.
-func TestCABundlePolicyCompiles(t *testing.T) {
-	policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "components/self-managed/policy.yaml", 0)
-	compiler := compileVariables(t, policy)
-	expressions := []celplugin.ExpressionAccessor{&expression{text: policy.Spec.MatchConditions[0].Expression, result: cel.BoolType}}
-	for _, v := range policy.Spec.Validations {
-		expressions = append(expressions, &expression{text: v.Expression, result: cel.BoolType})
+// TestPoliciesOnTheServiceAccountCompile with the oldest server's CEL. What they let through
+// is tested in test/install.
+func TestPoliciesOnTheServiceAccountCompile(t *testing.T) {
+	for _, place := range []struct {
+		file  string
+		index int
+	}{
+		{"components/self-managed/policy.yaml", 0},
+		{"policy/serving.yaml", 0},
+		{"policy/service_account.yaml", 0},
+		{"policy/service_account.yaml", 2},
+	} {
+		policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, place.file, place.index)
+		compiler := compileVariables(t, policy)
+		expressions := []celplugin.ExpressionAccessor{&expression{text: policy.Spec.MatchConditions[0].Expression, result: cel.BoolType}}
+		for _, v := range policy.Spec.Validations {
+			expressions = append(expressions, &expression{text: v.Expression, result: cel.BoolType})
+		}
+		compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, expressions)
 	}
-	compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, expressions)
+}
+
+// TestPoliciesKnowWhatStatusWrites: the default name, and the reasons of all meshes.
+func TestPoliciesKnowWhatStatusWrites(t *testing.T) {
+	values := func(index int, variable string) string {
+		policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/service_account.yaml", index)
+		at := slices.IndexFunc(policy.Spec.Variables, func(v admissionv1.Variable) bool { return v.Name == variable })
+		if at != 0 { // docs/configuration.md has the index
+			t.Fatalf("variable %s of %s is at %d", variable, policy.Name, at)
+		}
+		return policy.Spec.Variables[at].Expression
+	}
+	if names := values(0, "names"); names != "['"+desired.ControllerName+"']" {
+		t.Errorf("names: %s", names)
+	}
+	reasons := values(2, "reasons")
+	want := []string{desired.Conflicted, desired.NoMatchingParent, desired.NamespaceNotGranted, desired.ConsumerRefused}
+	for _, mesh := range mesh.Profiles() {
+		want = append(want, mesh.ConflictReason.Value)
+	}
+	for _, reason := range want {
+		if !strings.Contains(reasons, "'"+reason+"'") {
+			t.Errorf("reasons have no %s: %s", reason, reasons)
+		}
+	}
 }

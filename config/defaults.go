@@ -28,6 +28,7 @@ func (c *GuardConfiguration) setDefaults(overrides []Override) {
 		override(c)
 	}
 	c.Mode = cmp.Or(c.Mode, mesh.Enforce)
+	c.Reports = cmp.Or(c.Reports, NoReports)
 	if profile := mesh.FindProfile(c.Mesh); profile != nil {
 		if c.RouteKinds == nil {
 			c.RouteKinds = profile.RouteKinds.Value
@@ -39,7 +40,7 @@ func (c *GuardConfiguration) setDefaults(overrides []Override) {
 	}
 	c.Grants.Default = cmp.Or(c.Grants.Default, mesh.GrantNone)
 	if c.Grants.ParentKinds == nil {
-		c.Grants.ParentKinds = []string{"ServiceEntry.networking.istio.io", "MeshService.kuma.io", "EgressNetwork.policy.linkerd.io"}
+		c.Grants.ParentKinds = mesh.ParentKindsOfMeshes()
 	}
 	c.Status.ControllerName = cmp.Or(c.Status.ControllerName, "gammaguard.dev/guard")
 	c.Status.ConflictReason = cmp.Or(c.Status.ConflictReason, "Conflicted")

@@ -62,7 +62,9 @@ func render(t *testing.T, folder string) []client.Object {
 // build builds a folder as kubectl does.
 func build(t *testing.T, folder string) resmap.ResMap {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy
+	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,18 +180,14 @@ func TestNamesAgree(t *testing.T) {
 			}
 			args := deployment.Spec.Template.Spec.Containers[0].Args
 			wantArgs := []string{"--webhook-service=gammaguard-system/" + service.Name, "--leader-elect"}
+			policies := []string{"gammaguard-service-account", "gammaguard-events"}
 			volume := corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 				SecretName: "gammaguard-webhook-cert", Optional: ptr(true), DefaultMode: ptr[int32](0o440),
 			}}
 			if folder == "overlays/self-managed" {
 				wantArgs = append(wantArgs, "--cert-source=self-managed",
 					"--cert-secret=gammaguard-system/"+only[*corev1.Secret](t, objects, "").Name)
-				account := only[*corev1.ServiceAccount](t, objects, "")
-				conditions := only[*admissionv1.ValidatingAdmissionPolicy](t, objects, "gammaguard-ca-bundle").Spec.MatchConditions
-				who := fmt.Sprintf("request.userInfo.username == 'system:serviceaccount:%s:%s'", account.Namespace, account.Name)
-				if len(conditions) != 1 || conditions[0].Expression != who {
-					t.Errorf("the policy on CA bundles is not about ServiceAccount %s alone: %v", account.Name, conditions)
-				}
+				policies = append(policies, "gammaguard-ca-bundle")
 				volume = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: ptr(resource.MustParse("1Mi"))}}
 			} else {
 				serving := only[*certmanagerv1.Certificate](t, objects, "gammaguard-serving-cert")
@@ -202,6 +200,13 @@ func TestNamesAgree(t *testing.T) {
 					if from := registration.GetAnnotations()["cert-manager.io/inject-ca-from"]; from != client.ObjectKeyFromObject(serving).String() {
 						t.Errorf("%s takes its CA from %q", registration.GetName(), from)
 					}
+				}
+			}
+			account := only[*corev1.ServiceAccount](t, objects, "")
+			who := fmt.Sprintf("request.userInfo.username == 'system:serviceaccount:%s:%s'", account.Namespace, account.Name)
+			for _, policy := range policies {
+				if c := only[*admissionv1.ValidatingAdmissionPolicy](t, objects, policy).Spec.MatchConditions; len(c) != 1 || c[0].Expression != who {
+					t.Errorf("%s is not about ServiceAccount %s alone: %v", policy, account.Name, c)
 				}
 			}
 			for _, arg := range wantArgs {
@@ -286,14 +291,4 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func registrations(objects []client.Object) []client.Object {
-	return slices.DeleteFunc(slices.Clone(objects), func(object client.Object) bool {
-		switch object.(type) {
-		case *admissionv1.ValidatingWebhookConfiguration, *admissionv1.MutatingWebhookConfiguration:
-			return false
-		}
-		return true
-	})
 }

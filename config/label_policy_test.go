@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/google/cel-go/cel"
@@ -23,21 +25,29 @@ type question struct{ User, Verb, Group, Resource, Namespace, Name string }
 
 // fakeAuthorizer says yes or no, and keeps what it was asked.
 type fakeAuthorizer struct {
-	// grants and namespaces report whether the user may update these.
-	grants, namespaces bool
-	asked              []question
+	// grants and namespaces report whether the user may update these, and serves whether
+	// gammaguard has served.
+	grants, namespaces, serves bool
+	asked                      []question
 }
 
 func (f *fakeAuthorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	f.asked = append(f.asked, question{a.GetUser().GetName(), a.GetVerb(), a.GetAPIGroup(), a.GetResource(), a.GetNamespace(), a.GetName()})
+	serve := question{"system:serviceaccount:gammaguard-system:gammaguard-webhook", "serve", "gammaguard.dev", "webhooks", "", ""}
+	if f.serves && f.asked[len(f.asked)-1] == serve {
+		return authorizer.DecisionAllow, "", nil
+	}
 	if a.GetResource() == "grants" && f.grants || a.GetResource() == "namespaces" && f.namespaces {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// labelPolicy is policy/grants.yaml, compiled.
-type labelPolicy struct{ validations, messages celplugin.ConditionEvaluator }
+// labelPolicy is policy/grants.yaml, compiled, with what the last judgment cost.
+type labelPolicy struct {
+	validations, messages celplugin.ConditionEvaluator
+	cost                  int64
+}
 
 func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) *labelPolicy {
 	t.Helper()
@@ -45,7 +55,7 @@ func compilePolicy(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy) 
 	var validations, messages []celplugin.ExpressionAccessor
 	for _, v := range policy.Spec.Validations {
 		validations = append(validations, &expression{text: v.Expression, result: cel.BoolType})
-		messages = append(messages, &expression{text: v.MessageExpression, result: cel.StringType})
+		messages = append(messages, &expression{text: cmp.Or(v.MessageExpression, strconv.Quote(v.Message)), result: cel.StringType})
 	}
 	return &labelPolicy{
 		validations: compile(t, compiler, celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, validations),
@@ -77,9 +87,11 @@ func (p *labelPolicy) judge(t *testing.T, namespace, old *unstructured.Unstructu
 	attributes := versioned(namespace, old, corev1.SchemeGroupVersion.WithKind("Namespace"), "namespaces")
 	request := celplugin.CreateAdmissionRequest(attributes.Attributes,
 		metav1.GroupVersionResource(attributes.GetResource()), metav1.GroupVersionKind(attributes.VersionedKind))
-	evaluate := func(evaluator celplugin.ConditionEvaluator, vars celplugin.OptionalVariableBindings) []celplugin.EvaluationResult {
-		results, _, err := evaluator.ForInput(context.Background(), attributes, request, vars, nil, celconfig.RuntimeCELCostBudget)
-		if err != nil {
+	left := int64(celconfig.RuntimeCELCostBudget)
+	defer func() { p.cost = celconfig.RuntimeCELCostBudget - left }()
+	evaluate := func(evaluator celplugin.ConditionEvaluator, vars celplugin.OptionalVariableBindings) (results []celplugin.EvaluationResult) {
+		var err error
+		if results, left, err = evaluator.ForInput(context.Background(), attributes, request, vars, nil, left); err != nil {
 			t.Fatal(err)
 		}
 		return results

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,20 @@ reports: openreports
 `
 
 // otherMeshParents are the default of grants.parentKinds.
-var otherMeshParents = []string{"ServiceEntry.networking.istio.io", "MeshService.kuma.io", "EgressNetwork.policy.linkerd.io"}
+// TestParentKindsOfMeshes: every parent kind of every profile needs a grant by default.
+func TestParentKindsOfMeshes(t *testing.T) {
+	for _, profile := range mesh.Profiles() {
+		for _, kind := range profile.ParentKinds.Value {
+			for _, name := range append(mesh.ProfileNames(), "") {
+				if !slices.Contains(Default(WithMesh(name)).Grants.ParentKinds, kind) {
+					t.Errorf("mesh %q: %s of %s is not in the default of grants.parentKinds", name, kind, profile.Title)
+				}
+			}
+		}
+	}
+}
+
+var otherMeshParents = []string{"ServiceEntry.networking.istio.io", "MeshService.kuma.io", "EgressNetwork.policy.linkerd.io", "Server.policy.linkerd.io", "UnmeshedNetwork.policy.linkerd.io"}
 
 func TestLoad(t *testing.T) {
 	typeMeta := metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
@@ -48,6 +62,7 @@ func TestLoad(t *testing.T) {
 		RouteKinds: []mesh.RouteKind{"GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute"},
 		Grants:     Grants{Default: mesh.GrantNone, ParentKinds: otherMeshParents},
 		Status:     Status{ControllerName: "gammaguard.dev/guard", ConflictReason: "Conflicted"},
+		Reports:    NoReports,
 	}
 	with := func(change func(*GuardConfiguration)) GuardConfiguration {
 		c := defaults
@@ -87,6 +102,8 @@ func TestLoad(t *testing.T) {
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 			Status:     Status{ControllerName: "example.net/our/guard", FormerControllerNames: []string{"gammaguard.dev/guard"}, ConflictReason: "RouteConflict"},
 		}},
+		{"no reports", header + "reports: off\n", defaults},
+		{"no reports, as it was written before", header + "reports: \"\"\n", defaults},
 		{
 			"off as YAML reads it", header + "rules: {parent-headless: false}\nmutations: {backend-port: false, backend-group: true}\n",
 			with(func(c *GuardConfiguration) {
@@ -187,7 +204,26 @@ func TestLoadRefuses(t *testing.T) {
 		{"roles of the wrong type", header + "grants: {selectors: {}}\n", "grants.selectors: must be a list, not object"},
 		{"rules of the wrong type", header + "rules: [parent-headless]\n", "rules: must be a mapping, not array"},
 		{"grants of the wrong type", header + "grants: none\n", "grants: must be a mapping, not string"},
-		{"reports", header + "reports: policyreport\n", `reports: Unsupported value: "policyreport": supported values: "openreports"`},
+		{"reports", header + "reports: policyreport\n", `reports: Unsupported value: "policyreport": supported values: "off", "openreports"`},
+		{
+			"kinds without effect", header + "grants: {parentKinds: [gateway.gateway.networking.k8s.io, A.b, ListenerSet.gateway.networking.k8s.io, ServiceImport.multicluster.x-k8s.io, service.core, a.b]}\n",
+			`[grants.parentKinds[0]: Invalid value: "gateway.gateway.networking.k8s.io": has no effect: routes on Gateways and ListenerSets do not reach gammaguard, ` +
+				`grants.parentKinds[2]: Invalid value: "ListenerSet.gateway.networking.k8s.io": has no effect: routes on Gateways and ListenerSets do not reach gammaguard, ` +
+				`grants.parentKinds[3]: Invalid value: "ServiceImport.multicluster.x-k8s.io": has no effect: this kind needs a grant in any case, ` +
+				`grants.parentKinds[4]: Invalid value: "service.core": has no effect: this kind needs a grant in any case, ` +
+				`grants.parentKinds[5]: Duplicate value: "a.b"]`,
+		},
+		{
+			"allowed kinds without effect", header + "parents: {allowedKinds: [ServiceImport.multicluster.x-k8s.io, Gateway.gateway.networking.k8s.io]}\nrules: {parent-kind-not-allowed: off}\n",
+			`[parents.allowedKinds[0]: Invalid value: "ServiceImport.multicluster.x-k8s.io": has no effect: this kind is allowed in any case, ` +
+				`parents.allowedKinds[1]: Invalid value: "Gateway.gateway.networking.k8s.io": has no effect: routes on Gateways and ListenerSets do not reach gammaguard, ` +
+				`parents.allowedKinds: Invalid value: ["ServiceImport.multicluster.x-k8s.io","Gateway.gateway.networking.k8s.io"]: has no effect while the rule parent-kind-not-allowed is off]`,
+		},
+		{
+			"the same twice", header + "exemptions: {usernames: [a, a], groups: [b, b], namespaces: [c, c]}\nstatus: {formerControllerNames: [a/b, a/b]}\n",
+			`[exemptions.usernames[1]: Duplicate value: "a", exemptions.groups[1]: Duplicate value: "b", exemptions.namespaces[1]: Duplicate value: "c", ` +
+				`status.formerControllerNames[1]: Duplicate value: "a/b"]`,
+		},
 		{"a mode", header + "mode: deny\n", `mode: Unsupported value: "deny": supported values: "enforce", "warn", "audit"`},
 		{
 			"route kinds", header + "routeKinds: [HTTPRoute, Gateway, HTTPRoute]\n",

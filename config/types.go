@@ -54,15 +54,20 @@ type GuardConfiguration struct {
 	Preview bool `json:"preview,omitempty"`
 
 	// Reports has the findings on stored routes written as objects too: openreports
-	// writes one Report of openreports.io for each namespace. Default: none.
+	// writes one Report of openreports.io for each namespace. Default: off.
 	Reports ReportFormat `json:"reports,omitempty"`
 }
 
 // ReportFormat is a kind of objects that findings are written to.
 type ReportFormat string
 
-// OpenReports are the Reports of openreports.io.
-const OpenReports ReportFormat = "openreports"
+// The formats of reports.
+const (
+	// NoReports: findings are not written to objects.
+	NoReports ReportFormat = "off"
+	// OpenReports are the Reports of openreports.io.
+	OpenReports ReportFormat = "openreports"
+)
 
 // Grants define what routes in namespaces may do, in addition to the namespaces' labels.
 type Grants struct {
@@ -148,6 +153,14 @@ const (
 // off is the boolean false, and on is true.
 func (a *RuleAction) UnmarshalJSON(data []byte) error {
 	*a = RuleAction(word(data))
+	return nil
+}
+
+// UnmarshalJSON accepts the words as RuleAction does.
+func (f *ReportFormat) UnmarshalJSON(data []byte) error {
+	if *f = ""; string(data) != `""` { // what the default was before
+		*f = ReportFormat(word(data))
+	}
 	return nil
 }
 

@@ -42,11 +42,12 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.Grants.validate(field.NewPath("grants"))...)
 	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
 	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
-	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds)...)
-	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
-	if c.Reports != "" {
-		errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{OpenReports})...)
+	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "is allowed in any case")...)
+	if len(c.Parents.AllowedKinds) > 0 && c.Rules["parent-kind-not-allowed"] == RuleAction(validate.Off) {
+		errs = append(errs, field.Invalid(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "has no effect while the rule parent-kind-not-allowed is off"))
 	}
+	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
+	errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{NoReports, OpenReports})...)
 	return append(errs, c.Status.validate(field.NewPath("status"))...)
 }
 
@@ -58,7 +59,7 @@ func (g *Grants) validate(path *field.Path) field.ErrorList {
 	if utf8.RuneCountInString(g.Contact) > 100 || strings.ContainsFunc(g.Contact, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		errs = append(errs, field.Invalid(path.Child("contact"), g.Contact, "must be one line of at most 100 printable characters"))
 	}
-	return append(errs, kinds(path.Child("parentKinds"), g.ParentKinds)...)
+	return append(errs, kinds(path.Child("parentKinds"), g.ParentKinds, "needs a grant in any case")...)
 }
 
 func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
@@ -104,14 +105,26 @@ func (c *GuardConfiguration) validateMutations(path *field.Path) field.ErrorList
 	return errs
 }
 
-// kinds wants entries of the form "Kind.group".
-func kinds(path *field.Path, entries []string) field.ErrorList {
+// kinds wants entries of the form "Kind.group", each once, and none that can have no effect:
+// routes on Gateways and ListenerSets are no concern of gammaguard, and Service and
+// ServiceImport, in every spelling, are what it is there for.
+func kinds(path *field.Path, entries []string, covered string) field.ErrorList {
 	var errs field.ErrorList
+	seen := map[string]bool{}
 	for i, entry := range entries {
 		kind, group, _ := strings.Cut(entry, ".")
-		if len(kind) > 63 || !kindName.MatchString(kind) || len(validation.IsDNS1123Subdomain(group)) > 0 {
+		ref, lower := mesh.ParentRef{Kind: kind, Group: &group}, strings.ToLower(entry)
+		switch {
+		case len(kind) > 63 || !kindName.MatchString(kind) || len(validation.IsDNS1123Subdomain(group)) > 0:
 			errs = append(errs, field.Invalid(path.Index(i), entry, "must be Kind.group, for example ServiceEntry.networking.istio.io"))
+		case group == mesh.GatewayGroup && (strings.EqualFold(kind, "Gateway") || strings.EqualFold(kind, "ListenerSet")):
+			errs = append(errs, field.Invalid(path.Index(i), entry, "has no effect: routes on Gateways and ListenerSets do not reach gammaguard"))
+		case ref.Class(nil) != mesh.ImplementationSpecificParent:
+			errs = append(errs, field.Invalid(path.Index(i), entry, "has no effect: this kind "+covered))
+		case seen[lower]:
+			errs = append(errs, field.Duplicate(path.Index(i), entry))
 		}
+		seen[lower] = true
 	}
 	return errs
 }
@@ -119,6 +132,7 @@ func kinds(path *field.Path, entries []string) field.ErrorList {
 func (e *Exemptions) validate(path *field.Path) field.ErrorList {
 	errs := filled(path.Child("usernames"), e.Usernames)
 	errs = append(errs, filled(path.Child("groups"), e.Groups)...)
+	errs = append(errs, distinct(path.Child("namespaces"), e.Namespaces)...)
 	for i, name := range e.Namespaces {
 		for _, why := range apivalidation.ValidateNamespaceName(name, false) {
 			errs = append(errs, field.Invalid(path.Child("namespaces").Index(i), name, why))
@@ -141,6 +155,7 @@ func (s *Status) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path, name, "is the current controllerName"))
 		}
 	}
+	errs = append(errs, distinct(path.Child("formerControllerNames"), s.FormerControllerNames)...)
 	if len(s.ConflictReason) > 1024 || !conditionReason.MatchString(s.ConflictReason) {
 		errs = append(errs, field.Invalid(path.Child("conflictReason"), s.ConflictReason,
 			"must be a condition reason: one CamelCase word of at most 1024 characters, for example Conflicted"))
@@ -161,16 +176,31 @@ func listOf[T ~string](path *field.Path, values, known []T) field.ErrorList {
 	var errs field.ErrorList
 	for i, value := range values {
 		errs = append(errs, oneOf(path.Index(i), value, known)...)
-		if slices.Contains(values[:i], value) {
-			errs = append(errs, field.Duplicate(path.Index(i), value))
-		}
+		errs = append(errs, repeated(path, values, i)...)
 	}
 	return errs
 }
 
-// filled requires values that are not empty.
-func filled(path *field.Path, values []string) field.ErrorList {
+// distinct requires values without duplicates.
+func distinct(path *field.Path, values []string) field.ErrorList {
 	var errs field.ErrorList
+	for i := range values {
+		errs = append(errs, repeated(path, values, i)...)
+	}
+	return errs
+}
+
+// repeated returns the error for a value that stands in the list before: it has no effect.
+func repeated[T ~string](path *field.Path, values []T, i int) field.ErrorList {
+	if slices.Contains(values[:i], values[i]) {
+		return field.ErrorList{field.Duplicate(path.Index(i), values[i])}
+	}
+	return nil
+}
+
+// filled requires values that are not empty, without duplicates.
+func filled(path *field.Path, values []string) field.ErrorList {
+	errs := distinct(path, values)
 	for i, value := range values {
 		if value == "" {
 			errs = append(errs, field.Required(path.Index(i), ""))

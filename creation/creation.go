@@ -1,5 +1,6 @@
-// Package creation judges a stored route as the webhooks would if it were created now:
-// mutations first, then the rules. It is pure; whoever audits routes judges by it.
+// Package creation brings mutations and rules together: it decides whether mutations are
+// made, and judges a stored route as the webhooks would if it were created now. It is pure;
+// whoever audits routes judges by it.
 package creation
 
 import (
@@ -24,17 +25,68 @@ func (j *Judge) Concerns(route *mesh.Route) bool {
 	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return grants.Covers(&ref) })
 }
 
-// Changes returns what the mutating webhook sets in the route.
-func (j *Judge) Changes(route *mesh.Route, world mesh.Reader) []mutate.Change {
-	return mutate.Changes(route, world, mutate.Options{Off: j.Off, MayRead: mutate.Granted(route, &j.Engine.Policy().Grants, world)})
+// Changes returns what the mutations would set in the route, wherever they are made.
+func (j *Judge) Changes(route *mesh.Route, world mutate.Reader) []mutate.Change {
+	policy := j.Engine.Policy()
+	return mutate.Changes(route, world, mutate.Options{Off: j.Off, Mesh: policy.Mesh, MayRead: mutate.Granted(route, &policy.Grants, world)})
+}
+
+// Plan decides whether the changes to the user's route are made: in mode enforce alone, for
+// users and in namespaces that are not exempt, and on routes that no controller writes. The
+// mode is that of the rules: by the default where there is no such namespace, or it is not in
+// the input. Where the world confirms, the mode is not taken from a cache. The error is a
+// read that failed: the plan makes no change then.
+func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Change, world mutate.Reader) (mutate.Plan, error) {
+	plan := mutate.Plan{Changes: changes, Mode: mesh.Audit}
+	if len(changes) == 0 {
+		return plan, nil
+	}
+	policy, namespace := j.Engine.Policy(), route.Metadata.Namespace
+	if controller := route.Controller(); controller != nil {
+		plan.Controller = controller.In(namespace)
+	}
+	plan.Exempt = policy.Exemptions.Cover(user, namespace)
+	if confirmer, confirms := world.(mutate.Confirmer); confirms {
+		if _, err := confirmer.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: namespace}}); err != nil {
+			return plan, err
+		}
+	}
+	labels, err := mesh.Known(world.Namespace(namespace))
+	if err == nil {
+		plan.Mode = policy.ModeIn(labels)
+	}
+	return plan, err
 }
 
 // Create judges the creation of a route like the stored one, also where that is being
 // deleted. The error is a read that failed.
-func (j *Judge) Create(stored *mesh.Route, world mesh.Reader) ([]mutate.Change, validate.Verdict, error) {
+func (j *Judge) Create(stored *mesh.Route, world mesh.Reader) (mutate.Plan, validate.Verdict, error) {
 	route := *stored
 	route.Metadata.DeletionTimestamp = nil
-	changes := j.Changes(&route, world)
-	verdict, err := j.Engine.Judge(&validate.Request{Route: mutate.Mutated(&route, changes)}, world)
-	return changes, verdict, err
+	plan, err := j.Plan(&route, validate.User{}, j.Changes(&route, world), world)
+	if err != nil {
+		return plan, validate.Verdict{}, err
+	}
+	verdict, err := j.Engine.Judge(&validate.Request{Route: mutate.Mutated(&route, plan.Made()), Stored: true}, world)
+	Relate(&verdict, &plan)
+	return plan, verdict, err
+}
+
+// Relate has findings say what is true of fields that a mutation would set but for the mode
+// or an exemption: that they would be denied is not.
+func Relate(verdict *validate.Verdict, plan *mutate.Plan) {
+	switch plan.Withheld() {
+	case mutate.WithheldByMode, mutate.WithheldByExemption:
+	default:
+		return
+	}
+	for i := range verdict.Findings {
+		f := &verdict.Findings[i]
+		switch f.Downgraded {
+		case validate.DowngradedByMode, validate.DowngradedByExemption:
+			if slices.ContainsFunc(plan.Changes, func(c mutate.Change) bool { return c.Path == f.Field }) {
+				f.Downgraded = validate.DowngradedByMutation
+			}
+		}
+	}
 }

@@ -38,6 +38,8 @@ func TestListLimits(t *testing.T) {
 	for _, path := range []string{
 		"spec.parentRefs", "spec.hostnames", "spec.rules", "spec.rules[0].matches", "spec.rules[0].filters", "spec.rules[0].backendRefs",
 		"spec.rules[0].matches[0].headers", "spec.rules[0].matches[0].queryParams", "spec.rules[0].backendRefs[0].filters",
+		"spec.rules[0].filters[0].requestHeaderModifier.set", "spec.rules[0].filters[0].responseHeaderModifier.add",
+		"spec.rules[0].backendRefs[0].filters[0].requestHeaderModifier.remove",
 	} {
 		limit := int(limits[path])
 		if _, err := mesh.DecodeRoute(listOf(path, limit)); limit == 0 || err != nil {

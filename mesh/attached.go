@@ -17,6 +17,9 @@ type AttachedRoute struct {
 	Generation int64
 	// Parents are all parentRefs, in the order of the spec.
 	Parents []ParentRef
+	// Taken are the Parents that are mesh parents because the mesh at hand takes them for
+	// such, though they are not written as the specification demands.
+	Taken ParentSet
 	// CatchAll reports whether any rule matches every request.
 	CatchAll bool
 	// Regular reports whether any match has a regular expression for the path or the
@@ -36,17 +39,29 @@ func (a *AttachedRoute) OrderKnown(b *AttachedRoute) bool {
 	return a.Created < Undated || b.Created < Undated || a.Created/Undated != b.Created/Undated
 }
 
-// Attached reduces the route to what others need to know of it.
-func (r *Route) Attached() *AttachedRoute {
+// IsMeshParent reports whether the parentRef with that index is a mesh parent.
+func (a *AttachedRoute) IsMeshParent(ref int) bool {
+	return a.Taken.Has(ref) || a.Parents[ref].Class(nil) == MeshParent
+}
+
+// WithParents sets the parentRefs, which the profile of a mesh classifies.
+func (a *AttachedRoute) WithParents(refs []ParentRef, profile *Profile) *AttachedRoute {
+	a.Parents, a.Taken = refs, profile.taken(refs)
+	return a
+}
+
+// Attached reduces the route to what others need to know of it, under the profile of a
+// mesh.
+func (r *Route) Attached(profile *Profile) *AttachedRoute {
 	a := &AttachedRoute{
 		Kind:       r.Kind,
 		Namespace:  r.Metadata.Namespace,
 		Name:       r.Metadata.Name,
 		Generation: r.Metadata.Generation,
-		Parents:    r.Spec.ParentRefs,
 		CatchAll:   r.CatchAll(),
 		Regular:    r.regular(),
 	}
+	a.WithParents(r.Spec.ParentRefs, profile)
 	if created := r.Metadata.CreationTimestamp; created != (time.Time{}) {
 		a.Created = created.Unix()
 	}

@@ -27,7 +27,7 @@ func TestAttached(t *testing.T) {
 		Kind: mesh.HTTPRoute, Namespace: "shop", Name: "cart", Created: 1700000000, Generation: 4,
 		Parents: route.Spec.ParentRefs, CatchAll: true, Matches: []mesh.MatchKey{keys[0].Key, keys[1].Key},
 	}
-	got := route.Attached()
+	got := route.Attached(nil)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("attached route (-want +got):\n%s", diff)
 	}
@@ -35,7 +35,7 @@ func TestAttached(t *testing.T) {
 		t.Errorf("its name is %q", got)
 	}
 	route.Metadata.CreationTimestamp = time.Time{}
-	if created := route.Attached().Created; created != 0 {
+	if created := route.Attached(nil).Created; created != 0 {
 		t.Errorf("a route that is being created was created at %d", created)
 	}
 }

@@ -96,7 +96,7 @@ func (c *ConsumerKinds) UnmarshalText(text []byte) error {
 }
 
 func (c *ConsumerKinds) accepts(kind RouteKind) bool {
-	return !c.Invalid && slices.Contains(c.kinds, kind)
+	return !c.Invalid && slices.Contains(c.kinds, RouteKind(kind.Name()))
 }
 
 // Refusal is why consumer routes to a Service are refused. The zero value: they are

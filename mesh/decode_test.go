@@ -3,6 +3,7 @@ package mesh
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,9 @@ import (
 const everyRoute = `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "status": {"parents": []},
 		"metadata": {"namespace": "shop", "name": "web", "generateName": "w-", "uid": "u-1", "generation": 9007199254740993,
 			"creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T03:04:05.678+02:00", "labels": {"a": "b"},
-			"annotations": {"a": "b", "gammaguard.dev/ignore": "no-catch-all, \"x\""}},
+			"annotations": {"a": "b", "gammaguard.dev/ignore": "no-catch-all, \"x\""},
+			"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": false}, null,
+				{"apiVersion": "flagger.app/v1beta1", "kind": "Canary", "name": "web", "uid": "u", "controller": true, "blockOwnerDeletion": true}]},
 		"spec": {
 			"parentRefs": [
 				{"group": "", "kind": "Service", "namespace": "shop", "name": "cart", "sectionName": "http", "port": 80},
@@ -30,7 +33,9 @@ const everyRoute = `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTP
 					{"path": null, "method": {"type": "Exact", "service": "s", "method": "m", "other": [[]]}}, {"method": null}],
 				"filters": [
 					{"type": "RequestMirror", "requestMirror": {"percent": 5, "backendRef": {"group": "g", "kind": "k", "namespace": "n", "name": "m", "port": 1}}},
-					{"type": "URLRewrite", "urlRewrite": {"hostname": "h"}, "requestMirror": null}],
+					{"type": "URLRewrite", "urlRewrite": {"hostname": "h"}, "requestMirror": null},
+					{"requestHeaderModifier": {"set": [{"name": "a", "value": "1"}, null], "add": [{"name": "b"}], "remove": ["c", null]}},
+					{"responseHeaderModifier": {"set": [], "add": null, "remove": []}}],
 				"backendRefs": [
 					{"group": "", "kind": "Service", "namespace": "lab", "name": "cart", "port": 65535, "weight": 0,
 						"filters": [{"requestMirror": {"backendRef": {"name": "deep", "filters": []}}}]},
@@ -75,6 +80,19 @@ func (m *MethodMatch) UnmarshalJSON(data []byte) error {
 	}
 	type object MethodMatch
 	return sigsjson.UnmarshalCaseSensitivePreserveInts(data, (*object)(m))
+}
+
+// UnmarshalJSON is UnmarshalJSONFrom for the API server's decoder.
+func (c *Controllers) UnmarshalJSON(data []byte) error {
+	var all []Controller
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(data, &all); err != nil {
+		return err
+	}
+	*c = nil
+	if i := slices.IndexFunc(all, func(owner Controller) bool { return owner.Controls }); i >= 0 {
+		*c = all[i : i+1 : i+1]
+	}
+	return nil
 }
 
 // everyField has unexported fields compared too.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Example describes a request for which the match at a place of an HTTPRoute or
@@ -36,7 +38,7 @@ func (r *Route) Example(at PlacedMatch) string {
 	default:
 		request += fmt.Sprintf(" with %s and %d more", conditions[0], len(conditions)-1)
 	}
-	return shortened(request)
+	return shortened(printable.Text(request))
 }
 
 func examplesOf(what, is string, values []ValueMatch) []string {

@@ -118,7 +118,7 @@ func (s *GrantSelector) Selects(namespace *Namespace) bool {
 // Covers reports whether a parentRef needs a grant: a mesh parent, whatever some mesh may
 // take for one, and other mesh parents.
 func (p *GrantPolicy) Covers(ref *ParentRef) bool {
-	switch ref.Class() {
+	switch ref.Class(nil) {
 	case MeshParent, LookAlikeParent:
 		return true
 	case ImplementationSpecificParent:
@@ -152,7 +152,7 @@ func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bo
 	}
 	return slices.ContainsFunc(p.Selectors, func(s GrantSelector) bool {
 		return slices.Contains(s.Roles, role) &&
-			(len(s.RouteKinds) == 0 || slices.Contains(s.RouteKinds, kind)) &&
+			(len(s.RouteKinds) == 0 || slices.Contains(s.RouteKinds, RouteKind(kind.Name()))) &&
 			s.Selects(namespace)
 	})
 }

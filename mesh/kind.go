@@ -21,14 +21,14 @@ const (
 	UDPRoute  RouteKind = "UDPRoute"
 )
 
-// RouteKinds returns every route kind, the most specific first. Where routes of
+// RouteKinds returns every route kind of the Gateway API, the most specific first. Where routes of
 // different kinds meet on one Service port the first of them wins; UDPRoute
 // stands last because it competes with nobody (GEP-1294, Route types).
 func RouteKinds() []RouteKind {
 	return []RouteKind{GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute}
 }
 
-// IsRouteKind reports whether kind names an xRoute.
+// IsRouteKind reports whether kind names an xRoute of the Gateway API.
 func IsRouteKind(kind string) bool { return slices.Contains(RouteKinds(), RouteKind(kind)) }
 
 // Resource returns the kind's resource name, as in a URL of the API server.
@@ -36,7 +36,7 @@ func (k RouteKind) Resource() string {
 	switch k {
 	case GRPCRoute:
 		return "grpcroutes"
-	case HTTPRoute:
+	case HTTPRoute, LinkerdHTTPRoute:
 		return "httproutes"
 	case TLSRoute:
 		return "tlsroutes"

@@ -39,9 +39,10 @@ type ParentClass uint8
 const (
 	// GatewayParent is a Gateway or ListenerSet: north-south, never judged.
 	GatewayParent ParentClass = iota
-	// MeshParent is a Service or ServiceImport (GEP-1294, Allowed service types).
+	// MeshParent is a Service or ServiceImport (GEP-1294, Allowed service types), also as
+	// the mesh at hand takes it.
 	MeshParent
-	// LookAlikeParent is one that some mesh may take for a Service or ServiceImport
+	// LookAlikeParent is one that some other mesh may take for a Service or ServiceImport
 	// though it is not written as one: kinds are compared without regard to case, and
 	// groups that people write by mistake count.
 	LookAlikeParent
@@ -83,17 +84,18 @@ func (p *ParentRef) ServiceKind() string {
 	return ""
 }
 
-// Class returns the class of the parentRef. Only the groups that people write
-// by mistake (none, core, the Gateway API's, a version) make a Service a look-alike;
-// in any other group it is another implementation's kind.
-func (p *ParentRef) Class() ParentClass {
+// Class returns the class of the parentRef under the profile of a mesh. Only the groups
+// that people write by mistake (none, core, the Gateway API's, a version) make a Service a
+// look-alike; in any other group it is another implementation's kind. All that a profile
+// does is to make mesh parents of look-alikes: where these two count alike, nil will do.
+func (p *ParentRef) Class(profile *Profile) ParentClass {
 	group, kind := p.EffectiveGroup(), p.ServiceKind()
 	switch {
 	case group == GatewayGroup && (p.EffectiveKind() == "Gateway" || p.EffectiveKind() == "ListenerSet"):
 		return GatewayParent
 	case kind == "":
 		return ImplementationSpecificParent
-	case p.Kind == kind && group == groupOf(kind):
+	case p.Kind == kind && group == groupOf(kind), profile.reads(p, kind):
 		return MeshParent
 	case group == MulticlusterGroup, mistakenGroup(group):
 		return LookAlikeParent

@@ -45,7 +45,7 @@ func TestParentClass(t *testing.T) {
 				if group != omitted {
 					parent.Group = &group
 				}
-				if got := parent.Class(); got != class {
+				if got := parent.Class(nil); got != class {
 					t.Errorf("parentRef of kind %q in group %q: got class %v, want %v", kind, group, got, class)
 				}
 			}
@@ -88,5 +88,57 @@ func TestParentRefSame(t *testing.T) {
 	}
 	if copied := gateway; !(&mesh.ParentRef{Group: &gateway}).Same(&mesh.ParentRef{Group: &copied}) {
 		t.Error("equal groups are not the same")
+	}
+}
+
+// TestParentClassOfMesh: a profile makes mesh parents of the look-alikes that the mesh takes
+// for Services, and of no others.
+func TestParentClassOfMesh(t *testing.T) {
+	linkerd := mesh.FindProfile(mesh.Linkerd)
+	coreOnly := &mesh.Profile{CoreGroup: mesh.Fact[bool]{Value: true}}
+	anyCase := &mesh.Profile{AnyCase: mesh.Fact[bool]{Value: true}}
+	imports := &mesh.Profile{AnyCase: mesh.Fact[bool]{Value: true}, ServiceImports: mesh.Fact[bool]{Value: true}}
+	const omitted = "(omitted)"
+	for _, test := range []struct {
+		profile     *mesh.Profile
+		kind, group string
+		want        mesh.ParentClass
+	}{
+		{linkerd, "Service", "", mesh.MeshParent},
+		{linkerd, "Service", "core", mesh.MeshParent},
+		{linkerd, "service", "", mesh.MeshParent},
+		{linkerd, "SERVICE", "core", mesh.MeshParent},
+		{linkerd, "Service", omitted, mesh.LookAlikeParent},
+		{linkerd, "Service", "v1", mesh.LookAlikeParent},
+		{linkerd, "Service", "core/v1", mesh.LookAlikeParent},
+		{linkerd, "ServiceImport", "core", mesh.LookAlikeParent},
+		{linkerd, "serviceimport", mesh.MulticlusterGroup, mesh.LookAlikeParent},
+		{linkerd, "ServiceImport", mesh.MulticlusterGroup, mesh.MeshParent},
+		{linkerd, "Gateway", omitted, mesh.GatewayParent},
+		{linkerd, "EgressNetwork", "policy.linkerd.io", mesh.ImplementationSpecificParent},
+		{coreOnly, "Service", "core", mesh.MeshParent},
+		{coreOnly, "service", "core", mesh.LookAlikeParent},
+		{anyCase, "service", "", mesh.MeshParent},
+		{anyCase, "Service", "core", mesh.LookAlikeParent},
+		{imports, "serviceImport", mesh.MulticlusterGroup, mesh.MeshParent},
+		{mesh.FindProfile(mesh.Istio), "Service", "core", mesh.LookAlikeParent},
+		{nil, "Service", "core", mesh.LookAlikeParent},
+	} {
+		gateway := mesh.ParentRef{Name: "edge"}
+		ref := mesh.ParentRef{Kind: test.kind, Name: "cart"}
+		if test.group != omitted {
+			ref.Group = &test.group
+		}
+		if got := ref.Class(test.profile); got != test.want {
+			t.Errorf("kind %s in group %q: got class %v, want %v", test.kind, test.group, got, test.want)
+		}
+		route := &mesh.Route{Kind: mesh.HTTPRoute, Spec: mesh.RouteSpec{ParentRefs: []mesh.ParentRef{gateway, ref}}}
+		attached := route.Attached(test.profile)
+		if got := attached.IsMeshParent(1); got != (test.want == mesh.MeshParent) || attached.IsMeshParent(0) {
+			t.Errorf("kind %s in group %q: IsMeshParent is %v for others than for Class", test.kind, test.group, got)
+		}
+		if got := route.HasMeshParent(test.profile); got != (test.want == mesh.MeshParent) {
+			t.Errorf("kind %s in group %q: HasMeshParent is %v", test.kind, test.group, got)
+		}
 	}
 }

@@ -148,7 +148,7 @@ func (a *AttachedRoute) eachPort(service *Service, f func(ref int, at PortScope)
 // attaches to.
 func (a *AttachedRoute) portsBy(ref int, service *Service) []Port {
 	parent := &a.Parents[ref]
-	if parent.Name != service.Key.Name || parent.Class() != MeshParent || parent.Service(a.Namespace) != service.Key {
+	if parent.Name != service.Key.Name || !a.IsMeshParent(ref) || parent.Service(a.Namespace) != service.Key {
 		return nil
 	}
 	ports, _ := service.Attach(a.Kind, parent)

@@ -39,16 +39,24 @@ type Profile struct {
 	SectionNames Fact[bool]
 	// HeadlessParents: the mesh reports a route on a headless Service as accepted.
 	HeadlessParents Fact[bool]
-	// CoreGroup: the mesh takes the group core for the empty group.
+	// CoreGroup: the mesh takes the group core for the empty group in a parentRef.
 	CoreGroup Fact[bool]
-	// AnyCase: the mesh compares kinds without regard to case.
+	// AnyCase: the mesh compares kinds of parents without regard to case.
 	AnyCase Fact[bool]
+	// Expressions is the syntax of regular expressions: RE2 where the proxies are Envoy.
+	Expressions Fact[Dialect]
+	// HostModifiers: the mesh takes a header modifier that sets Host for a rewrite of the
+	// host. Elsewhere it breaks the configuration of a proxy, or has an effect on HTTP/1 only.
+	HostModifiers Fact[bool]
 	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
 	Sharing Fact[Sharing]
 	// ConflictReason is the reason of Accepted=False on a route that lost its ports.
 	ConflictReason Fact[string]
 	// Groups are API groups that the control plane installs.
 	Groups Fact[[]string]
+	// Domains are those of the labels and annotations that the mesh reads, with all their
+	// subdomains.
+	Domains Fact[[]string]
 	// Controller selects the Deployment of the control plane by its labels.
 	Controller Fact[string]
 }
@@ -92,9 +100,65 @@ func FindProfile(name ProfileName) *Profile {
 	return nil
 }
 
+// MeshDomains returns the domains of the labels and annotations that shape traffic: those
+// of the profiles, and of Consul, which has none. A domain stands for its subdomains too.
+func MeshDomains() []string {
+	domains := []string{"consul.hashicorp.com"}
+	for _, p := range Profiles() {
+		domains = append(domains, p.Domains.Value...)
+	}
+	slices.Sort(domains)
+	return domains
+}
+
+// meshDomains is MeshDomains, which is asked for each label.
+var meshDomains = MeshDomains()
+
+// InMeshDomain reports whether a label or annotation of this key is under one of
+// MeshDomains: "timeout.linkerd.io/request".
+func InMeshDomain(key string) bool {
+	prefix, _, prefixed := strings.Cut(key, "/")
+	return prefixed && slices.ContainsFunc(meshDomains, func(domain string) bool {
+		rest, within := strings.CutSuffix(prefix, domain)
+		return within && (rest == "" || strings.HasSuffix(rest, "."))
+	})
+}
+
+// ParentKindsOfMeshes returns the other parents of every profile, as "Kind.group".
+func ParentKindsOfMeshes() []string {
+	var kinds []string
+	for _, p := range Profiles() {
+		kinds = append(kinds, p.ParentKinds.Value...)
+	}
+	return kinds
+}
+
 // Takes reports whether the mesh applies routes of the kind.
 func (p *Profile) Takes(kind RouteKind) bool {
 	return p == nil || slices.Contains(p.RouteKinds.Value, kind)
+}
+
+// reads reports whether the mesh takes the parentRef for one to that kind, Service or
+// ServiceImport, whose name it has in any case.
+func (p *Profile) reads(ref *ParentRef, kind string) bool {
+	if p == nil || kind == ServiceImportKind && !p.ServiceImports.Value || kind != ref.Kind && !p.AnyCase.Value {
+		return false
+	}
+	group := ref.EffectiveGroup()
+	return group == groupOf(kind) || kind == ServiceKind && group == "core" && p.CoreGroup.Value
+}
+
+// taken returns the parentRefs that are mesh parents by the profile alone.
+func (p *Profile) taken(refs []ParentRef) (set ParentSet) {
+	if p == nil {
+		return 0
+	}
+	for i := range refs {
+		if refs[i].Class(p) == MeshParent && refs[i].Class(nil) != MeshParent {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // merges reports whether the mesh merges routes of the two kinds on one port.

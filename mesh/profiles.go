@@ -29,9 +29,12 @@ func cilium() *Profile {
 		HeadlessParents: Fact[bool]{true, ciliumSource + "route 03"},
 		CoreGroup:       Fact[bool]{false, ciliumSource + "route 10; cilium#41268"},
 		AnyCase:         Fact[bool]{false, ciliumSource + "route 11"},
+		Expressions:     Fact[Dialect]{RE2, ciliumSource + "routes become CiliumEnvoyConfigs"},
+		HostModifiers:   Fact[bool]{false, ciliumSource + "header modifiers are handed on to Envoy; cilium#39588"},
 		Sharing:         Fact[Sharing]{SharingUnknown, ciliumSource + "route 17"},
 		ConflictReason:  Fact[string]{"Conflicted", ciliumSource + "route 17: Cilium has no reason of its own"},
 		Groups:          Fact[[]string]{[]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"},
+		Domains:         Fact[[]string]{[]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"},
 		Controller:      Fact[string]{"io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"},
 	}
 }
@@ -50,9 +53,12 @@ func istio() *Profile {
 		HeadlessParents: Fact[bool]{true, istioRun + "route 03"},
 		CoreGroup:       Fact[bool]{false, istioRun + "route 10"},
 		AnyCase:         Fact[bool]{false, istioRun + "route 11"},
+		Expressions:     Fact[Dialect]{RE2, "Istio's proxies are Envoy; istio#49993"},
+		HostModifiers:   Fact[bool]{true, "predicted from Istio's source, pilot/pkg/networking/core/route: Host in set becomes a rewrite of the host, in add and remove it is left out"},
 		Sharing:         Fact[Sharing]{SharingMerged, istioRun + "route 17: one virtual service, the rule of the HTTPRoute first"},
 		ConflictReason:  Fact[string]{"Conflicted", istioRun + "route 17: Istio has no reason of its own"},
 		Groups:          Fact[[]string]{[]string{"networking.istio.io", "security.istio.io"}, "Istio's CustomResourceDefinitions"},
+		Domains:         Fact[[]string]{[]string{"istio.io"}, "Istio's documentation, Resource annotations and Resource labels: istio.io/rev"},
 		Controller:      Fact[string]{"app=istiod", "Istio's Helm chart, istio-discovery/templates/deployment.yaml"},
 	}
 }
@@ -71,9 +77,12 @@ func kuma() *Profile {
 		HeadlessParents: Fact[bool]{false, kumaRun + "route 03; kuma#18073"},
 		CoreGroup:       Fact[bool]{false, kumaRun + "route 10"},
 		AnyCase:         Fact[bool]{false, kumaRun + "route 11"},
+		Expressions:     Fact[Dialect]{RE2, "Kuma's proxies are Envoy"},
+		HostModifiers:   Fact[bool]{false, "Envoy refuses such a modifier; what Kuma makes of it was not looked at"},
 		Sharing:         Fact[Sharing]{SharingBySpecification, kumaRun + "route 17: GRPCRoutes are not read, so nothing is shared"},
 		ConflictReason:  Fact[string]{"Conflicted", kumaRun + "route 17: Kuma has no reason of its own"},
 		Groups:          Fact[[]string]{[]string{"kuma.io"}, "Kuma's CustomResourceDefinitions"},
+		Domains:         Fact[[]string]{[]string{"kuma.io"}, "Kuma's documentation, Annotations and labels: kuma.io/mesh"},
 		Controller:      Fact[string]{"app=kuma-control-plane", "Kuma's Helm chart, templates/cp-deployment.yaml"},
 	}
 }
@@ -86,15 +95,18 @@ func linkerd() *Profile {
 		RouteKinds:      Fact[[]RouteKind]{[]RouteKind{HTTPRoute, GRPCRoute, TLSRoute, TCPRoute}, linkerdSource + "routes 01, 17, 21, 31, 41"},
 		ConsumerRoutes:  Fact[bool]{true, linkerdSource + "route 16"},
 		ReferenceGrants: Fact[bool]{false, linkerdSource + "route 24"},
-		ParentKinds:     Fact[[]string]{[]string{"EgressNetwork.policy.linkerd.io", "Server.policy.linkerd.io"}, linkerdSource + "the policy controller's status index; a Server is for inbound policy"},
+		ParentKinds:     Fact[[]string]{[]string{"EgressNetwork.policy.linkerd.io", "Server.policy.linkerd.io", "UnmeshedNetwork.policy.linkerd.io"}, linkerdSource + "the policy controller's indexes; a Server is for inbound policy, with redirects too; UnmeshedNetwork was the name of EgressNetwork"},
 		ServiceImports:  Fact[bool]{false, linkerdSource + "route 12"},
 		SectionNames:    Fact[bool]{false, linkerdSource + "route 06"},
 		HeadlessParents: Fact[bool]{false, linkerdSource + "route 03; linkerd2#12918"},
 		CoreGroup:       Fact[bool]{true, linkerdSource + "route 10"},
 		AnyCase:         Fact[bool]{true, linkerdSource + "route 11"},
+		Expressions:     Fact[Dialect]{RustRegex, linkerdSource + "the policy controller parses expressions with that crate"},
+		HostModifiers:   Fact[bool]{false, linkerdSource + "the filter changes headers, and not the authority of HTTP/2"},
 		Sharing:         Fact[Sharing]{SharingAcrossScopes, linkerdSource + "routes 17, 40"},
 		ConflictReason:  Fact[string]{"RouteReasonConflicted", linkerdSource + "routes 17, 27, 40"},
 		Groups:          Fact[[]string]{[]string{"linkerd.io", "policy.linkerd.io"}, "Linkerd's CustomResourceDefinitions"},
+		Domains:         Fact[[]string]{[]string{"linkerd.io"}, "Linkerd's source at b24cd405, outbound/index/http.rs: timeout.linkerd.io, retry.linkerd.io"},
 		Controller:      Fact[string]{"linkerd.io/control-plane-component=destination", "Linkerd's Helm chart, templates/destination.yaml"},
 	}
 }

@@ -9,9 +9,11 @@ import (
 // Its JSON form is the API's own, in any version: fields that are not
 // listed here are ignored, and all served versions have the same listed fields.
 type Route struct {
-	Kind     RouteKind `json:"kind"`
-	Metadata Metadata  `json:"metadata"`
-	Spec     RouteSpec `json:"spec"`
+	// APIVersion is empty but while the route is decoded: the kind says all of it.
+	APIVersion string    `json:"apiVersion"`
+	Kind       RouteKind `json:"kind"`
+	Metadata   Metadata  `json:"metadata"`
+	Spec       RouteSpec `json:"spec"`
 }
 
 // Metadata is what gammaguard reads of an object's metadata.
@@ -24,6 +26,8 @@ type Metadata struct {
 	CreationTimestamp time.Time   `json:"creationTimestamp"`
 	DeletionTimestamp *time.Time  `json:"deletionTimestamp"`
 	Annotations       Annotations `json:"annotations"`
+	// Controllers has the object whose controller writes this one, if any; see Route.Controller.
+	Controllers Controllers `json:"ownerReferences"`
 }
 
 // Annotations are the annotations on a route that gammaguard reads.
@@ -49,10 +53,13 @@ type RouteRule struct {
 	BackendRefs []BackendRef `json:"backendRefs"`
 }
 
-// Filter is what gammaguard reads of a filter: the backend it mirrors to.
+// Filter is what gammaguard reads of a filter: the backend it mirrors to, and the headers
+// that it modifies.
 type Filter struct {
-	Type          string         `json:"type"`
-	RequestMirror *RequestMirror `json:"requestMirror"`
+	Type                   string          `json:"type"`
+	RequestMirror          *RequestMirror  `json:"requestMirror"`
+	RequestHeaderModifier  *HeaderModifier `json:"requestHeaderModifier"`
+	ResponseHeaderModifier *HeaderModifier `json:"responseHeaderModifier"`
 }
 
 // RequestMirror is what gammaguard reads of a RequestMirror filter.
@@ -65,11 +72,11 @@ type RequestMirror struct {
 // route kind, does.
 func DecodeRoute(data []byte) (*Route, error) {
 	route := new(Route)
-	if err := Decode(data, route); err != nil {
+	if err := Decode(data, route); err != nil && !decodeLinkerd(data, route) {
 		return nil, fmt.Errorf("not a route: %w", err)
 	}
-	if !IsRouteKind(string(route.Kind)) {
-		return nil, fmt.Errorf("not a route: kind %q is not one of %v", route.Kind, RouteKinds())
+	if err := route.Settle(); err != nil {
+		return nil, err
 	}
 	return route, nil
 }
@@ -86,10 +93,11 @@ func (r *Route) String() string {
 // Deleting reports whether the route is being deleted.
 func (r *Route) Deleting() bool { return r.Metadata.DeletionTimestamp != nil }
 
-// HasMeshParent reports whether any parentRef refers to a Service or ServiceImport.
-func (r *Route) HasMeshParent() bool {
+// HasMeshParent reports whether any parentRef refers to a Service or ServiceImport, under
+// the profile of a mesh.
+func (r *Route) HasMeshParent(profile *Profile) bool {
 	for i := range r.Spec.ParentRefs {
-		if r.Spec.ParentRefs[i].Class() == MeshParent {
+		if r.Spec.ParentRefs[i].Class(profile) == MeshParent {
 			return true
 		}
 	}

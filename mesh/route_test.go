@@ -63,7 +63,7 @@ func TestDecodeRouteKinds(t *testing.T) {
 						Method:      &mesh.MethodMatch{HTTP: "GET"},
 					}},
 					Filters: []mesh.Filter{
-						{Type: "RequestHeaderModifier"},
+						{Type: "RequestHeaderModifier", RequestHeaderModifier: &mesh.HeaderModifier{Set: []mesh.Header{{Name: "a", Value: "b"}}}},
 						{Type: "RequestMirror", RequestMirror: &mesh.RequestMirror{BackendRef: mesh.BackendRef{Name: "shadow", Namespace: "lab", Port: 81}}},
 					},
 					BackendRefs: []mesh.BackendRef{backend},
@@ -207,7 +207,7 @@ func TestDeletingAndHasMeshParent(t *testing.T) {
 		{[]mesh.ParentRef{gateway, service}, true},
 	} {
 		route := mesh.Route{Spec: mesh.RouteSpec{ParentRefs: test.parents}}
-		if got := route.HasMeshParent(); got != test.want {
+		if got := route.HasMeshParent(nil); got != test.want {
 			t.Errorf("HasMeshParent with %+v = %v", test.parents, got)
 		}
 		if route.Deleting() {
@@ -235,7 +235,7 @@ func FuzzDecodeRoute(f *testing.F) {
 			return
 		}
 		for i := range route.Spec.ParentRefs {
-			route.Spec.ParentRefs[i].Class()
+			route.Spec.ParentRefs[i].Class(nil)
 		}
 		for backend := range route.Backends() {
 			if backend.Path() == "" || backend.Ref == nil {
@@ -244,7 +244,7 @@ func FuzzDecodeRoute(f *testing.F) {
 			backend.Ref.IsService()
 		}
 		keys := route.MatchKeys()
-		attached := route.Attached()
+		attached := route.Attached(nil)
 		if len(attached.Matches) != len(keys) || attached.CatchAll != route.CatchAll() {
 			t.Errorf("the route and what others see of it differ: %+v, %+v", route, attached)
 		}

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"cmp"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -148,13 +147,15 @@ func (c *comparison) coverValues(by, values []ValueMatch) bool {
 // covers reports whether the expression matches the whole value, so that implementations
 // cannot differ. One that is costly does not.
 func covers(expression, value string) bool {
-	expression = "^(?:" + expression + ")$"
+	if ExpressionCost(expression) > longestExpression {
+		return false
+	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil || instructions(parsed) > mostInstructions {
 		return false
 	}
-	compiled, err := regexp.Compile(expression)
-	return err == nil && compiled.MatchString(value)
+	whole, err := compileWhole(expression)
+	return err == nil && whole.MatchString(value)
 }
 
 // instructions is about how many a regular expression comes to.

@@ -12,7 +12,7 @@ func backendGroup() *Mutation {
 }
 
 func findBackendGroups(p *pass) []Change {
-	if !p.route.HasMeshParent() {
+	if !p.route.HasMeshParent(p.mesh) {
 		return nil
 	}
 	var changes []Change

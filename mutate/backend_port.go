@@ -21,7 +21,7 @@ func backendPort() *Mutation {
 }
 
 func findBackendPorts(p *pass) []Change {
-	if !p.route.HasMeshParent() {
+	if !p.route.HasMeshParent(p.mesh) {
 		return nil
 	}
 	var changes []Change
@@ -64,7 +64,7 @@ func (p *pass) onlyPort(key mesh.ServiceKey) (port int32, why string) {
 	)
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
-		if ref.Name != key.Name || ref.Class() != mesh.MeshParent || ref.Service(p.namespace()) != key {
+		if ref.Name != key.Name || ref.Class(p.mesh) != mesh.MeshParent || ref.Service(p.namespace()) != key {
 			continue
 		}
 		parent = true

@@ -35,12 +35,6 @@ func (c *Change) Pointer() string {
 	return "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(c.Path)
 }
 
-// Warning tells the author of the route what was set, and why:
-// `set spec.parentRefs[0].group to "": Service is in the core group (parent-group)`.
-func (c *Change) Warning() string {
-	return "set " + c.Path + " to " + quote(c.After) + ": " + c.Why + " (" + c.ID + ")"
-}
-
 // quote writes a value as the route's JSON has it.
 func quote(value any) string {
 	text, err := json.Marshal(value)

@@ -13,6 +13,9 @@ type Services interface {
 type Options struct {
 	// Off names the mutations that are not made.
 	Off map[string]bool
+	// Mesh is the profile of the mesh, whose mesh parents stay as they are written; nil for
+	// the specification.
+	Mesh *mesh.Profile
 	// MayRead reports whether objects of another namespace than the route's may be
 	// read, because a change reveals their content to the author. Nil for no
 	// namespace. It is called only if such an object would be read; see Granted.
@@ -21,13 +24,16 @@ type Options struct {
 
 // Changes returns what the mutations set in the route, at most one change a
 // field. Made all at once they reach a route that has no more changes. Routes
-// whose parents are all Gateways or
-// ListenerSets, have none.
+// whose parents are all Gateways or ListenerSets, and those of which only the grant is
+// checked, have none.
 //
 // A Service that is not found, not known, or cannot be read leads to no change and
 // never to an error: the schema and the rules report what is missing.
 func Changes(route *mesh.Route, services Services, opts Options) []Change {
-	p := &pass{route: route, services: services, mayRead: opts.MayRead}
+	if route.Kind.GrantOnly() {
+		return nil
+	}
+	p := &pass{route: route, mesh: opts.Mesh, services: services, mayRead: opts.MayRead}
 	var all []Change
 	for _, m := range catalogue {
 		if opts.Off[m.ID] {
@@ -50,6 +56,7 @@ func Changes(route *mesh.Route, services Services, opts Options) []Change {
 type pass struct {
 	// route is the route with the changes found so far.
 	route    *mesh.Route
+	mesh     *mesh.Profile
 	services Services
 	mayRead  func(namespace string) bool
 }

@@ -89,7 +89,7 @@ func refusing(route *mesh.Route, world Reader) []mesh.ServiceKey {
 func parents(route *mesh.Route) []mesh.ServiceKey {
 	var keys []mesh.ServiceKey
 	for i := range route.Spec.ParentRefs {
-		switch ref := &route.Spec.ParentRefs[i]; ref.Class() {
+		switch ref := &route.Spec.ParentRefs[i]; ref.Class(nil) {
 		case mesh.MeshParent, mesh.LookAlikeParent:
 			keys = append(keys, ref.Service(route.Metadata.Namespace))
 		}

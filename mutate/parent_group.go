@@ -12,8 +12,9 @@ func parentGroup() *Mutation {
 		Title: "A parentRef to a Service or ServiceImport gets the group of its kind; a version is removed from a group",
 		Rationale: "The API server defaults an omitted group in a parentRef to gateway.networking.k8s.io, so a Service without a group is stored as " +
 			"a kind that does not exist, and no mesh acts on it. The group of a Service is the empty string; core, v1, and core/v1 are " +
-			"replaced too. The group of a ServiceImport is multicluster.x-k8s.io. Any other kind keeps its group, without a version that " +
-			"follows it. A ServiceImport in the core group is not changed, because the kind may be the mistake.",
+			"replaced too, but core is not where the mesh in the configuration takes it for the empty group, as Linkerd does. The group of a " +
+			"ServiceImport is multicluster.x-k8s.io. Any other kind keeps its group, without a version that follows it. A ServiceImport in " +
+			"the core group is not changed, because the kind may be the mistake.",
 		Citation: "GEP-1294, API: the example's parentRef names kind Service and no group; Implementation-specific parentRefs: the example's " +
 			"group has a version",
 		find: findParentGroups,
@@ -25,7 +26,7 @@ func findParentGroups(p *pass) []Change {
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
 		group := correctGroup(ref)
-		if group == ref.EffectiveGroup() {
+		if group == ref.EffectiveGroup() || ref.Class(p.mesh) == mesh.MeshParent {
 			continue
 		}
 		change := Change{Path: mesh.ParentPath(i, "group"), Op: Add, After: group, Why: whyGroup(ref.Kind, group)}

@@ -92,7 +92,7 @@ func TestParentGroupMendsMisgrouped(t *testing.T) {
 		for _, group := range groups {
 			route := &mesh.Route{Kind: mesh.HTTPRoute, Spec: mesh.RouteSpec{ParentRefs: []mesh.ParentRef{{Group: &group, Kind: kind, Name: "one"}}}}
 			corrected := mutate.Mutated(route, mutate.Changes(route, &world{}, mutate.Options{}))
-			if !corrected.HasMeshParent() {
+			if !corrected.HasMeshParent(nil) {
 				got[kind+" "+group] = true
 			}
 		}

@@ -23,7 +23,7 @@ func findParentPorts(p *pass) []Change {
 	var changes []Change
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
-		if ref.SectionName == "" || ref.Port != 0 || ref.Name == "" || ref.Class() != mesh.MeshParent {
+		if ref.SectionName == "" || ref.Port != 0 || ref.Name == "" || ref.Class(p.mesh) != mesh.MeshParent {
 			continue
 		}
 		if number := p.sectionPort(ref.Service(p.namespace()), ref.SectionName); number != 0 {

@@ -37,7 +37,7 @@ func findParentSections(p *pass) []Change {
 	names := make([]string, len(refs))
 	for i := range refs {
 		key := keyOf(&refs[i])
-		if count[key] > 1 && !closed[key] && lacksSection(&refs[i]) {
+		if count[key] > 1 && !closed[key] && p.lacksSection(&refs[i]) {
 			names[i] = p.portName(&refs[i])
 			closed[key] = names[i] == ""
 		}
@@ -53,8 +53,8 @@ func findParentSections(p *pass) []Change {
 }
 
 // lacksSection reports whether the parentRef is to a mesh parent by port alone.
-func lacksSection(ref *mesh.ParentRef) bool {
-	return ref.SectionName == "" && ref.Port != 0 && ref.Name != "" && ref.Class() == mesh.MeshParent
+func (p *pass) lacksSection(ref *mesh.ParentRef) bool {
+	return ref.SectionName == "" && ref.Port != 0 && ref.Name != "" && ref.Class(p.mesh) == mesh.MeshParent
 }
 
 // parentKey is a parent as CEL compares it, by what is written: a namespace that is left

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
@@ -23,7 +24,7 @@ func TestWarning(t *testing.T) {
 			`set spec.rules[2].backendRefs[1].port to 80: Service shop/cart has no other port (backend-port)`,
 		},
 	} {
-		if got := test.change.Warning(); got != test.want {
+		if got := (&mutate.Plan{Mode: mesh.Enforce}).Message(&test.change); got != test.want {
 			t.Errorf("warning\n got %s\nwant %s", got, test.want)
 		}
 	}

@@ -51,15 +51,10 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 	return doc, nil
 }
 
-// route returns the document as the core sees a route.
-func (d *document) route(key live.RouteKey) *mesh.AttachedRoute {
-	return &mesh.AttachedRoute{
-		Kind:       key.Kind,
-		Namespace:  key.Namespace,
-		Name:       key.Name,
-		Generation: d.Metadata.Generation,
-		Parents:    d.refs,
-	}
+// route returns the document as the core sees a route, under the profile of the mesh.
+func (d *document) route(key live.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
+	route := &mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: d.Metadata.Generation}
+	return route.WithParents(d.refs, profile)
 }
 
 // patch returns the JSON merge patch that replaces status.parents, if the route

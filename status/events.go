@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -79,8 +80,9 @@ func serviceReference(key mesh.ServiceKey) *corev1.ObjectReference {
 	return reference
 }
 
-// shorten cuts a note to what an Event may hold.
+// shorten makes a line of a note that only shows, and cuts it to what an Event may hold.
 func shorten(note string) string {
+	note = printable.Text(note)
 	if len(note) <= maxNote {
 		return note
 	}

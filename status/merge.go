@@ -19,13 +19,14 @@ const maxParents = 32
 type ourPart struct {
 	service   mesh.ServiceKey
 	namespace string // the route's
+	mesh      *mesh.Profile
 }
 
 // covers reports whether the entry of ours is about the Service. An entry about
 // a parent that is not a mesh parent belongs to every part, because no other part
 // covers it.
 func (o ourPart) covers(entry *live.Entry) bool {
-	return entry.ParentRef.Class() != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
+	return entry.ParentRef.Class(o.mesh) != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
 }
 
 // taken reports whether another controller took the entry of ours, about the Service, for
@@ -49,8 +50,7 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 
 // converged reports whether the entries in the cached route's status are as desired,
 // for those about the Service, and whether there is no room for some.
-func converged(route *live.Route, service mesh.ServiceKey, entries []desired.Entry) (same, full bool) {
-	part := ourPart{service, route.Namespace}
+func converged(route *live.Route, part ourPart, entries []desired.Entry) (same, full bool) {
 	others := int(route.ForeignEntries)
 	var stored []*live.Entry
 	for i := range route.Entries {

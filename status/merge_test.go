@@ -36,7 +36,7 @@ const (
 	ourName = desired.ControllerName
 )
 
-var cartPart = ourPart{mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}, "shop"}
+var cartPart = ourPart{mesh.ServiceKey{Kind: "Service", Namespace: "shop", Name: "cart"}, "shop", nil}
 
 func routeJSON(parents ...string) []byte {
 	return []byte(`{"kind":"HTTPRoute","metadata":{"uid":"u","resourceVersion":"12","generation":4},
@@ -158,7 +158,7 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 	if err != nil {
 		t.Fatal(err)
 	}
-	route := &live.Route{AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"})}
+	route := &live.Route{AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil)}
 	for _, own := range doc.own {
 		if own == nil {
 			route.ForeignEntries++
@@ -166,7 +166,7 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 			route.Entries = append(route.Entries, *own)
 		}
 	}
-	if same, isFull := converged(route, cartPart.service, entries); !same || isFull != full {
+	if same, isFull := converged(route, cartPart, entries); !same || isFull != full {
 		t.Errorf("once written, the cache sees converged: %t, full: %t", same, isFull)
 	}
 	again, err := doc.merge(ourName, cartPart, entries, metav1.Now())
@@ -227,7 +227,7 @@ func TestUnsettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	route := &live.Route{
-		AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}),
+		AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil),
 		Entries:       []live.Entry{*doc.own[0]},
 	}
 	next := entry(0, "Accepted", "False", "Conflicted", "lost")
@@ -241,7 +241,7 @@ func TestUnsettled(t *testing.T) {
 		"generation":      {next},
 	}
 	for name, entries := range tests {
-		if same, full := converged(route, cartPart.service, entries); same || full {
+		if same, full := converged(route, cartPart, entries); same || full {
 			t.Errorf("%s: converged: %t, full: %t, want neither", name, same, full)
 		}
 	}

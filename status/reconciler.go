@@ -87,7 +87,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*find
 				found.after(wait)
 			}
 		}
-		same, full := converged(route, service, entries)
+		same, full := converged(route, ourPart{service, route.Namespace, r.engine.Policy().Mesh}, entries)
 		if !same {
 			pause := r.writer.damper.pause(portion{route.Key(), service}, r.writer.damper.fingerprint(route.UID.String(), wanted))
 			if found.after(pause); pause == 0 {
@@ -120,17 +120,16 @@ func (r *Reconciler) routesOn(service mesh.ServiceKey) []*live.Route {
 		}
 	}
 	for _, route := range routes {
-		if takenOn(service, route) {
+		if takenOn(ourPart{service, route.Namespace, r.engine.Policy().Mesh}, route) {
 			r.writer.damper.yield(kindOn{route.Kind, service})
 		}
 	}
 	return routes
 }
 
-// takenOn reports whether another controller has taken an entry of the route about the
-// Service.
-func takenOn(service mesh.ServiceKey, route *live.Route) bool {
-	part := ourPart{service, route.Namespace}
+// takenOn reports whether another controller has taken an entry of the part of the route's
+// status.
+func takenOn(part ourPart, route *live.Route) bool {
 	return slices.ContainsFunc(route.Entries, func(entry live.Entry) bool {
 		return part.taken(&entry, route.Parents, route.Answered)
 	})
@@ -165,7 +164,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, foun
 			found.after(unservedPause) // not served: the routes go from the cache, or a version comes
 			continue
 		}
-		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace}, view)
+		done, err := r.writer.write(ctx, key, version, ourPart{service, key.Namespace, r.engine.Policy().Mesh}, view)
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -116,7 +116,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	if err != nil {
 		return outcome{}, err
 	}
-	wanted, err := view.EntriesOn(part.service, doc.route(key))
+	wanted, err := view.EntriesOn(part.service, doc.route(key, part.mesh))
 	if err != nil {
 		return outcome{}, err
 	}

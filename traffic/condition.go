@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // dimension is a property of a request that a match can look at.
@@ -74,8 +76,8 @@ type condition struct {
 // anchoring are the implementation's (Gateway API, PathMatchRegularExpression).
 func newRegular(v variable, text string) condition {
 	c := condition{variable: v, operator: regular, text: text}
-	if whole, err := regexp.Compile("^(?:" + text + ")$"); err == nil {
-		c.whole, c.anywhere = whole, regexp.MustCompile(text)
+	if whole, anywhere, err := mesh.CompileExpression(text); err == nil {
+		c.whole, c.anywhere = whole, anywhere
 	}
 	return c
 }

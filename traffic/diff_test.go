@@ -135,12 +135,12 @@ func TestDiffForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	markdown := "**1 Service, 2 changes; 2 other request classes unchanged**\n" + `
-### service shop/cart port 80, producer
+### ` + "`service shop/cart port 80, producer`" + `
 
 | requests | before | after | for example |
 |---|---|---|---|
-` + "| `any (except POST a_b=1\\|2)` | cart:80 100 % | cart-v2:8080 100 % (new HTTPRoute shop/cart) | `service/cart.shop:80 --from shop` |\n" +
-		"| `POST a_b=1\\|2` | cart:80 100 % | cart-v1:8080 100 % (new HTTPRoute shop/cart) | `service/cart.shop:80 --from shop --method POST -H 'a_b: 1\\|2'` |\n"
+` + "| `any (except POST a_b=1\\|2)` | `cart:80 100 %` | `cart-v2:8080 100 % (new HTTPRoute shop/cart)` | `service/cart.shop:80 --from shop` |\n" +
+		"| `POST a_b=1\\|2` | `cart:80 100 %` | `cart-v1:8080 100 % (new HTTPRoute shop/cart)` | `service/cart.shop:80 --from shop --method POST -H 'a_b: 1\\|2'` |\n"
 	if diff := cmp.Diff(markdown, got.Markdown()); diff != "" {
 		t.Error(diff)
 	}

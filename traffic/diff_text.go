@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Changes counts the changes.
@@ -24,18 +25,18 @@ func (d *Difference) String() string {
 	var out strings.Builder
 	for i := range d.Ports {
 		port := &d.Ports[i]
-		fmt.Fprintln(&out, port.title())
+		printable.Fprintf(&out, "%s\n", port.title())
 		for _, row := range port.rows() {
-			fmt.Fprintf(&out, "  %s\n", row)
+			printable.Fprintf(&out, "  %s\n", row)
 		}
 		if port.WitnessesOnly {
-			fmt.Fprintln(&out, "  "+onlyWitnesses)
+			printable.Fprintf(&out, "  %s\n", onlyWitnesses)
 		}
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(&out, "note: %s\n", note)
+		printable.Fprintf(&out, "note: %s\n", note)
 	}
-	fmt.Fprintln(&out, d.summary())
+	printable.Fprintf(&out, "%s\n", d.summary())
 	return out.String()
 }
 
@@ -51,7 +52,7 @@ func (d *Difference) Brief(lines int) []string {
 				return append(brief, fmt.Sprintf("%d more changes; run gammaguard diff", total-len(brief)))
 			}
 			columns := port.Changes[j].columns(port.Namespace)
-			brief = append(brief, fmt.Sprintf("%s, %s: %s → %s", port.title(), &port.Changes[j].Class, columns[2], columns[3]))
+			brief = append(brief, printable.Sprintf("%s, %s: %s → %s", port.title(), &port.Changes[j].Class, columns[2], columns[3]))
 		}
 	}
 	return brief
@@ -114,7 +115,7 @@ func (c *Change) columns(namespace string) [4]string {
 	if c.Because != "" {
 		after += " (" + c.Because + ")"
 	}
-	return [4]string{method, c.Class.rest(), c.Before.Text(namespace), after}
+	return [4]string{printable.Text(method), printable.Text(c.Class.rest()), c.Before.Text(namespace), printable.Text(after)}
 }
 
 // rest writes the class but for the method and the client.
@@ -160,34 +161,26 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Markdown writes the difference as a comment on a pull request.
+// Markdown writes the difference as a comment on a pull request: as code, what others may
+// have named.
 func (d *Difference) Markdown() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "**%s**\n", d.summary())
+	printable.Fprintf(&out, "**%s**\n", d.summary())
 	for i := range d.Ports {
 		port := &d.Ports[i]
-		fmt.Fprintf(&out, "\n### %s\n\n| requests | before | after | for example |\n|---|---|---|---|\n", port.title())
+		printable.Fprintf(&out, "\n### %s\n\n| requests | before | after | for example |\n|---|---|---|---|\n", printable.Code(port.title()))
 		for j := range port.Changes {
 			change := &port.Changes[j]
 			columns := change.columns(port.Namespace)
-			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", Code(change.Class.String()), Escape(columns[2]), Escape(columns[3]), Code(change.Witness.String()))
+			printable.Fprintf(&out, "| %s | %s | %s | %s |\n", printable.Code(change.Class.String()), printable.Code(columns[2]), printable.Code(columns[3]),
+				printable.Code(change.Witness.String()))
 		}
 		if port.WitnessesOnly {
-			fmt.Fprintf(&out, "\n%s\n", onlyWitnesses)
+			printable.Fprintf(&out, "\n%s\n", onlyWitnesses)
 		}
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(&out, "\n> %s\n", Escape(note))
+		printable.Fprintf(&out, "\n> %s\n", printable.Code(note))
 	}
 	return out.String()
-}
-
-// Escape keeps Markdown from reading a text as its own.
-func Escape(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
-}
-
-// Code writes a text as code in a table.
-func Code(text string) string {
-	return "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(text) + "`"
 }

@@ -30,7 +30,7 @@ func writeExample(text *strings.Builder, e *syntax.Regexp) {
 	case syntax.OpLiteral:
 		text.WriteString(string(e.Rune))
 	case syntax.OpCharClass:
-		text.WriteRune(printable(e.Rune))
+		text.WriteRune(member(e.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		text.WriteByte('x')
 	case syntax.OpCapture, syntax.OpPlus:
@@ -48,9 +48,9 @@ func writeExample(text *strings.Builder, e *syntax.Regexp) {
 	}
 }
 
-// printable returns a character of a class, a letter or digit if there is one. The
+// member returns a character of a class, a letter or digit if there is one. The
 // class is pairs of first and last characters.
-func printable(class []rune) rune {
+func member(class []rune) rune {
 	for _, want := range "a0A-_" {
 		for i := 0; i+1 < len(class); i += 2 {
 			if class[i] <= want && want <= class[i+1] {

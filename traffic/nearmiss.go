@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // nearMisses returns the rules and routes on the Service that do not decide: first
@@ -50,6 +51,9 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 		if !holding[other] {
 			misses = append(misses, NearMiss{Route: other.String(), Reason: pr.offPort(other, r.From)})
 		}
+	}
+	for i := range misses {
+		misses[i].Reason = printable.Text(misses[i].Reason)
 	}
 	return misses
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Outcome is what becomes of a request.
@@ -89,7 +90,7 @@ func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *[]stri
 	switch {
 	case s.failure != noFailure:
 		share.Backend, share.Effects = "", Effects{}
-		share.Answer, share.Reason = s.failure.answer(e.route.Kind), s.name+" "+s.problem
+		share.Answer, share.Reason = s.failure.answer(e.route.Kind), printable.Text(s.name+" "+s.problem)
 	case effects.Redirect != nil:
 		share.Backend = ""
 	}
@@ -207,7 +208,7 @@ func (o *Outcome) key() string {
 	return string(text)
 }
 
-// Text returns the outcome in a line, with names as seen from the namespace; they
+// Text returns the outcome in a line that only shows, with names as seen from the namespace; they
 // are in full where it is empty.
 func (o *Outcome) Text(namespace string) string {
 	shares := o.largestFirst()
@@ -222,5 +223,5 @@ func (o *Outcome) Text(namespace string) string {
 	if lines := o.lines(); len(lines) > 0 {
 		text = fmt.Sprintf("%s; %s", text, near(strings.Join(lines, "; "), namespace))
 	}
-	return text
+	return printable.Text(text)
 }

@@ -181,7 +181,7 @@ func value[T any](p *T) T {
 func (r *route) parentServices() iter.Seq[mesh.ServiceKey] {
 	return func(yield func(mesh.ServiceKey) bool) {
 		for i := range r.Parents {
-			if r.Parents[i].Class() == mesh.MeshParent && !yield(r.Parents[i].Service(r.Namespace)) {
+			if r.IsMeshParent(i) && !yield(r.Parents[i].Service(r.Namespace)) {
 				return
 			}
 		}

@@ -42,7 +42,7 @@ func TestShadowsNeverDecide(t *testing.T) {
 		}
 		shadowed := map[[2]int]bool{}
 		reduced := reducedRoute(t, mesh.HTTPRoute, route)
-		for _, shadow := range reduced.Shadows(reduced.Attached().Matches) {
+		for _, shadow := range reduced.Shadows(reduced.Attached(nil).Matches) {
 			shadowed[[2]int{shadow.Rule, max(shadow.Match, 0)}] = true
 			found++
 		}
@@ -74,10 +74,10 @@ func TestUnmatchedIsUnmatched(t *testing.T) {
 		for i := range 2 {
 			if seed%2 == 0 {
 				routes.HTTP = append(routes.HTTP, c.httpRoute(i))
-				attached = append(attached, reducedRoute(t, mesh.HTTPRoute, routes.HTTP[i]).Attached())
+				attached = append(attached, reducedRoute(t, mesh.HTTPRoute, routes.HTTP[i]).Attached(nil))
 			} else {
 				routes.GRPC = append(routes.GRPC, c.grpcRoute(i))
-				attached = append(attached, reducedRoute(t, mesh.GRPCRoute, routes.GRPC[i]).Attached())
+				attached = append(attached, reducedRoute(t, mesh.GRPCRoute, routes.GRPC[i]).Attached(nil))
 			}
 		}
 		example := mesh.Unmatched(attached)

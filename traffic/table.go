@@ -57,7 +57,11 @@ type Table struct {
 // New returns a Table of the routes.
 func New(reader Reader, routes Routes, options Options) *Table {
 	t := &Table{reader: reader, options: options, compare: compareEntries}
-	t.bind(routes.lower(options.ServerNames))
+	lowered := routes.lower(options.ServerNames)
+	for _, r := range lowered {
+		r.WithParents(r.Parents, options.Mesh)
+	}
+	t.bind(lowered)
 	return t
 }
 
@@ -249,7 +253,7 @@ func (pr *portRoutes) unbound(r *route) string {
 	why := ""
 	for i := range r.Parents {
 		parent := &r.Parents[i]
-		if parent.Class() != mesh.MeshParent || parent.Service(r.Namespace) != pr.service.Key {
+		if !r.IsMeshParent(i) || parent.Service(r.Namespace) != pr.service.Key {
 			continue
 		}
 		ports, attachment := pr.service.Attach(r.Kind, parent)

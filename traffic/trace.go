@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Trace is the way of one request: the match that decides, what becomes of the
@@ -75,11 +76,13 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	return trace, nil
 }
 
-// compact drops texts that stand before.
+// compact drops texts that stand before, and makes texts of the others that only show:
+// they name objects, and what stands in them.
 func compact(texts []string) []string {
 	var out []string
 	seen := set{}
 	for _, text := range texts {
+		text = printable.Text(text)
 		if !seen[text] {
 			seen[text] = true
 			out = append(out, text)

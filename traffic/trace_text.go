@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // String writes the trace for people.
@@ -16,26 +17,26 @@ func (t *Trace) String() string {
 	var out strings.Builder
 	switch {
 	case t.Chosen != nil:
-		out.WriteString(t.Chosen.String())
+		printable.Fprintf(&out, "%s", t.Chosen)
 	case t.RouteKind != "":
-		fmt.Fprintf(&out, "no rule of any %s matches", t.RouteKind)
+		printable.Fprintf(&out, "no rule of any %s matches", t.RouteKind)
 	default:
-		fmt.Fprintf(&out, "no route on port %d", t.Request.Port)
+		printable.Fprintf(&out, "no route on port %d", t.Request.Port)
 	}
-	fmt.Fprintf(&out, "  (%s)\n", t.Scope)
+	printable.Fprintf(&out, "  (%s)\n", t.Scope)
 	prefix := mesh.ServiceKind + " " + t.Request.Service.Namespace + "/"
 	for i, line := range t.outcomeLines() {
 		arrow := ""
 		if i == 0 {
 			arrow = "→ "
 		}
-		fmt.Fprintf(&out, "  %s%s\n", arrow, strings.ReplaceAll(line, prefix, mesh.ServiceKind+" "))
+		printable.Fprintf(&out, "  %s%s\n", arrow, strings.ReplaceAll(line, prefix, mesh.ServiceKind+" "))
 	}
 	for _, note := range t.Notes {
-		fmt.Fprintf(&out, "note: %s\n", note)
+		printable.Fprintf(&out, "note: %s\n", note)
 	}
 	for i := range t.NotTaken {
-		fmt.Fprintf(&out, "not taken: %s\n", &t.NotTaken[i])
+		printable.Fprintf(&out, "not taken: %s\n", &t.NotTaken[i])
 	}
 	return out.String()
 }
@@ -77,39 +78,43 @@ func (r Request) MarshalJSON() ([]byte, error) {
 	}{r.Service.String(), plain(r), r.String()})
 }
 
-// String writes the request as the arguments of gammaguard trace.
+// String writes the request as the arguments of gammaguard trace, for a POSIX shell:
+// nothing in it is run.
 func (r *Request) String() string {
-	target := fmt.Sprintf("%s/%s.%s:%d", strings.ToLower(r.Service.Kind), r.Service.Name, r.Service.Namespace, r.Port)
+	target := strings.ToLower(r.Service.Kind) + "/" + printable.Shell(fmt.Sprintf("%s.%s:%d", r.Service.Name, r.Service.Namespace, r.Port))
 	if r.Protocol == mesh.UDP {
 		target += "/" + string(mesh.UDP)
 	}
-	parts := []string{target, "--from " + r.From}
+	parts := []string{target, "--from " + printable.Shell(r.From)}
 	if _, method, ok := r.call(); ok && method != "" {
-		parts = append(parts, "--grpc "+strings.TrimPrefix(r.Path, "/"))
+		parts = append(parts, "--grpc "+grpcArgument(r.Path))
 	} else {
 		if r.Method != "" {
-			parts = append(parts, "--method "+r.Method)
+			parts = append(parts, "--method "+printable.Shell(r.Method))
 		}
 		if path := r.pathAndQuery(); path != "" && path != "/" {
-			parts = append(parts, "--path "+quoted(path))
+			parts = append(parts, "--path "+printable.Shell(path))
 		}
 	}
 	if r.Host != "" {
-		parts = append(parts, "-H "+quoted("host: "+r.Host))
+		parts = append(parts, "-H "+printable.Shell("host: "+r.Host))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
 		if name != contentType || r.Headers[name] != grpcContent {
-			parts = append(parts, "-H "+quoted(name+": "+r.Headers[name]))
+			parts = append(parts, "-H "+printable.Shell(name+": "+r.Headers[name]))
 		}
 	}
 	if r.ServerName != "" {
-		parts = append(parts, "--server-name "+r.ServerName)
+		parts = append(parts, "--server-name "+printable.Shell(r.ServerName))
 	}
 	return strings.Join(parts, " ")
 }
 
-// quoted quotes a word for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+// grpcArgument returns the path of a call as SERVICE/METHOD, for a shell.
+func grpcArgument(path string) string {
+	service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return printable.Shell(service) + "/" + printable.Shell(method)
+}
 
 func (r *Request) pathAndQuery() string {
 	query := url.Values{}

@@ -36,7 +36,7 @@ func checkBackendGroupInvalid(p *Pass) {
 			Field:     backend.Path() + ".group",
 			Value:     backend.Ref.Group,
 			Problem:   fmt.Sprintf("kind %s is in %s", key.Kind, where),
-			Remedy:    right,
+			Remedy:    right + byController(p.Route),
 			Reference: Reference{Service: key, Detail: backend.Ref.Group},
 		})
 	}

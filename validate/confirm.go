@@ -54,7 +54,9 @@ type cacheWithObjects struct {
 	mesh.ObjectReader
 }
 
-func isOtherParent(ref mesh.ParentRef) bool { return ref.Class() == mesh.ImplementationSpecificParent }
+func isOtherParent(ref mesh.ParentRef) bool {
+	return ref.Class(nil) == mesh.ImplementationSpecificParent
+}
 
 // due returns the reads that are still to be made before the verdict is answered, those
 // for findings that a mode, an exemption or a dry run lowers included: for whole

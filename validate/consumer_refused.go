@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 func consumerRefused() *Rule {
@@ -35,8 +36,8 @@ func describeConsumerRefused(_ *Policy, parent *Parent) Finding {
 		Field:   parent.Path(""),
 		Type:    Forbidden,
 		Problem: owner + " refuses consumer routes",
-		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s -n %s %s %s=%s --overwrite", resourceOf(parent.Key),
-			parent.Key.Namespace, parent.Key.Name, mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed),
+		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s %s=%s --overwrite",
+			named(resourceOf(parent.Key), " -n "+printable.Shell(parent.Key.Namespace), parent.Key.Name), mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed),
 		Reference: Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
 	switch {

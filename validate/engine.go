@@ -93,12 +93,15 @@ func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
 }
 
+// says reports whether there is anything to answer but that the request is admitted.
+func (v *Verdict) says() bool { return len(v.Findings)+len(v.Unknown)+len(v.UnknownIgnores) > 0 }
+
 // Judge runs the rules over the request's route. Routes without a parentRef that
-// concerns a mesh have no findings, and neither has an update of a route that is
-// being deleted, if it leaves the spec as it is. The error is not nil if a read
+// concerns a mesh have no findings, and neither has an update that changes nothing that
+// counts: the match conditions do not even send it. The error is not nil if a read
 // failed; there is no verdict then.
 func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
-	if !e.concerns(req.Route) || req.Route.Deleting() && mesh.SameSpec(req.Object, req.Old) {
+	if !e.concerns(req.Route) {
 		return Verdict{}, nil
 	}
 	j := &judgement{engine: e, req: req, pass: e.newPass(req.Route, world)}
@@ -107,8 +110,12 @@ func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 	}
 	sortFindings(j.pass.findings)
 	verdict := Verdict{Findings: j.pass.findings, Unknown: j.pass.unknown}
-	if req.Route.Metadata.Annotations.Ignore != "" {
+	if req.Route.Metadata.Annotations.Ignore != "" && !req.Route.Kind.GrantOnly() {
 		verdict.UnknownIgnores = e.unknownIgnores(req.Route)
+	}
+	// To read the old object costs: it is done only where there is something to say.
+	if verdict.says() && !req.KeepExisting && j.unchanged() && j.sameIgnores() {
+		return Verdict{}, nil
 	}
 	return verdict, nil
 }
@@ -144,12 +151,13 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 	rule := e.byFault[fault]
 	f := rule.Describe(e.policy, parent)
 	f.Rule, f.Action, f.Effect = rule.ID, Deny, Deny
+	f.quote()
 	return f
 }
 
 // concerns reports whether any parentRef is one that the rules are about.
 func (e *Engine) concerns(route *mesh.Route) bool {
-	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class() != mesh.GatewayParent })
+	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
 }
 
 // unknownIgnores returns the names in the ignore annotation that silence nothing.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Finding is one rule that fired, at one place.
@@ -84,6 +85,11 @@ const (
 	DowngradedByExemption DowngradeReason = "exemption"
 	// DowngradedByAnnotation: the route's annotation silences the rule.
 	DowngradedByAnnotation DowngradeReason = "annotation"
+	// DowngradedByDormancy: the parentRef is stored, and no mesh acts on it.
+	DowngradedByDormancy DowngradeReason = "dormant"
+	// DowngradedByMutation: the mode or an exemption keeps a mutation from setting the field.
+	// Without them, the mutation would set it, and the request would not be denied for it.
+	DowngradedByMutation DowngradeReason = "mutation"
 )
 
 // Message reads "what is wrong; how to fix it (rule-id)".
@@ -100,13 +106,21 @@ func (f *Finding) prefix() string {
 	switch {
 	case f.Unconfirmed:
 		return "not confirmed: "
+	case f.Downgraded == DowngradedByDormancy:
+		return "dormant: "
 	case f.Action != Deny || f.Effect == Deny:
 		return ""
 	case f.Downgraded == DowngradedByUpdate:
 		return "existing problem: "
+	case f.Downgraded == DowngradedByMutation:
+		return "not corrected here: "
 	}
 	return "would be denied: "
 }
+
+// quote makes texts of the finding that only show: they name objects, and what stands in
+// them, which others wrote.
+func (f *Finding) quote() { f.Problem, f.Remedy = printable.Text(f.Problem), printable.Text(f.Remedy) }
 
 // FieldError returns the finding in the form of the API server's own faults. Its
 // detail is the finding's message.

@@ -24,6 +24,7 @@ func TestFindingMessage(t *testing.T) {
 		{Deny, Warn, DowngradedByMode, "would be denied: " + message},
 		{Deny, Warn, DowngradedByDryRun, "would be denied: " + message},
 		{Deny, Audit, DowngradedByExemption, "would be denied: " + message},
+		{Deny, Warn, DowngradedByMutation, "not corrected here: " + message},
 	} {
 		finding.Action, finding.Effect, finding.Downgraded = test.action, test.effect, test.lowered
 		if got := finding.Message(); got != test.want {

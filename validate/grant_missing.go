@@ -3,8 +3,10 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 func grantMissing() *Rule {
@@ -63,6 +65,15 @@ func grantCommand(policy *Policy, parent *Parent) string {
 	return policy.GrantCommand(route.Namespace, namespace, missing...)
 }
 
+// named returns the arguments by which kubectl finds an object, whatever its name: a name
+// that looks like an option is none, and no shell runs a part of it.
+func named(resource, options, name string) string {
+	if strings.HasPrefix(name, "-") {
+		return resource + "/" + printable.Shell(name) + options
+	}
+	return resource + options + " " + printable.Shell(name)
+}
+
 // GrantCommand returns the command that grants the roles to the namespace of that name,
 // nil if it cannot be known, and keeps what its label, or the default, grants now.
 func (p *Policy) GrantCommand(name string, namespace *mesh.Namespace, missing ...mesh.Role) string {
@@ -70,7 +81,7 @@ func (p *Policy) GrantCommand(name string, namespace *mesh.Namespace, missing ..
 	for _, role := range missing {
 		grant = grant.Plus(role)
 	}
-	command := fmt.Sprintf("kubectl label namespace %s %s=%s", name, mesh.GrantLabel, grant)
+	command := fmt.Sprintf("kubectl label %s %s=%s", named("namespace", "", name), mesh.GrantLabel, grant)
 	if labels, _ := namespace.Policy(); labels.Grant != "" {
 		command += " --overwrite"
 	}

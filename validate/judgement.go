@@ -19,11 +19,27 @@ type judgement struct {
 	exempt  bool
 	ignored map[string]bool
 	old     *mesh.Route
+	same    *bool
 }
 
-// run runs the rules stage by stage. A finding of the first two stages, if it
-// denies, or is dropped only because the update does not change the spec, prevents all
-// rules that read from running.
+// unchanged reports whether the request is an update that changes nothing that a mesh reads.
+func (j *judgement) unchanged() bool {
+	if j.same == nil {
+		same := len(j.req.Old) > 0 && mesh.Unchanged(j.req.Object, j.req.Old)
+		j.same = &same
+	}
+	return *j.same
+}
+
+// sameIgnores reports whether an update leaves the ignore annotation as it is.
+func (j *judgement) sameIgnores() bool {
+	old, err := mesh.DecodeRoute(j.req.Old)
+	return err == nil && old.Metadata.Annotations == j.req.Route.Metadata.Annotations
+}
+
+// run runs the rules stage by stage. A finding of the first two stages whose action is to
+// deny prevents all rules that read from running, also where a mode or an exemption admits
+// the route, and where the finding is dropped because the update changes nothing that counts.
 func (j *judgement) run() error {
 	blind := false
 	stage := 0
@@ -31,6 +47,9 @@ func (j *judgement) run() error {
 	for _, rule := range j.engine.rules {
 		if rule.stage() != stage {
 			stage, blind = rule.stage(), blindNext
+		}
+		if stage == lastStage && j.req.Route.Kind.GrantOnly() {
+			return nil
 		}
 		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
 			continue
@@ -61,7 +80,7 @@ func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 		action := rule.actionOf(&findings[i])
 		findings[i].Action, findings[i].Effect = action, action
 	}
-	if rule.stage() != lastStage && len(j.req.Old) > 0 && mesh.SameSpec(j.req.Object, j.req.Old) {
+	if rule.stage() != lastStage && j.unchanged() {
 		j.pass.findings = j.pass.findings[:from]
 		return rule.action == Deny, nil
 	}
@@ -82,7 +101,10 @@ func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 	if err := j.downgradeByNamespace(findings); err != nil {
 		return false, err
 	}
-	return rule.stage() != lastStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
+	if j.req.Stored {
+		return rule.stage() != lastStage && slices.ContainsFunc(findings, func(f Finding) bool { return f.Effect == Deny }), nil
+	}
+	return rule.stage() != lastStage, nil
 }
 
 // downgradeByNamespace applies the namespace's mode and the exemptions.

@@ -118,7 +118,7 @@ func TestLaggingCacheNeverDenies(t *testing.T) {
 		if !verdict.Denied() {
 			t.Fatalf("%s, %s: not denied", c.rule, c.name)
 		}
-		older := *req.Route.Attached()
+		older := *req.Route.Attached(nil)
 		older.Name, older.Created, older.CatchAll = "older", 1, true
 		if lags[c.rule] == nil {
 			lags[c.rule] = map[mesh.ReadKind]bool{}

@@ -34,8 +34,8 @@ func modeWorld(t *testing.T, mode string) mesh.Reader {
 func TestModes(t *testing.T) {
 	spec := on(service("headless, namespace: shop")) + `, hostnames: [a.example]`
 	enforced := []string{"hostnames-ignored warn", "grant-missing deny"}
-	warned := []string{"hostnames-ignored warn", "grant-missing deny to warn by mode", "parent-headless deny to warn by mode"}
-	audited := []string{"hostnames-ignored warn", "grant-missing deny to audit by mode", "parent-headless deny to audit by mode"}
+	warned := []string{"hostnames-ignored warn", "grant-missing deny to warn by mode"}
+	audited := []string{"hostnames-ignored warn", "grant-missing deny to audit by mode"}
 	for _, test := range []struct {
 		label  string
 		policy mesh.Mode
@@ -62,10 +62,26 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestStored: an administrator who has stored routes judged sees what is behind a grant that
+// is not enforced, and not behind one that is.
+func TestStored(t *testing.T) {
+	spec := on(service("headless, namespace: shop"))
+	for mode, want := range map[string][]string{
+		"enforce": {"grant-missing deny"},
+		"warn":    {"grant-missing deny to warn by mode", "parent-headless deny to warn by mode"},
+		"audit":   {"grant-missing deny to audit by mode", "parent-headless deny to audit by mode"},
+	} {
+		verdict := judge(t, nil, modeWorld(t, mode), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec), Stored: true})
+		if diff := cmp.Diff(want, effects(verdict)); diff != "" {
+			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
 func TestExemptions(t *testing.T) {
 	spec := on(service("headless, namespace: shop")) + `, hostnames: [a.example]`
 	enforced := []string{"hostnames-ignored warn", "grant-missing deny"}
-	exempt := []string{"hostnames-ignored warn", "grant-missing deny to audit by exemption", "parent-headless deny to audit by exemption"}
+	exempt := []string{"hostnames-ignored warn", "grant-missing deny to audit by exemption"}
 	exemptions := Exemptions{Usernames: []string{"root", "system:serviceaccount:argo:sync"}, Groups: []string{"system:masters"}, Namespaces: []string{"mine"}}
 	for _, test := range []struct {
 		name, namespace string

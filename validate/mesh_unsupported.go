@@ -27,7 +27,7 @@ func meshUnsupported() *Rule {
 func checkMeshUnsupported(p *Pass) {
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
-		switch ref.Class() {
+		switch ref.Class(p.Policy.Mesh) {
 		case mesh.MeshParent:
 			if f := unsupportedParent(p.Policy, p.Route, i); f != nil {
 				p.Report(*f)

@@ -22,11 +22,22 @@ func parentGroupInvalid() *Rule {
 func checkParentGroupInvalid(p *Pass) {
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
-		if ref.Class() != mesh.LookAlikeParent {
+		if ref.Class(p.Policy.Mesh) != mesh.LookAlikeParent {
 			continue
 		}
-		p.Report(describeLookAlike(i, ref, p.Route.Metadata.Namespace))
+		f := describeLookAlike(i, ref, p.Route.Metadata.Namespace)
+		f.Remedy += byController(p.Route)
+		p.Report(f)
 	}
+}
+
+// byController says where to correct a route that a controller writes: no mutation does.
+func byController(route *mesh.Route) string {
+	controller := route.Controller()
+	if controller == nil {
+		return ""
+	}
+	return " in " + controller.In(route.Metadata.Namespace) + ", which writes this route"
 }
 
 // describeLookAlike names what of the parentRef is not written as a Service or a

@@ -31,7 +31,7 @@ func checkParentKindNotAllowed(p *Pass) {
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
 		kind := ref.EffectiveKind() + "." + ref.EffectiveGroup()
-		if ref.Class() != mesh.ImplementationSpecificParent || slices.Contains(allowed, kind) {
+		if ref.Class(nil) != mesh.ImplementationSpecificParent || slices.Contains(allowed, kind) {
 			continue
 		}
 		p.Report(Finding{

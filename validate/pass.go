@@ -22,6 +22,7 @@ type Pass struct {
 	// backendViews are the views that BackendOwners has made.
 	backendViews []*ServiceView
 	attached     *mesh.AttachedRoute
+	modified     []mesh.ModifiedHeader
 	findings     []Finding
 	unknown      []Finding
 	err          error
@@ -42,6 +43,8 @@ func (p *Pass) run(rule activeRule) {
 	case NoFault:
 	case GrantMissing:
 		p.each(p.granted(), p.evaluate)
+	case ConsumerRefused:
+		p.each(p.refusable(), p.evaluate)
 	default:
 		p.each(p.Parents(), p.evaluate)
 	}
@@ -97,7 +100,7 @@ func (p *Pass) attach(parent *Parent) {
 func (p *Pass) Parents() []Parent {
 	if p.parents == nil {
 		p.parents = make([]Parent, 0, len(p.Route.Spec.ParentRefs))
-		p.parents = p.selected(p.parents, func(ref *mesh.ParentRef) bool { return ref.Class() == mesh.MeshParent })
+		p.parents = p.selected(p.parents, func(ref *mesh.ParentRef) bool { return ref.Class(p.Policy.Mesh) == mesh.MeshParent })
 	}
 	return p.parents
 }
@@ -105,8 +108,19 @@ func (p *Pass) Parents() []Parent {
 // granted returns the parents that need a grant, those included that are no mesh
 // parents but that some mesh may act on.
 func (p *Pass) granted() []Parent {
-	others := func(ref *mesh.ParentRef) bool { return ref.Class() != mesh.MeshParent && p.Policy.Grants.Covers(ref) }
+	others := func(ref *mesh.ParentRef) bool {
+		return ref.Class(p.Policy.Mesh) != mesh.MeshParent && p.Policy.Grants.Covers(ref)
+	}
 	return p.selected(p.Parents(), others)
+}
+
+// refusable returns the parents that the Service's side can refuse. Of a route of which only
+// the grant is checked, no other rule refuses look-alikes.
+func (p *Pass) refusable() []Parent {
+	if !p.Route.Kind.GrantOnly() {
+		return p.Parents()
+	}
+	return p.selected(p.Parents(), func(ref *mesh.ParentRef) bool { return ref.Class(p.Policy.Mesh) == mesh.LookAlikeParent })
 }
 
 // selected adds the parentRefs that are selected to the parents.
@@ -224,10 +238,18 @@ func (p *Pass) Backends() []BackendService {
 	return p.backends
 }
 
+// ModifiedHeaders returns the headers that the filters of a route with a mesh parent name.
+func (p *Pass) ModifiedHeaders() []mesh.ModifiedHeader {
+	if p.modified == nil && len(p.Parents()) > 0 {
+		p.modified = p.Route.ModifiedHeaders()
+	}
+	return p.modified
+}
+
 // Attached returns the route at hand as other routes see it.
 func (p *Pass) Attached() *mesh.AttachedRoute {
 	if p.attached == nil {
-		p.attached = p.Route.Attached()
+		p.attached = p.Route.Attached(p.Policy.Mesh)
 	}
 	return p.attached
 }
@@ -235,6 +257,7 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
 	f.Rule = p.rule.ID
+	f.quote()
 	if p.rule.actionOf(&f) == Deny {
 		f.reads = slices.Clone(p.world.reads)
 	}
@@ -255,6 +278,7 @@ func (p *Pass) ReportOnce(f Finding) {
 // need cannot be known.
 func (p *Pass) Unknown(f Finding) {
 	f.Rule = p.rule.ID
+	f.quote()
 	p.unknown = append(p.unknown, f)
 }
 

@@ -75,5 +75,11 @@ type Request struct {
 	Object, Old []byte
 	// DryRun is set for requests that are not persisted.
 	DryRun bool
+	// KeepExisting has findings reported also for an update that changes nothing that counts,
+	// which the API server does not send to the webhook.
+	KeepExisting bool
+	// Stored is set for a stored route that is judged for an administrator: what a mode or an
+	// exemption admits hides nothing of what the other rules find.
+	Stored bool
 	User   User
 }

@@ -65,7 +65,7 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 	before, after := p.engine.View(p.before, service), p.engine.View(p.after, service)
 	for _, route := range routes {
 		i := slices.IndexFunc(route.Parents, func(ref mesh.ParentRef) bool {
-			return ref.Class() == mesh.MeshParent && ref.Service(route.Namespace) == service
+			return ref.Class(p.engine.policy.Mesh) == mesh.MeshParent && ref.Service(route.Namespace) == service
 		})
 		if i < 0 || route.Namespace == service.Namespace {
 			continue

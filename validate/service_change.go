@@ -26,7 +26,7 @@ func (c *ServiceChange) AddParents(routes []*mesh.AttachedRoute) {
 	for _, route := range routes {
 		for i := range route.Parents {
 			ref := &route.Parents[i]
-			if ref.Class() != mesh.MeshParent || ref.Service(route.Namespace) != c.Old.Key {
+			if !route.IsMeshParent(i) || ref.Service(route.Namespace) != c.Old.Key {
 				continue
 			}
 			loss := c.loss(route.Kind, ref)
@@ -74,9 +74,10 @@ func (c *ServiceChange) BecomesExternalName() bool {
 }
 
 // AddBackend adds a route of the Service's namespace that may have it as a backend, when
-// the Service becomes of type ExternalName.
-func (c *ServiceChange) AddBackend(route *mesh.Route) {
-	if !route.HasMeshParent() {
+// the Service becomes of type ExternalName. The profile of the mesh says which routes
+// count.
+func (c *ServiceChange) AddBackend(route *mesh.Route, profile *mesh.Profile) {
+	if !route.HasMeshParent(profile) {
 		return
 	}
 	for backend := range route.Backends() {

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,8 +11,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Who has no grant learns nothing: the whole verdict is the same, whatever there
-// is in the other namespace, and nothing is read there.
+// Who has no grant learns nothing, in any mode, and exempt or not: the whole verdict is the
+// same, whatever there is in the other namespace, and nothing is read there.
 func TestUngrantedLearnNothing(t *testing.T) {
 	worlds := map[string]string{
 		"nothing there":        ``,
@@ -26,6 +27,9 @@ func TestUngrantedLearnNothing(t *testing.T) {
 			routeText(mesh.GRPCRoute, "mine", "rival", on(service("secret, namespace: shop, port: 80"))),
 	}
 	const refs = `, hostnames: [a.example], rules: [{matches: [{method: GET}], backendRefs: [{name: secret, namespace: shop, port: 80, weight: 0}]}]`
+	lenient := map[string]Policy{
+		"enforce": {}, "warn": {Mode: mesh.Warn}, "audit": {Mode: mesh.Audit}, "exempt": {Exemptions: Exemptions{Namespaces: []string{"mine"}}},
+	}
 	for _, label := range []string{"", "none", "producer", "bogus"} {
 		for _, parents := range []string{
 			on(service("secret, namespace: shop")),
@@ -33,69 +37,97 @@ func TestUngrantedLearnNothing(t *testing.T) {
 			on(service("secret, namespace: shop"), service("secret, namespace: shop, port: 80"), `{kind: Service, name: secret, namespace: shop}`),
 			on(serviceImport("secret, namespace: shop")),
 		} {
-			t.Run(fmt.Sprintf("grant=%q %s", label, parents), func(t *testing.T) {
-				namespace := `{apiVersion: v1, kind: Namespace, metadata: {name: mine, labels: {gammaguard.dev/grant: "` + label + `"}}}` + "\n---\n"
-				if label == "" {
-					namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: mine}}` + "\n---\n"
-				}
-				var first *Verdict
-				for name, manifests := range worlds {
-					world := &witness{Reader: newWorld(t, namespace, manifests)}
-					policy := &Policy{Actions: map[string]Action{"backend-not-permitted": Warn}}
-					verdict := judge(t, policy, world, &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", parents+refs)})
-					if !verdict.Denied() || len(verdict.Unknown) > 0 {
-						t.Fatalf("%s: denied %v, unknown %v", name, verdict.Denied(), verdict.Unknown)
+			for as, policy := range lenient {
+				t.Run(fmt.Sprintf("grant=%q %s %s", label, as, parents), func(t *testing.T) {
+					namespace := `{apiVersion: v1, kind: Namespace, metadata: {name: mine, labels: {gammaguard.dev/grant: "` + label + `"}}}` + "\n---\n"
+					if label == "" {
+						namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: mine}}` + "\n---\n"
 					}
-					for _, question := range world.asked {
-						if question != "Namespace mine" {
-							t.Errorf("%s: asked for %s", name, question)
-						}
-					}
-					if first == nil {
-						first = &verdict
-					}
-					if diff := cmp.Diff(*first, verdict, cmp.AllowUnexported(Finding{})); diff != "" {
-						t.Errorf("%s: the verdict differs (-other +this):\n%s", name, diff)
-					}
-				}
-			})
+					policy.Actions = map[string]Action{"backend-not-permitted": Warn}
+					wantSameVerdict(t, &policy, namespace, worlds, newRoute(t, mesh.HTTPRoute, "mine", parents+refs))
+				})
+			}
 		}
 	}
 }
 
-// An update that leaves the spec alone passes without a grant, and is told no more
-// than the route itself says.
+// wantSameVerdict judges the route in each world: the verdict lacks the grant, is the same
+// in all, and nothing was asked for but the namespace of the route.
+func wantSameVerdict(t *testing.T, policy *Policy, namespace string, worlds map[string]string, route *mesh.Route) {
+	t.Helper()
+	var first *Verdict
+	for name, manifests := range worlds {
+		world := &witness{Reader: newWorld(t, namespace, manifests)}
+		verdict := judge(t, policy, world, &Request{Route: route})
+		lacks := slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Rule == "grant-missing" && f.Action == Deny })
+		enforced := policy.Mode == "" && len(policy.Exemptions.Namespaces) == 0
+		if !lacks || verdict.Denied() != enforced || len(verdict.Unknown) > 0 {
+			t.Fatalf("%s: lacks the grant %v, denied %v, unknown %v", name, lacks, verdict.Denied(), verdict.Unknown)
+		}
+		for _, question := range world.asked {
+			if question != "Namespace mine" {
+				t.Errorf("%s: asked for %s", name, question)
+			}
+		}
+		if first == nil {
+			first = &verdict
+		}
+		if diff := cmp.Diff(*first, verdict, cmp.AllowUnexported(Finding{})); diff != "" {
+			t.Errorf("%s: the verdict differs (-other +this):\n%s", name, diff)
+		}
+	}
+}
+
+// An update that leaves alone what a mesh reads passes without a grant, and reveals no more
+// than the route itself says: nothing, unless the ignore annotation changes.
 func TestUngrantedMetadataUpdate(t *testing.T) {
 	spec := on(service("headless, namespace: shop"), service("shy, namespace: shop")) + `, hostnames: [a.example], rules: [{backendRefs: [{name: gone, namespace: shop, port: 80}]}]`
 	for _, test := range []struct {
 		name, namespace string
 		policy          *Policy
 		unchanged       bool
-		want            []string
-		asked           []string
+		// annotation comes with the update.
+		annotation string
+		want       []string
+		asked      []string
 	}{
 		{
-			"no grant, spec unchanged", "lab", nil, true,
+			"no grant, nothing changed", "lab", nil, true, "",
+			nil,
+			[]string{"Namespace lab"},
+		},
+		{
+			"no grant, a note comes", "lab", nil, true, "note",
+			nil,
+			[]string{"Namespace lab"},
+		},
+		{
+			"no grant, the ignore annotation comes", "lab", nil, true, mesh.IgnoreAnnotation,
 			[]string{"warn spec.hostnames hostnames-ignored"},
 			[]string{"Namespace lab"},
 		},
 		{
-			"no grant, spec changed", "lab", nil, false,
+			"no grant, a mesh's annotation comes", "lab", nil, true, "timeout.linkerd.io/request",
 			[]string{"warn spec.hostnames hostnames-ignored", "deny spec.parentRefs[0] grant-missing", "deny spec.parentRefs[1] grant-missing"},
 			[]string{"Namespace lab"},
 		},
 		{
-			"refused, spec unchanged", "faces", nil, true,
-			[]string{"warn spec.hostnames hostnames-ignored"},
+			"no grant, spec changed", "lab", nil, false, "",
+			[]string{"warn spec.hostnames hostnames-ignored", "deny spec.parentRefs[0] grant-missing", "deny spec.parentRefs[1] grant-missing"},
+			[]string{"Namespace lab"},
+		},
+		{
+			"refused, nothing changed", "faces", nil, true, "",
+			nil,
 			[]string{"Namespace faces", "Namespace shop", "Service shop/headless", "Service shop/shy"},
 		},
 		{
-			"refused, spec changed", "faces", nil, false,
+			"refused, spec changed", "faces", nil, false, "",
 			[]string{"warn spec.hostnames hostnames-ignored", "deny spec.parentRefs[1] consumer-refused"},
 			[]string{"Namespace faces", "Namespace shop", "Service shop/headless", "Service shop/shy"},
 		},
 		{
-			"no grant needed, spec unchanged", "lab", &Policy{Actions: map[string]Action{"grant-missing": Warn, "consumer-refused": Warn}}, true,
+			"no grant needed, the ignore annotation comes", "lab", &Policy{Actions: map[string]Action{"grant-missing": Warn, "consumer-refused": Warn}}, true, mesh.IgnoreAnnotation,
 			[]string{
 				"warn spec.hostnames hostnames-ignored", "warn spec.parentRefs[0].name parent-headless",
 				"warn spec.rules[0].backendRefs[0].name backend-not-found",
@@ -109,11 +141,15 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 			if !test.unchanged {
 				old += `, useDefaultGateways: All` // a field that no rule reads
 			}
-			verdict := judge(t, test.policy, world, &Request{
-				Route:  newRoute(t, mesh.HTTPRoute, test.namespace, spec),
-				Object: routeJSON(t, mesh.HTTPRoute, test.namespace, spec),
-				Old:    routeJSON(t, mesh.HTTPRoute, test.namespace, old),
-			})
+			object := routeJSON(t, mesh.HTTPRoute, test.namespace, spec)
+			if test.annotation != "" {
+				object = bytes.Replace(object, []byte(`"metadata":{`), fmt.Appendf(nil, `"metadata":{"annotations":{%q:"hostnames-ignored-not"},`, test.annotation), 1)
+			}
+			route, err := mesh.DecodeRoute(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict := judge(t, test.policy, world, &Request{Route: route, Object: object, Old: routeJSON(t, mesh.HTTPRoute, test.namespace, old)})
 			var got []string
 			for _, f := range verdict.Findings {
 				got = append(got, string(f.Effect)+" "+f.Field+" "+f.Rule)
@@ -142,7 +178,7 @@ func TestGrantThatDoesNotDeny(t *testing.T) {
 	}
 }
 
-// To read the old object costs: a request that nothing denies need not pay for it.
+// A request that nothing denies is judged without reading the old object as a route.
 func TestOldIsReadOnlyForDenials(t *testing.T) {
 	judge(t, nil, newWorld(t, cluster), &Request{
 		Route: newRoute(t, mesh.HTTPRoute, "shop", on(service("cart"))+`, hostnames: [a.example]`),

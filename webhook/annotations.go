@@ -50,13 +50,18 @@ func messages(verdict *validate.Verdict, left int) string {
 	return list.text.String()
 }
 
-// changesAnnotation returns the audit annotation that lists all changes.
-func changesAnnotation(changes []mutate.Change) map[string]string {
-	list := auditList{separator: ", "}
-	for i := range changes {
-		list.add(len(changes)-i, changes[i].ID, " ", changes[i].Path)
+// planAnnotation returns the audit annotation that lists all changes: "changes" those that
+// were made, "withheld" those that were not, and why.
+func planAnnotation(plan *mutate.Plan) map[string]string {
+	key, why := "changes", ""
+	if withheld := plan.Withheld(); withheld != mutate.NotWithheld {
+		key, why = "withheld", " ("+string(withheld)+")"
 	}
-	return map[string]string{"changes": list.text.String()}
+	list := auditList{separator: ", "}
+	for i := range plan.Changes {
+		list.add(len(plan.Changes)-i, plan.Changes[i].ID, " ", plan.Changes[i].Path, why)
+	}
+	return map[string]string{key: list.text.String()}
 }
 
 // auditList writes a list, with a count of the entries that do not fit.

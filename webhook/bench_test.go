@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
 
@@ -107,15 +106,15 @@ type benchmark struct {
 func benchmarks(t testing.TB) []benchmark {
 	o := options(t, world(t, cluster))
 	o.Log = logr.Discard()
-	validating, mutating := Validating(o, newEngine(t, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
+	validating, mutating := Validating(o, newEngine(t, nil)), Mutating(o, newEngine(t, nil))
 	good := typicalReview(t, onCart)
 	return []benchmark{
 		{"floor", http.HandlerFunc(floor.Admit), good, 45},
-		{"validating", validating, good, 78},
+		{"validating", validating, good, 80},
 		{"mutating", mutating, good, 56},
 		{"validating-warned", validating, warnedReview(t), 110},
-		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 136},
-		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 110},
+		{"validating-denied", validating, typicalReview(t, `{group: "", kind: Service, name: headless}`), 140},
+		{"mutating-changed", mutating, typicalReview(t, `{kind: Service, name: cart}`), 115},
 	}
 }
 
@@ -155,7 +154,7 @@ func BenchmarkDecode(b *testing.B) {
 
 // TestDecodeAllocations holds the decoding of a review to a ceiling.
 func TestDecodeAllocations(t *testing.T) {
-	const most = 34
+	const most = 36
 	review := warnedReview(t)
 	got := testing.AllocsPerRun(100, func() {
 		if _, err := decodeReview(review); err != nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -59,15 +59,19 @@ func denial(r *review, verdict *validate.Verdict) *metav1.Status {
 	}
 	name := shortened(r.name())
 	// NewInvalid makes the causes.
-	invalid := apierrors.NewInvalid(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(r.Object.Kind)}, name, errs).ErrStatus
+	invalid := apierrors.NewInvalid(schema.GroupKind{Group: r.Object.Kind.Group(), Kind: r.Object.Kind.Name()}, name, errs).ErrStatus
 	status := &invalid
 	if forbidden {
-		resource := schema.GroupResource{Group: mesh.GatewayGroup, Resource: r.Object.Kind.Resource()}
+		resource := schema.GroupResource{Group: r.Object.Kind.Group(), Resource: r.Object.Kind.Resource()}
 		refusal := apierrors.NewForbidden(resource, name, onOneLine(errs)).ErrStatus
 		refusal.Details.Causes = invalid.Details.Causes
 		status = &refusal
 	}
 	status.Details.UID = types.UID(shortened(r.Object.Metadata.UID))
+	status.Message = printable.Text(status.Message)
+	for i := range status.Details.Causes {
+		status.Details.Causes[i].Message = printable.Text(status.Details.Causes[i].Message)
+	}
 	return status
 }
 
@@ -97,7 +101,7 @@ func unconfirmed(err error) *metav1.Status {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInternalServerError,
 		Reason:  metav1.StatusReasonInternalError,
-		Message: "gammaguard could not verify the route, try again: " + shortened(err.Error()),
+		Message: "gammaguard could not verify the route, try again: " + printable.Text(shortened(err.Error())),
 		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	}
 }
@@ -108,6 +112,6 @@ func noRoute(err *objectError) *metav1.Status {
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusBadRequest,
 		Reason:  metav1.StatusReasonBadRequest,
-		Message: "gammaguard cannot read the object: " + shortened(err.Error()),
+		Message: "gammaguard cannot read the object: " + printable.Text(shortened(err.Error())),
 	}
 }

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	others "github.com/gammaguard/gammaguard/test/hostile"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // seeds are reviews of all sorts, sound ones and others.
@@ -62,12 +67,48 @@ func FuzzDecodeReview(f *testing.F) {
 	})
 }
 
+// said is all that people read of an answer.
+func said(response *admissionv1.AdmissionResponse) string {
+	texts := slices.Clone(response.Warnings)
+	if status := response.Result; status != nil {
+		texts = append(texts, status.Message)
+		if status.Details != nil {
+			for _, cause := range status.Details.Causes {
+				texts = append(texts, cause.Field+": "+cause.Message)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// TestHostileText: what others wrote into a route, and into what it refers to, only shows
+// in warnings and denials.
+func TestHostileText(t *testing.T) {
+	name := strings.ReplaceAll(others.Text, "'", "")
+	refs := fmt.Sprintf(`{group: "", kind: Service, name: %[1]s}, {group: %[1]s, kind: service, name: %[1]s}, {group: "", kind: Service, name: cart, sectionName: %[1]s}`, others.JSON(name))
+	body := strings.Replace(routeOn(refs), "metadata: {", `metadata: {annotations: {"gammaguard.dev/ignore": `+others.JSON(name)+`}, `, 1)
+	actions := map[string]validate.Action{}
+	for _, rule := range validate.Catalogue() {
+		actions[rule.ID] = validate.Warn
+	}
+	for verdict, engine := range map[string]*validate.Engine{"denied": newEngine(t, nil), "warned": newEngine(t, actions)} {
+		response := ask(t, Validating(options(t, world(t, cluster)), engine), admission{object: body})
+		text := said(response)
+		if err := others.Check("text", text); err != nil || !strings.Contains(text, `\x1b]0;pwned`) || len(text) < 200 {
+			t.Errorf("%s: %v\n%s", verdict, err, text)
+		}
+		if response.Allowed != (verdict == "warned") {
+			t.Errorf("%s: allowed is %t", verdict, response.Allowed)
+		}
+	}
+}
+
 // FuzzHandlers: whatever is posted, the answer is a 4xx, or a review with the uid
 // that was sent; only the validating webhook refuses.
 func FuzzHandlers(f *testing.F) {
 	seeds(f)
 	o := options(f, world(f, cluster))
-	validating, mutating := Validating(o, newEngine(f, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)
+	validating, mutating := Validating(o, newEngine(f, nil)), Mutating(o, newEngine(f, nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for path, handler := range map[string]http.Handler{ValidatePath: validating, MutatePath: mutating} {
 			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
@@ -88,6 +129,9 @@ func FuzzHandlers(f *testing.F) {
 			response := answered.Response
 			if got := string(response.UID); got != sent.UID {
 				t.Errorf("%s: uid %q, want %q", path, got, sent.UID)
+			}
+			if err := others.Check("text", said(response)); err != nil {
+				t.Errorf("%s: %v", path, err)
 			}
 			if response.Allowed != (response.Result == nil) || path == MutatePath && !response.Allowed || path == ValidatePath && response.Patch != nil {
 				t.Errorf("%s: %s", path, recorder.Body)

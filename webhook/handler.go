@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -43,13 +44,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 				panic(p)
 			}
-			h.metrics.request(h.name, nil, failed)
+			h.metrics.request(h.name, req, nil, failed)
 			h.log.Error(fmt.Errorf("panic: %v", p), "Failed to answer the request", "webhook", h.name, "stack", string(debug.Stack()))
 			http.Error(w, "internal error", http.StatusInternalServerError)
 		}
 	}()
 	if fault := h.serve(w, req); fault != nil {
-		h.metrics.request(h.name, nil, malformed)
+		h.metrics.request(h.name, req, nil, malformed)
 		http.Error(w, fault.text, fault.code)
 	}
 }
@@ -77,12 +78,13 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	if err != nil && !errors.As(err, &fault) {
 		return &httpError{http.StatusBadRequest, shortened(err.Error())}
 	}
-	r.query, r.received = req.URL.RawQuery, time.Now()
+	r.query, r.received, r.authenticated = req.URL.RawQuery, time.Now(), Authenticated(req)
+	r.address, _, _ = net.SplitHostPort(req.RemoteAddr)
 	answered := admit
 	if h.concerns(r) {
 		answered = h.answer(req.Context(), r, fault)
 	}
-	h.metrics.request(h.name, r, answered.outcome)
+	h.metrics.request(h.name, req, r, answered.outcome)
 	text, err := answered.encode(r.UID)
 	if err != nil {
 		return &httpError{http.StatusInternalServerError, err.Error()}
@@ -95,6 +97,9 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request) *httpError {
 	}
 	return nil
 }
+
+// Authenticated reports whether the client showed a certificate, which was verified.
+func Authenticated(req *http.Request) bool { return req.TLS != nil && len(req.TLS.VerifiedChains) > 0 }
 
 func isJSON(contentType string) bool {
 	if contentType == "application/json" {

@@ -32,7 +32,7 @@ func TestNoReview(t *testing.T) {
 	const json = "application/json"
 	o := options(t, world(t, cluster))
 	good := (&admission{object: routeOn(onCart)}).body(t)
-	for _, handler := range []http.Handler{Validating(o, newEngine(t, nil)), Mutating(o, &mesh.GrantPolicy{}, nil)} {
+	for _, handler := range []http.Handler{Validating(o, newEngine(t, nil)), Mutating(o, newEngine(t, nil))} {
 		for _, test := range []struct {
 			name, contentType string
 			body              io.Reader
@@ -122,7 +122,7 @@ func TestNotSynced(t *testing.T) {
 	if response.Allowed || response.Result.Code != http.StatusInternalServerError || !strings.Contains(response.Result.Message, "not yet listed: services") {
 		t.Errorf("validating: %+v", response)
 	}
-	response = ask(t, Mutating(o, &mesh.GrantPolicy{}, nil), admission{object: routeOn(`{kind: Service, name: cart}`)})
+	response = ask(t, Mutating(o, newEngine(t, nil)), admission{object: routeOn(`{kind: Service, name: cart}`)})
 	if !response.Allowed || response.Patch != nil {
 		t.Errorf("mutating: %+v", response)
 	}
@@ -151,33 +151,33 @@ func TestMetrics(t *testing.T) {
 	ask(t, validating, admission{object: routeOn(`{group: "", kind: Service, name: headless}`)})
 	ask(t, validating, admission{dryRun: true, object: routeOn(`{group: "", kind: Service, name: missing}`)})
 	ask(t, validating, admission{object: `{kind: Pod, metadata: {name: web}}`})
-	ask(t, Mutating(o, &mesh.GrantPolicy{}, nil), admission{object: routeOn(`{kind: Service, name: cart}`)})
+	ask(t, Mutating(o, newEngine(t, nil)), admission{object: routeOn(`{kind: Service, name: cart}`)})
 	post(validating, "application/json", strings.NewReader("{"))
 	o.Metrics.Read("Service", mesh.ErrNotServed)
 	o.Metrics.Unreadable("HTTPRoute")
 	want := `
-# HELP gammaguard_webhook_requests_total Admission requests by webhook, route kind, operation and verdict (admit, mutate, deny, error, malformed).
+# HELP gammaguard_webhook_requests_total Admission requests by webhook, route kind, operation, verdict (admit, mutate, deny, error, malformed), and whether the caller was authenticated by a client certificate.
 # TYPE gammaguard_webhook_requests_total counter
-gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="admit",webhook="validate"} 2
-gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="deny",webhook="validate"} 1
-gammaguard_webhook_requests_total{kind="HTTPRoute",operation="CREATE",verdict="mutate",webhook="mutate"} 1
-gammaguard_webhook_requests_total{kind="other",operation="CREATE",verdict="malformed",webhook="validate"} 1
-gammaguard_webhook_requests_total{kind="other",operation="other",verdict="malformed",webhook="validate"} 1
+gammaguard_webhook_requests_total{authenticated="false",kind="HTTPRoute",operation="CREATE",verdict="admit",webhook="validate"} 2
+gammaguard_webhook_requests_total{authenticated="false",kind="HTTPRoute",operation="CREATE",verdict="deny",webhook="validate"} 1
+gammaguard_webhook_requests_total{authenticated="false",kind="HTTPRoute",operation="CREATE",verdict="mutate",webhook="mutate"} 1
+gammaguard_webhook_requests_total{authenticated="false",kind="other",operation="CREATE",verdict="malformed",webhook="validate"} 1
+gammaguard_webhook_requests_total{authenticated="false",kind="other",operation="other",verdict="malformed",webhook="validate"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.requests, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
 	want = `
-# HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation), and namespace (_other beyond the first 500).
+# HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation, mutation), namespace (_other beyond the first 500, and where it does not exist), and whether the caller was authenticated by a client certificate.
 # TYPE gammaguard_findings_total counter
-gammaguard_findings_total{effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
-gammaguard_findings_total{effect="warn",lowered="dry-run",namespace="shop",rule="parent-not-found"} 1
+gammaguard_findings_total{authenticated="false",effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{authenticated="false",effect="warn",lowered="dry-run",namespace="shop",rule="parent-not-found"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.findings, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
 	want = `
-# HELP gammaguard_live_reads_total Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error).
+# HELP gammaguard_live_reads_total Live reads from the API server that confirm a denial or a mutation, by kind and result (found, not-found, error, and limited: not made, because callers caused too many).
 # TYPE gammaguard_live_reads_total counter
 gammaguard_live_reads_total{kind="Service",result="not-found"} 1
 `

@@ -97,7 +97,7 @@ func TestHostileRequests(t *testing.T) {
 		now := &source{Reader: world(t, cluster)}
 		o := options(t, world(t, cluster))
 		o.Live = now
-		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), MutatePath: Mutating(o, &mesh.GrantPolicy{}, nil)} {
+		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), MutatePath: Mutating(o, newEngine(t, nil))} {
 			t.Run(test.name+path, func(t *testing.T) {
 				now.reads = nil
 				recorder := wantCheap(t, handler, path, body, 16)
@@ -211,7 +211,7 @@ func TestLargestRoute(t *testing.T) {
 	o := options(t, world(t, cluster))
 	o.Live = now
 	engine := newEngine(t, map[string]validate.Action{"backend-not-found": validate.Deny})
-	for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, engine), MutatePath: Mutating(o, &mesh.GrantPolicy{}, nil)} {
+	for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, engine), MutatePath: Mutating(o, newEngine(t, nil))} {
 		t.Run(path, func(t *testing.T) {
 			now.reads = nil
 			got := post(handler, "application/json", strings.NewReader(body))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -23,6 +24,10 @@ const (
 	// maxUsual and maxLarge bound the bytes of usual and of larger bodies that are worked
 	// on at once.
 	maxUsual, maxLarge = 4 << 20, maxBody
+	// maxArriving is how many larger bodies arrive at once, each from another address.
+	maxArriving = 2
+	// prompt is how long a larger body may take to arrive while others wait to be read.
+	prompt = 250 * time.Millisecond
 	// maxWait is how long a request waits for others to be answered.
 	maxWait = time.Second
 	// readTimeout is how long a body may take to arrive, and writeTimeout an answer to
@@ -31,14 +36,19 @@ const (
 )
 
 // Intake bounds the bytes of requests that are worked on at once, by all handlers that
-// share it: what a request costs is in proportion to its size. A large body is counted
-// before it is read, a usual one afterwards, so that those who send slowly keep out
-// only others with large bodies.
-type Intake struct{ usual, large *semaphore.Weighted }
+// share it: what a request costs is in proportion to its size. A body is counted when it
+// has arrived, so that those who send slowly keep out nobody. Before that, a large one has
+// one of few places.
+type Intake struct {
+	usual, large *semaphore.Weighted
+	arrivals     arrivals
+}
 
 // NewIntake returns an intake for the handlers of a process.
 func NewIntake() *Intake {
-	return &Intake{usual: semaphore.NewWeighted(maxUsual), large: semaphore.NewWeighted(maxLarge)}
+	return &Intake{
+		usual: semaphore.NewWeighted(maxUsual), large: semaphore.NewWeighted(maxLarge), arrivals: arrivals{places: map[string]*arrival{}},
+	}
 }
 
 // receive reads the body into the buffer. The request is counted until done is called.
@@ -56,15 +66,21 @@ func (i *Intake) receive(w http.ResponseWriter, req *http.Request, body *bytes.B
 		}
 		return enter(req.Context(), i.usual, int64(body.Len()))
 	}
-	done, fault = enter(req.Context(), i.large, size)
+	address, _, _ := net.SplitHostPort(req.RemoteAddr)
+	control := http.NewResponseController(w)
+	place, fault := i.arrivals.begin(req.Context(), address, func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if fault != nil {
 		return nil, fault
 	}
-	if fault := read(w, req, body); fault != nil {
-		done()
+	defer i.arrivals.end(place)
+	fault = read(w, req, body)
+	if !i.arrivals.arrived(place) {
+		return nil, tooSlow
+	}
+	if fault != nil {
 		return nil, fault
 	}
-	return done, nil
+	return enter(req.Context(), i.large, size)
 }
 
 // enter waits until there is room.
@@ -73,13 +89,17 @@ func enter(ctx context.Context, room *semaphore.Weighted, size int64) (leave fun
 		ctx, cancel := context.WithTimeout(ctx, maxWait)
 		defer cancel()
 		if room.Acquire(ctx, size) != nil {
-			return nil, &httpError{http.StatusServiceUnavailable, "too many requests at once, try again"}
+			return nil, tooMany
 		}
 	}
 	return func() { room.Release(size) }, nil
 }
 
-var tooLarge = &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+var (
+	tooLarge = &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody)}
+	tooMany  = &httpError{http.StatusServiceUnavailable, "too many requests at once, try again"}
+	tooSlow  = &httpError{http.StatusServiceUnavailable, "the body arrived too slowly while others waited, try again"}
+)
 
 // read reads the body into the buffer.
 func read(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) *httpError {

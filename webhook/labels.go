@@ -22,8 +22,9 @@ type labels struct {
 }
 
 // Labels returns the handler that previews changes of namespaces' labels.
-func Labels(options Options, engine *validate.Engine, off map[string]bool) http.Handler {
-	l := &labels{options, creation.Judge{Engine: engine, Off: off}, newTurn()}
+func Labels(options Options, engine *validate.Engine) http.Handler {
+	options.share()
+	l := &labels{options, creation.Judge{Engine: engine, Off: options.Off}, newTurn()}
 	h := options.handler("labels", l.answer)
 	h.concerns = func(r *review) bool { return r.Operation == operationUpdate && r.SubResource == "" }
 	return h
@@ -35,7 +36,7 @@ func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
 	preview, err := l.preview(ctx, r)
 	partial := errors.Is(err, errEnough)
 	if err != nil && !partial {
-		l.Log.Error(err, "Failed to preview the change of a namespace", "namespace", shortened(r.name()))
+		l.trail.failed(r, err, "Failed to preview the change of a namespace", "namespace", shortened(r.name()))
 		return answer{warnings: []string{undetermined}, outcome: failed}
 	}
 	warnings := labelWarnings(preview)
@@ -58,8 +59,13 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 		return nil, err
 	}
 	preview := l.Engine.PreviewLabels(l.Reader, old, now)
-	partial := l.eachRoute(ctx, now.Name, func(route *mesh.Route) error {
-		return preview.Add(mutate.Mutated(route, l.Changes(route, preview.After())))
+	partial := l.eachRoute(ctx, r, now.Name, func(route *mesh.Route) error {
+		route = l.Awake(route)
+		plan, err := l.Plan(route, validate.User{}, l.Changes(route, preview.After()), preview.After())
+		if err != nil {
+			return err
+		}
+		return preview.Add(mutate.Mutated(route, plan.Made()))
 	})
 	if partial != nil && !errors.Is(partial, errEnough) {
 		return nil, partial

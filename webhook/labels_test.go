@@ -51,7 +51,7 @@ const adopted = `
 ---
 {apiVersion: v1, kind: Service, metadata: {name: headless, namespace: shop}, spec: {clusterIP: None, ports: [{port: 80}]}}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: bad, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: headless}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
@@ -65,7 +65,7 @@ func labelHandler(t *testing.T, broken error) http.Handler {
 	set := world(t, adopted)
 	o := options(t, set)
 	o.Stored = storedRoutes{set, broken}
-	return Labels(o, newEngine(t, nil), nil)
+	return Labels(o, newEngine(t, nil))
 }
 
 func relabelled(old, now string) admission {
@@ -128,7 +128,7 @@ func TestManyRoutes(t *testing.T) {
 	set := world(t, strings.Join(manifests, "\n---\n"))
 	o := options(t, set)
 	o.Stored = storedRoutes{set, nil}
-	response := ask(t, Labels(o, newEngine(t, nil), nil), relabelled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
+	response := ask(t, Labels(o, newEngine(t, nil)), relabelled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
 	if len(response.Warnings) != 2 || !strings.HasPrefix(response.Warnings[0], "2999 of 2999 routes lose their grant: HTTPRoute ") ||
 		response.Warnings[1] != "only the first 3000 routes of the namespace were checked; run gammaguard audit" {
 		t.Errorf("got %q", response.Warnings)

@@ -6,23 +6,24 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // mutating answers by the changes that package mutate makes. If a mutation
 // fails, it admits the route unchanged; the validating webhook then checks it.
 type mutating struct {
 	Options
-	grants *mesh.GrantPolicy
-	off    map[string]bool
+	judge creation.Judge
 }
 
-// Mutating returns the handler that mutates routes. A mutation that reads another
-// namespace requires the grants. off are the disabled mutations.
-func Mutating(options Options, grants *mesh.GrantPolicy, off map[string]bool) http.Handler {
-	m := &mutating{options, grants, off}
+// Mutating returns the handler that mutates routes, under the engine's policy.
+func Mutating(options Options, engine *validate.Engine) http.Handler {
+	options.share()
+	m := &mutating{options, creation.Judge{Engine: engine, Off: options.Off}}
 	return options.handler("mutate", m.answer)
 }
 
@@ -33,32 +34,42 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 	if err := m.ready(ctx, r); err != nil {
 		return answer{outcome: failed}
 	}
-	changes := m.changes(ctx, r)
+	world := m.world(ctx, r)
+	changes := m.judge.Changes(r.Object, world)
 	if len(changes) == 0 || r.Operation == operationUpdate && r.specUnchanged() {
 		return admit
 	}
-	patch, err := json.Marshal(mutate.Patch(changes))
+	plan, err := m.judge.Plan(r.Object, r.user(), changes, world)
 	if err != nil {
-		m.Log.Error(err, "Failed to mutate the route", "route", shortened(r.Object.String()))
+		m.trail.failed(r, err, "Failed to mutate the route", "route", shortened(r.Object.String()))
 		return answer{outcome: failed}
 	}
-	texts := make([]string, len(changes))
-	for i := range changes {
-		texts[i] = warning(changes[i].Warning(), changes[i].ID)
+	m.Metrics.mutations(m.namespace(r), &plan)
+	answered := answer{audit: planAnnotation(&plan), outcome: admitted}
+	if plan.Warns() {
+		texts := make([]string, len(plan.Changes))
+		for i := range plan.Changes {
+			texts[i] = warning(plan.Message(&plan.Changes[i]), plan.Changes[i].ID)
+		}
+		answered.warnings = bounded(texts)
 	}
-	return answer{patch: patch, warnings: bounded(texts), audit: changesAnnotation(changes), outcome: mutated}
+	if made := plan.Made(); len(made) > 0 {
+		if answered.patch, err = json.Marshal(mutate.Patch(made)); err != nil {
+			m.Log.Error(err, "Failed to mutate the route", "route", shortened(r.Object.String()))
+			return answer{outcome: failed}
+		}
+		answered.outcome = mutated
+	}
+	return answered
 }
 
-func (m *mutating) changes(ctx context.Context, r *review) []mutate.Change {
-	options := mutate.Options{Off: m.off}
+// world returns what mutations read: the caches, and live what these do not have yet.
+func (m *mutating) world(ctx context.Context, r *review) mutate.Reader {
 	if m.Live == nil {
-		options.MayRead = mutate.Granted(r.Object, m.grants, m.Reader)
-		return mutate.Changes(r.Object, m.Reader, options)
+		return m.Reader
 	}
 	confirmed, _ := m.confirmed(ctx, r)
-	reader := fallbackReader{confirmed}
-	options.MayRead = mutate.Granted(r.Object, m.grants, reader)
-	return mutate.Changes(r.Object, reader, options)
+	return fallbackReader{confirmed}
 }
 
 // fallbackReader is a mutate.Confirmer that reads live what the cache does not have.

@@ -72,6 +72,9 @@ func (p *preview) compare(ctx context.Context, r *review) (*traffic.Difference, 
 	}
 	var before, after traffic.Routes
 	for _, other := range others {
+		if err := p.spend(ctx, r, string(other.Kind), 1); err != nil {
+			return nil, err
+		}
 		text, err := p.Preview.RouteObject(ctx, other.Kind, other.Namespace, other.Name)
 		if errors.Is(err, mesh.ErrNotFound) {
 			continue
@@ -96,14 +99,14 @@ func (p *preview) compare(ctx context.Context, r *review) (*traffic.Difference, 
 
 // parents returns the route of the request, and the Services that it has as parents, or had.
 func (p *preview) parents(r *review) (own *mesh.AttachedRoute, keys []mesh.ServiceKey) {
-	own = r.Object.Attached()
+	own = r.Object.Attached(p.engine.Policy().Mesh)
 	own.Name = cmp.Or(own.Name, r.name())
 	refs := slices.Clone(own.Parents)
 	if old, err := mesh.DecodeRoute(r.OldObject); err == nil {
 		refs = append(refs, old.Spec.ParentRefs...)
 	}
 	for i := range refs {
-		if key := refs[i].Service(own.Namespace); refs[i].Class() == mesh.MeshParent && !slices.Contains(keys, key) {
+		if key := refs[i].Service(own.Namespace); refs[i].Class(p.engine.Policy().Mesh) == mesh.MeshParent && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
@@ -162,7 +165,7 @@ func (p *preview) table(routes traffic.Routes) *traffic.Table {
 // namespaces: not without a grant, even if that is not enforced. An update that leaves the
 // spec as it is passes without one, and changes nothing.
 func reveals(r *review, verdict *validate.Verdict) bool {
-	if verdict.Denied() || r.Operation == operationUpdate && r.specUnchanged() {
+	if r.Object.Kind.GrantOnly() || verdict.Denied() || r.Operation == operationUpdate && r.specUnchanged() {
 		return false
 	}
 	return !slices.ContainsFunc(verdict.Findings, func(f validate.Finding) bool {

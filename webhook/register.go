@@ -21,10 +21,14 @@ const (
 	LabelsPath = "/preview-labels"
 	// ServicesPath previews changes of Services.
 	ServicesPath = "/preview-services"
+	// ServingPath answers probes.
+	ServingPath = "/serving"
 )
 
 // Options configures both webhooks.
 type Options struct {
+	// Mesh is the profile of the mesh; nil for the specification. Register sets it.
+	Mesh *mesh.Profile
 	// Reader is where verdicts are first taken from: the caches.
 	Reader mesh.Reader
 	// Live confirms them. Nil means that Reader is exact, and nothing need be.
@@ -37,9 +41,13 @@ type Options struct {
 	Preview RouteReader
 	// Stored is where previews find routes. Nil means that there are no previews.
 	Stored Stored
+	// Off names the mutations that are off.
+	Off map[string]bool
 	// Intake bounds the requests that are worked on at once. Nil means a bound for
 	// each webhook of its own.
 	Intake *Intake
+
+	*shared
 }
 
 // handler returns the HTTP side of a webhook with these options.
@@ -70,9 +78,9 @@ type Syncer interface {
 // confirmed by live reads, or live reads alone while the caches are stale.
 func (o *Options) confirmed(ctx context.Context, r *review) (confirmed *live.Confirmed, stale bool) {
 	if o.Sync != nil && o.Sync.Stale() != nil {
-		return live.Only(ctx, r.deadline, o.Live), true
+		return live.Only(ctx, r.deadline, rationed{o, r}), true
 	}
-	return live.Confirm(ctx, r.deadline, o.Live, o.Reader), false
+	return live.Confirm(ctx, r.deadline, rationed{o, r}, o.Reader), false
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a
@@ -86,16 +94,29 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 	return o.Sync.WaitForSync(ctx)
 }
 
-// Register serves the webhooks: validating by the engine, mutating under its
-// policy's grants, without the mutations that are off, and the previews.
+// namespace returns the namespace of the request for metrics, if there is one of that name:
+// callers can name any.
+func (o *Options) namespace(r *review) string {
+	name := r.Object.Metadata.Namespace
+	if _, err := o.Reader.Namespace(name); err != nil {
+		return ""
+	}
+	return name
+}
+
+// Register serves the webhooks, both under the engine's policy, without the mutations that
+// are off, the previews, and probes.
 func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off map[string]bool) {
+	options.Mesh, options.Off = engine.Policy().Mesh, off
 	options.Intake = cmp.Or(options.Intake, NewIntake())
+	options.share()
 	mux.Handle(ValidatePath, Validating(options, engine))
-	mux.Handle(MutatePath, Mutating(options, &engine.Policy().Grants, off))
+	mux.Handle(MutatePath, Mutating(options, engine))
+	mux.Handle(ServingPath, Serving(options))
 	if options.Stored != nil {
 		// Previews wait for their turn. That takes no room from verdicts.
 		options.Intake = NewIntake()
-		mux.Handle(LabelsPath, Labels(options, engine, off))
+		mux.Handle(LabelsPath, Labels(options, engine))
 		mux.Handle(ServicesPath, Services(options))
 	}
 }

@@ -92,6 +92,10 @@ type review struct {
 	// query is the query of the URL that it was posted to.
 	query    string
 	received time.Time
+	// address is where the caller called from, and authenticated whether it showed a
+	// certificate of the client CA. If not, all in the review is what anybody may claim.
+	address       string
+	authenticated bool
 }
 
 // objectError reports that the object of an otherwise valid review is not a route.
@@ -115,9 +119,12 @@ func decodeReview(body []byte) (*review, error) {
 		return nil, err
 	}
 	r := &review{request: e.Request, Object: &e.Request.Posted.route, body: body}
-	if r.judged() && (r.Posted.err != nil || !mesh.IsRouteKind(string(r.Object.Kind))) {
-		_, err := mesh.DecodeRoute(r.objectText()) // for its error
-		return r, &objectError{err}
+	if r.judged() && (r.Posted.err != nil || r.Object.Settle() != nil) {
+		route, err := mesh.DecodeRoute(r.objectText()) // for its error, or for what is checked of Linkerd's
+		if err != nil {
+			return r, &objectError{err}
+		}
+		r.Object = route
 	}
 	r.Object.Metadata.Namespace = cmp.Or(r.Namespace, r.Object.Metadata.Namespace)
 	return r, nil
@@ -149,8 +156,8 @@ func (r *review) judged() bool {
 
 // kind returns the kind of the object for metrics: one of a fixed set, for any request.
 func (r *review) kind() string {
-	if kind := string(r.Object.Kind); mesh.IsRouteKind(kind) {
-		return kind
+	if kind := r.Object.Kind; kind.GrantOnly() || mesh.IsRouteKind(string(kind)) {
+		return string(kind)
 	}
 	return "other"
 }
@@ -165,12 +172,17 @@ func (r *review) toJudge() *validate.Request {
 	judged := &validate.Request{
 		Route:  r.Object,
 		DryRun: r.DryRun,
-		User:   validate.User{Name: r.UserInfo.Username, Groups: r.UserInfo.Groups},
+		User:   r.user(),
 	}
 	if r.Operation == operationUpdate && !absent(r.OldObject) {
 		judged.Object, judged.Old = r.objectText(), r.OldObject
 	}
 	return judged
+}
+
+// user returns who makes the request.
+func (r *review) user() validate.User {
+	return validate.User{Name: r.UserInfo.Username, Groups: r.UserInfo.Groups}
 }
 
 // absent reports whether a value was left out, or is null.

@@ -33,6 +33,7 @@ func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // Services returns the handler that previews changes of Services.
 func Services(options Options) http.Handler {
+	options.share()
 	s := &services{options, newTurn()}
 	h := options.handler("services", s.answer)
 	h.concerns = func(r *review) bool {
@@ -46,7 +47,7 @@ func (s *services) answer(ctx context.Context, r *review, _ *objectError) answer
 	defer cancel()
 	change, err := s.change(ctx, r)
 	if err != nil {
-		s.Log.Error(err, "Failed to preview the change of a Service", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
+		s.trail.failed(r, err, "Failed to preview the change of a Service", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
 		return answer{warnings: []string{undetermined}, outcome: failed}
 	}
 	return answer{warnings: serviceWarnings(change), outcome: admitted}
@@ -82,8 +83,8 @@ func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChan
 	}
 	change.AddParents(routes)
 	if change.BecomesExternalName() {
-		err = s.eachRoute(ctx, old.Key.Namespace, func(route *mesh.Route) error {
-			change.AddBackend(route)
+		err = s.eachRoute(ctx, r, old.Key.Namespace, func(route *mesh.Route) error {
+			change.AddBackend(route, s.Mesh)
 			return nil
 		})
 		if errors.Is(err, errEnough) {

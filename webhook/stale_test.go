@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // cutOff is a cache that was listed long ago.
@@ -56,7 +54,7 @@ func TestStale(t *testing.T) {
 			if diff := cmp.Diff(test.reads, now.reads, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("live reads (-want +got):\n%s", diff)
 			}
-			response = ask(t, Mutating(o, &mesh.GrantPolicy{}, nil), admission{object: strings.Replace(routeOn(onCart), elsewhere, "rules: [{backendRefs: [{name: cart}]}]", 1)})
+			response = ask(t, Mutating(o, newEngine(t, nil)), admission{object: strings.Replace(routeOn(onCart), elsewhere, "rules: [{backendRefs: [{name: cart}]}]", 1)})
 			if patched := strings.Contains(string(response.Patch), "backendRefs"); !response.Allowed || patched != test.patched {
 				t.Errorf("mutated: %v by %s", response.Allowed, response.Patch)
 			}

@@ -29,11 +29,14 @@ type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// take waits for the turn. It fails where the review is too large for a preview.
+// take waits for the turn, but no longer than maxWait: while it waits, the connection is in
+// use. It fails where the review is too large for a preview.
 func (t turn) take(ctx context.Context, r *review) (done func(), err error) {
 	if len(r.body) > previewBody {
 		return nil, fmt.Errorf("the review has %d bytes, more than %d", len(r.body), previewBody)
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
 	select {
 	case t <- struct{}{}:
 		return func() { <-t }, nil
@@ -52,9 +55,13 @@ func (o *Options) current(ctx context.Context, r *review) error {
 
 // eachRoute calls f with each route that is stored in the namespace, or returns errEnough
 // after the first mostRead. One that cannot be read counts as absent, as in the caches.
-func (o *Options) eachRoute(ctx context.Context, namespace string, f func(*mesh.Route) error) error {
+func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f func(*mesh.Route) error) error {
 	read := 0
 	for _, kind := range mesh.RouteKinds() {
+		if err := o.spend(ctx, r, string(kind), 1); err != nil {
+			return err
+		}
+		before := read
 		err := o.Stored.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
 			if read++; read > mostRead {
 				return errEnough
@@ -65,6 +72,7 @@ func (o *Options) eachRoute(ctx context.Context, namespace string, f func(*mesh.
 			}
 			return f(route)
 		})
+		o.reads.charge(r.address, (read-before)/routesPerRead)
 		if err != nil {
 			return err
 		}

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The bounds of the trail: lines a second, how many at once, and how long those that are
-// left out are counted before a line says so.
+// The bounds of the trail: lines of each sort a second that callers of one address cause,
+// how many at once, and how long those that are left out are counted before a line says so.
 const (
 	trailRate    = 10
 	trailBurst   = 100
@@ -22,35 +21,57 @@ const (
 // trail logs each request that is denied, or would be but for an exemption, a mode, a dry
 // run or the old object. It never logs content of the object.
 type trail struct {
-	log     logr.Logger
-	limit   *rate.Limiter
-	omitted atomic.Int64
+	log logr.Logger
+	// usual is the budget of lines on denials and what lowers them. Exemptions and failures
+	// have their own: none of them keeps the others out.
+	usual, exemptions, failures *budget
+	omitted                     atomic.Int64
 }
 
 func newTrail(log logr.Logger) *trail {
-	return &trail{log: log, limit: rate.NewLimiter(trailRate, trailBurst)}
+	sort := func() *budget { return newBudget(trailRate, trailBurst) }
+	return &trail{log: log, usual: sort(), exemptions: sort(), failures: sort()}
+}
+
+// may reports whether a line on the request is within the budget, and counts it if not.
+func (t *trail) may(r *review, of *budget) bool {
+	if of.allow(r.address) {
+		return true
+	}
+	if t.omitted.Add(1) == 1 {
+		time.AfterFunc(trailOmitted, t.count)
+	}
+	return false
+}
+
+// failed logs that a request could not be answered.
+func (t *trail) failed(r *review, err error, message string, fields ...any) {
+	if t.may(r, t.failures) {
+		t.log.Error(err, message, append(fields, "caller", r.address, "authenticated", r.authenticated)...)
+	}
+}
+
+// wouldDeny reports whether the finding denies, or would where nothing lowered it. A field
+// that a mutation would set denies nothing.
+func wouldDeny(f validate.Finding) bool {
+	return f.Action == validate.Deny && f.Downgraded != validate.DowngradedByMutation
 }
 
 // note logs the request, if a finding denies or would have.
 func (t *trail) note(r *review, verdict *validate.Verdict) {
-	if !slices.ContainsFunc(verdict.Findings, func(f validate.Finding) bool { return f.Action == validate.Deny }) {
-		return
-	}
-	if !t.limit.Allow() {
-		if t.omitted.Add(1) == 1 {
-			time.AfterFunc(trailOmitted, t.count)
-		}
+	if !slices.ContainsFunc(verdict.Findings, wouldDeny) {
 		return
 	}
 	var (
 		rules   []string
 		message = "Lowered a denial"
+		of      = t.usual
 		why     validate.DowngradeReason
 		denied  = verdict.Denied()
 	)
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
-		if f.Action != validate.Deny || denied && f.Effect != validate.Deny {
+		if !wouldDeny(*f) || denied && f.Effect != validate.Deny {
 			continue
 		}
 		if !slices.Contains(rules, f.Rule) {
@@ -64,13 +85,17 @@ func (t *trail) note(r *review, verdict *validate.Verdict) {
 	case denied:
 		message = "Denied a route"
 	case why == validate.DowngradedByExemption:
-		message = "Exempted a route"
+		message, of = "Exempted a route", t.exemptions
+	}
+	if !t.may(r, of) {
+		return
 	}
 	t.log.Info(message, "user", shortened(r.UserInfo.Username), "operation", r.Operation, "kind", r.kind(),
-		"namespace", shortened(r.Object.Metadata.Namespace), "name", shortened(r.name()), "rules", rules, "lowered", string(why), "dryRun", r.DryRun)
+		"namespace", shortened(r.Object.Metadata.Namespace), "name", shortened(r.name()), "rules", rules, "lowered", string(why), "dryRun", r.DryRun,
+		"caller", r.address, "authenticated", r.authenticated)
 }
 
 // count logs how many lines were left out.
 func (t *trail) count() {
-	t.log.Info("Left out lines on requests that were denied, exempted, or lowered", "count", t.omitted.Swap(0))
+	t.log.Info("Left out lines on requests that were denied, exempted, or lowered, or that failed", "count", t.omitted.Swap(0))
 }

@@ -56,7 +56,7 @@ func TestTrail(t *testing.T) {
 	line := func(message, user, operation, lowered string, dryRun bool, rules ...any) map[string]any {
 		return map[string]any{
 			"msg": message, "user": user, "operation": operation, "kind": "HTTPRoute", "namespace": "shop", "name": "web",
-			"rules": rules, "lowered": lowered, "dryRun": dryRun,
+			"rules": rules, "lowered": lowered, "dryRun": dryRun, "caller": "192.0.2.1", "authenticated": false,
 		}
 	}
 	want := lines{
@@ -148,12 +148,12 @@ func TestNamespacesAreBounded(t *testing.T) {
 	o := options(t, world(t, cluster))
 	names := map[string]bool{}
 	for i := range 2 * maxNamespaces {
-		names[o.Metrics.namespace("n"+string(rune('a'+i%26))+strings.Repeat("x", i/26))] = true
+		names[o.Metrics.namespace(o.Metrics.named, "n"+string(rune('a'+i%26))+strings.Repeat("x", i/26))] = true
 	}
 	if len(names) != maxNamespaces+1 || !names[otherNamespaces] {
 		t.Errorf("%d names", len(names))
 	}
-	if got := o.Metrics.namespace("Not a name"); got != otherNamespaces {
+	if got := o.Metrics.namespace(o.Metrics.named, "Not a name"); got != otherNamespaces {
 		t.Errorf("%q", got)
 	}
 }

@@ -3,7 +3,9 @@ package webhook
 import (
 	"context"
 	"net/http"
+	"slices"
 
+	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -11,13 +13,13 @@ import (
 type validating struct {
 	Options
 	engine  *validate.Engine
-	trail   *trail
 	preview *preview // nil: off
 }
 
 // Validating returns the handler that admits or refuses routes.
 func Validating(options Options, engine *validate.Engine) http.Handler {
-	v := &validating{Options: options, engine: engine, trail: newTrail(options.Log)}
+	options.share()
+	v := &validating{Options: options, engine: engine}
 	if options.Preview != nil {
 		v.preview = &preview{Options: options, engine: engine}
 	}
@@ -30,7 +32,7 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	}
 	verdict, err := v.judge(ctx, r)
 	if err != nil {
-		v.Log.Error(err, "Failed to validate the route", "route", shortened(r.Object.String()), "user", shortened(r.UserInfo.Username))
+		v.trail.failed(r, err, "Failed to validate the route", "route", shortened(r.Object.String()), "user", shortened(r.UserInfo.Username))
 		return answer{status: unconfirmed(err), outcome: failed}
 	}
 	var changes []string
@@ -40,15 +42,29 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 && len(changes) == 0 {
 		return admit
 	}
-	for i := range verdict.Findings {
-		v.Metrics.finding(r.Object.Metadata.Namespace, &verdict.Findings[i])
-	}
+	v.relate(r, &verdict)
+	v.count(r, &verdict)
 	v.trail.note(r, &verdict)
 	answered := answer{warnings: warnings(&verdict, changes), audit: findingsAnnotations(&verdict), outcome: admitted}
 	if verdict.Denied() {
 		answered.status, answered.outcome = denial(r, &verdict), denied
 	}
 	return answered
+}
+
+// relate has findings say what is true of fields that mutations leave as they are. The
+// caches will do: a verdict does not depend on it.
+func (v *validating) relate(r *review, verdict *validate.Verdict) {
+	withheld := func(f validate.Finding) bool {
+		return f.Downgraded == validate.DowngradedByMode || f.Downgraded == validate.DowngradedByExemption
+	}
+	if !slices.ContainsFunc(verdict.Findings, withheld) {
+		return
+	}
+	judge := creation.Judge{Engine: v.engine, Off: v.Off}
+	if plan, err := judge.Plan(r.Object, r.user(), judge.Changes(r.Object, v.Reader), v.Reader); err == nil {
+		creation.Relate(verdict, &plan)
+	}
 }
 
 // judge judges by the cache; what would be denied is confirmed by live reads. While the
@@ -65,4 +81,12 @@ func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, er
 		return v.engine.JudgeConfirmed(r.toJudge(), confirmed, confirmed)
 	}
 	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, confirmed)
+}
+
+// count counts the findings by the namespace.
+func (v *validating) count(r *review, verdict *validate.Verdict) {
+	namespace := v.namespace(r)
+	for i := range verdict.Findings {
+		v.Metrics.finding(r, namespace, &verdict.Findings[i])
+	}
 }

@@ -3,9 +3,9 @@ package webhook
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -32,18 +32,10 @@ func warnings(verdict *validate.Verdict, changes []string) []string {
 	return bounded(append(all, changes...))
 }
 
-// warning makes a text fit to be one warning: without characters that a header
-// cannot hold, and cut if it is too long, except for the rule at its end, if any.
+// warning makes a text fit to be one warning: a line that only shows, which a header can
+// hold, and cut if it is too long, except for the rule at its end, if any.
 func warning(text, rule string) string {
-	if len(text) <= maxWarning && printableASCII(text) {
-		return text
-	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	text = printable.Text(text)
 	if utf8.RuneCountInString(text) <= maxWarning {
 		return text
 	}
@@ -54,16 +46,6 @@ func warning(text, rule string) string {
 	}
 	kept := []rune(strings.TrimSuffix(text, ending))
 	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
-}
-
-// printableASCII reports whether the text has only printable ASCII characters.
-func printableASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // bounded keeps the warnings under 4 KiB, and counts those that do not fit.

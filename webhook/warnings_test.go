@@ -47,7 +47,7 @@ func TestWarning(t *testing.T) {
 		{"long", strings.Repeat("x", 300) + " (rule)", "rule", strings.Repeat("x", 246) + "... (rule)"},
 		{"long without a rule", strings.Repeat("é", 257), "", strings.Repeat("é", 253) + "..."},
 		{"just fits", strings.Repeat("é", 249) + " (rule)", "rule", strings.Repeat("é", 249) + " (rule)"},
-		{"lines", "a\nb\r\tc", "", "a b  c"},
+		{"lines", "a\nb\r\tc", "", `a\nb\r\tc`},
 	} {
 		if got := warning(test.text, test.rule); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)

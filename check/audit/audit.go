@@ -51,10 +51,16 @@ type Namespace struct {
 	Denied  int `json:"denied"`
 	Warned  int `json:"warned"`
 	Unknown int `json:"unknown"`
+	// Dormant counts the routes with a parentRef that no mesh acts on. Otherwise, such a
+	// parentRef counts for nothing.
+	Dormant int `json:"dormant"`
 	// Needs is the grant that its routes need, and Command what gives it; empty if they
 	// lack none.
 	Needs   mesh.Grant `json:"needs,omitempty"`
 	Command string     `json:"command,omitempty"`
+	// Wake are the commands that make dormant routes live, in the order in which they are to
+	// be run: the grant that these need first, if it is missing.
+	Wake []string `json:"wake,omitempty"`
 }
 
 // Route is the judgement on one route.
@@ -64,8 +70,11 @@ type Route struct {
 	// Findings are sorted by field path. Those of a route that lacks a grant are the
 	// missing grant, and then what would be found if it were given.
 	Findings []report.Finding `json:"findings"`
-	// Changes are what mutations would set.
-	Changes []report.Change `json:"changes"`
+	// Dormant are the parentRefs that no mesh acts on.
+	Dormant []Dormant `json:"dormant,omitempty"`
+	// Changes are what mutations set, and Withheld what they would set.
+	Changes  []report.Change `json:"changes"`
+	Withheld []report.Change `json:"withheld,omitempty"`
 }
 
 // Options say by what the routes are judged.
@@ -89,7 +98,7 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	stored, err := check.NewStored(cluster, routes)
+	stored, err := check.NewStored(cluster, routes, policy.Mesh)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +165,13 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		}
 	}
 	for i := range judged {
+		judged[i].Dormant = a.dormant(routes[i])
 		sum.add(&judged[i])
-		if len(judged[i].Findings)+len(judged[i].Changes) > 0 {
+		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld) > 0 {
 			r.Routes = append(r.Routes, judged[i])
 		}
 	}
+	sum.Wake = a.wake(namespace, routes, missing)
 	r.Namespaces = append(r.Namespaces, sum)
 	return nil
 }
@@ -194,16 +205,14 @@ func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*
 	return nil
 }
 
-// judge judges a route as if it were created now.
+// judge judges a route as if it were created now, without what is dormant of it.
 func (a *auditor) judge(route *mesh.Route) (Route, error) {
-	changes, verdict, err := a.Create(route, a.world)
+	plan, verdict, err := a.Audit(route, a.world)
 	judged := Route{
 		RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name},
-		Verdict:   report.Admit, Findings: []report.Finding{}, Changes: make([]report.Change, len(changes)),
+		Verdict:   report.Admit, Findings: []report.Finding{},
 	}
-	for i := range changes {
-		judged.Changes[i] = report.ChangeOf(&changes[i])
-	}
+	judged.Changes, judged.Withheld = report.ChangesOf(&plan)
 	if err != nil {
 		return judged, err
 	}
@@ -237,6 +246,9 @@ func unknown(f *validate.Finding) report.Finding {
 
 // add counts a route.
 func (n *Namespace) add(r *Route) {
+	if len(r.Dormant) > 0 {
+		n.Dormant++
+	}
 	switch {
 	case r.Verdict == report.Deny:
 		n.Denied++

@@ -2,14 +2,16 @@ package audit
 
 import (
 	"cmp"
-	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -30,11 +32,11 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 			row = row[:len(row)-1]
 		}
 		if len(rows) > 1 {
-			fmt.Fprintln(out, strings.Join(row, "\t"))
+			printable.Row(out, row...)
 		}
 	}
 	if len(rows) > 1 {
-		fmt.Fprintln(out)
+		printable.Row(out)
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -45,9 +47,12 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 // lines returns rule, action, field, message and fix of what the table shows.
 func (r *Route) lines(wide bool) [][]string {
 	var lines [][]string
-	for i := range r.Changes {
-		change := &r.Changes[i]
-		lines = append(lines, []string{change.Mutation, "change", change.Field, change.Message, ""})
+	for _, change := range slices.Concat(r.Changes, r.Withheld) {
+		action := "change"
+		if change.Withheld != mutate.NotWithheld {
+			action = string(change.Effect) + " (" + string(change.Withheld) + ")"
+		}
+		lines = append(lines, []string{change.Mutation, action, change.Field, change.Message, ""})
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -55,7 +60,7 @@ func (r *Route) lines(wide bool) [][]string {
 		if f.Downgraded != "" {
 			action += " (" + f.Downgraded + ")"
 		}
-		shown := f.Effect == validate.Deny || f.Effect == validate.Warn || f.Effect == report.EffectUnknown || f.Action == validate.Deny
+		shown := f.Effect == validate.Deny || f.Effect == validate.Warn || f.Effect == report.EffectUnknown || f.Effect == report.EffectDormant || f.Action == validate.Deny
 		if shown || wide {
 			lines = append(lines, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, f.Remedy})
 		}
@@ -66,23 +71,38 @@ func (r *Route) lines(wide bool) [][]string {
 // summary writes a line for each namespace, and the commands.
 func (r *Report) summary(w io.Writer) error {
 	out := printers.GetNewTabWriter(w)
-	fmt.Fprintln(out, "NAMESPACE\tMODE\tROUTES\tWOULD BE DENIED\tWARNINGS\tUNKNOWN\tGRANT\tNEEDS")
-	var commands []string
+	printable.Row(out, "NAMESPACE", "MODE", "ROUTES", "WOULD BE DENIED", "WARNINGS", "UNKNOWN", "DORMANT", "GRANT", "NEEDS")
+	var commands, wake []string
 	for i := range r.Namespaces {
 		n := &r.Namespaces[i]
-		fmt.Fprintln(out, strings.Join([]string{
-			n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied), strconv.Itoa(n.Warned), strconv.Itoa(n.Unknown),
-			string(n.Grant), cmp.Or(string(n.Needs), "-"),
-		}, "\t"))
+		printable.Row(out, n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied), strconv.Itoa(n.Warned), strconv.Itoa(n.Unknown), strconv.Itoa(n.Dormant),
+			string(n.Grant), cmp.Or(string(n.Needs), "-"))
 		if n.Command != "" {
 			commands = append(commands, n.Command)
 		}
+		wake = append(wake, n.Wake...)
 	}
-	if err := out.Flush(); err != nil || len(commands) == 0 {
+	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nTo grant what these routes need, a mesh admin can run:\n%s\n", strings.Join(commands, "\n"))
-	return err
+	for _, part := range []struct {
+		heading  string
+		commands []string
+	}{
+		{"To grant what these routes need, a mesh admin can run:", commands},
+		{"Dormant routes have no effect. To make one live, grant first, then patch it; --dry-run=server shows what gammaguard says to the patch:", wake},
+	} {
+		if len(part.commands) == 0 {
+			continue
+		}
+		if _, err := printable.Fprintf(w, "\n%s\n", part.heading); err != nil {
+			return err
+		}
+		for _, command := range part.commands {
+			printable.Row(w, command)
+		}
+	}
+	return nil
 }
 
 // SARIF writes the findings as check does. The place of a route is the path NAMESPACE,
@@ -94,13 +114,15 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 		place := report.Place{File: strings.Join([]string{route.Namespace, string(route.Kind), route.Name}, "/"), Line: 1}
 		judged := report.Route{
 			RouteName: route.RouteName, Place: place,
-			Verdict: route.Verdict, Changes: route.Changes, Findings: route.Findings,
+			Verdict: route.Verdict, Changes: route.Changes, Withheld: route.Withheld, Findings: route.Findings,
 		}
 		for j := range judged.Findings {
 			judged.Findings[j].Line = 1
 		}
-		for j := range judged.Changes {
-			judged.Changes[j].Line = 1
+		for _, changes := range [][]report.Change{judged.Changes, judged.Withheld} {
+			for j := range changes {
+				changes[j].Line = 1
+			}
 		}
 		all.Routes = append(all.Routes, judged)
 	}

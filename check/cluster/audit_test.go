@@ -27,7 +27,7 @@ const storedFaults = `
 ---
 {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart, namespace: old, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: old}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: old}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: headless, namespace: old}, spec: {parentRefs: [{group: "", kind: Service, name: bare}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
@@ -51,14 +51,13 @@ func auditOf(t *testing.T, args ...string) (int, *audit.Report, string) {
 // command that gives it.
 func TestAudit(t *testing.T) {
 	kubectl(t, storedFaults, "apply", "-f", "-")
-	const want = `NAMESPACE   KIND        NAME       RULE              ACTION   FIELD                      MESSAGE
-old         HTTPRoute   fine       parent-group      change   spec.parentRefs[0].group   set spec.parentRefs[0].group to "": Service is in the core group (parent-group)
-old         HTTPRoute   fine       grant-missing     deny     spec.parentRefs[0]         namespace old lacks the producer grant for HTTPRoute
-old         HTTPRoute   headless   grant-missing     deny     spec.parentRefs[0]         namespace old lacks the producer grant for HTTPRoute
-old         HTTPRoute   headless   parent-headless   deny     spec.parentRefs[0].name    Service old/bare is headless (clusterIP: None): it has no cluster IP to match
+	const want = `NAMESPACE   KIND        NAME       RULE              ACTION   FIELD                     MESSAGE
+old         HTTPRoute   fine       grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
+old         HTTPRoute   headless   grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
+old         HTTPRoute   headless   parent-headless   deny     spec.parentRefs[0].name   Service old/bare is headless (clusterIP: None): it has no cluster IP to match
 
-NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   GRANT   NEEDS
-old         enforce   2        2                 0          0         none    producer
+NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   GRANT   NEEDS
+old         enforce   2        2                 0          0         0         none    producer
 
 To grant what these routes need, a mesh admin can run:
 kubectl label namespace old gammaguard.dev/grant=producer

@@ -1,5 +1,5 @@
-// Package cluster shows the commands of gammaguard a live cluster. It only reads,
-// except for ClearStatus.
+// Package cluster shows the commands of gammaguard a live cluster. It only reads, or makes
+// dry runs, except for ClearStatus.
 package cluster
 
 import (

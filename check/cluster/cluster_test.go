@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/check/conflicts"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
@@ -26,6 +27,7 @@ import (
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
+	build.Main()
 	os.Exit(bed.Run(m, bed.Options{Experimental: true, MultiCluster: true}, &plane))
 }
 

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // What of an installation names and holds the configuration.
@@ -71,7 +71,7 @@ func (c *Cluster) configMap(at objectOf, overrides []config.Override) (*config.G
 	}
 	configuration, err := config.Load([]byte(text), overrides...)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %s: %s", at, configKey, printers.EscapeTerminal(err.Error()))
+		return nil, "", fmt.Errorf("%s: %s: %s", at, configKey, printable.Text(err.Error()))
 	}
 	return configuration, at.String(), nil
 }

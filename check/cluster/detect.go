@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Detected is what a cluster has of one mesh.
@@ -89,9 +90,9 @@ func Propose(found []Detected) (proposal *mesh.Profile, note string, err error) 
 // DetectedTable writes what was found, a line a mesh.
 func DetectedTable(w io.Writer, found []Detected) error {
 	table := printers.GetNewTabWriter(w)
-	fmt.Fprintln(table, "MESH\tAPI GROUPS\tCONTROLLERS")
+	printable.Row(table, "MESH", "API GROUPS", "CONTROLLERS")
 	for _, d := range found {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", d.Profile.Title, orNone(d.Groups), orNone(d.Controllers))
+		printable.Fprintf(table, "%s\t%s\t%s\n", d.Profile.Title, orNone(d.Groups), orNone(d.Controllers))
 	}
 	return table.Flush()
 }

@@ -27,7 +27,9 @@ const granting = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: visitor, namespace: grants-a}, spec: {parentRefs: [{group: "", kind: Service, namespace: grants-b, name: cart}]}}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-b}, spec: {parentRefs: [{kind: Service, name: cart}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-b}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: dormant, namespace: grants-b}, spec: {parentRefs: [{kind: Service, name: cart}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: north, namespace: grants-c}, spec: {parentRefs: [{name: gateway}]}}
 `

@@ -68,6 +68,10 @@ func (c *largeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "apis/gateway.networking.k8s.io/v1":
 		fmt.Fprint(w, `{"kind":"APIResourceList","groupVersion":"gateway.networking.k8s.io/v1","resources":[{"name":"httproutes","kind":"HTTPRoute","namespaced":true}]}`)
 		return
+	case "apis/policy.linkerd.io":
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+		return
 	}
 	parts = parts[2:] // api/v1, or apis/GROUP/
 	if r.URL.Path[:5] == "/apis" {

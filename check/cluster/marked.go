@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // MarkedRoute is a route with entries in status.parents that gammaguard wrote.
@@ -104,9 +105,9 @@ func MarkedTable(w io.Writer, marked []MarkedRoute) error {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.kind, b.kind))
 	})
 	out := printers.GetNewTabWriter(w)
-	fmt.Fprintln(out, "NAMESPACE\tKIND\tROUTES\tENTRIES")
+	printable.Row(out, "NAMESPACE", "KIND", "ROUTES", "ENTRIES")
 	for _, at := range order {
-		fmt.Fprintf(out, "%s\t%s\t%d\t%d\n", at.namespace, at.kind, routes[at], entries[at])
+		printable.Fprintf(out, "%s\t%s\t%d\t%d\n", at.namespace, at.kind, routes[at], entries[at])
 	}
 	return out.Flush()
 }

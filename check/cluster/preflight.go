@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Result is what came of a check before an installation.
@@ -76,7 +77,11 @@ func (c *Cluster) Preflight(ctx context.Context, options PreflightOptions) ([]Ch
 	if err != nil {
 		return nil, err
 	}
-	return append(checks, c.image(ctx, options.Image), c.otherWebhooks(ctx), rights), nil
+	unguarded, err := c.unguarded(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	return append(checks, c.image(ctx, options.Image), c.otherWebhooks(ctx), unguarded, rights), nil
 }
 
 func (c *Cluster) kubernetes() (Check, error) {
@@ -242,9 +247,9 @@ func policyOf(policy *admissionv1.FailurePolicyType) admissionv1.FailurePolicyTy
 // PreflightTable writes the checks, a line each.
 func PreflightTable(w io.Writer, checks []Check) error {
 	table := printers.GetNewTabWriter(w)
-	fmt.Fprintln(table, "CHECK\tRESULT\tDETAILS")
+	printable.Row(table, "CHECK", "RESULT", "DETAILS")
 	for _, check := range checks {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", check.Name, check.Result, printers.EscapeTerminal(check.Details))
+		printable.Fprintf(table, "%s\t%s\t%s\n", check.Name, check.Result, check.Details)
 	}
 	return table.Flush()
 }

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestPreflight(t *testing.T) {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
-	if code != command.ExitFindings || len(checks) != 6 {
+	if code != command.ExitFindings || len(checks) != 7 {
 		t.Errorf("exit code %d, %d checks", code, len(checks))
 	}
 	for name, details := range map[string]string{
@@ -102,6 +103,99 @@ func TestPreflight(t *testing.T) {
 	}
 	if code, stdout, _ := run(t, "", "preflight", "--kubeconfig", plane.Kubeconfig); code != command.ExitFindings || !strings.HasPrefix(stdout, "CHECK  ") {
 		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestUnguarded: who may write what shapes mesh traffic without a grant, as far as the roles
+// can be read. Whoever is somebody without being named counts, and Kubernetes itself does not.
+func TestUnguarded(t *testing.T) {
+	const name = "not guarded"
+	_, checks := preflight(t, "--overlay self-managed")
+	if check := checks[name]; check.Result != cluster.OK && !strings.Contains(check.Details, "backendtlspolicies") {
+		t.Errorf("before: %+v", check)
+	}
+	kubectl(t, `
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: serviceprofiles.linkerd.io}, spec: {group: linkerd.io, scope: Namespaced,
+ names: {kind: ServiceProfile, plural: serviceprofiles, singular: serviceprofile, listKind: ServiceProfileList},
+ versions: [{name: v1alpha2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unguarded-profiles}, rules: [{apiGroups: [linkerd.io], resources: [serviceprofiles], verbs: [get, patch]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unguarded-reads}, rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list, watch]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: unguarded-all}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin},
+ subjects: [{kind: ServiceAccount, namespace: flux-system, name: flux}, {apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:masters"}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: unguarded-reads}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: unguarded-reads},
+ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: unguarded, namespace: default}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: unguarded-profiles},
+ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: dev}, {apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:authenticated"}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: unguarded, namespace: kube-public}, rules: [{apiGroups: [linkerd.io], resources: ["*"], verbs: ["*"]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: unguarded, namespace: kube-public}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: unguarded},
+ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ops}]}
+`, "apply", "-f", "-")
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		for _, args := range []string{
+			"delete crd serviceprofiles.linkerd.io", "delete clusterrole unguarded-profiles unguarded-reads", "delete clusterrolebinding unguarded-all unguarded-reads",
+			"delete rolebinding unguarded -n default", "delete role,rolebinding unguarded -n kube-public",
+		} {
+			if _, stderr, err := plane.Kubectl(ctx, "", strings.Fields(args)...); err != nil {
+				t.Error(stderr)
+			}
+		}
+	})
+	kubectl(t, "", "wait", "--for=condition=Established", "crd/serviceprofiles.linkerd.io", "--timeout=60s")
+	_, checks = preflight(t, "--overlay self-managed")
+	check := checks[name]
+	for _, want := range []string{
+		"serviceprofiles.linkerd.io", "ServiceAccount flux-system/flux (all of them)", "User dev in namespace default (", "Group system:authenticated in namespace default (",
+		"User ops in namespace kube-public (",
+	} {
+		if check.Result != cluster.Warn || !strings.Contains(check.Details, want) {
+			t.Errorf("lacks %q: %+v", want, check)
+		}
+	}
+	for _, other := range []string{"reader", "masters", "kube-system", "cannot read"} {
+		if strings.Contains(check.Details, other) {
+			t.Errorf("names %q: %+v", other, check)
+		}
+	}
+	_, checks = preflight(t, "--overlay self-managed --as nobody")
+	if check := checks[name]; check.Result != cluster.Unclear || !strings.HasSuffix(check.Details, "you cannot read clusterrolebindings, clusterroles, rolebindings, roles") {
+		t.Errorf("as nobody: %+v", check)
+	}
+}
+
+// TestUnguardedDocumented: docs/security.md names the resources that preflight looks at, and
+// no others.
+func TestUnguardedDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## What is not guarded\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	named := map[string]bool{}
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) == 6 && strings.Contains(cells[3], "`") {
+			for resource := range strings.SplitSeq(cells[4], ",") {
+				named[strings.Trim(resource, " `")+"."+strings.Trim(cells[3], " `")] = true
+			}
+		}
+	}
+	for _, of := range cluster.Unguarded {
+		if key := of.Resource + "." + of.Group; !named[key] {
+			t.Errorf("the page lacks %s", key)
+		} else {
+			delete(named, key)
+		}
+	}
+	if len(named) > 0 {
+		t.Errorf("preflight does not look at %v", named)
 	}
 }
 

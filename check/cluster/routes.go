@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,19 +53,20 @@ func (c *Cluster) RoutesIn(namespace string) ([]*manifest.Object, error) {
 // Lists reports whether any routes in the namespace could be listed, as far as they were asked
 // for.
 func (c *Cluster) Lists(namespace string) bool {
-	return len(c.unlisted[namespace]) < len(mesh.RouteKinds())
+	return slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return !slices.Contains(c.unlisted[namespace], string(kind)) })
 }
 
 // gather returns the routes of every kind. Where says which are asked for.
 func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*manifest.Object, seen bool, err error)) ([]*manifest.Object, error) {
 	var all []*manifest.Object
 	seenAny := false
-	for _, kind := range mesh.RouteKinds() {
+	for _, kind := range mesh.GuardedKinds() {
 		routes, seen, err := list(kind)
 		if err != nil {
 			return nil, err
 		}
-		all, seenAny = append(all, routes...), seenAny || seen
+		// Where Linkerd's own kind is not served, there is none, and that is no sight of routes.
+		all, seenAny = append(all, routes...), seenAny || seen && !kind.GrantOnly() || len(routes) > 0
 	}
 	if !seenAny {
 		return nil, forbidden("you cannot list routes in " + where)
@@ -111,18 +113,19 @@ func (c *Cluster) list(ctx context.Context, of routesOf) ([]*manifest.Object, er
 
 // stored reads a stored route. With an error it still has its key, if that can be read.
 func stored(kind mesh.RouteKind, text jsontext.Value) (*manifest.Object, error) {
-	var read struct {
-		APIVersion string `json:"apiVersion"`
-		mesh.Route
+	var key struct {
+		APIVersion string          `json:"apiVersion"`
+		Metadata   mesh.ObjectMeta `json:"metadata"`
 	}
-	err := mesh.Decode(text, &read)
-	read.Kind = kind
+	err := mesh.Decode(text, &key)
 	object := &manifest.Object{
 		Origin: manifest.Origin{File: "the cluster"},
-		Key:    manifest.Key{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: read.Metadata.Namespace, Name: read.Metadata.Name},
+		Key:    manifest.Key{Group: kind.Group(), Kind: kind.Name(), Namespace: key.Metadata.Namespace, Name: key.Metadata.Name},
 		JSON:   bytes.Clone(text),
-		Route:  &read.Route,
 	}
-	_, object.Version, _ = strings.Cut(read.APIVersion, "/")
+	_, object.Version, _ = strings.Cut(key.APIVersion, "/")
+	if err == nil {
+		object.Route, err = mesh.DecodeRoute(text)
+	}
 	return object, err
 }

@@ -61,14 +61,16 @@ const (
 	Loses State = "loses"
 	// Absent: the route does not take part.
 	Absent State = "absent"
+	// Dormant: no mesh acts on the parentRef until the route is changed.
+	Dormant State = "dormant"
 )
 
 // Route is a route that is bound to the port.
 type Route struct {
 	report.RouteName
 	Created *time.Time `json:"created,omitempty"`
-	State   State      `json:"standing"`
-	// Reason says why the route is absent.
+	State   State      `json:"state"`
+	// Reason says why the route is absent or dormant.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -83,7 +85,7 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 	if err != nil {
 		return nil, err
 	}
-	w, err := check.NewStored(cluster, objects)
+	w, err := check.NewStored(cluster, objects, policy.Mesh)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	}
 	var parents []mesh.ServiceKey
 	for _, route := range routes {
-		for _, key := range parentsOf(route) {
+		for _, key := range parentsOf(route, policy.Mesh) {
 			if namespace == "" || key.Namespace == namespace {
 				parents = append(parents, key)
 			}
@@ -114,8 +116,9 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
 	list = &List{TypeMeta: report.Typed(Kind), Items: []Binding{}}
+	asleep := check.Dormant(routes, policy.Mesh)
 	for _, key := range slices.Compact(parents) {
-		bindings, err := on(reader, engine, key)
+		bindings, err := on(reader, engine, asleep[key], key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
 			unknown = append(unknown, key)
@@ -127,18 +130,24 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	return list, unknown, nil
 }
 
-func parentsOf(route *mesh.Route) []mesh.ServiceKey {
+// parentsOf returns the Services that the route is bound to, or dormant on.
+func parentsOf(route *mesh.Route, profile *mesh.Profile) []mesh.ServiceKey {
 	var keys []mesh.ServiceKey
+	if route.Kind.GrantOnly() {
+		return nil
+	}
 	for i := range route.Spec.ParentRefs {
-		if ref := &route.Spec.ParentRefs[i]; ref.Class() == mesh.MeshParent {
+		ref := &route.Spec.ParentRefs[i]
+		if class := ref.Class(profile); class == mesh.MeshParent || class == mesh.LookAlikeParent {
 			keys = append(keys, ref.Service(route.Metadata.Namespace))
 		}
 	}
 	return keys
 }
 
-// on lists the bound ports of one Service: none if it does not exist.
-func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
+// on lists the bound ports of one Service, with the routes that are asleep on it: none if it
+// does not exist.
+func on(w mesh.Reader, engine *validate.Engine, asleep []*mesh.Route, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
 	if errors.Is(err, mesh.ErrNotFound) {
 		return nil, nil
@@ -175,9 +184,15 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 			}
 		}
 	}
+	dormant := dormantOn(engine.Policy(), asleep, service)
+	for at := range dormant {
+		if _, known := bound[at]; !known {
+			bound[at] = nil
+		}
+	}
 	bindings := make([]Binding, 0, len(bound))
 	for at, here := range bound {
-		bindings = append(bindings, binding(service, at, owners[at], here, absent))
+		bindings = append(bindings, binding(service, at, owners[at], here, dormant[at], absent))
 	}
 	slices.SortFunc(bindings, func(a, b Binding) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
@@ -186,9 +201,11 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 	return bindings, nil
 }
 
-// binding describes one port. Absent says why a route does not take part, or
-// nothing.
-func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, routes []*mesh.AttachedRoute, absent func(*mesh.AttachedRoute) string) Binding {
+// binding describes one port. Dormant are the routes that would be bound to it, and absent
+// says why a route does not take part, or nothing.
+func binding(
+	service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, routes []*mesh.AttachedRoute, dormant []Route, absent func(*mesh.AttachedRoute) string,
+) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -216,17 +233,21 @@ func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, routes
 		}
 		b.Routes = append(b.Routes, r)
 	}
+	b.Routes = append(b.Routes, dormant...)
 	slices.SortStableFunc(b.Routes, func(x, y Route) int { return cmp.Compare(order[x.State], order[y.State]) })
 	b.Conflict = len(losers) > 0
 	b.Why = why(b.Winner, losers, b.Routes)
 	return b
 }
 
-var order = map[State]int{Holds: 0, Loses: 1, Absent: 2}
+var order = map[State]int{Holds: 0, Loses: 1, Absent: 2, Dormant: 3}
 
 // why says in one clause why the winner has the port.
 func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
 	if winner == "" {
+		if !slices.ContainsFunc(routes, func(r Route) bool { return r.State != Dormant }) {
+			return "dormant routes only"
+		}
 		return "no route takes part"
 	}
 	if len(losers) > 0 {

@@ -54,6 +54,8 @@ const (
 	Loses   State = "loses"
 	Absent  State = "absent"
 	Unknown State = "unknown"
+	// Dormant: no mesh acts on the parentRef until the route is changed.
+	Dormant State = "dormant"
 )
 
 // Route is a route on a port.
@@ -76,7 +78,7 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	if err != nil {
 		return nil, err
 	}
-	stored, err := check.NewStored(cluster, routes)
+	stored, err := check.NewStored(cluster, routes, policy.Mesh)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +87,18 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
 	}
-	if d.Routes, err = Routes(engine, stored, key, 0); err != nil {
+	if d.Routes, err = Routes(engine, stored, check.Dormant(decoded(routes), policy.Mesh)[key], key, 0); err != nil {
 		return nil, err
 	}
 	attached, err := stored.AttachedRoutes(key, "")
 	if err != nil {
 		return nil, err
 	}
+	only, err := grantOnly(engine, stored, routes, key)
+	if err != nil {
+		return nil, err
+	}
+	attached, d.Routes = append(slices.Clip(attached), only.attached...), append(only.rows, d.Routes...)
 	namespaces := []string{key.Namespace}
 	for _, route := range attached {
 		namespaces = append(namespaces, route.Namespace)
@@ -114,20 +121,29 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 	return string(service.Type), nil
 }
 
+// decoded returns the routes of the objects.
+func decoded(objects []*manifest.Object) []*mesh.Route {
+	routes := make([]*mesh.Route, len(objects))
+	for i := range objects {
+		routes[i] = objects[i].Route
+	}
+	return routes
+}
+
 // Routes returns what becomes of each parentRef to the Service, by port and scope; those
-// that attach to no port first. Of the assumed faults, those that cannot be known count as
-// not there.
-func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
+// that attach to no port first, with the dormant parentRefs of the routes that are asleep on
+// it. Of the assumed faults, those that cannot be known count as not there.
+func Routes(engine *validate.Engine, reader mesh.Reader, asleep []*mesh.Route, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
 	attached, err := reader.AttachedRoutes(key, "")
 	if err != nil {
 		return nil, err
 	}
-	routes := []Route{}
+	routes := dormant(engine, asleep, key)
 	view := engine.View(reader, key)
 	for _, route := range attached {
 		for i := range route.Parents {
 			ref := &route.Parents[i]
-			if ref.Class() != mesh.MeshParent || ref.Service(route.Namespace) != key {
+			if !route.IsMeshParent(i) || ref.Service(route.Namespace) != key {
 				continue
 			}
 			parent := view.Parent(route, i)
@@ -146,6 +162,20 @@ func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, as
 			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope), cmp.Compare(a.State, b.State), strings.Compare(a.Route, b.Route))
 	})
 	return routes, nil
+}
+
+// dormant returns the dormant parentRefs of the routes to the Service.
+func dormant(engine *validate.Engine, asleep []*mesh.Route, key mesh.ServiceKey) []Route {
+	rows := []Route{}
+	for _, route := range asleep {
+		for _, found := range engine.Dormant(route) {
+			if found.Reference.Service == key {
+				scope := mesh.ScopeOf(route.Metadata.Namespace, key)
+				rows = append(rows, Route{Route: route.String(), Scope: scope.String(), State: Dormant, Reason: found.Problem, Rule: found.Rule})
+			}
+		}
+	}
+	return rows
 }
 
 // states returns what becomes of a parentRef, by port.
@@ -194,7 +224,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 	}
 	here := slices.DeleteFunc(slices.Clone(routes), func(o *manifest.Object) bool {
 		return !slices.ContainsFunc(attached, func(r *mesh.AttachedRoute) bool {
-			return string(r.Kind) == o.Key.Kind && r.Namespace == o.Key.Namespace && r.Name == o.Key.Name
+			return r.Kind == o.Route.Kind && r.Namespace == o.Key.Namespace && r.Name == o.Key.Name
 		})
 	})
 	d.Grants = grants.Find(namespaces, here, policy).Items

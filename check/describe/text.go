@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/check/grants"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Text writes the description for people.
@@ -16,7 +16,7 @@ func (d *Service) Text(w io.Writer) error {
 	facts := [][]string{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Type:", d.Type}}
 	settings := [][]string{{"CONSUMER ROUTES", "VALUE", "SET BY"}}
 	for _, s := range d.ConsumerRoutes {
-		settings = append(settings, []string{s.Key, cmp.Or(printers.EscapeTerminal(s.Value), "-"), s.From})
+		settings = append(settings, []string{s.Key, cmp.Or(s.Value, "-"), s.From})
 	}
 	routes := [][]string{{"PORT", "SCOPE", "ROUTE", "STATE", "REASON"}}
 	for i := range d.Routes {
@@ -30,9 +30,9 @@ func (d *Service) Text(w io.Writer) error {
 	for _, table := range [][][]string{facts, settings, routes} {
 		out := printers.GetNewTabWriter(w)
 		for _, row := range table {
-			fmt.Fprintln(out, strings.Join(row, "\t"))
+			printable.Row(out, row...)
 		}
-		fmt.Fprintln(out)
+		printable.Row(out)
 		if err := out.Flush(); err != nil {
 			return err
 		}

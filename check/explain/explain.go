@@ -142,8 +142,17 @@ func mutationTopic(mutation *mutate.Mutation) Topic {
 	topic := Topic{
 		ID: mutation.ID, Class: Mutation, Default: "on", Title: mutation.Title,
 		Rationale: mutation.Rationale, Citation: mutation.Citation,
-		Remedy: "No action is required: the webhook makes the change and reports it as a warning. To write the change to the manifests, run `gammaguard check --fix`.",
+		Remedy: "If a user creates a route, or changes its spec, in a namespace whose mode is enforce, no action is required: the webhook makes the change and reports it " +
+			"as a warning. It changes nothing in other modes, on a route that a controller owns, and in an update that leaves the spec as it is. To write the change to " +
+			"the manifests, run `gammaguard check --fix`.",
 	}
+	if mutation.ID == "parent-group" || mutation.ID == "parent-kind" {
+		topic.Notes = append(topic.Notes, "A route that is stored without this change is dormant: it has no effect, also when it is applied again unchanged, until its spec "+
+			"changes. To list dormant routes, and to print the commands that make them live, run `gammaguard audit`.")
+	}
+	topic.Notes = append(topic.Notes,
+		"The webhook makes the change in mode enforce only. In mode warn it warns of what it would set; in mode audit, and for exempt users and namespaces, it records it.",
+		"A route that a controller owns is not changed, because the controller would write it back: correct the object that the message names.")
 	if mutation.ReadsServices {
 		topic.Notes = append(topic.Notes, "The mutation reads Services. It reads a Service in another namespace only if the grant allows the route, because the change reveals what exists there.")
 	}

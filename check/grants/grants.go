@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -70,7 +71,7 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 			item.ModeFrom = "label"
 		}
 		for _, route := range by[namespace.Name] {
-			needs, has := needs(route, namespace, &policy.Grants)
+			needs, has := needs(route, namespace, policy)
 			switch name := string(route.Kind) + " " + route.Metadata.Name; {
 			case !needs:
 			case has:
@@ -112,17 +113,19 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 	return found
 }
 
-// needs reports whether the route needs a grant, and whether it has all that it needs.
-func needs(route *mesh.Route, namespace *mesh.Namespace, policy *mesh.GrantPolicy) (needs, has bool) {
+// needs reports whether the route needs a grant, and whether it has all that it needs. By
+// what is dormant of it, it needs none until it is changed.
+func needs(route *mesh.Route, namespace *mesh.Namespace, policy *validate.Policy) (needs, has bool) {
 	has = true
+	dormant := route.Dormant(policy.Mesh)
 	for i := range route.Spec.ParentRefs {
 		ref := &route.Spec.ParentRefs[i]
-		if !policy.Covers(ref) {
+		if dormant.Has(i) || !policy.Grants.Covers(ref) {
 			continue
 		}
 		needs = true
 		role := mesh.ScopeOf(namespace.Name, ref.Service(namespace.Name)).Role()
-		has = has && policy.Allows(namespace, role, route.Kind)
+		has = has && policy.Grants.Allows(namespace, role, route.Kind)
 	}
 	return needs, has
 }
@@ -147,7 +150,7 @@ func (s *Source) String() string {
 // Table writes the list as a table; wide names the routes.
 func (l *List) Table(w io.Writer, wide bool) error {
 	out := printers.GetNewTabWriter(w)
-	fmt.Fprintln(out, "NAMESPACE\tGRANT\tGRANTED BY\tMODE\tSET BY\tROUTES THAT USE IT\tROUTES THAT LACK IT")
+	printable.Row(out, "NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY", "ROUTES THAT USE IT", "ROUTES THAT LACK IT")
 	shown := func(routes []string) string {
 		switch {
 		case routes == nil:
@@ -163,10 +166,8 @@ func (l *List) Table(w io.Writer, wide bool) error {
 		for j := range n.Grants {
 			grants, from = append(grants, n.Grants[j].String()), append(from, n.Grants[j].From)
 		}
-		fmt.Fprintln(out, strings.Join([]string{
-			n.Name, cmp.Or(strings.Join(grants, "; "), string(mesh.GrantNone)), cmp.Or(strings.Join(from, "; "), "-"),
-			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks),
-		}, "\t"))
+		printable.Row(out, n.Name, cmp.Or(strings.Join(grants, "; "), string(mesh.GrantNone)), cmp.Or(strings.Join(from, "; "), "-"),
+			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks))
 	}
 	return out.Flush()
 }

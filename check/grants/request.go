@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -68,7 +69,7 @@ func decodeRequest(text string) (*Request, error) {
 // grants it; to messages that there is none. Values are the annotations by namespace.
 func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) error {
 	slices.SortFunc(namespaces, func(a, b *mesh.Namespace) int { return strings.Compare(a.Name, b.Name) })
-	rows := []string{"NAMESPACE\tREQUESTED\tREASON\tCOMMAND"}
+	rows := [][]string{{"NAMESPACE", "REQUESTED", "REASON", "COMMAND"}}
 	for _, namespace := range namespaces {
 		value, asks := values[namespace.Name]
 		if !asks {
@@ -76,20 +77,21 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 		}
 		request, err := decodeRequest(value)
 		if err != nil {
-			rows = append(rows, fmt.Sprintf("%s\t-\tinvalid: %s\t-", namespace.Name, printers.EscapeTerminal(err.Error())))
+			rows = append(rows, []string{namespace.Name, "-", "invalid: " + err.Error(), "-"})
 			continue
 		}
 		if missing := request.missing(namespace, &policy.Grants); len(missing) > 0 {
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", namespace.Name, request.Role, printers.EscapeTerminal(request.Reason),
-				policy.GrantCommand(namespace.Name, namespace, missing...)))
+			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, policy.GrantCommand(namespace.Name, namespace, missing...)})
 		}
 	}
 	if len(rows) == 1 {
-		_, err := fmt.Fprintln(messages, "No namespace asks for a grant that it does not have.")
+		_, err := printable.Fprintf(messages, "No namespace asks for a grant that it does not have.\n")
 		return err
 	}
 	out := printers.GetNewTabWriter(w)
-	fmt.Fprintln(out, strings.Join(rows, "\n"))
+	for _, row := range rows {
+		printable.Row(out, row...)
+	}
 	return out.Flush()
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/describe"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -56,6 +57,7 @@ const (
 	Loses   Look = Look(describe.Loses)
 	Absent  Look = Look(describe.Absent)
 	Unknown Look = Look(describe.Unknown)
+	Dormant Look = Look(describe.Dormant)
 	// Ungranted: the namespace of the route lacks the grant, or the Service refuses it.
 	Ungranted Look = "ungranted"
 	// Idle: to a backend that gets no requests from the route.
@@ -80,9 +82,13 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	var keys []mesh.ServiceKey
 	named := map[string]*mesh.Route{}
 	for _, route := range routes {
+		if route.Kind.GrantOnly() {
+			continue
+		}
 		for i := range route.Spec.ParentRefs {
 			ref := &route.Spec.ParentRefs[i]
-			if key := ref.Service(route.Metadata.Namespace); ref.Class() == mesh.MeshParent && selection.has(key, route.Metadata.Namespace) {
+			class := ref.Class(policy.Mesh)
+			if key := ref.Service(route.Metadata.Namespace); (class == mesh.MeshParent || class == mesh.LookAlikeParent) && selection.has(key, route.Metadata.Namespace) {
 				keys, named[nameOf(route)] = append(keys, key), route
 			}
 		}
@@ -93,9 +99,9 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	slices.SortFunc(keys, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	g := &Graph{}
+	g, asleep := &Graph{}, check.Dormant(routes, policy.Mesh)
 	for _, key := range slices.Compact(keys) {
-		on, err := describe.Routes(engine, reader, key, assumed)
+		on, err := describe.Routes(engine, reader, asleep[key], key, assumed)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}

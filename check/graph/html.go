@@ -4,11 +4,14 @@ import (
 	"crypto/sha256"
 	_ "embed" // the page
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 var (
@@ -37,11 +40,13 @@ type view struct {
 // HTML writes the graph as a page that needs nothing else: its policy allows neither
 // another source, nor another script than its own.
 func (g *Graph) HTML(w io.Writer, title string) error {
-	return page.Execute(w, &view{
+	out := printable.NewWriter(w, false)
+	err := page.Execute(out, &view{
 		Graph: g, Title: title, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
 		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
-		Looks:  []Look{Applies, Loses, Ungranted, Absent, Unknown},
+		Looks:  []Look{Applies, Loses, Ungranted, Absent, Dormant, Unknown},
 	})
+	return errors.Join(err, out.Flush())
 }
 
 func digest(text string) string {

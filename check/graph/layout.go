@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Node is a Service port, a route or a backend.
@@ -53,7 +55,7 @@ func (g *Graph) draw() {
 	node := func(column int, namespace, label string) *Node {
 		at := place{column, namespace, label}
 		if nodes[at] == nil {
-			nodes[at] = &Node{ID: "n" + strconv.Itoa(len(g.Nodes)), Column: column, Namespace: namespace, Label: label}
+			nodes[at] = &Node{ID: "n" + strconv.Itoa(len(g.Nodes)), Column: column, Namespace: printable.Text(namespace), Label: printable.Text(label)}
 			g.Nodes = append(g.Nodes, nodes[at])
 		}
 		return nodes[at]
@@ -94,6 +96,9 @@ func (g *Graph) draw() {
 func (r *Row) text() string {
 	if r.Look == Applies {
 		return ""
+	}
+	if r.Look == Dormant {
+		return string(Dormant)
 	}
 	return cmp.Or(r.Rule, string(r.State))
 }

@@ -1,10 +1,11 @@
 package graph
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // style is how an edge is drawn.
@@ -16,6 +17,7 @@ var styles = map[Look]style{
 	Ungranted: {"#cf222e", "-.->", "dashed"},
 	Absent:    {"#8250df", "-.->", "dotted"},
 	Unknown:   {"#6e7781", "-.->", "dotted"},
+	Dormant:   {"#0969da", "-.->", "dotted"},
 	Idle:      {"#afb8c1", "-->", "solid"},
 }
 
@@ -25,10 +27,10 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	b.WriteString("flowchart LR\n")
 	shapes := [...][2]string{{"[", "]"}, {"(", ")"}, {"([", "])"}}
 	for i, namespace := range g.Namespaces() {
-		fmt.Fprintf(&b, "  subgraph ns%d[\"%s\"]\n", i, mermaidText("namespace "+namespace))
+		printable.Fprintf(&b, "  subgraph ns%d[\"%s\"]\n", i, mermaidText("namespace "+namespace))
 		for _, n := range g.Nodes {
 			if shape := shapes[n.Column]; n.Namespace == namespace {
-				fmt.Fprintf(&b, "    %s%s\"%s\"%s\n", n.ID, shape[0], mermaidText(n.Label), shape[1])
+				printable.Fprintf(&b, "    %s%s\"%s\"%s\n", n.ID, shape[0], mermaidText(n.Label), shape[1])
 			}
 		}
 		b.WriteString("  end\n")
@@ -38,10 +40,10 @@ func (g *Graph) Mermaid(w io.Writer) error {
 		if e.Text != "" {
 			arrow += "|" + mermaidText(e.Text) + "|"
 		}
-		fmt.Fprintf(&b, "  %s %s %s\n", e.From.ID, arrow, e.To.ID)
+		printable.Fprintf(&b, "  %s %s %s\n", e.From.ID, arrow, e.To.ID)
 	}
 	for i, e := range g.Edges {
-		fmt.Fprintf(&b, "  linkStyle %d stroke:%s\n", i, styles[e.Look].color)
+		printable.Fprintf(&b, "  linkStyle %d stroke:%s\n", i, styles[e.Look].color)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -66,18 +68,18 @@ func (g *Graph) DOT(w io.Writer) error {
 	b.WriteString("digraph gammaguard {\n  rankdir=LR;\n  node [fontname=\"sans-serif\", fontsize=11];\n  edge [fontname=\"sans-serif\", fontsize=9];\n")
 	shapes := [...]string{"shape=box", "shape=box, style=rounded", "shape=oval"}
 	for i, namespace := range g.Namespaces() {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n", i, dotText("namespace "+namespace))
+		printable.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s;\n", i, dotText("namespace "+namespace))
 		for _, n := range g.Nodes {
 			if n.Namespace == namespace {
-				fmt.Fprintf(&b, "    %s [label=%s, %s];\n", n.ID, dotText(n.Label), shapes[n.Column])
+				printable.Fprintf(&b, "    %s [label=%s, %s];\n", n.ID, dotText(n.Label), shapes[n.Column])
 			}
 		}
 		b.WriteString("  }\n")
 	}
 	for _, e := range g.Edges {
-		fmt.Fprintf(&b, "  %s -> %s [color=%q, style=%s", e.From.ID, e.To.ID, styles[e.Look].color, styles[e.Look].line)
+		printable.Fprintf(&b, "  %s -> %s [color=%q, style=%s", e.From.ID, e.To.ID, styles[e.Look].color, styles[e.Look].line)
 		if e.Text != "" {
-			fmt.Fprintf(&b, ", label=%s", dotText(e.Text))
+			printable.Fprintf(&b, ", label=%s", dotText(e.Text))
 		}
 		b.WriteString("];\n")
 	}
@@ -86,14 +88,7 @@ func (g *Graph) DOT(w io.Writer) error {
 	return err
 }
 
-// dotText quotes a string: a backslash would begin an escape, and other characters than
-// printable ones have no place in a label.
+// dotText quotes a string: a backslash would begin an escape.
 func dotText(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if !strconv.IsPrint(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, text)
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }

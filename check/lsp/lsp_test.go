@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/build"
 )
 
 // TestTyping: the text of an open document counts, and its file once it is closed.
@@ -150,4 +152,9 @@ func TestNewFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.await(t, "template.yaml", finding{"", protocol.DiagnosticSeverityInformation, 0, 0, 14})
+}
+
+func TestMain(m *testing.M) {
+	build.Main()
+	os.Exit(m.Run())
 }

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
@@ -50,7 +50,7 @@ func (s *server) CodeAction(ctx context.Context, params *protocol.CodeActionPara
 	var text string
 	if document != nil {
 		text = document.text
-	} else if data, err := os.ReadFile(pathOf(params.TextDocument.URI)); err == nil {
+	} else if data, err := repository.Read(pathOf(params.TextDocument.URI)); err == nil {
 		text = string(manifest.UTF8(data))
 	}
 	kind, yes, lines := protocol.CodeActionKindQuickFix, true, linesOf(text)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -116,7 +117,7 @@ func (w *worker) readFile(path string) ([]byte, error) {
 	if d := w.open[canonical(path)]; d != nil {
 		return []byte(d.text), nil
 	}
-	return os.ReadFile(path)
+	return repository.Read(path)
 }
 
 // discover looks for the sets: in the folders that are open, and in open documents outside

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -12,13 +13,32 @@ func FindingOf(f *validate.Finding) Finding {
 		Field: f.Field, Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
 		Reference: f.Reference,
 	}
+	if f.Downgraded == validate.DowngradedByDormancy {
+		found.Effect, found.Downgraded = EffectDormant, ""
+	}
 	if f.Effect == validate.Deny {
-		found.Message = f.FieldError().ErrorBody()
+		found.Message = printable.Text(f.FieldError().ErrorBody())
 	}
 	return found
 }
 
-// ChangeOf returns what a mutation sets, without a line.
-func ChangeOf(c *mutate.Change) Change {
-	return Change{Mutation: c.ID, Field: c.Path, Value: c.After, Message: c.Warning()}
+// ChangesOf returns what the mutations of the plan set, or what they would set but for the
+// mode of the namespace, an exemption, or the controller of the route; without lines.
+func ChangesOf(plan *mutate.Plan) (made, withheld []Change) {
+	all := make([]Change, len(plan.Changes))
+	for i := range plan.Changes {
+		c := &plan.Changes[i]
+		all[i] = Change{Mutation: c.ID, Withheld: plan.Withheld(), Field: c.Path, Value: c.After, Message: plan.Message(c)}
+		switch {
+		case plan.Withheld() == mutate.NotWithheld:
+		case plan.Warns():
+			all[i].Effect = validate.Warn
+		default:
+			all[i].Effect = validate.Audit
+		}
+	}
+	if plan.Withheld() != mutate.NotWithheld {
+		return []Change{}, all
+	}
+	return all, nil
 }

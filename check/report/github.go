@@ -6,24 +6,26 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
 // GitHub writes the report as workflow commands, which GitHub Actions shows as
 // annotations at the lines of a pull request, and the summary as a plain line.
 func (r *CheckReport) GitHub(w io.Writer) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(printable.Commands(w))
 	for _, i := range r.Items() {
 		if i.Effect == validate.Off {
 			continue
 		}
 		place := ""
 		if i.File != Stdin {
-			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(i.File), i.Line)
+			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(i.File)), i.Line)
 		}
-		fmt.Fprintf(out, "::%s %stitle=%s::%s\n", levels[i.Effect].github, place, property.Replace(i.ID), data.Replace(i.named()))
+		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
+		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
 	}
-	fmt.Fprintln(out, r.Summary.String())
+	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
 }
 

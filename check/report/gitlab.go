@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -36,7 +37,7 @@ func (r *CheckReport) GitLab(w io.Writer) error {
 		entry.Location.Path, entry.Location.Lines.Begin = filepath.ToSlash(i.File), i.Line
 		entries = append(entries, entry)
 	}
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(entries)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -23,7 +24,7 @@ type Item struct {
 	// Object names the route, or a duplicate; empty for a broken document.
 	Object string
 	Field  string
-	// Text is what to say, with the field.
+	// Text is what to say, with the field, in a form that only shows.
 	Text string
 	// Edit makes the change of a mutation; it may be nil.
 	Edit *Edit
@@ -36,6 +37,7 @@ var levels = map[validate.Action]struct{ github, sarif, gitlab string }{
 	validate.Audit: {"notice", "note", "info"},
 	validate.Off:   {"notice", "note", "info"},
 	EffectUnknown:  {"notice", "none", "info"},
+	EffectDormant:  {"notice", "note", "info"},
 }
 
 // Items returns what was found, by file and line.
@@ -43,9 +45,10 @@ func (r *CheckReport) Items() []Item {
 	var items []Item
 	for i := range r.Routes {
 		route := &r.Routes[i]
-		for _, change := range route.Changes {
+		for _, change := range slices.Concat(route.Changes, route.Withheld) {
 			items = append(items, Item{
-				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation, Effect: validate.Warn, Word: "change",
+				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation,
+				Effect: cmp.Or(change.Effect, validate.Warn), Word: cmp.Or(string(change.Effect), "change"),
 				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit,
 			})
 		}
@@ -69,6 +72,9 @@ func (r *CheckReport) Items() []Item {
 			Text: fmt.Sprintf("is declared at %s:%d already, and this declaration replaces it; keep one of them (%s)",
 				duplicate.First.File, duplicate.First.Line, explain.ObjectDuplicate),
 		})
+	}
+	for i := range items {
+		items[i].Text = printable.Text(items[i].Text)
 	}
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -102,5 +108,5 @@ func (i *Item) named() string {
 	if i.Object == "" {
 		return i.Text
 	}
-	return i.Object + ": " + i.Text
+	return printable.Text(i.Object) + ": " + i.Text
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -54,7 +55,8 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	add := func(file, name string) *junitCase {
 		key := [2]string{file, name}
 		if cases[key] == nil {
-			cases[key] = &junitCase{Name: name, ClassName: file, File: file}
+			shown := printable.Text(file) // XML has no place for most control characters
+			cases[key] = &junitCase{Name: printable.Text(name), ClassName: shown, File: shown}
 			files = append(files, file)
 		}
 		return cases[key]
@@ -70,7 +72,7 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	suites := &junitSuites{Name: "gammaguard"}
 	slices.Sort(files)
 	for _, file := range slices.Compact(files) {
-		suite := &junitSuite{Name: file}
+		suite := &junitSuite{Name: printable.Text(file)}
 		for key, c := range cases {
 			if key[0] != file {
 				continue
@@ -88,15 +90,16 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 		suites.Tests, suites.Failures = suites.Tests+suite.Tests, suites.Failures+suite.Failures
 		suites.Suites = append(suites.Suites, suite)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	out := printable.XML(w)
+	if _, err := io.WriteString(out, xml.Header); err != nil {
 		return err
 	}
-	encoder := xml.NewEncoder(w)
+	encoder := xml.NewEncoder(out)
 	encoder.Indent("", "  ")
 	if err := encoder.Encode(suites); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err := io.WriteString(out, "\n")
 	return err
 }
 

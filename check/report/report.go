@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -99,6 +100,8 @@ const NotManifest = "not a manifest"
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+	// Hides is set if it may hold routes that a strict check must not pass over.
+	Hides bool `json:"-"`
 }
 
 // Stdin is the name of standard input among the files.
@@ -132,8 +135,10 @@ type Route struct {
 	Verdict Verdict `json:"verdict"`
 	// Findings are sorted by field path.
 	Findings []Finding `json:"findings"`
-	// Changes are what mutations set before the route is judged.
-	Changes []Change `json:"changes"`
+	// Changes are what mutations set before the route is judged, and Withheld what they would
+	// set.
+	Changes  []Change `json:"changes"`
+	Withheld []Change `json:"withheld,omitempty"`
 	// Status is what gammaguard would write into the stored route's status: its own
 	// entries only, and none while nothing is wrong.
 	Status Status `json:"status"`
@@ -143,6 +148,10 @@ type Route struct {
 // depends on an object that is not in the input.
 const EffectUnknown validate.Action = "unknown"
 
+// EffectDormant is the effect of what is wrong with a stored parentRef that no mesh acts on:
+// none, until the route is changed.
+const EffectDormant validate.Action = "dormant"
+
 // Finding is one rule that fired, or may fire, at one field of a route.
 type Finding struct {
 	Rule string `json:"rule"`
@@ -150,7 +159,7 @@ type Finding struct {
 	Action validate.Action `json:"action"`
 	Effect validate.Action `json:"effect"`
 	// Downgraded says why the effect is milder than the action: update, dry-run, mode,
-	// exemption or annotation.
+	// exemption, annotation or mutation.
 	Downgraded string `json:"lowered,omitempty"`
 	// Unknown says that the finding is about something that is not known. Its
 	// effect is deny if the check is strict.
@@ -170,10 +179,14 @@ type Finding struct {
 	Reference validate.Reference `json:"-"`
 }
 
-// Change is one field that a mutation sets.
+// Change is one field that a mutation sets, or would.
 type Change struct {
 	Mutation string `json:"mutation"`
-	Field    string `json:"field"`
+	// Withheld is the reason why the webhook does not set the field: controller, exemption,
+	// or mode; Effect is then warn, or audit if it does not warn of that.
+	Withheld mutate.Withheld `json:"withheld,omitempty"`
+	Effect   validate.Action `json:"effect,omitempty"`
+	Field    string          `json:"field"`
 	// File is that of the field if it is not the route's, such as a patch.
 	File  string `json:"file,omitempty"`
 	Line  int    `json:"line,omitempty"`

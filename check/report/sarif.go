@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -32,7 +34,7 @@ func (r *CheckReport) SARIF(w io.Writer, version string) error {
 		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.ID })
 		run.Results = append(run.Results, result)
 	}
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }
@@ -57,7 +59,7 @@ func described(topic *explain.Topic) sarifRule {
 // result describes the item. Its rule's index is not set.
 func (i *Item) result() sarifResult {
 	result := sarifResult{
-		RuleID: i.ID, Kind: "fail", Level: levels[i.Effect].sarif, Message: sarifText{Text: i.named()},
+		RuleID: i.ID, Kind: "fail", Level: levels[i.Effect].sarif, Message: sarifText{Text: unlinked(i.named())},
 		Locations:           []sarifLocation{},
 		PartialFingerprints: map[string]string{"gammaguard/v1": i.fingerprint()},
 	}
@@ -84,11 +86,14 @@ func (i *Item) result() sarifResult {
 	if e := i.Edit; e != nil {
 		region := sarifRegion{e.StartLine, e.StartColumn, e.EndLine, e.EndColumn}
 		result.Fixes = []sarifFix{{
-			sarifText{Text: i.Text}, []sarifArtifactChange{{artifact(i.File), []sarifReplacement{{region, sarifText{Text: e.Text}}}}},
+			sarifText{Text: unlinked(i.Text)}, []sarifArtifactChange{{artifact(i.File), []sarifReplacement{{region, sarifText{Text: e.Text}}}}},
 		}}
 	}
 	return result
 }
+
+// unlinked keeps a text from holding a link, as a message of SARIF may: "[text](target)".
+func unlinked(text string) string { return strings.ReplaceAll(text, "](", "] (") }
 
 // artifact returns the location of a file: relative ones to the sources' root.
 func artifact(file string) sarifArtifactLocation {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -13,7 +14,7 @@ import (
 // what was not checked; with colours if told so.
 func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	out := bufio.NewWriter(w)
-	paint := painter(colour)
+	paint := newPainter(colour)
 	var found, unknown []Item
 	for _, i := range r.Items() {
 		switch i.Effect {
@@ -26,34 +27,34 @@ func (r *CheckReport) Text(w io.Writer, colour bool) error {
 	}
 	list(out, paint, found)
 	if len(unknown) > 0 {
-		fmt.Fprintf(out, "%s\n\n", paint(bold, "Unknown:"))
+		printable.Fprintf(out, "%s\n\n", paint(printable.Bold, "Unknown:"))
 		list(out, paint, unknown)
 	}
 	for i := range r.Fixed {
 		fixed := &r.Fixed[i]
-		fmt.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(green, "fixed"), fixed.File, fixed.Line, paint(bold, fixed.Route), fixed.Message)
+		printable.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(printable.Green, "fixed"), fixed.File, fixed.Line, paint(printable.Bold, fixed.Route), fixed.Message)
 	}
 	r.sets(out)
-	fmt.Fprintln(out, r.Summary.String())
+	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
 }
 
 // list writes the items, by file.
-func list(out io.Writer, paint func(code, text string) string, items []Item) {
+func list(out io.Writer, paint painter, items []Item) {
 	file := ""
 	for _, i := range items {
 		if i.File != file {
 			file = i.File
-			fmt.Fprintln(out, paint(bold, file))
+			printable.Fprintf(out, "%s\n", paint(printable.Bold, file))
 		}
-		fmt.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.Word], fmt.Sprintf("%-7s", i.Word)))
+		printable.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.Word], fmt.Sprintf("%-7s", i.Word)))
 		if i.Object != "" {
-			fmt.Fprintf(out, "%s  ", paint(bold, i.Object))
+			printable.Fprintf(out, "%s  ", paint(printable.Bold, i.Object))
 		}
-		fmt.Fprintln(out, i.Text)
+		printable.Fprintf(out, "%s\n", i.Text)
 	}
 	if file != "" {
-		fmt.Fprintln(out)
+		printable.Fprintf(out, "\n")
 	}
 }
 
@@ -61,7 +62,7 @@ func list(out io.Writer, paint func(code, text string) string, items []Item) {
 // routes, and the rest by number.
 func (r *CheckReport) sets(out io.Writer) {
 	for i := range r.Sets {
-		fmt.Fprintf(out, "%s: %s\n", r.Sets[i].String(), Count(r.Sets[i].Routes, "route", "routes"))
+		printable.Fprintf(out, "%s: %s\n", &r.Sets[i], Count(r.Sets[i].Routes, "route", "routes"))
 	}
 	others := 0
 	for _, skipped := range r.Skipped {
@@ -69,32 +70,30 @@ func (r *CheckReport) sets(out io.Writer) {
 			others++
 			continue
 		}
-		fmt.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+		printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
 	}
 	if others > 0 {
-		fmt.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
+		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
 	}
 	if len(r.Sets)+len(r.Skipped) > 0 {
-		fmt.Fprintln(out)
+		printable.Fprintf(out, "\n")
 	}
 }
-
-// The colours, as codes of ECMA-48 (Select Graphic Rendition).
-const (
-	bold  = "1"
-	green = "32"
-)
 
 // colours are those of an item's word.
-var colours = map[string]string{
-	"deny": "1;31", "broken": "1;31", "warn": "33", "change": "34", "unknown": "35", "audit": "36",
+var colours = map[string]printable.Style{
+	"deny": printable.BoldRed, "broken": printable.BoldRed, "warn": printable.Yellow,
+	"change": printable.Blue, "unknown": printable.Magenta, "audit": printable.Cyan,
 }
 
-func painter(colour bool) func(code, text string) string {
-	if !colour {
-		return func(_, text string) string { return text }
+// painter returns the text in a style, or as it is.
+type painter func(style printable.Style, text string) printable.Layout
+
+func newPainter(colour bool) painter {
+	if colour {
+		return printable.Style.Of
 	}
-	return func(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
+	return func(_ printable.Style, text string) printable.Layout { return printable.Layout(printable.Text(text)) }
 }
 
 // String reads "2 routes in 3 files: 1 denial, 2 warnings".

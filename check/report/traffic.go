@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -32,22 +33,23 @@ type Diff struct {
 
 // Text writes the difference for people, with colours if told so.
 func (d *Diff) Text(w io.Writer, colour bool) error {
-	if _, err := io.WriteString(w, d.String()); err != nil || len(d.NewFindings.Routes) == 0 {
+	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
 		return err
 	}
-	fmt.Fprint(w, "\nnew findings:\n")
+	printable.Fprintf(w, "\nnew findings:\n")
 	return d.NewFindings.Text(w, colour)
 }
 
 // Markdown writes the difference as a comment on a pull request.
 func (d *Diff) Markdown(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprint(out, d.Difference.Markdown())
+	out := bufio.NewWriter(printable.Markdown(w))
+	printable.Fprintf(out, "%s", printable.Layout(d.Difference.Markdown()))
 	if len(d.NewFindings.Routes) > 0 {
-		fmt.Fprint(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
+		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
 	}
 	for _, i := range d.NewFindings.Items() {
-		fmt.Fprintf(out, "| %s | %s | %s |\n", i.Word, traffic.Code(fmt.Sprintf("%s:%d", i.File, i.Line)), traffic.Escape(i.named()))
+		place := fmt.Sprintf("%s:%d", i.File, i.Line)
+		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Code(place), printable.Code(i.named()))
 	}
 	return out.Flush()
 }

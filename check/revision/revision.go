@@ -21,18 +21,18 @@ type Tree struct {
 	folder      string
 }
 
-// Checkout writes the files of a revision to a temporary folder. The repository is
+// Checkout writes the files of a revision to a temporary folder, as git stores them. The repository is
 // that of the working directory, and stays as it is.
 func Checkout(ctx context.Context, revision string) (*Tree, error) {
-	top, err := git(ctx, "", "rev-parse", "--show-toplevel")
+	top, err := git(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
 	}
-	prefix, err := git(ctx, "", "rev-parse", "--show-prefix")
+	prefix, err := git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
-	tree, err := git(ctx, "", "rev-parse", "--verify", "--end-of-options", revision+"^{tree}")
+	tree, err := git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{tree}")
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a revision of the repository in %s", revision, top)
 	}
@@ -41,11 +41,7 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{revision: revision, top: top, prefix: prefix, folder: folder}
-	index := filepath.Join(folder, "index") // the repository's own is not touched
-	if _, err = git(ctx, index, "read-tree", tree); err == nil {
-		_, err = git(ctx, index, "-C", top, "checkout-index", "--all", "--prefix="+t.files()+"/")
-	}
-	if err != nil {
+	if err := t.write(ctx, tree); err != nil {
 		return nil, errors.Join(err, t.Remove())
 	}
 	return t, nil
@@ -88,7 +84,9 @@ func (t *Tree) Existing(names []string) ([]string, error) {
 	return paths, nil
 }
 
-// files is the folder that holds the files.
+// Root is the folder that holds the files.
+func (t *Tree) Root() string { return t.files() }
+
 func (t *Tree) files() string { return filepath.Join(t.folder, "files") }
 
 // Named names the files in an error as git does: "main:manifests/cart.yaml".
@@ -102,15 +100,33 @@ func (t *Tree) Named(err error) error {
 // Remove removes the temporary folder.
 func (t *Tree) Remove() error { return os.RemoveAll(t.folder) }
 
-// git runs git, with an index if one is given, and returns what it prints.
-func git(ctx context.Context, index string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	if index != "" {
-		cmd.Env = append(os.Environ(), "GIT_INDEX_FILE="+index)
+// git runs git, and returns what it prints.
+func git(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	out, err := command(ctx, args...).Output()
+	if err != nil {
+		return "", failure(args, err)
 	}
-	out, err := cmd.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return "", fmt.Errorf("git %s: %s", strings.Join(args, " "), strings.TrimSpace(string(exit.Stderr)))
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// command is git, where the repository's own configuration can have it neither start programs nor
+// connect: whoever made the repository may have written that, too.
+func command(ctx context.Context, args ...string) *exec.Cmd {
+	safe := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "safe.bareRepository=explicit"}
+	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...) //nolint:gosec // the user named the revision
+	cmd.Env = append(
+		os.Environ(),
+		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+	)
+	return cmd
+}
+
+// failure says in git's words what went wrong.
+func failure(args []string, err error) error {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
+		err = errors.New(strings.TrimSpace(string(exit.Stderr)))
 	}
-	return strings.TrimSuffix(string(out), "\n"), err
+	return fmt.Errorf("git %s: %w", args[0], err)
 }

@@ -105,3 +105,55 @@ func TestCheckoutOfWhatIsNotThere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHostileConfiguration: the repository's own configuration has git start nothing.
+func TestHostileConfiguration(t *testing.T) {
+	top := repository(t)
+	marker := filepath.Join(t.TempDir(), "ran")
+	run := "touch " + marker + "; cat"
+	for key, value := range map[string]string{
+		"core.fsmonitor": run, "filter.x.smudge": run, "filter.x.process": run, "filter.x.clean": run, "diff.x.textconv": run, "diff.external": run,
+		"core.sshCommand": run, "core.pager": run, "core.askPass": run, "core.gitProxy": run, "core.alternateRefsCommand": run,
+		"extensions.partialClone": "origin", "remote.origin.promisor": "true", "remote.origin.url": "ext::sh -c touch% " + marker,
+		"remote.origin.vcs": "ext", "protocol.ext.allow": "always", "protocol.allow": "always", "uploadpack.packObjectsHook": run,
+	} {
+		if out, err := exec.CommandContext(t.Context(), "git", "config", key, value).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	put(t, filepath.Join(top, ".git", "info", "attributes"), "* filter=x diff=x ident\n")
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman"} {
+		path := filepath.Join(top, ".git", "hooks", hook)
+		put(t, path, "#!/bin/sh\n"+run+"\n")
+		if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // a hook is run
+			t.Fatal(err)
+		}
+	}
+	tree, err := revision.Checkout(t.Context(), "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tree.Remove() }()
+	path, err := tree.Path("a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
+		t.Errorf("%q: %v", text, err)
+	}
+	// An object that is missing is not fetched.
+	object, err := exec.CommandContext(t.Context(), "git", "rev-parse", "base:other/b.yaml").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(top, ".git", "objects", string(object[:2]), strings.TrimSpace(string(object[2:])))); err != nil {
+		t.Fatal(err)
+	}
+	if tree, err := revision.Checkout(t.Context(), "base"); err == nil {
+		t.Error("an object is missing, and it is not said")
+		_ = tree.Remove()
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a command of the repository's configuration ran")
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -77,6 +78,7 @@ func (f *flags) declare(set *pflag.FlagSet) {
 	set.DurationVar(&s.ShutdownDelay, "shutdown-delay", 5*time.Second, "how long to keep serving, but not ready, after a termination signal")
 	set.DurationVar(&s.MaxStaleness, "max-staleness", server.DefaultMaxStaleness, "how old the caches may get; beyond it the replica is not ready, and uses live reads; 0 sets no bound")
 	set.BoolVar(&s.DisableStandingAudit, "disable-standing-audit", false, "do not check stored routes for gammaguard_stored_findings and Reports")
+	set.StringVar(&s.ServingBinding, "serving-binding", "", "ClusterRoleBinding to which the process adds its ServiceAccount once the API server has reached the webhooks (default: none)")
 	l := &s.LeaderElection
 	set.BoolVar(&l.Enabled, "leader-elect", false, "enable leader election for status")
 	set.StringVar(&l.Namespace, "leader-election-namespace", "", "namespace of the Lease (default: the Pod's)")
@@ -206,7 +208,8 @@ func (f *logFlags) declare(set *pflag.FlagSet) {
 	set.AddGoFlagSet(logging)
 }
 
-// logger returns the log that the flags describe.
+// logger returns the log that the flags describe. In JSON, all that does not show is
+// written as an escape of JSON.
 func (f *logFlags) logger(w io.Writer) logr.Logger {
-	return zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(w))
+	return zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(printable.JSON(w)))
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/version"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -39,15 +39,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, pflag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
+		printable.Fprintf(stderr, "gammaguard-webhook: %s\n", printable.Layout(printable.Error(err)))
 		return exitUsage
 	case f.version:
-		fmt.Fprintln(stdout, "gammaguard-webhook", version.Get())
+		printable.Fprintf(stdout, "gammaguard-webhook %s\n", version.Get())
 		return 0
 	}
 	options, err := f.options()
 	if err != nil {
-		fmt.Fprintln(stderr, "gammaguard-webhook:", err)
+		printable.Fprintf(stderr, "gammaguard-webhook: %s\n", printable.Layout(printable.Error(err)))
 		return exitUsage
 	}
 	options.Log = f.log.logger(stderr)

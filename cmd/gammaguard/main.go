@@ -9,12 +9,14 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
 )
 
 //go:generate go run ../../docs/gen ../..
 
 func main() {
+	build.Main()
 	klog.SetLogger(logr.Discard()) // client-go logs errors that it returns too
 	os.Exit(command.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -99,6 +99,10 @@ const notes = `Wait until gammaguard is ready:
 
   kubectl rollout status -n {{ .Release.Namespace }} deployment/gammaguard-webhook
 
+Check that it refuses a bad route, which is not stored:
+
+  gammaguard preflight --installed --installation {{ .Release.Namespace }}/gammaguard-webhook --wait 1m
+
 Mesh routes need a grant, which a mesh admin gives to their namespace:
 
   kubectl label namespace <namespace> gammaguard.dev/grant=producer

@@ -70,11 +70,29 @@ func (m *maker) place(options Options) error {
 	issuer := m.object("Certificate", "gammaguard-serving-cert").at("spec")
 	issuer.at("issuerRef").only("not .Values.certificates.issuerRef")
 	issuer.children = append(issuer.children, &node{key: "issuerRef", collection: ".Values.certificates.issuerRef"})
+	m.placeNames()
 	configuration := m.object("ConfigMap", "")
 	configuration.at("data", "guard.yaml").text = "{{ toYaml .Values.configuration | toJson }}"
 	m.replace = strings.NewReplacer(namespace, "{{ .Release.Namespace }}",
 		configuration.name, "gammaguard-config-{{ toJson .Values.configuration | sha256sum | trunc 10 }}")
 	return nil
+}
+
+// placeNames has the policies on the ServiceAccount know the names and the reason of the
+// configuration.
+func (m *maker) placeNames() {
+	for _, list := range []struct{ policy, variable, more string }{
+		{
+			"gammaguard-service-account", "names", `(list (dig "status" "controllerName" "" .Values.configuration)) ` +
+				`(dig "status" "formerControllerNames" list .Values.configuration)`,
+		},
+		{"gammaguard-events", "reasons", `(list (dig "status" "conflictReason" "" .Values.configuration))`},
+	} {
+		expression := m.object("ValidatingAdmissionPolicy", list.policy).at("spec", "variables", list.variable, "expression")
+		known := strings.ReplaceAll(strings.Trim(expression.plain.(string), "[]"), ", ", " ")
+		expression.text = fmt.Sprintf(`{{ concat (list %s) %s | uniq | compact | join "', '" | printf "['%%s']" | toJson }}`,
+			strings.ReplaceAll(known, "'", `"`), list.more)
+	}
 }
 
 func (m *maker) placeInDeployment(options Options) {

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -182,4 +183,28 @@ func union(a, b objects) objects {
 	both := maps.Clone(a)
 	maps.Copy(both, b)
 	return both
+}
+
+// TestNames: the policies on the ServiceAccount know the names and the reason of the
+// configuration.
+func TestNames(t *testing.T) {
+	const set = "configuration: {status: {controllerName: a.test/new, formerControllerNames: [a.test/old, gammaguard.dev/guard], conflictReason: Lost}}"
+	rendered, err := render(t, "mesh", set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for policy, want := range map[string]string{
+		"gammaguard-service-account": "['gammaguard.dev/guard', 'a.test/new', 'a.test/old']",
+		"gammaguard-events":          "['Conflicted', 'RouteReasonConflicted', 'NoMatchingParent', 'NamespaceNotGranted', 'ConsumerRefused', 'PartiallyConflicted', 'Lost']",
+	} {
+		spec, _ := rendered["ValidatingAdmissionPolicy/"+policy]["spec"].(map[string]any)
+		variables, _ := spec["variables"].([]any)
+		if first, _ := variables[0].(map[string]any); first["expression"] != want {
+			t.Errorf("%s: %v, want %s", policy, first["expression"], want)
+		}
+		conditions, _ := spec["matchConditions"].([]any)
+		if text := fmt.Sprint(conditions); !strings.Contains(text, "'system:serviceaccount:mesh:gammaguard-webhook'") {
+			t.Errorf("%s: %s", policy, text)
+		}
+	}
 }

@@ -32,7 +32,7 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 				return nil //nolint:nilerr // it counts as absent
 			}
 			full := mesh.Route{Kind: kind, Metadata: object.Metadata.Metadata, Spec: object.Spec}
-			route := &Route{AttachedRoute: *full.Attached()}
+			route := &Route{AttachedRoute: *full.Attached(r.Mesh)}
 			if slices.Contains(route.Services(), key) {
 				attached = append(attached, &route.AttachedRoute)
 			}

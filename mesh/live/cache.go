@@ -16,6 +16,8 @@ import (
 
 // Options says what a Cache keeps.
 type Options struct {
+	// Mesh is the profile that classifies parentRefs; nil for the specification.
+	Mesh *mesh.Profile
 	// ControllerName tells our own entries in routes' status from others'. Empty:
 	// none are ours.
 	ControllerName string

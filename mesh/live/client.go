@@ -33,7 +33,7 @@ var (
 )
 
 func routeResource(kind mesh.RouteKind) resource {
-	return resource{mesh.GatewayGroup, kind.Resource(), string(kind)}
+	return resource{kind.Group(), kind.Resource(), kind.Name()}
 }
 
 // String reads "httproutes.gateway.networking.k8s.io".
@@ -47,6 +47,8 @@ func versions(group string) []string {
 	switch group {
 	case mesh.GatewayGroup:
 		return []string{"v1", "v1beta1", "v1alpha3", "v1alpha2"}
+	case mesh.LinkerdGroup:
+		return []string{"v1beta3", "v1beta2", "v1beta1", "v1alpha1"}
 	case mesh.MulticlusterGroup:
 		return []string{"v1", "v1beta1", "v1alpha1"}
 	}

@@ -29,6 +29,10 @@ type Observer func(kind string, err error)
 // fails, or runs out of time, is an error that is never mesh.ErrNotFound. It is
 // safe for concurrent use.
 type Reader struct {
+	// Mesh is the profile that classifies the parentRefs of AttachedRoutes; nil for the
+	// specification. It is not to be changed once reads are made.
+	Mesh *mesh.Profile
+
 	client    *client
 	discovery discovery
 	observe   Observer

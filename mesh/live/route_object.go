@@ -84,7 +84,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	}
 	meta := mesh.ObjectMeta{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, ResourceVersion: o.Metadata.ResourceVersion}
 	full := mesh.Route{Kind: kind, Metadata: o.Metadata.Metadata, Spec: o.Spec}
-	route := &Route{AttachedRoute: *full.Attached()}
+	route := &Route{AttachedRoute: *full.Attached(c.options.Mesh)}
 	route.UID, route.Ignores = identity(&full)
 	route.Parents = slices.Clone(route.Parents)
 	for i, text := range o.Status.Parents {
@@ -107,7 +107,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 
 // matters reports whether the route is worth keeping: other parents too may need a grant.
 func (r *Route) matters() bool {
-	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(ref mesh.ParentRef) bool { return ref.Class() != mesh.GatewayParent })
+	return len(r.Entries) > 0 || slices.ContainsFunc(r.Parents, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
 }
 
 // appendServices adds the route's mesh parents to keys where they are missing.
@@ -116,11 +116,10 @@ func appendServices(keys []mesh.ServiceKey, route *Route) []mesh.ServiceKey {
 		return keys
 	}
 	for i := range route.Parents {
-		ref := &route.Parents[i]
-		if ref.Class() != mesh.MeshParent {
+		if !route.IsMeshParent(i) {
 			continue
 		}
-		if key := ref.Service(route.Namespace); !slices.Contains(keys, key) {
+		if key := route.Parents[i].Service(route.Namespace); !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -202,7 +202,7 @@ func TestPutRouteAgain(t *testing.T) {
 	if diff := cmp.Diff([]summary{{"a", 2}, {"b", 1}}, got); diff != "" {
 		t.Error(diff)
 	}
-	a, b := s.Get(routes[0].Key).Route.Attached(), s.Get(routes[1].Key).Route.Attached()
+	a, b := s.Get(routes[0].Key).Route.Attached(nil), s.Get(routes[1].Key).Route.Attached(nil)
 	if a.CompareAge(b) >= 0 {
 		t.Error("the route that was there first is not the older one any more")
 	}

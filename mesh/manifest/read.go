@@ -80,14 +80,11 @@ func (r *reader) document(part *source) {
 	origin := Origin{File: r.file, Document: r.documents, Line: part.line}
 	data := []byte(part.text)
 	if !jsontext.Value(data).IsValid(mesh.Lenient) {
-		text, err := yaml.YAMLToJSONStrict(data)
+		text, err := r.convert(origin, part)
 		if err != nil {
-			r.duplicateKey(origin, part)
-			if text, err = yaml.YAMLToJSON(data); err != nil {
-				r.documents++
-				r.errs = append(r.errs, yamlError(origin, err))
-				return
-			}
+			r.documents++
+			r.errs = append(r.errs, yamlError(origin, err))
+			return
 		}
 		data = text
 	}
@@ -101,6 +98,20 @@ func (r *reader) document(part *source) {
 		return
 	}
 	r.object(&Object{Origin: origin, JSON: data, source: part, item: -1}, "", "")
+}
+
+// convert returns the document in JSON.
+func (r *reader) convert(origin Origin, part *source) ([]byte, error) {
+	data := []byte(part.text)
+	if err := CheckAliases(data); err != nil {
+		return nil, err
+	}
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		r.duplicateKey(origin, part)
+		text, err = yaml.YAMLToJSON(data)
+	}
+	return text, err
 }
 
 // duplicateKey reports the first duplicate key of the document, if it has one: the last

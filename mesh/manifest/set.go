@@ -10,6 +10,8 @@ import (
 
 // Options says what a Set may conclude.
 type Options struct {
+	// Mesh is the profile that classifies parentRefs; nil for the specification.
+	Mesh *mesh.Profile
 	// Complete: what is not in the set does not exist (mesh.ErrNotFound). Else the
 	// set cannot know of it (mesh.ErrUnknown).
 	Complete bool
@@ -131,7 +133,7 @@ func (s *Set) putRoute(given *Object) *Object {
 		meta.CreationTimestamp = arrivalTime(entry.arrived)
 	}
 	meta.Generation = cmp.Or(meta.Generation, 1)
-	entry.attached = o.Route.Attached()
+	entry.attached = o.Route.Attached(s.options.Mesh)
 	s.routes[o.Key] = entry
 	for _, key := range parents(entry.attached) {
 		s.attached[key] = append(s.attached[key], entry.attached)
@@ -155,12 +157,16 @@ func arrivalTime(n int64) time.Time { return time.Unix(mesh.Undated+n, 0).UTC() 
 // given to a route that arrived without one.
 func Dated(created time.Time) bool { return !created.IsZero() && created.Before(arrivalTime(0)) }
 
-// parents returns the Services that the route attaches to, each once.
+// parents returns the Services that the route attaches to, each once: none where only its
+// grant is checked.
 func parents(route *mesh.AttachedRoute) []mesh.ServiceKey {
 	var keys []mesh.ServiceKey
+	if route.Kind.GrantOnly() {
+		return nil
+	}
 	for i := range route.Parents {
-		if ref := &route.Parents[i]; ref.Class() == mesh.MeshParent {
-			if key := ref.Service(route.Namespace); !slices.Contains(keys, key) {
+		if route.IsMeshParent(i) {
+			if key := route.Parents[i].Service(route.Namespace); !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}

@@ -29,7 +29,7 @@ func BenchmarkView(b *testing.B) {
 				view := desired.NewView(engine(b, validate.Policy{}), world, desired.Settings{})
 				marks := 0
 				for _, route := range world.Routes() {
-					entries, _, err := view.Entries(route.Route.Attached())
+					entries, _, err := view.Entries(route.Route.Attached(nil))
 					if err != nil {
 						b.Fatal(err)
 					}

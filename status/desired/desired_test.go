@@ -75,7 +75,7 @@ func find(t testing.TB, world *manifest.Set, name string) *mesh.AttachedRoute {
 	t.Helper()
 	for _, object := range world.Routes() {
 		if object.Key.Namespace+"/"+object.Key.Name == name {
-			return object.Route.Attached()
+			return object.Route.Attached(nil)
 		}
 	}
 	t.Fatalf("no route %s", name)
@@ -204,7 +204,7 @@ func TestEntries(t *testing.T) {
 			var own *mesh.AttachedRoute
 			for _, object := range world.Routes() {
 				if object.Key.Name == "own" {
-					own = object.Route.Attached()
+					own = object.Route.Attached(nil)
 				}
 			}
 			entries, err := entriesOf(t, own, world, test.policy, desired.Settings{})

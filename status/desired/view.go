@@ -45,7 +45,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 	marked := v.engine.Marked(namespace)
 	for i := range route.Parents {
 		ref := &route.Parents[i]
-		if ref.Class() != mesh.MeshParent || !about(ref.Service(route.Namespace)) {
+		if !route.IsMeshParent(i) || !about(ref.Service(route.Namespace)) {
 			continue
 		}
 		parent := v.service(ref.Service(route.Namespace)).Parent(route, i)

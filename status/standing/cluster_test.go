@@ -46,7 +46,7 @@ func newCluster(namespaces, each int) *cluster {
 			if err != nil {
 				panic(err)
 			}
-			c.routes[key] = &live.Route{AttachedRoute: *route.Attached()}
+			c.routes[key] = &live.Route{AttachedRoute: *route.Attached(nil)}
 		}
 	}
 	return c

@@ -104,7 +104,7 @@ func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
 	now := audited{route: cached}
 	world := &recorder{Reader: a.cache, namespace: cached.Namespace}
 	if a.judge.Concerns(route) {
-		_, verdict, err := a.judge.Create(route, world)
+		_, verdict, err := a.judge.Audit(route, world)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/go-logr/logr/testr"
@@ -113,6 +114,8 @@ func (g *guard) register(t *testing.T, c client.Client, port int, ca []byte) {
 	}
 	validating.Webhooks = validating.Webhooks[:1] // the others are previews
 	v, m := &validating.Webhooks[0], &mutating.Webhooks[0]
+	// Nobody notes here that it has served: test/install has that.
+	v.MatchConditions = slices.DeleteFunc(v.MatchConditions, func(c admissionregistrationv1.MatchCondition) bool { return c.Name == "has-served" })
 	v.ClientConfig, v.NamespaceSelector = direct(v.ClientConfig), selector
 	m.ClientConfig, m.NamespaceSelector = direct(m.ClientConfig), selector
 	create(t, c, mutating, validating)

@@ -144,6 +144,18 @@ func TestDown(t *testing.T) {
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "validate.gammaguard.dev") {
 		t.Errorf("mesh route: got %v, want that the webhook failed", err)
 	}
+	// What changes nothing that counts passes at once, without a call: re-syncs, and others' labels.
+	for change, passes := range map[string]bool{
+		`{"metadata": {"labels": {"team": "cart"}, "annotations": {"example.com/synced": "now"}, "finalizers": ["example.com/wait"]}}`: true,
+		`{"metadata": {"annotations": {"gammaguard.dev/ignore": "no-catch-all"}}}`:                                                     false,
+		`{"metadata": {"annotations": {"timeout.linkerd.io/request": "1ms"}}}`:                                                         false,
+		`{"metadata": {"labels": {"istio.io/rev": "canary"}}}`:                                                                         false,
+	} {
+		err := c.Patch(t.Context(), httpRoute(ns, "before", "cart"), client.RawPatch(types.MergePatchType, []byte(change)))
+		if passes != (err == nil) || err != nil && !strings.Contains(err.Error(), "validate.gammaguard.dev") {
+			t.Errorf("%s: got %v, want it to pass: %v", change, err, passes)
+		}
+	}
 	gateway := httpRoute(ns, "gateway")
 	gateway.Spec.ParentRefs = []gatewayv1.ParentReference{{Name: "gateway"}}
 	if err := c.Create(t.Context(), gateway); err != nil {
@@ -156,7 +168,7 @@ func TestDown(t *testing.T) {
 }
 
 // TestDownWhileDeleted kills the server while a route waits for its finalizer: what
-// would change its spec is refused, and the finalizer can be removed.
+// would change its spec, or what meshes read of its metadata, is refused, and the finalizer can be removed.
 func TestDownWhileDeleted(t *testing.T) {
 	c := admin(t)
 	g := startGuard(t, c)
@@ -171,6 +183,7 @@ func TestDownWhileDeleted(t *testing.T) {
 		return c.Patch(t.Context(), route, client.RawPatch(types.MergePatchType, []byte(patch)))
 	}
 	for _, change := range []string{
+		`{"metadata": {"finalizers": [], "annotations": {"retry.linkerd.io/limit": "9"}}}`,
 		`{"spec": {"parentRefs": [{"group": "", "kind": "Service", "name": "other"}]}}`,
 		`{"metadata": {"finalizers": []}, "spec": {"hostnames": ["example.com"]}}`,
 	} {

@@ -69,25 +69,36 @@ var questions = []string{
 		"filters": [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "cart", "namespace": "SECRET", "port": 80}}}]}]}`,
 }
 
-// TestAnswersAreEqual asks, without a grant, about a namespace in every situation: all
-// that the API server answers, warnings included, is the same, byte for byte. A granted
-// user is answered differently each time.
+// blindModes are the modes of the namespaces without a grant from which questions are asked.
+var blindModes = []string{"enforce", "warn", "audit"}
+
+// TestAnswersAreEqual asks, without a grant and in every mode, about a namespace in every
+// situation: all that the API server answers, warnings included, is the same, byte for byte.
+// A granted user is answered differently each time.
 func TestAnswersAreEqual(t *testing.T) {
 	s := start(t)
-	s.grant(t, "blind", "none")
+	for _, mode := range blindModes {
+		s.apply(t, namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
+			"name": "blind-" + mode, "labels": object{"gammaguard.dev/grant": "none", "gammaguard.dev/mode": mode},
+		}})
+	}
 	s.grant(t, "sighted", "all")
-	asker := s.raw(t, tenant)
+	asker := s.raw(t)
 	ask := func(from, secret string) (answers []string) {
 		for _, spec := range questions {
 			spec = strings.ReplaceAll(spec, "SECRET", secret)
-			for _, query := range []string{"", "?dryRun=All"} {
+			queries := []string{"", "?dryRun=All"}
+			if from != "blind-enforce" {
+				queries = queries[1:] // so that nothing is stored
+			}
+			for _, query := range queries {
 				answers = append(answers, asker.create(t, from, spec, query))
 			}
 		}
 		return answers
 	}
 	// The secret's name is replaced in the answers, which repeat it.
-	var first []string
+	first := map[string][]string{}
 	for i, situation := range situations {
 		secret := fmt.Sprintf("secret-%d", i)
 		if i > 0 { // in the first one, the namespace does not exist either
@@ -101,24 +112,30 @@ func TestAnswersAreEqual(t *testing.T) {
 			}
 			return ""
 		})
-		var answers []string
-		for _, answer := range ask("blind", secret) {
-			if !strings.HasPrefix(answer, "403") && !strings.HasPrefix(answer, "422") {
-				t.Errorf("%s: not refused: %s", situation.name, answer)
+		for _, mode := range blindModes {
+			var answers []string
+			for _, answer := range ask("blind-"+mode, secret) {
+				refused := strings.HasPrefix(answer, "403") || strings.HasPrefix(answer, "422")
+				if refused != (mode == "enforce") && !strings.HasPrefix(answer, "422") { // what the schema refuses, it does in each mode
+					t.Errorf("%s, mode %s: refused %v: %s", situation.name, mode, refused, answer)
+				}
+				answers = append(answers, ownTime.ReplaceAllString(ownUID.ReplaceAllString(strings.ReplaceAll(answer, secret, "SECRET"), "UID"), "TIME"))
 			}
-			answers = append(answers, ownUID.ReplaceAllString(strings.ReplaceAll(answer, secret, "SECRET"), "UID"))
-		}
-		if i == 0 {
-			first = answers
-		}
-		if diff := cmp.Diff(first, answers); diff != "" {
-			t.Errorf("answers (-%s +%s):\n%s", situations[0].name, situation.name, diff)
+			if i == 0 {
+				first[mode] = answers
+			}
+			if diff := cmp.Diff(first[mode], answers); diff != "" {
+				t.Errorf("mode %s, answers (-%s +%s):\n%s", mode, situations[0].name, situation.name, diff)
+			}
 		}
 	}
 }
 
-// ownUID is what the API server gives to each object that it is asked to create.
-var ownUID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+// ownUID and ownTime are what the API server gives to each object that it is asked to create.
+var (
+	ownUID  = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	ownTime = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z`)
+)
 
 // rawClient sees answers as they are sent.
 type rawClient struct {
@@ -126,10 +143,10 @@ type rawClient struct {
 	client *nethttp.Client
 }
 
-func (s *site) raw(t testing.TB, user string) *rawClient {
+func (s *site) raw(t testing.TB) *rawClient {
 	t.Helper()
 	config := rest.CopyConfig(s.plane.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	config.Impersonate = rest.ImpersonationConfig{UserName: tenant, Groups: []string{"system:authenticated"}}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,12 @@ var faults = []fault{
 		[]string{"test/attack.TestKilled", "test/apiserver.TestDown"},
 	},
 	{
+		"An installation fails, or stops half way", "admitted until the API server has reached a replica once", "pass", "when the installation is complete",
+		[]string{"test/install.TestUnfinishedInstall", "test/install.TestWithoutCertManager", "test/install.TestServes"},
+	},
+	{
 		"All replicas are suspended (SIGSTOP)", "refused, after the timeouts of the webhooks", "pass", "with the next request after they go on",
-		[]string{"test/attack.TestSuspended"},
+		[]string{"test/attack.TestSuspended", "test/install.TestRunbook"},
 	},
 	{
 		"The replica that writes status is suspended or killed", "judged by the other replicas", "pass", "another one writes status after the Lease has expired",

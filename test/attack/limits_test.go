@@ -89,7 +89,7 @@ func TestSchemaLimits(t *testing.T) {
 	for i := range 32 {
 		s.service(t, "limits", fmt.Sprintf("cart-%d", i), object{"ports": []any{object{"port": int64(80)}}})
 	}
-	asker := s.raw(t, tenant)
+	asker := s.raw(t)
 	for _, limit := range atLimits {
 		for namespace, status := range map[string]string{"limits": "201", "limits-denied": "403"} {
 			var answer string
@@ -143,7 +143,7 @@ func TestLargeRequest(t *testing.T) {
 			}
 		}
 	}
-	answer := s.raw(t, tenant).create(t, "large-denied", tooLarge[0].spec(largest-2<<10), "?dryRun=All")
+	answer := s.raw(t).create(t, "large-denied", tooLarge[0].spec(largest-2<<10), "?dryRun=All")
 	if !strings.HasPrefix(answer, "4") {
 		t.Errorf("the API server answers %.300s", answer)
 	}

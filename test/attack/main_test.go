@@ -73,12 +73,15 @@ func (s *site) install(ctx context.Context) (err error) {
 	if s.admin, err = s.as(""); err != nil {
 		return err
 	}
+	if err := s.define(ctx); err != nil {
+		return err
+	}
 	if err := guard.Install(ctx, s.plane); err != nil {
 		return err
 	}
 	const rights = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: routes},
- rules: [{apiGroups: [gateway.networking.k8s.io], resources: ["*"], verbs: ["*"]}]}
+ rules: [{apiGroups: [gateway.networking.k8s.io, policy.linkerd.io], resources: ["*"], verbs: ["*"]}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: routes},
  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: routes},

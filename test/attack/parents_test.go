@@ -16,6 +16,8 @@ var named = []struct {
 	{[]string{"ServiceEntry", "serviceentry"}, []any{"networking.istio.io"}},
 	{[]string{"MeshService", "meshservice"}, []any{"kuma.io"}},
 	{[]string{"EgressNetwork", "egressnetwork"}, []any{"policy.linkerd.io"}},
+	{[]string{"Server", "server"}, []any{"policy.linkerd.io"}},
+	{[]string{"UnmeshedNetwork"}, []any{"policy.linkerd.io"}},
 }
 
 // places are what else a parentRef says: where its object is, and which port is meant.

@@ -1,15 +1,17 @@
 package attack
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-const gatewayGroup = "gateway.networking.k8s.io"
+const gatewayGroup, linkerdGroup = "gateway.networking.k8s.io", "policy.linkerd.io"
 
-// An endpoint is a kind of route in one of its versions.
+// An endpoint is a kind of route, with its group if it is not the Gateway API's, in one of
+// its versions.
 type endpoint struct{ kind, version string }
 
 // endpoints are all that the API server serves.
@@ -24,10 +26,21 @@ var endpoints = []endpoint{
 	{"TCPRoute", "v1alpha2"},
 	{"UDPRoute", "v1"},
 	{"UDPRoute", "v1alpha2"},
+	{"HTTPRoute." + linkerdGroup, "v1alpha1"},
+	{"HTTPRoute." + linkerdGroup, "v1beta1"},
+	{"HTTPRoute." + linkerdGroup, "v1beta2"},
+	{"HTTPRoute." + linkerdGroup, "v1beta3"},
+}
+
+// group returns the API group of the endpoint, and its kind there.
+func (e endpoint) group() (group, kind string) {
+	kind, group, _ = strings.Cut(e.kind, ".")
+	return cmp.Or(group, gatewayGroup), kind
 }
 
 func (e endpoint) resource() schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: gatewayGroup, Version: e.version, Resource: strings.ToLower(e.kind) + "s"}
+	group, kind := e.group()
+	return schema.GroupVersionResource{Group: group, Version: e.version, Resource: strings.ToLower(kind) + "s"}
 }
 
 // route is a route that the schema of each kind admits.
@@ -39,8 +52,9 @@ func (e endpoint) route(namespace, name string, parents ...parent) *unstructured
 	if e.kind == "TLSRoute" {
 		spec["hostnames"] = []any{"cart.example.com"}
 	}
+	group, kind := e.group()
 	return &unstructured.Unstructured{Object: object{
-		"apiVersion": gatewayGroup + "/" + e.version, "kind": e.kind,
+		"apiVersion": group + "/" + e.version, "kind": kind,
 		"metadata": object{"namespace": namespace, "name": name}, "spec": spec,
 	}}
 }
@@ -68,7 +82,7 @@ func meshParentsOf(route *unstructured.Unstructured) []any {
 		ref := ref.(object)
 		group, hasGroup := ref["group"]
 		kind, hasKind := ref["kind"]
-		if hasGroup && group != gatewayGroup || hasKind && kind != "Gateway" {
+		if hasGroup && group != gatewayGroup && group != route.GroupVersionKind().Group || hasKind && kind != "Gateway" {
 			others = append(others, ref)
 		}
 	}

@@ -30,7 +30,7 @@ func TestSlowBodies(t *testing.T) {
 	defer webhook.client.CloseIdleConnections()
 	body := review("slow", `{"parentRefs": [`+parentOnCart+`], "other": "`+strings.Repeat("x", largest-2<<10)+`"}`)
 	request := fmt.Sprintf("POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:len(body)-1])
-	dialer := &tls.Dialer{Config: webhook.client.Transport.(*nethttp.Transport).TLSClientConfig}
+	dialer := &tls.Dialer{NetDialer: elsewhere, Config: webhook.client.Transport.(*nethttp.Transport).TLSClientConfig}
 	address, last := strings.TrimPrefix(s.guard.URL, "https://"), time.Now().Add(hangUp)
 	var callers sync.WaitGroup
 	for range slowCallers {

@@ -21,13 +21,15 @@ const (
 	granted    = "full rights on routes, grant"
 	port       = "reaches the webhook port, no rights"
 	nobody     = "none: a failure"
+	author     = "wrote the repository, or a pull request to it"
 )
 
 // weaknesses are in the order of the page.
 var weaknesses = []string{
-	"Deleted routes", "Spellings of Service", "Other mesh parents", "Grants by a namespace's owner", "Mesh admins", "Large requests",
-	"Direct callers", "Unreadable objects", "Stale caches", "Work caused by others", "The ServiceAccount's token",
-	"What remains", "The Service's side", "Ways to write a route", "Order of changes", "What answers reveal", "Faults",
+	"Deleted routes", "Spellings of Service", "Other mesh parents", "Routes of other groups", "Grants by a namespace's owner", "Mesh admins",
+	"Large requests", "Direct callers", "Unreadable objects", "Stale caches", "Work caused by others", "The ServiceAccount's token",
+	"The supply chain", "Repositories", "Text of others", "What remains", "The Service's side", "Ways to write a route", "Order of changes",
+	"What answers reveal", "Faults",
 }
 
 // attacks are all that are tried.
@@ -48,9 +50,14 @@ var attacks = []attack{
 		[]string{"test/kubectl.TestWithoutMutation"},
 	},
 	{
-		"Other mesh parents", routesOnly, "Attach to a ServiceEntry, MeshService or EgressNetwork, in any case",
+		"Other mesh parents", routesOnly, "Attach to a ServiceEntry, MeshService, EgressNetwork, UnmeshedNetwork or Server, in any case",
 		"no such spec is stored",
-		[]string{"test/attack.TestMatrix", "mesh.TestGrantPolicyCovers"},
+		[]string{"test/attack.TestMatrix", "mesh.TestGrantPolicyCovers", "config.TestParentKindsOfMeshes"},
+	},
+	{
+		"Routes of other groups", routesOnly, "Write Linkerd's own HTTPRoute, in each version, with each parent, on Services of others too",
+		"no such spec is stored; nothing else about these routes is checked or changed",
+		[]string{"test/attack.TestMatrix", "test/attack.TestLinkerdRoute", "validate.TestGrantOnly", "mesh.TestDecodeLinkerdRoute", "check/cluster.TestLinkerdRoutes"},
 	},
 	{
 		"Grants by a namespace's owner", nsAdmin, "Change the labels and annotations of the namespace in each way, with each kind of RBAC binding, and create such bindings",
@@ -63,10 +70,20 @@ var attacks = []attack{
 		[]string{"test/labels.TestCreateLabelled", "test/labels.TestCreateDelegated"},
 	},
 	{
+		"Grants by a namespace's owner", nsAdmin, "Set keys under `gammaguard.dev/` that are not known, such as `scrape`, in other cases, and of its subdomains",
+		"only who may grant sets them",
+		[]string{"test/labels.TestChange", "config.TestGrantsPolicyGuardsThePrefix"},
+	},
+	{
 		"Mesh admins", "a mesh admin by any RBAC binding, who may patch namespaces and not update them",
 		"Change Pod Security labels, other labels and annotations, finalizers, and ownerReferences of a namespace",
 		"only the labels and annotations of `gammaguard.dev` change",
-		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "config.TestGrantsPolicyKeepsMeshAdmins", "config.TestGrantsPolicyManyLabels"},
+		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "config.TestGrantsPolicyKeepsMeshAdmins", "test/labels.TestSizes"},
+	},
+	{
+		"Mesh admins", nsAdmin, "Give a granted namespace as many labels or annotations as can be stored, so that the grant cannot be withdrawn",
+		"refused above 1,000; where they are there already, who may only patch withdraws the grant, at a tenth of the API server's limit",
+		[]string{"test/labels.TestSizes", "config.TestGrantsPolicySizes", "config.TestGrantsPolicyBoundsSizes"},
 	},
 	{
 		"Large requests", granted, "Send a route of 3 MiB: tens of thousands of parentRefs, rules, matches or backends",
@@ -87,6 +104,24 @@ var attacks = []attack{
 		[]string{"test/attack.TestSlowBodies", "webhook/server.TestSlowCallers", "webhook.TestIntakeIsBounded", "webhook.TestClientGone"},
 	},
 	{
+		"Direct callers", port, "Have 256 connections answered once and hold them, open 100 a second that send nothing, again and again, by HTTP/2 too",
+		"others are answered at once, by new connections too; a replica that cannot accept is not ready, and says why; memory stays under 128 MiB",
+		[]string{
+			"test/attack.TestFloods", "test/attack.BenchmarkUnderAttack", "webhook/server.TestIdleCallers", "webhook/server.TestNewcomerTakesPlace",
+			"webhook/server.TestHalfARequestWaits", "webhook/server.TestAllUnderWay", "webhook/server.TestCannotAccept",
+		},
+	},
+	{
+		"Direct callers", port, "Claim to be other users, and name namespaces that do not exist, hundreds of times",
+		"metrics name only namespaces that exist; denials and exemptions of others are logged; lines and counts say that the caller was not authenticated",
+		[]string{"test/attack.TestStrangers", "webhook.TestStrangersWriteNoRecord", "webhook.TestExemptionsAreNamed", "webhook.TestFailuresAreBounded"},
+	},
+	{
+		"Direct callers", port, "Have each call cause many live reads",
+		"at most 250 a second for one address and 500 for all; what cannot be confirmed is an error, never a denial; what needs no live read is admitted",
+		[]string{"test/attack.TestStrangers", "webhook.TestLiveReadsAreBounded", "webhook.TestBudgetInAll", "webhook.TestPreviewsAreBounded"},
+	},
+	{
 		"Direct callers", port, "Call with no client certificate, or with another one", "refused where `--client-ca-file` is set",
 		[]string{"webhook/server.TestClientCA", "test/apiserver.TestClientAuthentication"},
 	},
@@ -105,6 +140,15 @@ var attacks = []attack{
 		[]string{"validate.TestManyConflicts", "validate.TestManyPorts", "mesh.TestPrecedenceIsLinear", "mesh.TestMatchKeysAreLinear", "test/status.TestWorkInProportion"},
 	},
 	{
+		"Work caused by others", granted, "Write routes that break the proxies of a mesh: invalid regular expressions, modifiers of Host, header values with newlines",
+		"refused",
+		[]string{"test/scenarios/runner.TestScenarios", "mesh.TestInvalidExpression", "validate.TestRules"},
+	},
+	{
+		"Work caused by others", granted, "Write regular expressions that take long to check", "they are refused, and the check takes a bounded time",
+		[]string{"mesh.TestExpressionCost", "mesh.TestShadowsAreLinear"},
+	},
+	{
 		"Work caused by others", granted, "Make server-side dry runs on Services with many routes and matches, where `preview` is on",
 		"one preview at a time, of at most 32 other routes and 2,000 matches",
 		[]string{"webhook.TestPreview", "webhook.TestPreviewMatches", "webhook.TestPreviewBusy"},
@@ -118,6 +162,81 @@ var attacks = []attack{
 		"The ServiceAccount's token", "the token of the self-managed ServiceAccount", "Change each field of its webhook configurations",
 		"only `caBundle` changes",
 		[]string{"test/install.TestServiceAccountChangesOnlyCABundles", "config.TestRights"},
+	},
+	{
+		"The ServiceAccount's token", "the token of the ServiceAccount", "Have the webhooks refuse nothing again, or bind others, by the ClusterRoleBinding `gammaguard-serving`",
+		"the ServiceAccount can only add itself",
+		[]string{"test/install.TestServiceAccountOnlyNotesThatItServed", "config.TestRights"},
+	},
+	{
+		"The ServiceAccount's token", "the token of the ServiceAccount", "Add, change, remove and move entries of other controllers in the status of routes; write `Accepted=True`",
+		"only gammaguard's entries change, and none is `Accepted=True`",
+		[]string{"test/install.TestServiceAccountWritesOwnEntries", "config.TestPoliciesKnowWhatStatusWrites"},
+	},
+	{
+		"The ServiceAccount's token", "the token of the ServiceAccount", "Make Events of other reasons, on other objects or in another name, and change those of others",
+		"only Events that gammaguard makes are stored",
+		[]string{"test/install.TestServiceAccountMakesOwnEvents"},
+	},
+	{
+		"The supply chain", "opens a pull request", "Have a file's name become a flag of the action or the template, by a pattern in their arguments",
+		"arguments are words",
+		[]string{"test/ci.TestArgumentsAreWords"},
+	},
+	{
+		"The supply chain", "moves a tag or a branch of what is used", "Replace an action, an image, or the template",
+		"they are named by commit, by digest and by release",
+		[]string{"test/ci.TestPins"},
+	},
+	{
+		"Repositories", author, "Name commands and URLs where kustomize takes a path: remote bases, refs that are options of git, generators, `openapi`, `configurations`, patches, replacements",
+		"no program starts, nothing connects, and the kustomization is reported as not checked, with the place",
+		[]string{"test/repositories.TestRepositories", "test/repositories.TestTraced", "check/build.TestBackstop", "check/build.TestConfine"},
+	},
+	{
+		"Repositories", author, "Name commands in the configuration of git: filters, hooks, fsmonitor, remotes of a partial clone",
+		"`diff --base-ref` starts git and nothing else, and nothing connects",
+		[]string{"check/revision.TestHostileConfiguration", "test/repositories.TestRepositories", "test/repositories.TestTraced"},
+	},
+	{
+		"Repositories", author, "Add links to devices, to pipes, and out of the repository, and paths that leave it, in manifests, kustomizations, charts, and `.gammaguard.yaml`; have `--fix` write through them",
+		"nothing outside the repository is read, shown, or written",
+		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
+	},
+	{
+		"Repositories", author, "Add templates that never end or take all memory, and files of 1 GiB",
+		"a finding for this set within bounded time and memory; the other sets are checked",
+		[]string{"check/build.TestBounds", "check/build.TestLimitShrinks", "test/repositories.TestRepositories"},
+	},
+	{
+		"Repositories", author, "Hide tracked manifests by `.gitignore`",
+		"routes in them are reported as not checked, and `--strict` fails",
+		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},
+	},
+	{
+		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns",
+		"arguments are not expanded",
+		[]string{"test/ci.TestGitHubAction", "test/ci.TestGitLabTemplate"},
+	},
+	{
+		"Text of others", granted, "Put escapes of terminals, line breaks, and characters that turn text round into paths, header values, and annotations of routes, Services, and namespaces, and have an administrator list them",
+		"all commands, in all formats, show them as escapes; no line is forged; the data of JSON and YAML hold the value as it is",
+		[]string{"check/cluster.TestHostileText", "printable.TestText", "printable.TestWriter", "cmd/gammaguard/command.FuzzPrintable"},
+	},
+	{
+		"Text of others", "writes a pull request", "Give files, folders, and objects names that begin a line with `::add-mask::`, or hold `##vso[...]`",
+		"reports, errors, progress, and logs of libraries hold no command for a CI system; `-o github` holds only its own",
+		[]string{"check/cluster.TestHostileText", "printable.TestError", "printable.FuzzText", "check/lsp.TestHostileText"},
+	},
+	{
+		"Text of others", "writes a pull request", "Have the Markdown of `gammaguard diff` comment on routes whose header values end a table, mention people, hold links, or run a command when an example is pasted",
+		"each cell is code; an example is words of a POSIX shell, and pasting it runs nothing else",
+		[]string{"check/cluster.TestHostileText", "printable.TestShell", "printable.TestCode"},
+	},
+	{
+		"Text of others", granted, "The same in a request: in names, annotations, and values that warnings, denials, and the log show",
+		"they are quoted in each",
+		[]string{"webhook.TestHostileText", "webhook.FuzzHandlers", "cmd/gammaguard-webhook.TestLogOnlyShows", "status.TestEventsOnlyShow"},
 	},
 	{
 		"What remains", "platform team", "Uninstall, after a change of `status.controllerName`", "no entry, label, webhook or policy remains",
@@ -138,6 +257,21 @@ var attacks = []attack{
 		[]string{"test/attack.TestGrantWithdrawn", "validate.TestGrantsHaveNoRatchet"},
 	},
 	{
+		"Order of changes", routesOnly, "Have the grant withdrawn, then set, change and remove labels and annotations that a mesh reads, in each way, also of a route that is being deleted",
+		"refused; all other labels and annotations can be changed, also while gammaguard is down",
+		[]string{"test/attack.TestMetadataMatrix", "mesh.TestUnchanged", "config.TestMatchConditionsOfUpdates", "test/apiserver.TestDown"},
+	},
+	{
+		"Order of changes", routesOnly, "The same on a route with as many labels and annotations as can be stored",
+		"the match conditions cost less than a tenth of what the API server allows",
+		[]string{"test/attack.TestLargeMetadata", "config.TestMatchConditionsCost"},
+	},
+	{
+		"Order of changes", routesOnly, "Edit a route from before that has no effect, in mode `audit` or `warn`, so that a mutation brings it to life",
+		"the edit changes nothing else",
+		[]string{"test/rollouts.TestRollouts", "webhook.TestMutatingWithheld"},
+	},
+	{
 		"Order of changes", routesOnly, "Delete a granted namespace and create it again", "the new namespace has no grant at once",
 		[]string{"test/attack.TestNamespaceAgain"},
 	},
@@ -146,7 +280,7 @@ var attacks = []attack{
 		[]string{"test/attack.TestServiceAgain"},
 	},
 	{
-		"What answers reveal", routesOnly, "Ask about Services, ports, backends and namespaces that exist, and that do not", "the answers are equal, byte for byte",
+		"What answers reveal", routesOnly, "Ask about Services, ports, backends and namespaces that exist, and that do not, in each mode", "the answers are equal, byte for byte",
 		[]string{"test/attack.TestAnswersAreEqual", "test/kubectl.TestUngrantedAnswers", "validate.TestUngrantedLearnNothing", "status/desired.TestNothingDisclosed"},
 	},
 	{

@@ -264,6 +264,11 @@ func (o *oracle) offline(found *report.CheckReport) verdict {
 		for _, change := range route.Changes {
 			v.Warnings = append(v.Warnings, change.Mutation)
 		}
+		for _, change := range route.Withheld {
+			if change.Effect == validate.Warn {
+				v.Warnings = append(v.Warnings, change.Mutation)
+			}
+		}
 		for _, f := range route.Findings {
 			switch {
 			case f.Rule == definitions.VersionNotServed:

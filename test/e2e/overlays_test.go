@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,10 +90,22 @@ func (o *overlay) install(t *testing.T) {
 		mustKubectl(t, "", command...)
 	}
 	mustKubectl(t, shop, "apply", "-f", "-")
+	waitForServing(t)
 	waitFor(t, "the webhooks are called", time.Minute, func() error {
 		return applies(t, route("HTTPRoute", "probe", cartParent))
 	})
 	mustKubectl(t, "", "delete", "httproute", "-n", "shop", "probe")
+}
+
+// waitForServing waits until gammaguard has noted that an API server reaches it.
+func waitForServing(t *testing.T) {
+	t.Helper()
+	waitFor(t, "gammaguard has served", time.Minute, func() error {
+		if mustKubectl(t, "", "get", "clusterrolebinding", "gammaguard-serving", "-o", "jsonpath={.subjects[*].name}") == "" {
+			return errors.New("no subject of gammaguard-serving")
+		}
+		return nil
+	})
 }
 
 // uninstall deletes the overlay as the README says: nothing is left that blocks

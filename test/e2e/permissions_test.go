@@ -35,6 +35,9 @@ var writes = []string{
 	"/events",
 	"coordination.k8s.io/leases",
 	"coordination.k8s.io/leases gammaguard-webhook",
+	"rbac.authorization.k8s.io/clusterrolebindings gammaguard-serving",
+	"rbac.authorization.k8s.io/clusterroles gammaguard-serving", // bind
+	"gammaguard.dev/webhooks",                                   // there are none
 }
 
 // inSystem says that gammaguard may write it in its own namespace alone.

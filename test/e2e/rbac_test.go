@@ -82,6 +82,9 @@ func (p permission) usedBy(event auditv1.Event) bool {
 	if o == nil || event.ResponseStatus == nil || event.ResponseStatus.Code == http.StatusForbidden {
 		return false
 	}
+	if p.verb == "bind" { // no request has this verb: an update of the binding of that name needs it
+		return event.Verb == "update" && o.Resource == "clusterrolebindings" && o.Name == p.name
+	}
 	return p.verb == event.Verb && p.group == o.APIGroup && p.resource == o.Resource && p.subresource == o.Subresource &&
 		(p.name == "" || p.name == o.Name) && (p.namespace == "" || p.namespace == o.Namespace)
 }

@@ -92,6 +92,7 @@ func TestRelease(t *testing.T) {
 	})
 	mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
 	mustKubectl(t, shop, "apply", "-f", "-")
+	waitForServing(t)
 	waitFor(t, "the webhooks are called", time.Minute, func() error {
 		return applies(t, route("HTTPRoute", "probe", cartParent))
 	})

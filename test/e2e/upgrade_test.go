@@ -54,6 +54,11 @@ func importPrevious(ctx context.Context, root string) error {
 	return makeImage(ctx, tree, "IMAGE="+previousImage, "VERSION=previous", "COMMIT=previous")
 }
 
+// servingBinding has the webhooks refuse routes whoever has served.
+const servingBinding = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: gammaguard-serving},
+ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: gammaguard-serving},
+ subjects: [{kind: ServiceAccount, namespace: ` + system + `, name: gammaguard-webhook}]}`
+
 // TestUpgrade upgrades from the previous commit to this one, and back, by the runbook's
 // commands and under load: no apply is lost, and none gets a wrong verdict.
 func TestUpgrade(t *testing.T) {
@@ -79,6 +84,12 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	rollOut("## Rollback", previous, previousImage)
+	// Where the previous commit has no such binding: see docs/upgrade.md. It is created, not
+	// applied: kubectl would remember the subjects, and remove them with the next manifests.
+	if _, stderr, err := kubectl(t, servingBinding, "create", "-f", "-"); err != nil && !strings.Contains(stderr, "AlreadyExists") {
+		t.Fatal(stderr)
+	}
+	waitForServing(t)
 	mustKubectl(t, shop, "apply", "-f", "-")
 	waitFor(t, "the webhooks are called", time.Minute, func() error {
 		return applies(t, route("HTTPRoute", "probe", cartParent))

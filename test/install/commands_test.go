@@ -21,7 +21,7 @@ var played = map[string]struct {
 	"gammaguard check -f manifests/ --cluster": {1, `(?m)HTTPRoute shop/group .*\(parent-port-not-found\)$`},
 	"gammaguard check -f manifests/ --fix":     {1, `fixed`},
 	"gammaguard check -f manifests/ -o json | jq -r '.routes[] | select(.verdict == \"deny\") | \"\\(.file):\\(.line) \\(.kind) \\(.namespace)/\\(.name)\"'": {0, `^manifests/cart.yaml:5 HTTPRoute shop/group$`},
-	"gammaguard check -o text -o sarif=gammaguard.sarif -o junit=gammaguard.xml":                                                                             {1, `1 denial`},
+	"gammaguard check -o text -o sarif=gammaguard.sarif -o junit=gammaguard.xml":                                                                             {1, `4 denials`},
 	"gammaguard conflicts -A":                  {0, `(?m)^NAMESPACE `},
 	"gammaguard conflicts -n shop":             {0, `(?m)^SERVICE `},
 	"gammaguard describe service/cart -n shop": {0, `HTTPRoute shop/cart`},
@@ -39,6 +39,7 @@ var played = map[string]struct {
 	"gammaguard preflight --overlay default --image registry.example.com/gammaguard-webhook:v1.2.3":                           {0, `(?m)^image +unknown +registry.example.com/gammaguard-webhook:v1.2.3: `},
 	"gammaguard trace service/cart:80 -n shop --path /items --cluster":                                                        {0, `HTTPRoute shop/cart`},
 	"kubectl annotate service -n shop cart gammaguard.dev/consumer-routes-from='kubernetes.io/metadata.name in (faces, lab)'": {0, `annotated`},
+	"kubectl auth can-i create serviceprofiles.linkerd.io --as dev -n shop":                                                   {1, `(?m)^no$`},
 	"kubectl create clusterrolebinding mesh-admins --clusterrole=gammaguard-mesh-admin --group=mesh-admins":                   {0, `created`},
 	"kubectl create clusterrolebinding mesh-viewers --clusterrole=gammaguard-viewer --group=mesh-viewers":                     {0, `created`},
 	"kubectl create configmap -n gammaguard-system gammaguard-client-ca --from-file=ca.crt":                                   {0, `created`},
@@ -100,7 +101,11 @@ func TestCommands(t *testing.T) {
 func checkout(t *testing.T, root string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"config", "docs", "examples", "README.md"} {
+	// What is read as a repository does not leave it by links.
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"config", "docs", "README.md"} {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

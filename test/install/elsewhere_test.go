@@ -16,6 +16,7 @@ import (
 // elsewhere are the commands that other tests run, by the test: how they begin.
 var elsewhere = map[string][]string{
 	"check/cluster.TestAuditConfiguration": {"gammaguard audit --installation "},
+	"check/cluster.TestDormant":            {"kubectl patch httproutes.gateway.networking.k8s.io bill -n "},
 	"cmd/gammaguard.TestPlugin":            {"kubectl gammaguard check -f manifests/"},
 	"cmd/gammaguard/command.TestCheckFix":  {"gammaguard check --fix"},
 	"cmd/gammaguard/command.TestGraph":     {"gammaguard graph -f examples/shop"},
@@ -31,6 +32,7 @@ var elsewhere = map[string][]string{
 	"test/e2e.TestUpgrade":         {"kubectl logs -n gammaguard-system deployment/gammaguard-webhook --tail=50"},
 	"test/install.TestAdoption":    {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "kubectl label namespaces --all gammaguard.dev/mode-", "jq -r "},
 	"test/install.TestHelm":        {"helm ", "kubectl label namespace gammaguard-system "},
+	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
 	"test/install.TestRunbook":     {"$ kubectl apply -f cart.yaml"},
 	"test/install.TestSelfManaged": {"kubectl patch secret -n gammaguard-system "},
 	"test/install.TestUninstall":   {"gammaguard status clear --confirm", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},

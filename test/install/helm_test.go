@@ -45,6 +45,8 @@ func TestHelm(t *testing.T) {
 	}
 	wantSource(t, "issuer/gammaguard-ca")
 	wantRestricted(t, c, "gammaguard-webhook:v1.2.3")
+	wantRoutes(t, false)
+	haveServed(t)
 	wantRoutes(t, true)
 	trustBundle(t, c)
 

@@ -54,7 +54,7 @@ func TestOverlays(t *testing.T) {
 	for _, test := range []struct {
 		name, folder string
 		image        string
-		blocks       bool // mesh routes, while nothing runs
+		blocks       bool // mesh routes, when nothing runs any more
 	}{
 		{"default", folder(t, "default"), "gammaguard-webhook:dev", true},
 		{"self-managed", folder(t, "overlays/self-managed"), "gammaguard-webhook:dev", true},
@@ -69,6 +69,9 @@ func TestOverlays(t *testing.T) {
 			if len(before) < 18 {
 				t.Errorf("only %d objects are installed", len(before))
 			}
+			wantRoutes(t, false)
+			haveServed(t)
+			before = versions(t)
 			for line := range strings.Lines(kubectl(t, "apply", "-k", test.folder)) {
 				// kubectl sends a budget's selector whether it differs or not.
 				if !strings.HasSuffix(strings.TrimSpace(line), " unchanged") && !strings.HasPrefix(line, "poddisruptionbudget") {

@@ -30,6 +30,7 @@ func (a *adoption) queries(t *testing.T) {
 	wants := []string{
 		`^20\d\d-\S+\tadmin\tcreate\tfaces/refused\tspec.parentRefs\[0\]: namespace closed refuses consumer routes`,
 		`^admin\tshop/headless\tspec.parentRefs\[0\].name: would be denied: Service shop/bare is headless`,
+		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group`,
 		`^parent-headless$`,
 		"", // the adoption has no exemption: TestExemptionQuery of webhook has one
 		`^admin\tshop/group\tparent-group spec.parentRefs\[0\].group$`,

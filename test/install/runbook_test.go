@@ -1,12 +1,18 @@
 package install
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/test/background"
 )
@@ -117,28 +123,77 @@ func (o *operator) auditShop(t *testing.T, commands []string) {
 	}
 }
 
-// emergency: nothing runs. The patch and the deletion have mesh routes admitted, each sync
-// of a GitOps controller takes them back, and what it should be given instead holds.
+// emergency: the process hangs. The first command has mesh routes admitted at once, each
+// sync of a GitOps controller takes it back, what it should be given instead holds, and in
+// the end gammaguard refuses again.
 func (o *operator) emergency(t *testing.T, commands []string) {
-	if len(commands) != 4 {
+	if len(commands) != 7 {
 		t.Fatalf("the page has the commands %q", commands)
 	}
-	apply, audit := commands[2], commands[3]
+	remove, patch, generations, removeMutating, apply, check, audit := commands[0], commands[1], commands[2], commands[3], commands[4], commands[5], commands[6]
 	flux := strings.Replace(apply, "apply", "apply --server-side --force-conflicts --field-manager=kustomize-controller", 1)
+	o.serve(t, "config/base/guard.yaml")
 	wantRoutes(t, true)
-	for _, command := range commands[:2] {
-		for _, sync := range []string{apply, flux} {
+	signal := func(signal syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(o.guard.PID(), signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	thaw := sync.OnceFunc(func() { signal(syscall.SIGCONT) })
+	defer thaw()
+	wantRoutes(t, true)
+	o.must(t, remove)
+	wantAdmittedAtOnce(t)
+	for _, again := range []string{apply, flux} {
+		for _, command := range []string{remove, patch} {
+			o.must(t, again)
+			wantRoutes(t, true)
 			o.must(t, command)
 			wantRoutes(t, false)
-			o.must(t, sync)
-			wantRoutes(t, true)
 		}
 	}
 	o.must(t, strings.Replace(apply, "config/default", "config/overlays/audit-only", 1))
 	wantRoutes(t, false)
 	o.must(t, apply)
+	o.wants(t, generations, 0, `(?m)^shop +runbook +1$`)
+	o.must(t, removeMutating)
 	wantRoutes(t, true)
+
+	thaw()
+	o.must(t, apply)
+	if err := o.guard.Register(t.Context(), plane); err != nil { // in the place of the Service
+		t.Fatal(err)
+	}
+	haveReplicas(t)
+	o.wants(t, check, 0, "is refused by gammaguard")
 	o.wants(t, audit, 1, "(?m)^shop +HTTPRoute +runbook +parent-headless +deny ")
+	o.stop(t)
+	o.must(t, remove)
+	o.must(t, apply)
+}
+
+// wantAdmittedAtOnce wants a mesh route to be admitted without a call of a webhook, which
+// would last longer.
+func wantAdmittedAtOnce(t *testing.T) {
+	t.Helper()
+	c := admin(t)
+	background.Eventually(t, func() string {
+		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+		defer cancel()
+		if err := c.Create(ctx, meshRoute(), client.DryRunAll); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// haveReplicas has the Deployment say that its Pods are ready, which do not run here.
+func haveReplicas(t *testing.T) {
+	t.Helper()
+	kubectl(t, "patch", "deployment", "-n", system, "gammaguard-webhook", "--subresource=status", "--type=merge", "-p",
+		`{"status": {"replicas": 2, "readyReplicas": 2}}`)
 }
 
 // restore: gammaguard is there before its Pods can run. Then it runs, and writes status.

@@ -30,6 +30,9 @@ func changes() []change {
 		{"add an annotation", labels{}, labels{routesFrom: "a=b"}, routesFrom},
 		{"change an annotation", labels{routeKinds: "HTTPRoute"}, labels{routeKinds: "GRPCRoute"}, routeKinds},
 		{"remove an annotation", labels{routesFrom: "a=b", "team": "a"}, labels{"team": "a"}, routesFrom},
+		{"add a label that only metrics need", labels{}, labels{scrape: "allow"}, scrape},
+		{"remove a label that only metrics need", labels{scrape: "allow", "team": "a"}, labels{"team": "a"}, scrape},
+		{"add a key in another case", labels{}, labels{inCapitals: "all"}, inCapitals},
 		{
 			"all five",
 			labels{mesh.GrantLabel: "none", mesh.ModeLabel: "enforce"},

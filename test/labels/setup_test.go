@@ -50,6 +50,9 @@ func install(ctx context.Context) error {
 	if err := admin.Create(ctx, namespace("legacy", mesh.GrantLabel, "some")); err != nil {
 		return err
 	}
+	if err := crowd(ctx, admin); err != nil {
+		return err
+	}
 	if _, stderr, err := applyDefault(ctx); err != nil {
 		return fmt.Errorf("%w: %s", err, stderr)
 	}

@@ -55,17 +55,22 @@ func ways() []way {
 	}
 }
 
-// The guarded annotations. All other keys that these tests set are labels.
+// The guarded annotations, with one that means nothing. All other keys that these tests set
+// are labels.
 const (
 	routesFrom = "gammaguard.dev/consumer-routes-from"
 	routeKinds = "gammaguard.dev/consumer-route-kinds"
+	inCapitals = "GammaGuard.DEV/Grant"
 )
+
+// scrape is the label by which the NetworkPolicy of config/base lets a namespace read metrics.
+const scrape = "gammaguard.dev/scrape"
 
 // set gives the namespace these labels and annotations.
 func set(n *corev1.Namespace, values map[string]string) {
 	n.Labels, n.Annotations = map[string]string{}, map[string]string{}
 	for key, value := range values {
-		if key == routesFrom || key == routeKinds {
+		if key == routesFrom || key == routeKinds || key == inCapitals {
 			n.Annotations[key] = value
 		} else {
 			n.Labels[key] = value
@@ -106,8 +111,8 @@ func labelsAndAnnotations(n *corev1.Namespace) []byte {
 		return "{" + strings.Join(all, ",") + "}"
 	}
 	return fmt.Appendf(nil, `{"metadata":{"labels":%s,"annotations":%s}}`,
-		fields(n.Labels, mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "team"),
-		fields(n.Annotations, routesFrom, routeKinds))
+		fields(n.Labels, mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, scrape, "team"),
+		fields(n.Annotations, routesFrom, routeKinds, inCapitals))
 }
 
 func mustClient(t *testing.T, user string) client.Client {

@@ -147,7 +147,7 @@ func TestNoClientCA(t *testing.T) {
 }
 
 // TestSlowCallers: those who send nothing, or not all, are hung up on, and do not keep
-// others from being served.
+// others from being served. TestIdleCallers is about many of them.
 func TestSlowCallers(t *testing.T) {
 	address, roots := serve(t, func(*Options) {})
 	background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, nil)) })
@@ -167,7 +167,10 @@ func TestSlowCallers(t *testing.T) {
 		return conn
 	}
 	const post = "POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n"
-	conns := map[string]net.Conn{"no handshake": dial(), "half a header": dialTLS(post)}
+	conns := map[string]net.Conn{
+		"no handshake": dial(), "half a header": dialTLS(post),
+		"no body, which nobody reads": dialTLS("GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"),
+	}
 	for i := range 5 { // more than there is room for
 		conns[fmt.Sprint("half a body ", i)] = dialTLS(post + "\r\n{")
 	}
@@ -186,14 +189,85 @@ func TestSlowCallers(t *testing.T) {
 		t.Errorf("meanwhile: %v", err)
 	}
 	wg.Wait()
+}
 
-	// As many as are served at once, and others wait for their end.
-	for range maxConnections {
-		dial()
+// TestIdleCallers: newcomers are served at once, again and again, whatever others hold:
+// as many connections as there may be that have each had an answer and send nothing more,
+// or ever new ones that send nothing at all. By HTTP/2 too.
+func TestIdleCallers(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			address, roots := serve(t, func(o *Options) { o.EnableHTTP2 = http2 })
+			background.Eventually(t, func() string { return missing(call(t.Context(), address, roots, nil)) })
+			for range maxConnections {
+				keepAlive(t, address, roots, http2)
+			}
+			newcomers(t, address, roots, "idle connections", time.Second)
+			ctx, stop := context.WithCancel(t.Context())
+			flood := make(chan int)
+			go func() { flood <- connectSilently(ctx, address) }()
+			newcomers(t, address, roots, "silent connections", 2*handshakeTimeout)
+			stop()
+			if silent := <-flood; silent < maxConnections {
+				t.Errorf("%d silent connections, want more than %d", silent, maxConnections)
+			}
+		})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := call(ctx, address, roots, nil); err != nil {
-		t.Errorf("after so many who send nothing: %v", err)
+}
+
+// keepAlive has a request answered, and keeps the connection open.
+func keepAlive(t *testing.T, address string, roots *x509.CertPool, http2 bool) {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: http2}
+	t.Cleanup(transport.CloseIdleConnections)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/validate", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	response, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is read
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		t.Error(err)
+	}
+	if got := response.ProtoMajor == 2; got != http2 {
+		t.Fatalf("served by %s", response.Proto)
+	}
+}
+
+// newcomers calls by ten new connections a second for a time. Each has to be answered
+// within two seconds.
+func newcomers(t *testing.T, address string, roots *x509.CertPool, during string, duration time.Duration) {
+	t.Helper()
+	ticks := time.NewTicker(time.Second / 10)
+	defer ticks.Stop()
+	var calls sync.WaitGroup
+	for end := time.Now().Add(duration); time.Now().Before(end); <-ticks.C {
+		calls.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if err := call(ctx, address, roots, nil); err != nil {
+				t.Errorf("%s: %v", during, err)
+			}
+		})
+	}
+	calls.Wait()
+}
+
+// connectSilently opens 100 connections a second, sends nothing, and returns how many
+// there were.
+func connectSilently(ctx context.Context, address string) (opened int) {
+	ticks := time.NewTicker(time.Second / 100)
+	defer ticks.Stop()
+	for ; ctx.Err() == nil; <-ticks.C {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			continue
+		}
+		defer conn.Close() //nolint:errcheck,gocritic // all stay open for as long as the server lets them
+		opened++
+	}
+	return opened
 }

@@ -11,23 +11,33 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/net/netutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // What callers may take of the webhook port. Bodies are bounded by webhook.Intake.
 const (
-	// maxConnections is how many connections are served at once; further ones wait. An
-	// API server opens one for each request that it has under way.
+	// maxConnections is how many connections are served at once. An API server opens one
+	// for each request that it has under way.
 	maxConnections = 256
+	// maxWaiting is how many connections of one address may wait without a request under
+	// way. Several API servers can share an address, that of a node or of a Konnectivity
+	// agent, and each keeps up to 25 idle connections for each webhook: there is room for
+	// what is of use to five of them, and for as many connections of others.
+	maxWaiting = maxConnections / 2
 	// handshakeTimeout is how long a TLS handshake may take, and then the header of a
 	// request.
 	handshakeTimeout = 5 * time.Second
+	// readTimeout is how long a request may take to arrive, where a handler does not read it
+	// sooner.
+	readTimeout = 10 * time.Second
 	// requestTimeout bounds a request as a whole. No webhook is waited for longer than
 	// 30 seconds.
 	requestTimeout = 40 * time.Second
-	idleTimeout    = 90 * time.Second
+	idleTimeout    = 10 * time.Second
 	maxHeader      = 16 << 10
+	// maxStreams and maxStreamBuffer bound what one connection takes by HTTP/2.
+	maxStreams      = 8
+	maxStreamBuffer = 64 << 10
 )
 
 // newHooks returns the server of the webhooks. It reserves the port. controller-runtime's
@@ -43,15 +53,21 @@ func (s *Server) newHooks(handlers http.Handler) (*manager.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhooks: %w", err)
 	}
+	s.connections = newConnections(listener, maxConnections, maxWaiting)
 	return &manager.Server{
 		Name: "webhooks",
 		Server: &http.Server{
-			Handler:           s.closing(handlers),
+			Handler:           s.connections.track(s.closing(handlers)),
+			ConnContext:       s.connections.context,
 			TLSConfig:         config,
 			ReadHeaderTimeout: handshakeTimeout,
+			ReadTimeout:       readTimeout,
 			WriteTimeout:      requestTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeader,
+			HTTP2: &http.HTTP2Config{
+				MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxStreamBuffer, MaxReceiveBufferPerStream: maxStreamBuffer,
+			},
 			// A line for each handshake that fails, which any caller can cause.
 			ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(s.options.Log.V(1)), slog.LevelInfo),
 			BaseContext: func(net.Listener) context.Context {
@@ -59,7 +75,7 @@ func (s *Server) newHooks(handlers http.Handler) (*manager.Server, error) {
 				return context.Background() // what is under way when the server shuts down is still answered
 			},
 		},
-		Listener: tls.NewListener(netutil.LimitListener(listener, maxConnections), config),
+		Listener: tls.NewListener(s.connections, config),
 	}, nil
 }
 

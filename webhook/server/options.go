@@ -55,6 +55,10 @@ type Options struct {
 	MaxStaleness time.Duration
 	// DisableStandingAudit: the leader does not judge stored routes. It excludes Reports.
 	DisableStandingAudit bool
+	// ServingBinding is the ClusterRoleBinding to which this process adds itself once an API
+	// server has reached the webhooks: from then on mesh routes are refused while nobody
+	// answers. Empty: that is somebody else's to do.
+	ServingBinding string
 	// LeaderElection configures how replicas elect who writes status.
 	LeaderElection LeaderElection
 	// ShutdownDelay is how long the server goes on serving, but not ready, before

@@ -30,7 +30,7 @@ func (s *Server) Ready() error {
 	if !s.serving.Load() {
 		return errors.New("the webhooks are not served yet")
 	}
-	return nil
+	return s.connections.check()
 }
 
 // probes answers health and readiness. controller-runtime's own handlers withhold the
@@ -41,6 +41,10 @@ func (s *Server) probes() http.Handler {
 	mux.HandleFunc("/readyz", s.readyz)
 	return mux
 }
+
+// maxPlain is how many connections a port without TLS serves at once, and maxPlainWaiting
+// how many of one address wait there. The kubelet opens one for each probe.
+const maxPlain, maxPlainWaiting = 64, 32
 
 // maxScrapes is how many requests for metrics are answered at once. Others get status 503.
 const maxScrapes = 4
@@ -59,10 +63,14 @@ func newPlain(name, address string, handler http.Handler) (*manager.Server, erro
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	grace := time.Second
+	all := newConnections(listener, maxPlain, maxPlainWaiting)
 	return &manager.Server{
-		Name:            name,
-		Server:          &http.Server{Handler: handler, ReadHeaderTimeout: handshakeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader},
-		Listener:        listener,
+		Name: name,
+		Server: &http.Server{
+			Handler: all.track(handler), ConnContext: all.context,
+			ReadHeaderTimeout: handshakeTimeout, ReadTimeout: readTimeout, WriteTimeout: requestTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
+		},
+		Listener:        all,
 		ShutdownTimeout: &grace,
 	}, nil
 }

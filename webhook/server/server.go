@@ -33,7 +33,8 @@ type Server struct {
 	manager     manager.Manager
 	cache       *live.Cache
 	certificate *certificate
-	serving     atomic.Bool // the webhooks
+	connections *connections // of the webhooks
+	serving     atomic.Bool  // the webhooks
 	draining    atomic.Bool
 	unready     atomic.Value // the reason that was logged last
 }
@@ -125,6 +126,7 @@ func (s *Server) webhooks(engine *validate.Engine) (http.Handler, error) {
 		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
 	}
 	cacheOptions := live.Options{
+		Mesh:           engine.Policy().Mesh,
 		ControllerName: guard.Status.ControllerName, FormerControllerNames: guard.Status.FormerControllerNames,
 		MaxStaleness: s.options.MaxStaleness, Unreadable: unreadable,
 	}
@@ -135,6 +137,7 @@ func (s *Server) webhooks(engine *validate.Engine) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	reader.Mesh = engine.Policy().Mesh
 	handlers := http.NewServeMux()
 	webhooks := webhook.Options{
 		Reader: s.cache, Live: reader, Sync: s.cache, Stored: stored{s.cache, reader}, Metrics: metrics, Log: s.options.Log,
@@ -170,6 +173,11 @@ func (s *Server) addRunnables(handlers http.Handler) error {
 		return err
 	}
 	runnables := []manager.Runnable{hooks, s.cache, s.certificate}
+	if s.options.ServingBinding != "" {
+		runnables = append(runnables, &activation{
+			binding: s.options.ServingBinding, ready: s.Ready, reader: s.manager.GetAPIReader(), writer: s.manager.GetClient(), log: s.options.Log,
+		})
+	}
 	for _, plain := range []struct {
 		name, address string
 		handler       http.Handler

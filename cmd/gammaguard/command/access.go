@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // access holds the flags that say by which configuration routes are judged, which
@@ -75,7 +76,10 @@ func reportUnseen(w io.Writer, live *cluster.Cluster) error {
 	if len(unseen) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "You cannot read the following, so the result may be incomplete:\n  %s\n", strings.Join(unseen, "\n  "))
+	_, err := printable.Fprintf(w, "You cannot read the following, so the result may be incomplete:\n")
+	for _, what := range unseen {
+		printable.Row(w, "  "+what)
+	}
 	return err
 }
 
@@ -100,7 +104,7 @@ func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.G
 	}
 	configuration, source, err := live.Configuration(a.installation, a.config.override())
 	if errors.Is(err, mesh.ErrUnknown) || errors.Is(err, mesh.ErrNotFound) {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "Using the default configuration: %v. Specify another one with --config.\n", err)
+		_, err = printable.Fprintf(cmd.ErrOrStderr(), "Using the default configuration: %v. Specify another one with --config.\n", err)
 		return config.Default(a.config.override()), "default", err
 	}
 	return configuration, source, err
@@ -110,9 +114,14 @@ func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.G
 func addInstalled(cmd *cobra.Command) *access {
 	a := addAccess(cmd)
 	cmd.Flags().Lookup("config").Usage = "path to a GuardConfiguration file; if empty, the configuration that gammaguard in the cluster runs with, or the default one if you cannot read it"
+	addInstallation(cmd, a)
+	return a
+}
+
+// addInstallation adds the flag that names gammaguard in the cluster.
+func addInstallation(cmd *cobra.Command, a *access) {
 	a.names = append(a.names, "installation")
 	cmd.Flags().StringVar(&a.installation, "installation", "gammaguard-system/gammaguard-webhook", "NAMESPACE/NAME of the Deployment of gammaguard, whose ConfigMap is read")
-	return a
 }
 
 func (a *access) configuration() (*config.GuardConfiguration, error) { return a.config.load() }

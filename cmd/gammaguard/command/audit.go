@@ -1,14 +1,13 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/audit"
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/version"
 )
 
@@ -27,6 +26,9 @@ func newAudit() *cobra.Command {
 		Long: `Check each stored route in a live cluster as if a user created it now, with the configuration that gammaguard in the cluster runs with.
 For each namespace, the command reports how many routes would be denied, which grant they need, and the command that grants it. For a
 route that lacks a grant, the findings include those that the missing grant hides.
+
+A parentRef that no mesh acts on, such as kind Service with the wrong group, is dormant: it has no effect until the route is changed. The
+command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
 
 Modes and exemptions apply as they do at admission: in a namespace whose mode is audit or warn, nothing would be denied. Use --as-mode
 enforce to check what would be denied if the namespaces were enforced.
@@ -113,7 +115,7 @@ func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report, where strin
 	case f.output == "sarif":
 		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes that gammaguard checks in %s.\n", where)
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes that gammaguard checks in %s.\n", where)
 		return err
 	default:
 		return result.Table(out, f.output == "wide")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -46,8 +46,11 @@ the manifests of each other directory. It skips hidden directories, node_modules
 A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
 what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
 
+The repository need not be trusted: the command starts no program, opens no connection, and reads and writes regular files of the repository
+only. What is remote is reported as not checked, unless --allow-remote lets kustomize fetch it.
+
 The command reads all files of a set first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
-ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, as the webhook does, and reports them. A
+ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, where the webhook makes them, and reports them. A
 rule that depends on an object that is not in the input is reported as unknown, unless --cluster looks the object up or --complete
 declares the input complete.
 
@@ -105,7 +108,7 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
-	set.BoolVar(&flags.options.Strict, "strict", false, "treat unknown as an error")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, and routes that .gitignore hides")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
@@ -119,7 +122,7 @@ func newCheck() *cobra.Command {
 func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 	f.paths = args
 	if err := f.validate(cmd); err != nil {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return usage(cmd, err)
 	}
 	if f.watch {
 		return f.keep(cmd)
@@ -226,12 +229,20 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 	return nil
 }
 
+// unwrapped returns what an output ends in.
+func unwrapped(w io.Writer) io.Writer {
+	if end, ok := w.(*printable.Writer); ok {
+		return end.Unwrap()
+	}
+	return w
+}
+
 // colourful reports whether the output is a terminal whose user wants colours
 // (https://no-color.org).
 func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
 // isTerminal reports whether the output is a terminal that understands control sequences.
 func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+	file, ok := unwrapped(w).(*os.File)
 	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

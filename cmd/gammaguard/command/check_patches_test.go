@@ -49,6 +49,7 @@ patches:
       hostnames: [UPPER]
 `,
 	})
+	t.Chdir(folder) // the root, where there is no .git
 	r, got := checkJSON(t, "", "-k", filepath.Join(folder, "top"))
 	if len(r.Routes) != 1 {
 		t.Fatalf("%+v", got)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/config"
 )
 
@@ -50,6 +51,7 @@ func golden(t *testing.T, name, text string) {
 }
 
 func TestMain(m *testing.M) {
+	build.Main()
 	// No cluster and no configuration of whoever runs the tests has a say.
 	for key, value := range map[string]string{"KUBECONFIG": os.DevNull, "HOME": os.TempDir()} {
 		if err := os.Setenv(key, value); err != nil {

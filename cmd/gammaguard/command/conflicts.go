@@ -1,12 +1,11 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/conflicts"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 type conflictFlags struct {
@@ -23,7 +22,7 @@ func newConflicts() *cobra.Command {
 		Short: "Show which routes own each Service port",
 		Long: `List the Service ports that routes attach to, by scope: the routes that own each port, the routes that lose it, and the reason. If routes
 of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute, TLSRoute, TCPRoute.
-Routes that lack the required grant do not compete.
+Routes that lack the required grant do not compete, and neither do dormant routes, whose parentRef no mesh acts on until they are changed.
 
 With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
 do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. Without
@@ -62,7 +61,7 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 	case f.output == "yaml":
 		return writeYAML(out, list)
 	case len(list.Items) == 0:
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err
 	default:
 		return list.Table(out, where == everywhere, f.output == "wide")
@@ -106,7 +105,7 @@ func (f *conflictFlags) in(namespace string) (_, where string) {
 // ofFiles lists the ports of the files.
 func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, string, error) {
 	if err := f.access.unused(cmd.Flags()); err != nil {
-		return nil, "", fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return nil, "", usage(cmd, err)
 	}
 	configuration, err := f.access.configuration()
 	if err != nil {
@@ -120,7 +119,7 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, string, er
 	}
 	list, unknown, err := conflicts.Among(reader, routes, configuration.Policy(), namespace)
 	for _, service := range unknown {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
+		printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
 	}
 	return list, where, err
 }

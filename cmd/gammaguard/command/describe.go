@@ -1,8 +1,6 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/describe"
@@ -16,7 +14,8 @@ func newDescribe() *cobra.Command {
 		Short: "Show who may route a Service in a live cluster, and who does",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
 scope with the reason if a route does not apply, and the grants of the namespaces of these routes. The Service can be headless, or missing.
-A route that lacks its grant is shown as absent, also if the mode of its namespace does not deny it.
+A route that lacks its grant is shown as absent, also if the mode of its namespace does not deny it. A stored route whose parentRef no mesh
+acts on until it is changed is shown as dormant.
 
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
@@ -34,7 +33,7 @@ The command only reads from the cluster, and reports what you cannot read there.
 func describeService(cmd *cobra.Command, access *access, args []string, output string) error {
 	key, err := describedService(args)
 	if err != nil {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return usage(cmd, err)
 	}
 	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {

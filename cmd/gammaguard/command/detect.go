@@ -1,11 +1,10 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/cluster"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 func newDetectMesh() *cobra.Command {
@@ -44,16 +43,16 @@ func detectMesh(cmd *cobra.Command, access *access) error {
 		if err := cluster.DetectedTable(out, found); err != nil {
 			return err
 		}
-		fmt.Fprintln(out)
+		printable.Row(out)
 	}
 	profile, note, err := cluster.Propose(found)
 	if err != nil {
-		fmt.Fprintf(out, "There is no mesh to propose: %v. Without mesh, gammaguard follows the specification.\n", err)
+		printable.Fprintf(out, "There is no mesh to propose: %v. Without mesh, gammaguard follows the specification.\n", err)
 		return errFindings
 	}
 	if note != "" {
 		note = " (" + note + ")"
 	}
-	fmt.Fprintf(out, "Set this in the configuration of gammaguard%s:\n\nmesh: %s\n", note, profile.Name)
+	printable.Fprintf(out, "Set this in the configuration of gammaguard%s:\n\nmesh: %s\n", note, profile.Name)
 	return nil
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -70,7 +69,7 @@ func newDiff() *cobra.Command {
 
 func (f *diffFlags) run(cmd *cobra.Command) (err error) {
 	if err := f.validate(); err != nil {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
 	if f.options.Config, err = f.config.load(); err != nil {
@@ -125,6 +124,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove()) }()
+	base.Root = tree.Root()
 	if base.Files, err = tree.Existing(f.options.Files); err != nil {
 		return nil, err
 	}

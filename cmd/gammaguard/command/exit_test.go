@@ -48,7 +48,7 @@ func TestWrongUse(t *testing.T) {
 		want string
 	}{
 		{nil, "error: a command is required\n"},
-		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"\n\nDid you mean this?\n\tcheck\n\n"},
+		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"; did you mean check?\n"},
 		{[]string{"check", "-f", shop, "elsewhere"}, "error: PATH cannot be used with -f, -k, or --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--values", "x.yaml"}, "error: --values has no effect without --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nSee 'gammaguard check --help' for usage\n"},

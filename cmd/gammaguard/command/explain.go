@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 func newExplain() *cobra.Command {
@@ -58,12 +59,12 @@ func catalogue(w io.Writer, topics []explain.Topic) error {
 	for _, topic := range topics {
 		if topic.Class != class {
 			if class != "" {
-				fmt.Fprintln(out)
+				printable.Row(out)
 			}
 			class = topic.Class
-			fmt.Fprintf(out, "%s\tDEFAULT\tDESCRIPTION\n", strings.ToUpper(string(class)))
+			printable.Row(out, strings.ToUpper(string(class)), "DEFAULT", "DESCRIPTION")
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\n", topic.ID, topic.Default, topic.Title)
+		printable.Row(out, topic.ID, topic.Default, topic.Title)
 	}
 	return out.Flush()
 }
@@ -71,10 +72,10 @@ func catalogue(w io.Writer, topics []explain.Topic) error {
 // explainTopic writes everything about one topic.
 func explainTopic(w io.Writer, topic *explain.Topic) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s, default: %s)\n\n", topic.ID, topic.Class, topic.Default)
+	printable.Fprintf(&b, "%s (%s, default: %s)\n\n", topic.ID, topic.Class, topic.Default)
 	section := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n%s\n", title, wrap(text, 80, "  "))
+			printable.Fprintf(&b, "%s\n%s\n", title, printable.Layout(wrap(text, 80, "  ")))
 		}
 	}
 	what := topic.Title + "."
@@ -87,7 +88,7 @@ func explainTopic(w io.Writer, topic *explain.Topic) error {
 	section("NOTES", strings.Join(topic.Notes, " "))
 	section("SPECIFICATION", topic.Citation)
 	section("CONFIGURATION", topic.Configuration())
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	_, err := printable.Fprintf(w, "%s\n", printable.Layout(strings.TrimRight(b.String(), "\n")))
 	return err
 }
 

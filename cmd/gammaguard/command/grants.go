@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/grants"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 type grantFlags struct {
@@ -116,7 +116,7 @@ the requests with 'gammaguard grants list --requested'. You need permission to p
 			request := &grants.Request{Role: mesh.Grant(role), Reason: reason}
 			value, err := request.Encode()
 			if err != nil {
-				return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+				return usage(cmd, err)
 			}
 			live, err := access.connect(cmd.Context())
 			if err != nil {
@@ -125,7 +125,7 @@ the requests with 'gammaguard grants list --requested'. You need permission to p
 			if err := live.Annotate(cmd.Context(), live.Current, grants.RequestAnnotation, value); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.\n", role, live.Current)
+			_, err = printable.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.\n", role, live.Current)
 			return err
 		},
 	}

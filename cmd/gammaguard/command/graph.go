@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/graph"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -41,7 +42,8 @@ func newGraph() *cobra.Command {
 		Use:   "graph [service/NAME]",
 		Short: "Draw the routes on Services, and their backends",
 		Long: `Draw Service ports, the routes on them, and the backends of these routes, by namespace. A route that loses a port, lacks a grant, or has no
-effect for another reason looks different, and has the rule that says so. A Service can be drawn by itself, as service/NAME or
+effect for another reason looks different, and has the rule that says so. A dormant route, which no mesh acts on until it is changed, is
+drawn as such. A Service can be drawn by itself, as service/NAME or
 serviceimport/NAME.
 
 The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has
@@ -74,7 +76,7 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 		err = f.access.unused(cmd.Flags())
 	}
 	if err != nil {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return usage(cmd, err)
 	}
 	draw := f.ofCluster
 	if named {
@@ -85,7 +87,7 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case len(drawn.Rows) == 0:
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", strings.Replace(title, allNamespaces, everywhere, 1))
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", strings.Replace(title, allNamespaces, everywhere, 1))
 		return err
 	case f.output == "html":
 		return drawn.HTML(out, "Routes of "+title)
@@ -151,7 +153,7 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error)
 	if err != nil {
 		return nil, "", err
 	}
-	stored, err := check.NewStored(live, objects)
+	stored, err := check.NewStored(live, objects, configuration.Policy().Mesh)
 	if err != nil {
 		return nil, "", err
 	}

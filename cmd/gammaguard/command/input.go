@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/definitions"
 )
 
@@ -22,6 +23,8 @@ func (f *inputFlags) add(cmd *cobra.Command, verb string) {
 	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
 	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and "+verb+"; no cluster is used")
 	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	set.BoolVar(&options.AllowRemote, "allow-remote", false, "let kustomize fetch remote bases and files: it then runs git, connects, and reads what it fetches; not for repositories that you do not trust")
+	set.DurationVar(&options.BuildTimeout, "build-timeout", build.DefaultLimit, "how long building one kustomization or chart can take")
 	addDefinitions(cmd, options)
 }
 

@@ -46,7 +46,7 @@ func newLSP() *cobra.Command {
 				io.Reader
 				io.Writer
 				io.Closer
-			}{cmd.InOrStdin(), cmd.OutOrStdout(), io.NopCloser(nil)}
+			}{cmd.InOrStdin(), unwrapped(cmd.OutOrStdout()), io.NopCloser(nil)} // a protocol, not a text
 			return lsp.Serve(cmd.Context(), stream, &lsp.Settings{Version: version.Get().Version, Options: func(folder string) (*check.Options, *check.Project, error) {
 				project, err := check.FindProject(folder)
 				if err != nil {

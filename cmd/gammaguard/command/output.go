@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // choice is the value of a flag that takes one of some words.
@@ -38,17 +39,8 @@ func addChoice(cmd *cobra.Command, word *string, name, shorthand, usage string, 
 }
 
 func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(value)
-}
-
-func writeYAML(w io.Writer, value any) error {
-	text, err := yaml.Marshal(value)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/version"
 )
 
@@ -95,7 +96,8 @@ func (o outputs) write(r *report.CheckReport, failOn string, stdout io.Writer) e
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(writeReport(r, output.format, failOn, file), file.Close()); err != nil {
+		end := printable.NewWriter(file, isTerminal(file))
+		if err := errors.Join(writeReport(r, output.format, failOn, end), end.Flush(), file.Close()); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // progressAfter is how long a check must take for its progress to be shown.
@@ -50,13 +52,13 @@ func (p *progress) write() {
 	if !p.shown {
 		return
 	}
-	text := []rune(p.text)
-	if file, ok := p.out.(interface{ Fd() uintptr }); ok {
+	text := []rune(printable.Text(p.text))
+	if file, ok := unwrapped(p.out).(interface{ Fd() uintptr }); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 			text = text[:min(len(text), width-1)]
 		}
 	}
-	fmt.Fprintf(p.out, "\r\x1b[K%s", string(text))
+	printable.Fprintf(p.out, "%s%s", printable.Layout(printable.ClearLine), string(text))
 }
 
 // stop takes the line away.
@@ -64,7 +66,7 @@ func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
+		printable.Fprintf(p.out, "%s", printable.Layout(printable.ClearLine))
 	}
 	p.out, p.shown = nil, false
 	if p.timer != nil {

@@ -2,13 +2,13 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 func newStatus() *cobra.Command {
@@ -69,14 +69,14 @@ func clearStatus(cmd *cobra.Command, access *access, confirm bool) error {
 	}
 	out := cmd.OutOrStdout()
 	if len(marked) == 0 {
-		_, err := fmt.Fprintf(out, "No route has an entry of %s.\n", strings.Join(names, " or "))
+		_, err := printable.Fprintf(out, "No route has an entry of %s.\n", strings.Join(names, " or "))
 		return err
 	}
 	if err := cluster.MarkedTable(out, marked); err != nil {
 		return err
 	}
 	if !confirm {
-		_, err := fmt.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
+		_, err := printable.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
 			strings.Join(names, " and "), report.Count(len(marked), "route", "routes"))
 		return err
 	}
@@ -86,9 +86,9 @@ func clearStatus(cmd *cobra.Command, access *access, confirm bool) error {
 			errs = append(errs, err)
 		}
 		if done := i + 1; done%1000 == 0 && done < len(marked) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "cleared %d of %d routes\n", done, len(marked))
+			printable.Fprintf(cmd.ErrOrStderr(), "cleared %d of %d routes\n", done, len(marked))
 		}
 	}
-	_, err = fmt.Fprintf(out, "\nRemoved the entries from %s.\n", report.Count(len(marked)-len(errs), "route", "routes"))
+	_, err = printable.Fprintf(out, "\nRemoved the entries from %s.\n", report.Count(len(marked)-len(errs), "route", "routes"))
 	return errors.Join(append(errs, err)...)
 }

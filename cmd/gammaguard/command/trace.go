@@ -2,12 +2,11 @@ package command
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
@@ -75,7 +74,7 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	options := &f.options
 	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd, args); err != nil {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return usage(cmd, err)
 	}
 	if options.Config, err = f.access.configuration(); err != nil {
 		return err
@@ -96,7 +95,7 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.output == "json" {
 		return writeJSON(cmd.OutOrStdout(), trace)
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), trace.String())
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "%s", printable.Layout(trace.String()))
 	return err
 }
 

@@ -1,10 +1,9 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/version"
 )
 
@@ -16,7 +15,7 @@ func newVersion() *cobra.Command {
 		Example: "  gammaguard version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "gammaguard", version.Get())
+			_, err := printable.Fprintf(cmd.OutOrStdout(), "gammaguard %s\n", version.Get())
 			return err
 		},
 	}

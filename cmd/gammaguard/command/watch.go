@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // quiet is how long files must stay as they are before they are checked again: many a
@@ -42,9 +43,9 @@ func (f *checkFlags) keep(cmd *cobra.Command) error {
 			err = again.once(cmd)
 		}
 		if err != nil && !errors.Is(err, errFindings) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "error: %v\n", err)
+			printable.Fprintf(cmd.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(err)))
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "waiting for changes; press Ctrl+C to stop")
+		printable.Row(cmd.ErrOrStderr(), "waiting for changes; press Ctrl+C to stop")
 		if err := f.changed(cmd.Context(), watcher); err != nil {
 			return err
 		}

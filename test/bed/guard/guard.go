@@ -24,6 +24,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -104,6 +105,9 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	if err != nil {
 		return err
 	}
+	if err := confine(ctx, cp, o.Config); err != nil {
+		return err
+	}
 	kubeconfig, err := cp.ServiceAccountKubeconfig(ctx, systemNamespace, serviceAccount)
 	if err != nil {
 		return err
@@ -134,6 +138,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 		"--pprof-bind-address", free[1],
 		"--health-probe-bind-address", free[2],
 		"--leader-elect=false",
+		"--serving-binding", config.ServingBinding,
 	}, o.Args...)
 	if g.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
 		return err
@@ -199,6 +204,9 @@ func (g *Guard) Ready(ctx context.Context) error {
 	_, err := get(ctx, g.readyURL)
 	return err
 }
+
+// Metrics returns its metrics as they are scraped.
+func (g *Guard) Metrics(ctx context.Context) (string, error) { return get(ctx, g.MetricsURL) }
 
 // PID is the binary's process ID.
 func (g *Guard) PID() int { return g.cmd.Process.Pid }

@@ -19,15 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"sigs.k8s.io/yaml"
 
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // Names in config: the ServiceAccount, whose rights the binary has and no more, and
-// the policy on labels.
+// the policies on labels and on the ServiceAccount.
 const (
 	systemNamespace, serviceAccount = "gammaguard-system", "gammaguard-webhook"
 	policyName                      = "gammaguard-grants"
+	accountPolicy, eventsPolicy     = "gammaguard-service-account", "gammaguard-events"
 )
 
 // Install applies config/rbac and config/policy, and waits until the API server
@@ -57,6 +61,39 @@ func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error 
 	return awaitPolicy(ctx, cp, exempt)
 }
 
+// confine has the policies on the ServiceAccount know the controller names and the reason of
+// the configuration, where it sets them, as docs/configuration.md says.
+func confine(ctx context.Context, cp *bed.ControlPlane, configuration string) error {
+	var set struct{ Status config.Status }
+	if err := yaml.Unmarshal([]byte(configuration), &set); err != nil {
+		return err
+	}
+	for _, policy := range []struct {
+		name    string
+		values  []string
+		unknown bool
+	}{
+		{
+			accountPolicy, append([]string{desired.ControllerName, set.Status.ControllerName}, set.Status.FormerControllerNames...),
+			set.Status.ControllerName != "" || len(set.Status.FormerControllerNames) > 0,
+		},
+		{
+			eventsPolicy,
+			append([]string{set.Status.ConflictReason}, desired.Conflicted, desired.NoMatchingParent, desired.NamespaceNotGranted, desired.ConsumerRefused, "PartiallyConflicted"),
+			set.Status.ConflictReason != "",
+		},
+	} {
+		if !policy.unknown {
+			continue
+		}
+		patch := fmt.Sprintf(`[{"op": "replace", "path": "/spec/variables/0/expression", "value": "['%s']"}]`, strings.Join(policy.values, "', '"))
+		if _, stderr, err := cp.Kubectl(ctx, "", "patch", "validatingadmissionpolicy", policy.name, "--type=json", "--patch", patch); err != nil {
+			return fmt.Errorf("%w: %s", err, stderr)
+		}
+	}
+	return nil
+}
+
 // isNot is a CEL expression that excludes a user.
 func isNot(user string) string { return fmt.Sprintf("request.userInfo.username != %q", user) }
 
@@ -74,6 +111,18 @@ func (g *Guard) prepareWebhooks() error {
 	g.URL = "https://" + net.JoinHostPort(g.webhooks.LocalServingHost, strconv.Itoa(g.webhooks.LocalServingPort))
 	g.CA = g.webhooks.LocalServingCAData
 	return os.Rename(g.webhooks.LocalServingCertDir, g.CertDir) // so that it goes with the control plane
+}
+
+// Register registers the webhooks of a guard that was started without, or whose registration
+// is gone, and waits until the API server calls them.
+func (g *Guard) Register(ctx context.Context, cp *bed.ControlPlane) error {
+	for _, c := range g.webhooks.MutatingWebhooks {
+		c.UID, c.ResourceVersion = "", ""
+	}
+	for _, c := range g.webhooks.ValidatingWebhooks {
+		c.UID, c.ResourceVersion = "", ""
+	}
+	return g.register(ctx, cp, "")
 }
 
 // register registers the webhooks, except for one user's requests, and waits until

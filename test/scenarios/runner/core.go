@@ -33,11 +33,13 @@ func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome,
 	if err != nil {
 		return nil, err
 	}
-	var changes []mutate.Change
+	var plan mutate.Plan
 	if c.old == nil || !sameSpec(c.object, c.old) {
-		changes = judge.Changes(route, set)
+		if plan, err = judge.Plan(route, UserOf(c.User), judge.Changes(route, set), set); err != nil {
+			return nil, err
+		}
 	}
-	if text, err = mutate.Apply(text, changes); err != nil {
+	if text, err = mutate.Apply(text, plan.Made()); err != nil {
 		return nil, err
 	}
 	if c.object, err = decodeObject(text); err != nil {
@@ -57,7 +59,8 @@ func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome,
 	if err != nil {
 		return nil, err
 	}
-	return outcomeOf(changes, &verdict), nil
+	creation.Relate(&verdict, &plan)
+	return outcomeOf(&plan, &verdict), nil
 }
 
 // UserOf returns the user with the groups that the API server gives to it.
@@ -74,10 +77,12 @@ func UserOf(name string) validate.User {
 }
 
 // outcomeOf returns the outcome as the user would read it.
-func outcomeOf(changes []mutate.Change, verdict *validate.Verdict) *Outcome {
+func outcomeOf(plan *mutate.Plan, verdict *validate.Verdict) *Outcome {
 	var lines []string
-	for i := range changes {
-		lines = append(lines, "Warning: "+changes[i].Warning())
+	for i := range plan.Changes {
+		if plan.Warns() {
+			lines = append(lines, "Warning: "+plan.Message(&plan.Changes[i]))
+		}
 	}
 	for i := range verdict.Findings {
 		switch finding := &verdict.Findings[i]; finding.Effect {

@@ -33,8 +33,8 @@ func newHandlers(ctx context.Context) (Driver, error) {
 		if err != nil {
 			return nil, err
 		}
-		options := webhook.Options{Reader: set, Metrics: metrics, Log: logr.Discard()}
-		mutating := webhook.Mutating(options, &engine.Policy().Grants, scenario.Config.DisabledMutations())
+		options := webhook.Options{Mesh: engine.Policy().Mesh, Reader: set, Metrics: metrics, Log: logr.Discard(), Off: scenario.Config.DisabledMutations()}
+		mutating := webhook.Mutating(options, engine)
 		validating := webhook.Validating(options, engine)
 		return func(ctx context.Context, c *change) (*Outcome, error) {
 			return judgeByHandlers(ctx, c, crds, mutating, validating)

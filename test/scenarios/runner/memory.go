@@ -53,7 +53,7 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 		return nil, err
 	}
 	s := &memorySession{
-		scenario: scenario, engine: engine, crds: d.crds, set: manifest.NewSet(manifest.Options{Complete: true, Serves: Serves}),
+		scenario: scenario, engine: engine, crds: d.crds, set: manifest.NewSet(manifest.Options{Mesh: engine.Policy().Mesh, Complete: true, Serves: Serves}),
 		objects: map[manifest.Key]*unstructured.Unstructured{},
 	}
 	s.admit, err = d.admission(scenario, engine, s.set)
@@ -242,7 +242,7 @@ func (s *memorySession) parents(key manifest.Key) (own, others []Entry, err erro
 	}
 	others = slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
 	settings := desired.Settings(s.scenario.Config.Status)
-	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached())
+	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached(s.engine.Policy().Mesh))
 	for _, entry := range entries[:min(len(entries), maxParents-len(others))] {
 		own = append(own, Entry{
 			ParentRef:      r.Spec.ParentRefs[entry.Ref],

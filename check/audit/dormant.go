@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
+)
+
+// Dormant is a parentRef of a stored route that no mesh acts on.
+type Dormant struct {
+	// State is "dormant".
+	State string `json:"state"`
+	Field string `json:"field"`
+	// Service is what it would be a parentRef to: "Service shop/cart".
+	Service string `json:"service"`
+}
+
+// dormant returns the dormant parentRefs of the route.
+func (a *auditor) dormant(route *mesh.Route) []Dormant {
+	var found []Dormant
+	set := route.Dormant(a.Engine.Policy().Mesh)
+	for i := range route.Spec.ParentRefs {
+		if set.Has(i) {
+			service := route.Spec.ParentRefs[i].Service(route.Metadata.Namespace)
+			found = append(found, Dormant{State: "dormant", Field: mesh.ParentPath(i, ""), Service: service.String()})
+		}
+	}
+	return found
+}
+
+// wake returns the commands that make the dormant routes of the namespace live: the grant
+// that these lack, if the namespace is known, and then a patch for each. The roles are those
+// that live routes lack, which a command of their own grants before: the grant here has both.
+func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted map[mesh.Role]bool) []string {
+	var (
+		commands []string
+		lacks    []mesh.Role
+		policy   = a.Engine.Policy()
+	)
+	for _, route := range routes {
+		patch := a.Waking(route)
+		if patch == "" {
+			continue
+		}
+		dormant := route.Dormant(policy.Mesh)
+		for i := range route.Spec.ParentRefs {
+			role := mesh.ScopeOf(route.Metadata.Namespace, route.Spec.ParentRefs[i].Service(route.Metadata.Namespace)).Role()
+			if dormant.Has(i) && namespace != nil && !policy.Grants.Allows(namespace, role, route.Kind) && !slices.Contains(lacks, role) {
+				lacks = append(lacks, role)
+			}
+		}
+		commands = append(commands, fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s",
+			strings.ToLower(string(route.Kind)), mesh.GatewayGroup, printable.Shell(route.Metadata.Name), printable.Shell(route.Metadata.Namespace), printable.Shell(patch)))
+	}
+	if len(lacks) == 0 {
+		return commands
+	}
+	all := maps.Clone(granted)
+	for _, role := range lacks {
+		all[role] = true
+	}
+	grant := policy.GrantCommand(namespace.Name, namespace, slices.Sorted(maps.Keys(all))...)
+	if more := len(all) > len(granted) && len(granted) > 0; more && !strings.Contains(grant, " --overwrite") {
+		grant += " --overwrite"
+	}
+	return append([]string{grant}, commands...)
+}

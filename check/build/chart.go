@@ -1,0 +1,92 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+)
+
+var errNotLoaded = errors.New("it cannot be loaded")
+
+// rendering is a chart that is rendered, perhaps several times.
+type rendering struct{ *Chart }
+
+// missing returns the dependencies that the chart names and does not hold.
+func (r *rendering) missing() (names []string, _ error) {
+	loaded, err := loader.LoadFiles(buffered(r.Files))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
+	}
+	for _, dependency := range loaded.Metadata.Dependencies {
+		if !slices.ContainsFunc(loaded.Dependencies(), func(of *chartv2.Chart) bool { return of.Name() == dependency.Name }) {
+			names = append(names, dependency.Name)
+		}
+	}
+	return names, nil
+}
+
+func buffered(files []File) (all []*archive.BufferedFile) {
+	for _, f := range files {
+		all = append(all, &archive.BufferedFile{Name: f.Name, Data: f.Data})
+	}
+	return all
+}
+
+// render returns the texts that the chart's templates make, by the names of these in the
+// chart's folder, and its CustomResourceDefinitions; with other content in one of the
+// files, if there is a replacement.
+func (r *rendering) render(other *replacement) (map[string]string, error) {
+	files, values := r.Files, r.Values
+	if other != nil {
+		in := &files
+		if other.Values {
+			in = &values
+		}
+		*in = slices.Clone(*in)
+		(*in)[other.Index].Data = other.Content
+	}
+	chart, err := loader.LoadFiles(buffered(files))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]any{}
+	for _, file := range values {
+		more, err := common.ReadValues(file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name, err)
+		}
+		all = loader.MergeMaps(all, more)
+	}
+	if err := chartutil.ProcessDependencies(chart, all); err != nil {
+		return nil, err
+	}
+	capabilities := common.DefaultCapabilities.Copy()
+	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), r.APIVersions...)
+	release := common.ReleaseOptions{Name: chart.Name(), Namespace: r.Namespace, Revision: 1, IsInstall: true}
+	input, err := util.ToRenderValues(chart, all, release, capabilities)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := engine.Render(chart, input)
+	if err != nil {
+		return nil, err
+	}
+	for _, crd := range chart.CRDObjects() {
+		texts[crd.Filename] = string(crd.File.Data)
+	}
+	rendered := map[string]string{}
+	for name, text := range texts {
+		_, name, _ = strings.Cut(name, "/") // after the chart's name
+		rendered[name] = text
+	}
+	return rendered, nil
+}

@@ -1,0 +1,8 @@
+package build
+
+import "golang.org/x/sys/unix"
+
+const architecture = unix.AUDIT_ARCH_AARCH64
+
+// refusedHere are system calls that other architectures do not have.
+var refusedHere []uint32

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package build
+
+// limitMemory does nothing: the count holds.
+func limitMemory() {}

@@ -1,0 +1,86 @@
+package build
+
+import "time"
+
+// request is what the parent sends: a job, or the answer to a question.
+type request struct {
+	Kustomization *kustomization
+	Chart         *Chart
+	// Replace renders the chart of the job before again, with another content of a file.
+	Replace *replacement
+	// Limit is how long the job may take.
+	Limit time.Duration
+
+	Answer *answer
+}
+
+// kustomization is a folder to build.
+type kustomization struct {
+	Folder string
+	// File is the kustomization itself, by its path without links.
+	File string
+}
+
+// replacement is another content of one of the files of a chart or of its values.
+type replacement struct {
+	Values  bool
+	Index   int
+	Content []byte
+}
+
+// reply is what the child sends: a question about a file, or the result of the job.
+type reply struct {
+	Question *question
+	Result   *result
+}
+
+// question asks for the content of a file, or, to resolve it, for its path without links.
+type question struct {
+	Path    string
+	Resolve bool
+}
+
+// answer answers it.
+type answer struct {
+	Data     []byte
+	Resolved string
+	IsFolder bool
+	Error    string
+	Missing  bool
+}
+
+// result is what came out.
+type result struct {
+	Resources []Resource
+	Rendered  map[string]string
+	// Missing are the dependencies that the chart lacks.
+	Missing []string
+	Error   string
+	// Remote, NotLoaded and NotParsed say what kind of error it is.
+	Remote, NotLoaded, NotParsed bool
+}
+
+// Resource is an object that kustomize built.
+type Resource struct {
+	// Origin is the file that it comes from, relative to the folder that was built; empty if it is not
+	// known, or remote.
+	Origin string
+	// JSON is the object; empty if it cannot be encoded, which Error explains.
+	JSON  []byte
+	Error string
+}
+
+// Chart is a Helm chart to render.
+type Chart struct {
+	// Files are the files of the chart, and Values those that override its values.
+	Files, Values []File
+	Namespace     string
+	// APIVersions are those that templates can ask for, beside Kubernetes' own.
+	APIVersions []string
+}
+
+// File is a file of a chart.
+type File struct {
+	Name string
+	Data []byte
+}

@@ -1,0 +1,58 @@
+package creation
+
+import (
+	"encoding/json"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Audit judges a stored route. What of it is dormant is found to be so, and nothing else is
+// judged by it; the rest is judged as Create does.
+func (j *Judge) Audit(route *mesh.Route, world mesh.Reader) (mutate.Plan, validate.Verdict, error) {
+	plan, verdict, err := j.Create(j.Awake(route), world)
+	j.Engine.AddDormant(&verdict, route)
+	return plan, verdict, err
+}
+
+// Awake returns a stored route without what is dormant of it.
+func (j *Judge) Awake(route *mesh.Route) *mesh.Route {
+	return route.Awake(route.Dormant(j.Engine.Policy().Mesh))
+}
+
+// waking are the mutations that make mesh parents of look-alikes.
+var waking = map[string]bool{"parent-kind": true, "parent-group": true}
+
+// Waking returns the JSON patch that makes mesh parents of the dormant parentRefs of a
+// stored route; nothing where there is none, or it is not clear what they mean.
+func (j *Judge) Waking(route *mesh.Route) string {
+	profile := j.Engine.Policy().Mesh
+	dormant := route.Dormant(profile)
+	off := map[string]bool{}
+	for _, name := range mutate.Names() {
+		off[name] = !waking[name]
+	}
+	changes := mutate.Changes(route, nil, mutate.Options{Off: off, Mesh: profile})
+	awake := mutate.Mutated(route, changes)
+	fields := map[string]bool{}
+	for i := range awake.Spec.ParentRefs {
+		if dormant.Has(i) && awake.Spec.ParentRefs[i].Class(profile) == mesh.MeshParent {
+			fields[mesh.ParentPath(i, "kind")], fields[mesh.ParentPath(i, "group")] = true, true
+		}
+	}
+	var made []mutate.Change
+	for _, change := range changes {
+		if fields[change.Path] {
+			made = append(made, change)
+		}
+	}
+	if len(made) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(mutate.Patch(made))
+	if err != nil {
+		panic("creation: a patch sets strings only: " + err.Error())
+	}
+	return string(text)
+}

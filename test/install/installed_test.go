@@ -1,0 +1,140 @@
+package install
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gammaguard/gammaguard/test/background"
+)
+
+// TestInstalled: 'gammaguard preflight --installed' tells apart what may be wrong with an
+// installation, by the exit codes of docs/install.md.
+func TestInstalled(t *testing.T) {
+	o := newOperator(t)
+	t.Cleanup(func() { o.stop(t) })
+	const check = "gammaguard preflight --installed"
+	documentedCheck := commandsOf(t, o.root, "install.md", "## Check that it works")
+	if !slices.Equal(documentedCheck, []string{check + " --wait 1m"}) {
+		t.Fatalf("the page has the commands %q", documentedCheck)
+	}
+	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: trial}}`)
+	kubectl(t, "label", "namespace", "trial", "gammaguard.dev/grant=all", "--overwrite")
+	o.wants(t, check, 5, `(?m)^webhook configurations +fail +there is no validatingwebhookconfiguration gammaguard$`)
+
+	install(t, folder(t, "default"))
+	awaitRegistrations(t, admin(t))
+	o.wants(t, check, 4, `(?m)^has served +fail +not yet, `)
+	o.serve(t, "config/base/guard.yaml")
+	o.wants(t, documentedCheck[0], 1, `(?m)^installation +fail +0 of 2 replicas are ready; image gammaguard-webhook:dev; certificates from cert-manager; mode enforce$`)
+	haveReplicas(t)
+	o.wants(t, documentedCheck[0], 0, `(?m)^a bad route in namespace gammaguard-system +ok +is refused by gammaguard$`)
+	o.wants(t, check+" -n trial -o json", 0, `"name": "API server reaches gammaguard",\n +"result": "ok"`)
+	kubectl(t, "delete", "mutatingwebhookconfiguration", "gammaguard")
+	o.wants(t, check, 0, `(?m)^webhook configurations +warn +there is no mutatingwebhookconfiguration gammaguard: routes are checked and not completed$`)
+	kubectl(t, "label", "namespace", "trial", "gammaguard.dev/mode=warn")
+	background.Eventually(t, func() string { // the replica sees the label
+		if code, stdout, _ := o.sh(t, check+" -n trial"); code != 3 || !strings.Contains(stdout, "is admitted, although gammaguard answers: the mode is warn") {
+			return stdout
+		}
+		return ""
+	})
+	o.wants(t, check+" --as nobody", 1, `(?m)^a bad route in namespace gammaguard-system +unknown +gammaguard is not asked: .*forbidden`)
+	if code, _, stderr := o.sh(t, check+" --overlay default"); code != 2 || !strings.Contains(stderr, "--overlay has no effect with --installed") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if err := o.guard.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	o.wants(t, check, 4, `(?m)^a bad route in namespace gammaguard-system +fail +is refused because gammaguard does not answer: .*validate.gammaguard.dev`)
+	uninstall(t, folder(t, "default"))
+
+	t.Run("audit-only", func(t *testing.T) {
+		install(t, folder(t, "overlays/audit-only"))
+		t.Cleanup(func() { o.stop(t) }) // before its rights go
+		o.serve(t, "config/components/audit-only/guard.yaml")
+		background.Eventually(t, func() string {
+			if code, stdout, _ := o.sh(t, check); code != 3 || !strings.Contains(stdout, "although gammaguard answers: the mode is audit") {
+				return stdout
+			}
+			return ""
+		})
+	})
+	t.Run("refused from the start", func(t *testing.T) {
+		commands := commandsOf(t, o.root, "install.md", "## Until gammaguard has served")
+		if len(commands) != 1 {
+			t.Fatalf("the page has the commands %q", commands)
+		}
+		o.must(t, commands[0])
+		install(t, folder(t, "overlays/self-managed"))
+		wantRoutes(t, true)
+	})
+}
+
+// TestServiceAccountOnlyNotesThatItServed: who has the token of gammaguard's ServiceAccount
+// can add it to the binding, and neither remove it, nor bind anybody else.
+func TestServiceAccountOnlyNotesThatItServed(t *testing.T) {
+	install(t, folder(t, "default"))
+	boss, token := admin(t), tokenClient(t)
+	itself := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: system, Name: "gammaguard-webhook"}
+	try := func(name string, change func(*rbacv1.ClusterRoleBinding), options ...client.UpdateOption) error {
+		binding := &rbacv1.ClusterRoleBinding{}
+		if err := boss.Get(t.Context(), client.ObjectKey{Name: name}, binding); err != nil {
+			return err
+		}
+		change(binding)
+		return token.Update(t.Context(), binding, options...)
+	}
+	subjects := func(all ...rbacv1.Subject) func(*rbacv1.ClusterRoleBinding) {
+		return func(b *rbacv1.ClusterRoleBinding) { b.Subjects = all }
+	}
+	refused := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'gammaguard-serving'")
+	}
+	background.Eventually(t, func() string {
+		if err := try("gammaguard-serving", subjects(), client.DryRunAll); !refused(err) {
+			return "the policy is not in force"
+		}
+		return ""
+	})
+	if err := try("gammaguard-serving", subjects(itself)); err != nil {
+		t.Errorf("it adds itself: %v", err)
+	}
+	other := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "gammaguard-webhook"}
+	user := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "gammaguard-webhook"}
+	for name, change := range map[string]func(*rbacv1.ClusterRoleBinding){
+		"it removes itself": subjects(), "it adds another": subjects(itself, other), "another in its place": subjects(other), "a user": subjects(user),
+		"labels":      func(b *rbacv1.ClusterRoleBinding) { b.Labels = map[string]string{"a": "b"} },
+		"annotations": func(b *rbacv1.ClusterRoleBinding) { metav1.SetMetaDataAnnotation(&b.ObjectMeta, "a", "b") },
+		"finalizers":  func(b *rbacv1.ClusterRoleBinding) { b.Finalizers = []string{"a.test/b"} },
+		"ownerReferences": func(b *rbacv1.ClusterRoleBinding) {
+			b.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: system, UID: "1"}}
+		},
+	} {
+		if err := try("gammaguard-serving", change, client.DryRunAll); !refused(err) {
+			t.Errorf("%s: got %v, want that the policy refuses it", name, err)
+		}
+	}
+	if err := try("gammaguard-serving", func(b *rbacv1.ClusterRoleBinding) { b.RoleRef.Name = "cluster-admin" }); err == nil {
+		t.Error("it binds cluster-admin")
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "thief"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "gammaguard-serving"},
+	}
+	for verb, err := range map[string]error{
+		"update": try("gammaguard-webhook", subjects(itself, other)),
+		"create": token.Create(t.Context(), binding),
+		"delete": token.Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "gammaguard-serving"}}),
+		"get":    token.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: "cluster-admin"}, binding),
+	} {
+		if want := "cannot " + verb + " resource"; !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

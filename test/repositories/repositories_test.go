@@ -1,0 +1,220 @@
+//go:build unix
+
+package repositories
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const (
+	services = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n"
+	route    = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]}}\n"
+	chart    = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+	project  = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
+	// secret is what a repository must not learn: it is the name of a route outside.
+	secret = "s3cr3t-of-the-runner"
+)
+
+// ground is what a repository stands on.
+type ground struct {
+	t *testing.T
+	// root is the repository's, outside is next to it, and marker is written by what must not run.
+	root, outside, marker string
+	// url is the listener's, and address its address.
+	url, address string
+}
+
+// put writes a file of the repository. In the text, URL, GIT and RAN are what they stand for.
+func (g *ground) put(name, text string) {
+	g.t.Helper()
+	path := filepath.Join(g.root, filepath.FromSlash(name))
+	text = strings.NewReplacer("URL", g.url, "ADDRESS", g.address, "RAN", g.marker, "OUTSIDE", g.outside).Replace(text)
+	g.must(os.MkdirAll(filepath.Dir(path), 0o750))
+	g.must(os.WriteFile(path, []byte(text), 0o600))
+}
+
+func (g *ground) link(name, target string) {
+	g.t.Helper()
+	path := filepath.Join(g.root, filepath.FromSlash(name))
+	g.must(os.MkdirAll(filepath.Dir(path), 0o750))
+	g.must(os.Symlink(target, path))
+}
+
+// large writes a file of 1 GiB, which takes no room.
+func (g *ground) large(name, text string) {
+	g.t.Helper()
+	g.put(name, text)
+	g.must(os.Truncate(filepath.Join(g.root, filepath.FromSlash(name)), 1<<30))
+}
+
+func (g *ground) git(args ...string) {
+	g.t.Helper()
+	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-C", g.root}, args...)
+	if out, err := exec.CommandContext(g.t.Context(), "git", args...).CombinedOutput(); err != nil {
+		g.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+func (g *ground) must(err error) {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// repository is a repository of an attacker.
+type repository struct {
+	name string
+	make func(g *ground)
+	// says is part of what check says of it, and code the exit code.
+	says string
+	code int
+	// paths are for -f, -k and --helm; fix is for check --fix -f.
+	files, kustomization, chart, fix string
+}
+
+// withTemplate makes a chart.
+func withTemplate(template string) func(g *ground) {
+	return func(g *ground) {
+		g.put("chart/Chart.yaml", chart)
+		g.put("chart/templates/a.yaml", template)
+	}
+}
+
+// withKustomization makes a kustomization beside a manifest and a generator.
+func withKustomization(text string) func(g *ground) {
+	return func(g *ground) {
+		g.put("app/kustomization.yaml", text)
+		g.put("app/routes.yaml", services+"---\n"+route)
+		g.put("app/generator.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nfiles: ['URL/generated']\n")
+	}
+}
+
+const (
+	notInRepository = "not checked: kustomization app: needs what is not in the repository"
+	outsideIt       = "is outside the repository"
+	tooLarge        = "is larger than 16 MiB"
+)
+
+// kustomizations name what is remote, each in a way of its own.
+var kustomizations = map[string]string{
+	"exec":           "resources: ['file:///nowhere.git?ref=--upload-pack=touch RAN%3Bfalse']\n",
+	"exec component": "components: ['file:///nowhere.git?ref=--upload-pack=touch RAN%3Bfalse']\n",
+	"URL":            "resources: ['URL/a.yaml']\n",
+	"git":            "resources: ['URL/a//b?ref=main']\n",
+	"git protocol":   "resources: ['git::file://ADDRESS/a.git', 'ssh://ADDRESS/a']\n",
+	"generated":      "configMapGenerator: [{name: a, files: ['a=URL/a']}]\n",
+	"configuration":  "resources: [routes.yaml]\nconfigurations: ['URL/a']\n",
+	"openapi":        "openapi: {path: 'URL/a'}\n",
+	"patch":          "resources: [routes.yaml]\npatches: [{path: 'URL/a', target: {kind: Service}}]\n",
+	"generator":      "generators: [generator.yaml]\n",
+	"replacement":    "resources: [routes.yaml]\nreplacements: [{path: 'URL/a'}]\n",
+}
+
+// repositories returns all of them.
+func repositories() []repository {
+	all := []repository{
+		{name: "links", make: links, code: 1, files: ".", kustomization: "app", chart: "chart", fix: "fixed.yaml"},
+		{name: "link to a folder", make: func(g *ground) {
+			g.put("app/kustomization.yaml", "resources: [../linked]\n")
+			g.link("linked", g.outside)
+		}, says: outsideIt, code: 1, kustomization: "app"},
+		{name: "kustomization outside", make: withKustomization("resources: [../../outside]\n"), says: outsideIt, code: 1, kustomization: "app"},
+		{name: "files of a chart", make: func(g *ground) {
+			withTemplate("{{ .Files.Get \"secret\" }}")(g)
+			g.link("chart/secret", filepath.Join(g.outside, "outside.yaml"))
+		}, says: outsideIt, code: 1, chart: "chart"},
+		{name: "links in a chart", make: func(g *ground) {
+			withTemplate("a: b")(g)
+			g.link("chart/a", ".")
+			g.link("chart/b", ".")
+		}, says: "is a link to a directory that it is in", code: 1, chart: "chart"},
+		{name: "sets outside", make: func(g *ground) { g.put(".gammaguard.yaml", project+"sets: [{files: [../outside]}]\n") }, says: outsideIt, code: 2},
+		{name: "sets by a link", make: func(g *ground) {
+			g.put(".gammaguard.yaml", project+"sets: [{files: [linked/outside.yaml]}]\n")
+			g.link("linked", g.outside)
+		}, says: outsideIt, code: 2},
+		{name: "configuration outside", make: func(g *ground) { g.put(".gammaguard.yaml", project+"configuration: OUTSIDE/outside.yaml\n") }, says: "", code: 2},
+		{name: "configuration by a link", make: func(g *ground) {
+			g.put(".gammaguard.yaml", project+"configuration: guard.yaml\n")
+			g.link("guard.yaml", filepath.Join(g.outside, "outside.yaml"))
+		}, says: outsideIt, code: 2},
+		{name: "values outside", make: func(g *ground) {
+			withTemplate("{{ toYaml .Values }}")(g)
+			g.put(".gammaguard.yaml", project+"sets: [{chart: chart, values: [../outside/outside.yaml]}]\n")
+		}, says: outsideIt, code: 2},
+		{name: "project is a device", make: func(g *ground) { g.link(".gammaguard.yaml", "/dev/zero") }, says: outsideIt, code: 2},
+		{name: "ignored", make: ignored, says: "m/evil.yaml: ignored by .gitignore, and it holds routes", code: 0},
+		{name: "1 GiB", make: func(g *ground) {
+			g.large("m/routes.yaml", route)
+			g.large(".gitignore", "x\n")
+			g.large("app/kustomization.yaml", "resources: []\n")
+			g.put("chart/Chart.yaml", chart)
+			g.large("chart/values.yaml", "a: b\n")
+		}, says: tooLarge, code: 1, files: "m", kustomization: "app", chart: "chart"},
+		{name: "kustomizations that lead back", make: func(g *ground) {
+			g.put("app/kustomization.yaml", "resources: [../a/link]\n")
+			g.link("a/link", "../real/deep")
+			g.put("real/deep/kustomization.yaml", "resources: [../x]\n")
+			g.put("real/x/kustomization.yaml", "resources: [routes.yaml]\n")
+			g.put("real/x/routes.yaml", services+"---\n"+route)
+			g.put("a/x/kustomization.yaml", "resources: [../x]\n")
+		}, says: "kustomization app: 1 route", code: 1, kustomization: "app"},
+		{name: "a long error", make: withTemplate(`{{ fail (repeat 2000000 "x") }}`), says: "xx ... xx", code: 0, chart: "chart"},
+		{name: "standard input", make: func(g *ground) {
+			g.put("-", services+"---\n"+route)
+			g.put(".gammaguard.yaml", project+"sets: [{files: ['-']}]\n")
+		}, says: "1 route", code: 0},
+		{name: "repeat", make: withTemplate(`{{ repeat 2000000000 "a" }}`), says: "building takes ", code: 1, chart: "chart"},
+		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
+		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
+	}
+	for name, text := range kustomizations {
+		all = append(all, repository{name: "remote " + name, make: withKustomization(text), says: notInRepository, kustomization: "app"})
+	}
+	return all
+}
+
+// links are to devices and out of the repository, and a pipe that nobody writes to.
+func links(g *ground) {
+	for name, target := range map[string]string{
+		"m/zero.yaml": "/dev/zero", "m/stdin.yaml": "/dev/stdin", "m/outside.yaml": filepath.Join(g.outside, "outside.yaml"),
+		"fixed.yaml": filepath.Join(g.outside, "fixed.yaml"), "app/kustomization.yaml": "/dev/zero", "m/folder.yaml": g.outside,
+		"chart/values.yaml": "/dev/zero", ".gammaguardignore": "/dev/zero",
+	} {
+		g.link(name, target)
+	}
+	g.put("chart/Chart.yaml", chart)
+	g.must(syscall.Mkfifo(filepath.Join(g.root, "m", "pipe.yaml"), 0o600))
+	g.put("m/good.yaml", services+"---\n"+route)
+}
+
+// ignored are tracked files that .gitignore names.
+func ignored(g *ground) {
+	g.put("m/evil.yaml", route)
+	g.put(".gitignore", "m/\n")
+	g.git("add", "-f", ".")
+}
+
+// hostileGit is a repository whose configuration starts programs, and fetches.
+func hostileGit(g *ground) {
+	withKustomization("resources: [routes.yaml]\n")(g)
+	g.put(".gitattributes", "* filter=x diff=x\n")
+	g.git("add", ".")
+	g.git("commit", "--quiet", "-m", "first")
+	run := "touch " + g.marker + "; cat"
+	config := fmt.Sprintf("[core]\n\tfsmonitor = %[1]q\n\tsshCommand = %[1]q\n\tpager = %[1]q\n[filter \"x\"]\n\tsmudge = %[1]q\n\tclean = %[1]q\n\trequired = true\n"+
+		"[diff \"x\"]\n\ttextconv = %[1]q\n[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = %[2]s\n\tpromisor = true\n", run, g.url)
+	path := filepath.Join(g.root, ".git", "config")
+	text, err := os.ReadFile(path)
+	g.must(err)
+	g.must(os.WriteFile(path, append(text, config...), 0o600))
+	g.must(os.MkdirAll(filepath.Join(g.root, ".git", "hooks"), 0o750))
+	g.must(os.WriteFile(filepath.Join(g.root, ".git", "hooks", "post-checkout"), []byte("#!/bin/sh\n"+run+"\n"), 0o700)) //nolint:gosec // a hook is run
+}
