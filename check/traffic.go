@@ -12,7 +12,6 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/traffic"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Trace finds the way of a request by the input. A Service without a namespace is
@@ -183,22 +182,5 @@ func (c *checker) table() (*traffic.Table, error) {
 			}
 		}
 	}
-	return traffic.New(c.world, routes, traffic.Options{
-		Admits:          c.admits,
-		Mesh:            c.engine.Policy().Mesh,
-		ReferenceGrants: c.engine.Policy().Action("backend-not-permitted") != validate.Off,
-	}), nil
-}
-
-// admits asks the engine whether a route may own ports of a Service.
-func (c *checker) admits(route *mesh.AttachedRoute, service mesh.ServiceKey) (traffic.Admission, error) {
-	refused, unknown, err := c.engine.View(c.world, service).Ineligible(route)
-	admission := traffic.Admission{Refused: refused}
-	switch {
-	case unknown.Has(validate.GrantMissing):
-		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is assumed to have the grant", route.Namespace)
-	case unknown.Has(validate.ConsumerRefused):
-		admission.Doubt = fmt.Sprintf("namespace %s is not in the input: it is assumed to accept consumer routes", service.Namespace)
-	}
-	return admission, err
+	return traffic.New(c.world, routes, traffic.Options{Engine: c.engine}), nil
 }

@@ -26,7 +26,7 @@ func (j *Judge) Concerns(route *mesh.Route) bool {
 }
 
 // Changes returns what the mutations would set in the route, wherever they are made.
-func (j *Judge) Changes(route *mesh.Route, world mutate.Reader) []mutate.Change {
+func (j *Judge) Changes(route *mesh.Route, world mesh.Reader) []mutate.Change {
 	policy := j.Engine.Policy()
 	return mutate.Changes(route, world, mutate.Options{Off: j.Off, Mesh: policy.Mesh, MayRead: mutate.Granted(route, &policy.Grants, world)})
 }
@@ -36,7 +36,7 @@ func (j *Judge) Changes(route *mesh.Route, world mutate.Reader) []mutate.Change 
 // mode is that of the rules: by the default where there is no such namespace, or it is not in
 // the input. Where the world confirms, the mode is not taken from a cache. The error is a
 // read that failed: the plan makes no change then.
-func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Change, world mutate.Reader) (mutate.Plan, error) {
+func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Change, world mesh.Reader) (mutate.Plan, error) {
 	plan := mutate.Plan{Changes: changes, Mode: mesh.Audit}
 	if len(changes) == 0 {
 		return plan, nil

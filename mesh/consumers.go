@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -167,4 +168,31 @@ func refusing[A any](own, theirs *A, accepts func(*A) bool) (*A, RefusedBy) {
 		return theirs, RefusedByNamespace
 	}
 	return own, RefusedByService
+}
+
+// Handshake asks the Service's side whether it refuses routes of the kind from the
+// namespace (GEP-724). Unknown: that cannot be known. The error is the failure of a read.
+func Handshake(world Reader, service ServiceKey, from string, kind RouteKind) (refusal Refusal, unknown bool, err error) {
+	namespace, whyTheirs := world.Namespace(service.Namespace)
+	theirs, err := Known(namespace, whyTheirs)
+	if err != nil {
+		return Refusal{}, false, err
+	}
+	namespace, whyOwn := world.Namespace(from)
+	own, err := Known(namespace, whyOwn)
+	if err != nil {
+		return Refusal{}, false, err
+	}
+	parent, err := Known(world.Service(service))
+	if err != nil {
+		return Refusal{}, false, err
+	}
+	refusal = RefusesConsumers(theirs, parent, own, kind)
+	switch {
+	case refusal.By == NotRefused:
+		return refusal, errors.Is(whyTheirs, ErrUnknown) && parent == nil, nil
+	case refusal.Selects() && errors.Is(whyOwn, ErrUnknown):
+		return Refusal{}, true, nil
+	}
+	return refusal, false, nil
 }

@@ -58,7 +58,7 @@ func BenchmarkSizes(b *testing.B) {
 	}
 }
 
-// many is a mutate.Reader of many Services.
+// many is a mesh.Reader of many Services.
 type many map[mesh.ServiceKey]*mesh.Service
 
 func (w many) Namespace(string) (*mesh.Namespace, error) { return nil, mesh.ErrNotFound }

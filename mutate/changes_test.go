@@ -15,6 +15,8 @@ import (
 // world holds Services by "namespace/name", ServiceImports by
 // "import:namespace/name", and namespaces. It notes what is read.
 type world struct {
+	mesh.Reader
+
 	services   map[string]mesh.Service
 	namespaces map[string]map[string]string
 	err        error

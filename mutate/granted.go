@@ -6,18 +6,10 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Reader is what Granted reads: the labels that grant and refuse.
-// Every mesh.Reader is one.
-type Reader interface {
-	Services
-	// Namespace returns a namespace.
-	Namespace(name string) (*mesh.Namespace, error)
-}
-
 // Confirmer is a Reader that makes reads live when it is told to, and from then on
 // answers them as they were read.
 type Confirmer interface {
-	Reader
+	mesh.Reader
 	Read(reads []mesh.Read) (fresh int, err error)
 }
 
@@ -26,7 +18,7 @@ type Confirmer interface {
 // and no consumer parent is refused. Parents that only lack the right group
 // count. If labels cannot be known, nothing may be read. The labels are read once,
 // and only if needed; the result is for one goroutine.
-func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(namespace string) bool {
+func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) func(namespace string) bool {
 	var answer, known bool
 	return func(string) bool {
 		if !known {
@@ -39,7 +31,7 @@ func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) func(nam
 // confirmed reports whether the route is granted what it does, by the cache or, where
 // that says no, by live reads: a label that was set a moment ago counts. The labels of
 // the parents' side are read live only where the route's namespace has the grant.
-func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
+func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
 	if granted(route, grants, world) && len(refusing(route, world)) == 0 {
 		return true
 	}
@@ -60,7 +52,7 @@ func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 }
 
 // granted reports whether the route's namespace is granted the role of every parent.
-func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
+func granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
 	own, known := namespaceOf(world, route.Metadata.Namespace)
 	if !known {
 		return false
@@ -74,11 +66,16 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world Reader) bool {
 }
 
 // refusing returns the parents that refuse the route, or may, as a consumer route.
-func refusing(route *mesh.Route, world Reader) []mesh.ServiceKey {
-	own, known := namespaceOf(world, route.Metadata.Namespace)
+func refusing(route *mesh.Route, world mesh.Reader) []mesh.ServiceKey {
 	var refusing []mesh.ServiceKey
 	for _, key := range parents(route) {
-		if mesh.ScopeOf(route.Metadata.Namespace, key).Role() == mesh.Consumer && (!known || refused(world, key, own, route.Kind)) {
+		if mesh.ScopeOf(route.Metadata.Namespace, key).Role() != mesh.Consumer {
+			continue
+		}
+		_, whyService := world.Service(key)
+		_, whyNamespace := world.Namespace(key.Namespace)
+		refusal, unknown, err := mesh.Handshake(world, key, route.Metadata.Namespace, route.Kind)
+		if unknown || errors.Is(whyService, mesh.ErrUnknown) || errors.Is(whyNamespace, mesh.ErrUnknown) || err != nil || refusal.By != mesh.NotRefused {
 			refusing = append(refusing, key)
 		}
 	}
@@ -97,23 +94,9 @@ func parents(route *mesh.Route) []mesh.ServiceKey {
 	return keys
 }
 
-// refused reports whether the Service refuses consumer routes of the kind from the
-// namespace, or may do so.
-func refused(world Reader, key mesh.ServiceKey, from *mesh.Namespace, kind mesh.RouteKind) bool {
-	theirs, known := namespaceOf(world, key.Namespace)
-	if !known {
-		return true
-	}
-	service, err := world.Service(key)
-	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
-		return true
-	}
-	return mesh.RefusesConsumers(theirs, service, from, kind).By != mesh.NotRefused
-}
-
 // namespaceOf returns the namespace, or nil if it does not exist; known is false
 // where that cannot be known.
-func namespaceOf(world Reader, name string) (namespace *mesh.Namespace, known bool) {
+func namespaceOf(world mesh.Reader, name string) (namespace *mesh.Namespace, known bool) {
 	namespace, err := world.Namespace(name)
 	if err != nil {
 		return nil, errors.Is(err, mesh.ErrNotFound)

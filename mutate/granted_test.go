@@ -83,7 +83,7 @@ kind: HTTPRoute
 metadata: {namespace: shop, name: r}
 spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
 	labelled := map[string]map[string]string{"shop": {"gammaguard.dev/grant": "all"}, "bar": {}}
-	for _, w := range []mutate.Reader{
+	for _, w := range []mesh.Reader{
 		failing{Reader: &world{namespaces: labelled}, service: mesh.ErrUnknown},
 		failing{Reader: &world{namespaces: labelled}, namespace: "bar"},
 	} {
@@ -98,7 +98,7 @@ spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
 
 // failing is a Reader that does not know about Services, or about one namespace.
 type failing struct {
-	mutate.Reader
+	mesh.Reader
 	service   error
 	namespace string
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // standing says what becomes of the requests that a backendRef gets.
@@ -70,7 +71,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", key, err)
 	}
-	if key.Namespace != from.Namespace && t.options.ReferenceGrants {
+	if key.Namespace != from.Namespace && t.engine.Policy().Action("backend-not-permitted") != validate.Off {
 		permitted, err := t.permitted(from, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):

@@ -142,7 +142,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 		changed.HTTP = append(changed.HTTP[:min(1, len(changed.HTTP))], old.HTTP...)
 		changed.GRPC = append(changed.GRPC[:0], old.GRPC[min(c.below(2), len(old.GRPC)):]...)
 	}
-	options := c.options()
+	options := c.options(t)
 	before, after := New(w, old, options), New(w, changed, options)
 	was, is := newOracle(before), newOracle(after.since(before))
 	faulty := *after

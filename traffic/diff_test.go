@@ -174,6 +174,7 @@ func TestDiffOfUnknownService(t *testing.T) {
 service shop/cart port 80, producer
   any  cart-v1:8080 100 %  →  cart-v2:8080 100 %
 note: Service shop/cart is not in the input: it is assumed to have the ports that routes name
+note: namespace shop is not in the input: it is assumed to have the grant
 note: Service shop/cart-v2 is not in the input: it is assumed to exist
 note: Service shop/cart-v1 is not in the input: it is assumed to exist
 1 Service, 2 changes; 0 other request classes unchanged

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -10,10 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // world is a Reader over what a test says.
 type world struct {
+	mesh.Reader
 	services map[mesh.ServiceKey]*mesh.Service
 	empty    map[mesh.ServiceKey]bool
 	grants   map[string][]mesh.ReferenceGrant
@@ -22,7 +25,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{map[mesh.ServiceKey]*mesh.Service{}, map[mesh.ServiceKey]bool{}, map[string][]mesh.ReferenceGrant{}, false}
+	return &world{services: map[mesh.ServiceKey]*mesh.Service{}, empty: map[mesh.ServiceKey]bool{}, grants: map[string][]mesh.ReferenceGrant{}}
 }
 
 func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
@@ -33,6 +36,13 @@ func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		return nil, mesh.ErrUnknown
 	}
 	return nil, mesh.ErrNotFound
+}
+
+func (w *world) Namespace(name string) (*mesh.Namespace, error) {
+	if w.incomplete {
+		return nil, mesh.ErrUnknown
+	}
+	return &mesh.Namespace{Name: name}, nil
 }
 
 func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) { return !w.empty[key], nil }
@@ -119,6 +129,17 @@ const shop = `
 `
 
 // newTable returns a table of manifests in the world shop.
+// by returns the options of the policy, which grants everything unless it says otherwise.
+func by(t testing.TB, policy validate.Policy) Options {
+	t.Helper()
+	policy.Grants.Default = cmp.Or(policy.Grants.Default, mesh.GrantAll)
+	engine, err := validate.New(&policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Engine: engine}
+}
+
 func newTable(t testing.TB, options Options, manifests ...string) *Table {
 	t.Helper()
 	w := newWorld()

@@ -2,12 +2,14 @@ package traffic
 
 import (
 	"fmt"
+	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // choices make routes and requests out of bytes, so that a fuzzer can steer them.
@@ -61,9 +63,10 @@ func (c *choices) routes() Routes {
 }
 
 // options are those of the specification, or of a mesh that merges HTTPRoutes and GRPCRoutes.
-func (c *choices) options() Options {
+func (c *choices) options(t testing.TB) Options {
+	t.Helper()
 	if c.maybe(30) {
-		return Options{Mesh: mesh.FindProfile(mesh.Istio)}
+		return by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
 	}
 	return Options{}
 }

@@ -12,7 +12,7 @@ func disagreement(t testing.TB, c *choices, compare func(a, b *entry) int) strin
 	w := newWorld()
 	w.read(t, shop)
 	routes := c.routes()
-	options := c.options()
+	options := c.options(t)
 	table := New(w, routes, options)
 	table.compare = compare
 	for range 20 {
@@ -27,7 +27,7 @@ func disagreement(t testing.TB, c *choices, compare func(a, b *entry) int) strin
 		} else if trace.RouteKind == "" {
 			got = "the Service"
 		}
-		if want := bruteDecide(routes, options.Mesh != nil, &r); got != want {
+		if want := bruteDecide(routes, options.Engine != nil, &r); got != want {
 			return fmt.Sprintf("request %+v: want %s, got\n%s", r, want, trace)
 		}
 	}

@@ -8,44 +8,24 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
-
-// Reader is what a Table reads besides the routes. Its errors are those of package
-// mesh: ErrNotFound, ErrUnknown, or failures.
-type Reader interface {
-	Service(key mesh.ServiceKey) (*mesh.Service, error)
-	HasEndpoints(key mesh.ServiceKey) (bool, error)
-	ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
-}
 
 // Options say what the mesh does where the specification leaves it open.
 type Options struct {
-	// Admits reports whether the route may have an effect on the Service, such as by
-	// its grant. Nil admits every route.
-	Admits func(route *mesh.AttachedRoute, service mesh.ServiceKey) (Admission, error)
+	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
+	// the mesh. Nil has every route take part, by the specification.
+	Engine *validate.Engine
 	// ServerNames: the mesh matches the hostnames of a TLSRoute by SNI. By
 	// GEP-1294, hostnames field, it should not.
 	ServerNames bool
-	// Mesh says which kinds of routes share a port. Nil stands for the specification.
-	Mesh *mesh.Profile
-	// ReferenceGrants: the mesh wants one for a backend in another namespace. By
-	// GEP-1294, Namespace boundaries, it does not need one.
-	ReferenceGrants bool
-}
-
-// Admission reports whether a route may have an effect on a Service.
-type Admission struct {
-	// Refused says why it may not; it is empty if it may.
-	Refused string
-	// Doubt says what is not known of that.
-	Doubt string
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
 // goroutine.
 type Table struct {
-	reader  Reader
-	options Options
+	reader mesh.Reader
+	engine *validate.Engine
 	// bound are the routes with a mesh parentRef to a Service, the oldest first.
 	bound map[mesh.ServiceKey][]*route
 	// views are what has been worked out for Services.
@@ -55,11 +35,11 @@ type Table struct {
 }
 
 // New returns a Table of the routes.
-func New(reader Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, options: options, compare: compareEntries}
+func New(reader mesh.Reader, routes Routes, options Options) *Table {
+	t := &Table{reader: reader, engine: cmp.Or(options.Engine, validate.Granting()), compare: compareEntries}
 	lowered := routes.lower(options.ServerNames)
 	for _, r := range lowered {
-		r.WithParents(r.Parents, options.Mesh)
+		r.WithParents(r.Parents, t.engine.Policy().Mesh)
 	}
 	t.bind(lowered)
 	return t
@@ -99,7 +79,7 @@ func (t *Table) since(before *Table) *Table {
 			}
 		}
 	}
-	after := &Table{reader: t.reader, options: t.options, compare: t.compare}
+	after := &Table{reader: t.reader, engine: t.engine, compare: t.compare}
 	after.bind(routes)
 	return after
 }
@@ -150,9 +130,9 @@ func (r *route) age() int64 {
 
 // serviceView is a Service with the routes on it.
 type serviceView struct {
-	owners     mesh.PortOwners
-	routes     map[*mesh.AttachedRoute]*route
-	admissions map[*route]Admission
+	owners   mesh.PortOwners
+	routes   map[*mesh.AttachedRoute]*route
+	bindings map[*mesh.AttachedRoute][]validate.Binding
 }
 
 // view returns the Service with its routes.
@@ -160,24 +140,45 @@ func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 	if v := t.views[service]; v != nil {
 		return v, nil
 	}
-	v := &serviceView{routes: map[*mesh.AttachedRoute]*route{}, admissions: map[*route]Admission{}}
-	var admitted []*mesh.AttachedRoute
+	v := &serviceView{routes: map[*mesh.AttachedRoute]*route{}, bindings: map[*mesh.AttachedRoute][]validate.Binding{}}
+	here := &among{Reader: t.reader, service: service}
 	for _, r := range t.bound[service.Key] {
-		var admission Admission
-		if t.options.Admits != nil {
-			var err error
-			if admission, err = t.options.Admits(&r.AttachedRoute, service.Key); err != nil {
-				return nil, fmt.Errorf("%s: %w", r, err)
-			}
-		}
-		v.routes[&r.AttachedRoute], v.admissions[r] = r, admission
-		if admission.Refused == "" {
-			admitted = append(admitted, &r.AttachedRoute)
-		}
+		v.routes[&r.AttachedRoute] = r
+		here.routes = append(here.routes, &r.AttachedRoute)
 	}
-	v.owners = t.options.Mesh.Precedence(service, admitted)
+	table := t.engine.Table(here, service.Key)
+	bindings, err := table.Bindings()
+	if err != nil {
+		return nil, err
+	}
+	for i := range bindings {
+		v.bindings[bindings[i].Route] = append(v.bindings[bindings[i].Route], bindings[i])
+	}
+	if v.owners, err = table.Owners(); err != nil {
+		return nil, err
+	}
 	t.views[service] = v
 	return v, nil
+}
+
+// among is a Reader that knows one Service, and the routes on it.
+type among struct {
+	mesh.Reader
+	service *mesh.Service
+	routes  []*mesh.AttachedRoute
+}
+
+// Service implements mesh.Reader.
+func (a *among) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+	if key == a.service.Key {
+		return a.service, nil
+	}
+	return a.Reader.Service(key)
+}
+
+// AttachedRoutes implements mesh.Reader.
+func (a *among) AttachedRoutes(_ mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
+	return mesh.InNamespace(a.routes, namespace), nil
 }
 
 // portRoutes are the routes of a Service port as the clients of one namespace find them.
@@ -230,46 +231,40 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 	return pr, nil
 }
 
-// doubts says what is not known of the admission of the routes that hold the port.
+// doubts says what is not known of the routes that hold the port, and assumed.
 func (pr *portRoutes) doubts() []string {
 	var doubts []string
 	for i := range pr.entries {
-		if doubt := pr.admissions[pr.entries[i].route].Doubt; doubt != "" {
-			doubts = append(doubts, doubt)
+		r := pr.entries[i].route
+		for _, b := range pr.bindings[&r.AttachedRoute] {
+			switch {
+			case b.Unknown.Has(validate.GrantMissing):
+				doubts = append(doubts, fmt.Sprintf("namespace %s is not in the input: it is assumed to have the grant", r.Namespace))
+			case b.Unknown.Has(validate.ConsumerRefused):
+				doubts = append(doubts, fmt.Sprintf("namespace %s is not in the input: it is assumed to accept consumer routes", pr.service.Key.Namespace))
+			}
 		}
 	}
 	return compact(doubts)
 }
 
-// unbound says why the route, which has the Service as a parent, does not bind to
-// the port; it is empty if it does.
+// unbound says why the route, which has the Service as a parent, has no part in the port; it
+// is empty if it has.
 func (pr *portRoutes) unbound(r *route) string {
 	if r.Kind.Transport() != pr.port.Protocol {
 		return fmt.Sprintf("port %d is a %s port", pr.port.Number, pr.port.Protocol)
 	}
-	if why := pr.admissions[r].Refused; why != "" {
-		return why
-	}
 	why := ""
-	for i := range r.Parents {
-		parent := &r.Parents[i]
-		if !r.IsMeshParent(i) || parent.Service(r.Namespace) != pr.service.Key {
-			continue
-		}
-		ports, attachment := pr.service.Attach(r.Kind, parent)
-		if slices.ContainsFunc(ports, func(p mesh.Port) bool { return p.Number == pr.port.Number && p.Protocol == pr.port.Protocol }) {
+	for _, b := range pr.bindings[&r.AttachedRoute] {
+		here := b.At.Port == pr.port.Number && b.At.Protocol == pr.port.Protocol
+		switch {
+		case here && (b.State.InEffect() || b.State == validate.Loses):
 			return ""
-		}
-		switch attachment {
-		case mesh.NotAttachedHeadless:
-			why = "the Service is headless"
-		case mesh.NotAttachedExternalName:
-			why = "the Service is of type ExternalName"
-		default:
-			why = "its parentRef selects another port"
+		case here, b.At.Port == 0 && b.Fault != validate.ParentPortNotFound:
+			why, _ = b.Reason()
 		}
 	}
-	return why
+	return cmp.Or(why, "its parentRef selects another port")
 }
 
 // service returns a Service. One that is not in the input is taken to have the port.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // parents of a route that the tests use.
@@ -43,7 +44,7 @@ func TestTrace(t *testing.T) {
 	all := http("shop/all @02", onAll+`, rules: [{`+toV1+`}]`)
 	raw := object("TCPRoute shop/raw", onAll+`, rules: [{`+toV1+`}]`)
 	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: stub, port: 80}]}]`)
-	istio := Options{Mesh: mesh.FindProfile(mesh.Istio)}
+	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
 		name      string
@@ -89,14 +90,10 @@ HTTPRoute shop/all rule[0] match[0]  (consumer of lab: none; producer)
   → Service cart-v1:8080 100 %
 not taken: HTTPRoute faces/mock: it is for clients in namespace faces
 `},
-		{"a refused route has no effect", []string{all, mock}, []string{"from faces", "/v2"}, Options{
-			Admits: func(route *mesh.AttachedRoute, _ mesh.ServiceKey) (Admission, error) {
-				return Admission{Refused: map[string]string{"faces": "namespace faces lacks the consumer grant"}[route.Namespace]}, nil
-			},
-		}, `
+		{"a refused route has no effect", []string{all, mock}, []string{"from faces", "/v2"}, by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantProducer}}), `
 HTTPRoute shop/all rule[0] match[0]  (consumer of faces: none; producer)
   → Service cart-v1:8080 100 %
-not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant
+not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant for HTTPRoute
 `},
 		{"GRPCRoute holds the port, and looks at gRPC alone", []string{all, say}, []string{"/a.B/Do"}, Options{}, `
 no rule of any GRPCRoute matches  (producer)
@@ -191,7 +188,7 @@ HTTPRoute shop/re rule[0] match[0]  (producer)
 note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is implementation-specific
 not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below an Exact path or RegularExpression
 `},
-		{"backends elsewhere need a ReferenceGrant where the mesh says so", []string{mock, http("shop/far", onCart+`, rules: [{backendRefs: [{name: stub, namespace: faces, port: 80}]}]`)}, nil, Options{ReferenceGrants: true}, `
+		{"backends elsewhere need a ReferenceGrant where the mesh says so", []string{mock, http("shop/far", onCart+`, rules: [{backendRefs: [{name: stub, namespace: faces, port: 80}]}]`)}, nil, by(t, validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Warn}}), `
 HTTPRoute shop/far rule[0] match[0]  (producer)
   → 500 (Service faces/stub:80 is not permitted by a ReferenceGrant)
 not taken: HTTPRoute faces/mock: it is for clients in namespace faces
@@ -227,15 +224,13 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
 	routes := w.read(t, shop+"---\n"+http("shop/cart", onCart+`, rules: [{backendRefs: [{name: other, port: 80}]}]`))
-	table := New(w, routes, Options{Admits: func(*mesh.AttachedRoute, mesh.ServiceKey) (Admission, error) {
-		return Admission{Doubt: "namespace shop is not in the input"}, nil
-	}})
+	table := New(w, routes, Options{})
 	trace, err := table.Trace(ask(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"namespace shop is not in the input",
+		"namespace shop is not in the input: it is assumed to have the grant",
 		"Service shop/other is not in the input: it is assumed to exist",
 	}
 	if diff := cmp.Diff(want, trace.Notes); diff != "" {

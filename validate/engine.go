@@ -73,6 +73,15 @@ func New(policy *Policy) (*Engine, error) {
 	return engine, nil
 }
 
+// Granting returns an engine by the specification, under a policy that grants everything.
+func Granting() *Engine {
+	engine, err := New(&Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	if err != nil {
+		panic(err) // the policy is constant
+	}
+	return engine
+}
+
 // Policy returns the policy that the engine judges by. It is not to be changed.
 func (e *Engine) Policy() *Policy { return e.policy }
 

@@ -53,7 +53,7 @@ type FaultType uint8
 
 // The classes of faults.
 const (
-	Invalid FaultType = iota
+	InvalidValue FaultType = iota
 	NotFound
 	Duplicate
 	Forbidden
@@ -130,7 +130,7 @@ func (f *Finding) FieldError() *field.Error {
 		fault.BadValue = field.OmitValueType{}
 	}
 	switch f.Type {
-	case Invalid:
+	case InvalidValue:
 		fault.Type = field.ErrorTypeInvalid
 	case NotFound:
 		fault.Type = field.ErrorTypeNotFound

@@ -42,9 +42,9 @@ func TestFieldError(t *testing.T) {
 		value any
 		want  string
 	}{
-		{Invalid, "cart", `spec.a: Invalid value: "cart": wrong; fix it (some-rule)`},
-		{Invalid, int32(81), `spec.a: Invalid value: 81: wrong; fix it (some-rule)`},
-		{Invalid, nil, `spec.a: Invalid value: wrong; fix it (some-rule)`},
+		{InvalidValue, "cart", `spec.a: Invalid value: "cart": wrong; fix it (some-rule)`},
+		{InvalidValue, int32(81), `spec.a: Invalid value: 81: wrong; fix it (some-rule)`},
+		{InvalidValue, nil, `spec.a: Invalid value: wrong; fix it (some-rule)`},
 		{NotFound, "cart", `spec.a: Not found: "cart": wrong; fix it (some-rule)`},
 		{Duplicate, "cart", `spec.a: Duplicate value: "cart": wrong; fix it (some-rule)`},
 		{Forbidden, nil, `spec.a: Forbidden: wrong; fix it (some-rule)`},

@@ -29,7 +29,7 @@ func checkMeshUnsupported(p *Pass) {
 		ref := &p.Route.Spec.ParentRefs[i]
 		switch ref.Class(p.Policy.Mesh) {
 		case mesh.MeshParent:
-			if f := unsupportedParent(p.Policy, p.Route, i); f != nil {
+			if f := unsupportedParent(p.Policy, p.Attached(), i); f != nil {
 				p.Report(*f)
 			}
 		case mesh.ImplementationSpecificParent:
@@ -46,9 +46,9 @@ func checkMeshUnsupported(p *Pass) {
 }
 
 // unsupportedParent returns what the mesh ignores of the mesh parent, or nil.
-func unsupportedParent(policy *Policy, route *mesh.Route, i int) *Finding {
-	ref, profile := &route.Spec.ParentRefs[i], policy.Mesh
-	key := ref.Service(route.Metadata.Namespace)
+func unsupportedParent(policy *Policy, route *mesh.AttachedRoute, i int) *Finding {
+	ref, profile := &route.Parents[i], policy.Mesh
+	key := ref.Service(route.Namespace)
 	switch {
 	case !policy.Implements(route.Kind):
 		return unsupportedKind(policy, route.Kind, mesh.ParentPath(i, ""), key)
@@ -59,7 +59,7 @@ func unsupportedParent(policy *Policy, route *mesh.Route, i int) *Finding {
 			Field: mesh.ParentPath(i, "kind"), Value: ref.Kind, Reference: Reference{Service: key},
 			Problem: profile.Title + " ignores a ServiceImport as a parent", Remedy: "use a Service",
 		}
-	case key.Namespace != route.Metadata.Namespace && !profile.ConsumerRoutes.Value:
+	case key.Namespace != route.Namespace && !profile.ConsumerRoutes.Value:
 		return &Finding{
 			Field: mesh.ParentPath(i, "namespace"), Value: ref.Namespace, Reference: Reference{Service: key},
 			Problem: profile.Title + " ignores consumer routes: the Service is in another namespace",
@@ -73,6 +73,12 @@ func unsupportedParent(policy *Policy, route *mesh.Route, i int) *Finding {
 		}
 	}
 	return nil
+}
+
+// ignores reports whether the mesh acts on no route of the kind and scope on the Service.
+func (p *Policy) ignores(kind mesh.RouteKind, service mesh.ServiceKey, scope mesh.Scope) bool {
+	return !p.Implements(kind) || kind.GrantOnly() || p.Mesh != nil &&
+		(service.Kind == mesh.ServiceImportKind && !p.Mesh.ServiceImports.Value || scope.Role() == mesh.Consumer && !p.Mesh.ConsumerRoutes.Value)
 }
 
 // unsupportedKind reports a route kind that the mesh does not implement. Where the

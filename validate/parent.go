@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -75,12 +76,11 @@ type Parent struct {
 	Missing error
 	// Ports are those that the route attaches to.
 	Ports []mesh.Port
-	// Lost are the ports that others hold, in the order of the Service, and Kept the
-	// other ones.
+	// Lost are the ports that others hold, in the order of the Service.
 	Lost []LostPort
-	Kept []mesh.PortScope
 
-	view *ServiceView
+	table   *Table
+	answers [len(faultsOf)]answer
 }
 
 // LostPort is a port that routes of a more specific kind hold.
@@ -98,11 +98,11 @@ type Outcome struct {
 }
 
 // Parent returns the parentRef of the route with that index, which must be to the
-// view's Service.
-func (v *ServiceView) Parent(route *mesh.AttachedRoute, index int) Parent {
+// table's Service.
+func (t *Table) Parent(route *mesh.AttachedRoute, index int) Parent {
 	return Parent{
-		Route: route, Index: index, Ref: &route.Parents[index], Key: v.key,
-		Scope: mesh.ScopeOf(route.Namespace, v.key), view: v,
+		Route: route, Index: index, Ref: &route.Parents[index], Key: t.key,
+		Scope: mesh.ScopeOf(route.Namespace, t.key), table: t,
 	}
 }
 
@@ -111,125 +111,153 @@ func (v *ServiceView) Parent(route *mesh.AttachedRoute, index int) Parent {
 // faults that count are looked for. A grant or a refusal that cannot be known counts
 // as held, or as none. The error is the failure of a read.
 func (p *Parent) Evaluate(counts Faults) (Outcome, error) {
-	outcome, err := p.access(counts)
-	if err != nil || outcome.Fault != NoFault || counts < Only(ParentNotFound) {
-		return outcome, err // nothing else is read
-	}
-	fault, err := p.attach()
-	switch {
-	case err != nil:
-		return outcome, err
-	case errors.Is(p.Missing, mesh.ErrUnknown):
-		outcome.Unknown |= counts & Only(ParentNotFound)
-	case fault != NoFault:
-		if counts.Has(fault) {
-			outcome.Fault = fault
+	var outcome Outcome
+	for question, faults := range faultsOf {
+		if counts&faults == 0 {
+			continue
 		}
-	case counts.Has(PortsLost):
-		err = p.compete()
-		if len(p.Lost) > 0 {
-			outcome.Fault = PortsLost
+		answer := p.ask(question)
+		if answer.unknown {
+			outcome.Unknown |= counts & Only(answer.fault)
+		} else if counts.Has(answer.fault) {
+			outcome.Fault = answer.fault
 		}
-	}
-	return outcome, err
-}
-
-// access is the part of Evaluate that asks whether the route may attach at all.
-func (p *Parent) access(counts Faults) (outcome Outcome, err error) {
-	if counts.Has(GrantMissing) {
-		namespace, why := p.view.world.Namespace(p.Route.Namespace)
-		if p.Namespace, err = mesh.Known(namespace, why); err != nil {
-			return outcome, err
-		}
-		switch {
-		case errors.Is(why, mesh.ErrUnknown):
-			outcome.Unknown |= Only(GrantMissing)
-		case !p.view.engine.policy.Grants.Allows(p.Namespace, p.Scope.Role(), p.Route.Kind):
-			return Outcome{Fault: GrantMissing}, nil
-		}
-	}
-	if p.Scope.Role() == mesh.Consumer && counts.Has(ConsumerRefused) {
-		unknown, err := p.handshake()
-		switch {
-		case err != nil:
-			return outcome, err
-		case unknown:
-			outcome.Unknown |= Only(ConsumerRefused)
-		case p.Refusal.By != mesh.NotRefused:
-			return Outcome{Fault: ConsumerRefused}, nil
+		if answer.err != nil || outcome.Fault != NoFault {
+			return outcome, answer.err
 		}
 	}
 	return outcome, nil
 }
 
-// handshake sets Refusal (GEP-724), and reports whether it cannot be known.
-func (p *Parent) handshake() (unknown bool, err error) {
-	namespace, whyTheirs := p.view.world.Namespace(p.Key.Namespace)
-	theirs, err := mesh.Known(namespace, whyTheirs)
-	if err != nil {
-		return false, err
+// question is one of those that decide what becomes of a parentRef, in their order.
+type question = int
+
+const (
+	// whetherGranted: does the route's namespace have the grant?
+	whetherGranted question = iota
+	// whetherRefused: does the Service's side refuse it?
+	whetherRefused
+	// whetherAttached: is there a Service, of a kind that can be a parent, with such ports?
+	whetherAttached
+	// whetherHeld: do other routes hold the ports?
+	whetherHeld
+)
+
+// faultsOf are the faults that each question finds.
+var faultsOf = [...]Faults{
+	whetherGranted: Only(GrantMissing),
+	whetherRefused: Only(ConsumerRefused),
+	whetherAttached: Only(ParentNotFound) | Only(ParentExternalName) | Only(ParentHeadless) | Only(ParentPortNotFound) |
+		Only(ParentProtocolMismatch),
+	whetherHeld: Only(PortsLost),
+}
+
+// answer is what has been found out: a fault, or the one that cannot be known, or neither;
+// and what was read for it.
+type answer struct {
+	asked   bool
+	fault   Fault
+	unknown bool
+	err     error
+	reads   []mesh.Read
+}
+
+// ask answers a question once. Whoever asks again has read the same.
+func (p *Parent) ask(q question) *answer {
+	a, recorder := &p.answers[q], p.table.recorder
+	if a.asked {
+		if recorder != nil {
+			recorder.again(a.reads)
+		}
+		return a
 	}
-	namespace, whyOwn := p.view.world.Namespace(p.Route.Namespace)
-	own, err := mesh.Known(namespace, whyOwn)
-	if err != nil {
-		return false, err
+	before := recorder.mark()
+	switch q {
+	case whetherGranted:
+		a.fault, a.unknown, a.err = p.grant()
+	case whetherRefused:
+		a.fault, a.unknown, a.err = p.handshake()
+	case whetherAttached:
+		a.fault, a.unknown, a.err = p.attach()
+	case whetherHeld:
+		a.fault, a.err = p.compete()
 	}
-	service, err := mesh.Known(p.view.world.Service(p.Key))
-	if err != nil {
-		return false, err
+	a.asked, a.reads = true, recorder.since(before)
+	return a
+}
+
+// grant reads the route's namespace for the grant.
+func (p *Parent) grant() (fault Fault, unknown bool, err error) {
+	namespace, why := p.table.world.Namespace(p.Route.Namespace)
+	if p.Namespace, err = mesh.Known(namespace, why); err != nil {
+		return NoFault, false, err
 	}
-	p.Refusal = mesh.RefusesConsumers(theirs, service, own, p.Route.Kind)
-	switch {
-	case p.Refusal.By == mesh.NotRefused:
-		return errors.Is(whyTheirs, mesh.ErrUnknown) && service == nil, nil
-	case p.Refusal.Selects() && errors.Is(whyOwn, mesh.ErrUnknown):
-		p.Refusal = mesh.Refusal{}
-		return true, nil
+	unknown = errors.Is(why, mesh.ErrUnknown)
+	if !unknown && p.table.engine.policy.Grants.Allows(p.Namespace, p.Scope.Role(), p.Route.Kind) {
+		return NoFault, false, nil
 	}
-	return false, nil
+	return GrantMissing, unknown, nil
+}
+
+// handshake asks the Service's side (GEP-724), and sets Refusal.
+func (p *Parent) handshake() (fault Fault, unknown bool, err error) {
+	if p.Scope.Role() != mesh.Consumer {
+		return NoFault, false, nil
+	}
+	p.Refusal, unknown, err = mesh.Handshake(p.table.world, p.Key, p.Route.Namespace, p.Route.Kind)
+	if unknown || p.Refusal.By != mesh.NotRefused {
+		fault = ConsumerRefused
+	}
+	return fault, unknown, err
 }
 
 // attach looks the Service up and attaches the route to its ports.
-func (p *Parent) attach() (Fault, error) {
-	var err error
-	p.Service, err = p.view.world.Service(p.Key)
-	p.Ports, p.Missing = nil, nil
+func (p *Parent) attach() (fault Fault, unknown bool, err error) {
+	service, err := p.table.world.Service(p.Key)
 	switch {
 	case errors.Is(err, mesh.ErrNotFound), errors.Is(err, mesh.ErrUnknown):
-		p.Service, p.Missing = nil, err
-		return ParentNotFound, nil
+		p.Missing = err
+		return ParentNotFound, errors.Is(err, mesh.ErrUnknown), nil
 	case err != nil:
-		return NoFault, err
+		return NoFault, false, err
 	}
 	var attachment mesh.Attachment
-	p.Ports, attachment = p.Service.Attach(p.Route.Kind, p.Ref)
-	return attachmentFaults[attachment], nil
+	p.Service = service
+	p.Ports, attachment = service.Attach(p.Route.Kind, p.Ref)
+	return attachmentFaults[attachment], false, nil
 }
 
 // compete compares the route with the owners of the ports that it attaches to.
-func (p *Parent) compete() error {
-	p.Lost, p.Kept = nil, nil
-	if !p.view.engine.policy.Implements(p.Route.Kind) {
-		return nil
+func (p *Parent) compete() (Fault, error) {
+	if attached := p.ask(whetherAttached); attached.err != nil || len(p.Ports) == 0 || p.table.engine.policy.ignores(p.Route.Kind, p.Key, p.Scope) {
+		return NoFault, attached.err
 	}
-	owners, err := p.view.Owners()
-	for _, at := range p.portScopes() {
-		if owner := owners.LostTo(p.Route, at); owner != nil {
-			p.Lost = append(p.Lost, LostPort{at, owner})
-		} else {
-			p.Kept = append(p.Kept, at)
+	owners, err := p.table.Owners()
+	for _, port := range p.Ports {
+		if owner := owners.LostTo(p.Route, p.at(port)); owner != nil {
+			p.Lost = append(p.Lost, LostPort{p.at(port), owner})
 		}
 	}
-	return err
+	if len(p.Lost) > 0 {
+		return PortsLost, err
+	}
+	return NoFault, err
 }
 
-// portScopes returns what the parentRef competes for.
-func (p *Parent) portScopes() []mesh.PortScope {
-	scopes := make([]mesh.PortScope, len(p.Ports))
-	for i, port := range p.Ports {
-		scopes[i] = mesh.PortScope{Port: port.Number, Protocol: port.Protocol, Scope: p.Scope}
+// Kept returns the ports that others do not hold, if the parentRef has lost any.
+func (p *Parent) Kept() []mesh.PortScope {
+	var kept []mesh.PortScope
+	for _, port := range p.Ports {
+		if at := p.at(port); !slices.ContainsFunc(p.Lost, func(lost LostPort) bool { return lost.PortScope == at }) {
+			kept = append(kept, at)
+		}
 	}
-	return scopes
+	return kept
+}
+
+// at returns what the parentRef competes for at a port.
+func (p *Parent) at(port mesh.Port) mesh.PortScope {
+	return mesh.PortScope{Port: port.Number, Protocol: port.Protocol, Scope: p.Scope}
 }
 
 // Path returns the path of the parentRef, or of a field in it.

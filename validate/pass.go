@@ -19,13 +19,13 @@ type Pass struct {
 	rule     activeRule
 	parents  []Parent
 	backends []BackendService
-	// backendViews are the views that BackendOwners has made.
-	backendViews []*ServiceView
-	attached     *mesh.AttachedRoute
-	modified     []mesh.ModifiedHeader
-	findings     []Finding
-	unknown      []Finding
-	err          error
+	// backendTables are the tables that BackendOwners has made.
+	backendTables []*Table
+	attached      *mesh.AttachedRoute
+	modified      []mesh.ModifiedHeader
+	findings      []Finding
+	unknown       []Finding
+	err           error
 }
 
 func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
@@ -90,10 +90,7 @@ func (p *Pass) evaluate(parent *Parent) {
 	}
 }
 
-func (p *Pass) attach(parent *Parent) {
-	_, err := parent.attach()
-	p.note(err)
-}
+func (p *Pass) attach(parent *Parent) { p.note(parent.ask(whetherAttached).err) }
 
 // Parents returns the mesh parents of the route as they are written, with the
 // results of the rules that ran before.
@@ -128,28 +125,28 @@ func (p *Pass) selected(parents []Parent, selects func(*mesh.ParentRef) bool) []
 	route := p.Attached()
 	for i := range route.Parents {
 		if ref := &route.Parents[i]; selects(ref) {
-			parents = append(parents, p.view(parents, ref.Service(route.Namespace)).Parent(route, i))
+			parents = append(parents, p.table(parents, ref.Service(route.Namespace)).Parent(route, i))
 		}
 	}
 	return parents
 }
 
-// view returns the view of a parent Service: of the routes in this route's scope,
+// table returns the table of a parent Service: of the routes in this route's scope,
 // with this route as it is now.
-func (p *Pass) view(parents []Parent, key mesh.ServiceKey) *ServiceView {
+func (p *Pass) table(parents []Parent, key mesh.ServiceKey) *Table {
 	for i := range parents {
 		if parents[i].Key == key {
-			return parents[i].view
+			return parents[i].table
 		}
 	}
 	own := p.Attached()
-	return &ServiceView{engine: p.engine, world: p.world, key: key, namespace: own.Namespace, own: own, recorder: p.world}
+	return &Table{engine: p.engine, world: p.world, key: key, namespace: own.Namespace, own: own, recorder: p.world}
 }
 
 // EligibleRoutes returns the routes that take part on the parent's Service in the
 // route's scope, as they will be after this change: the route at hand is among them.
 func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
-	routes, err := parent.view.EligibleRoutes()
+	routes, err := parent.table.EligibleRoutes()
 	p.note(err)
 	return routes
 }
@@ -159,13 +156,13 @@ func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
 // implement, or where the routes cannot be known.
 func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	return func(yield func(mesh.PortScope, *mesh.Owner) bool) {
-		if len(parent.Ports) == 0 || !p.Policy.Implements(p.Route.Kind) {
+		if len(parent.Ports) == 0 || p.Policy.ignores(p.Route.Kind, parent.Key, parent.Scope) {
 			return
 		}
-		owners, err := parent.view.Owners()
+		owners, err := parent.table.Owners()
 		p.note(err)
-		for _, at := range parent.portScopes() {
-			if owner := owners[at]; owner != nil && !yield(at, owner) {
+		for _, port := range parent.Ports {
+			if at := parent.at(port); owners[at] != nil && !yield(at, owners[at]) {
 				return
 			}
 		}
@@ -175,14 +172,14 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 // BackendOwners returns who owns the ports of a Service, which is not a parent of the
 // route, among the routes of one namespace: none if that cannot be known.
 func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.PortOwners {
-	i := slices.IndexFunc(p.backendViews, func(view *ServiceView) bool { return view.key == service && view.namespace == namespace })
+	i := slices.IndexFunc(p.backendTables, func(t *Table) bool { return t.key == service && t.namespace == namespace })
 	if i < 0 {
-		i = len(p.backendViews)
-		p.backendViews = append(p.backendViews, &ServiceView{
+		i = len(p.backendTables)
+		p.backendTables = append(p.backendTables, &Table{
 			engine: p.engine, world: p.world, key: service, namespace: namespace, own: p.Attached(), recorder: p.world,
 		})
 	}
-	owners, err := p.backendViews[i].Owners()
+	owners, err := p.backendTables[i].Owners()
 	p.note(err)
 	return owners
 }

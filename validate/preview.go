@@ -62,7 +62,7 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 	if err != nil {
 		return err
 	}
-	before, after := p.engine.View(p.before, service), p.engine.View(p.after, service)
+	before, after := p.engine.Table(p.before, service), p.engine.Table(p.after, service)
 	for _, route := range routes {
 		i := slices.IndexFunc(route.Parents, func(ref mesh.ParentRef) bool {
 			return ref.Class(p.engine.policy.Mesh) == mesh.MeshParent && ref.Service(route.Namespace) == service

@@ -11,6 +11,8 @@ import (
 type recorder struct {
 	world mesh.Reader
 	reads []mesh.Read
+	// kept is where since puts them.
+	kept []mesh.Read
 	// recent are the Services that were read last, in turn: nearly all rules ask for the
 	// same few.
 	recent [4]struct {
@@ -22,17 +24,30 @@ type recorder struct {
 }
 
 func newRecorder(world mesh.Reader) *recorder {
-	return &recorder{world: world, reads: make([]mesh.Read, 0, 8)} // as many as most rules read
+	const each, all = 8, 32 // as many as most rules read, and most parents
+	room := make([]mesh.Read, all)
+	return &recorder{world: world, reads: room[:0:each], kept: room[each:each]}
 }
 
 // begin clears the recorded reads.
 func (r *recorder) begin() { r.reads = r.reads[:0] }
 
-// during returns what f reads.
-func (r *recorder) during(f func()) []mesh.Read {
-	before := len(r.reads)
-	f()
-	return slices.Clone(r.reads[before:])
+// mark returns the place in the record, for since.
+func (r *recorder) mark() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.reads)
+}
+
+// since returns what has been recorded since the mark.
+func (r *recorder) since(mark int) []mesh.Read {
+	if r == nil {
+		return nil
+	}
+	from := len(r.kept)
+	r.kept = append(r.kept, r.reads[mark:]...)
+	return slices.Clip(r.kept[from:])
 }
 
 // again records reads whose results were kept.

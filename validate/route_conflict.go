@@ -39,8 +39,8 @@ func describePortsLost(_ *Policy, parent *Parent) Finding {
 		Problem: fmt.Sprintf("%s, so this %s is ignored there", lostPorts(parent), parent.Route.Kind),
 		Remedy:  "use another port, or one route kind",
 	}
-	if len(parent.Kept) > 0 {
-		f.Problem += ", but not on " + portsNamed(portNumbers(parent.Kept))
+	if kept := parent.Kept(); len(kept) > 0 {
+		f.Problem += ", but not on " + portsNamed(portNumbers(kept))
 		f.Remedy = "set port or sectionName in the parentRef, or use one route kind"
 	}
 	return f

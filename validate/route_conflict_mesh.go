@@ -44,12 +44,13 @@ func checkPortsShared(p *Pass, parent *Parent) {
 // checkOtherScopes reports a route of another scope and kind on the same port, on a mesh
 // that has them compete.
 func checkOtherScopes(p *Pass, parent *Parent) {
-	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || !p.Policy.Implements(p.Route.Kind) {
+	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || p.Policy.ignores(p.Route.Kind, parent.Key, parent.Scope) {
 		return
 	}
 	owners := p.BackendOwners(parent.Key, "")
 	own := p.Attached()
-	for _, at := range parent.portScopes() {
+	for _, port := range parent.Ports {
+		at := parent.at(port)
 		var others []*mesh.Owner
 		for there, owner := range owners {
 			if there.Port == at.Port && there.Protocol == at.Protocol && there.Scope != at.Scope && owner.Kind != own.Kind {

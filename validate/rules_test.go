@@ -12,7 +12,7 @@ import (
 
 // findingText tells all of a finding that a user can see.
 func findingText(f Finding) string {
-	types := map[FaultType]string{Invalid: "Invalid", NotFound: "NotFound", Duplicate: "Duplicate", Forbidden: "Forbidden"}
+	types := map[FaultType]string{InvalidValue: "Invalid", NotFound: "NotFound", Duplicate: "Duplicate", Forbidden: "Forbidden"}
 	value := `""`
 	if f.Value != nil {
 		value = fmt.Sprintf("%#v", f.Value)

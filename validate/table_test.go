@@ -75,7 +75,7 @@ func TestEligible(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: test.service}
-			view := newEngine(t, &test.policy).View(world, key)
+			view := newEngine(t, &test.policy).Table(world, key)
 			var got []string
 			for _, route := range routes {
 				eligible, err := view.Eligible(route)

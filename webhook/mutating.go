@@ -64,7 +64,7 @@ func (m *mutating) answer(ctx context.Context, r *review, fault *objectError) an
 }
 
 // world returns what mutations read: the caches, and live what these do not have yet.
-func (m *mutating) world(ctx context.Context, r *review) mutate.Reader {
+func (m *mutating) world(ctx context.Context, r *review) mesh.Reader {
 	if m.Live == nil {
 		return m.Reader
 	}
@@ -75,12 +75,12 @@ func (m *mutating) world(ctx context.Context, r *review) mutate.Reader {
 // fallbackReader is a mutate.Confirmer that reads live what the cache does not have.
 type fallbackReader struct{ *live.Confirmed }
 
-// Service implements mutate.Reader.
+// Service implements mesh.Reader.
 func (f fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return orLive(f, f.Confirmed.Service, key, mesh.Read{Kind: mesh.ReadService, Service: key})
 }
 
-// Namespace implements mutate.Reader.
+// Namespace implements mesh.Reader.
 func (f fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
 	return orLive(f, f.Confirmed.Namespace, name, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
 }

@@ -151,14 +151,7 @@ func (p *preview) others(own *mesh.AttachedRoute, keys []mesh.ServiceKey) ([]*me
 
 // table returns what requests meet by the routes.
 func (p *preview) table(routes traffic.Routes) *traffic.Table {
-	return traffic.New(p.Reader, routes, traffic.Options{
-		Admits: func(route *mesh.AttachedRoute, service mesh.ServiceKey) (traffic.Admission, error) {
-			refused, _, err := p.engine.View(p.Reader, service).Ineligible(route)
-			return traffic.Admission{Refused: refused}, err
-		},
-		Mesh:            p.engine.Policy().Mesh,
-		ReferenceGrants: p.engine.Policy().Action("backend-not-permitted") != validate.Off,
-	})
+	return traffic.New(p.Reader, routes, traffic.Options{Engine: p.engine})
 }
 
 // reveals reports whether the author of the request may learn of other routes and

@@ -200,9 +200,9 @@ func TestConflicts(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: fight}, spec: {parentRefs: [{group: "", kind: Service, name: cart, sectionName: http}]}}
 `, "apply", "-f", "-")
-	const want = `SERVICE   PORT            SCOPE      WINNER                LOSERS               WHY
-cart      80/TCP (http)   producer   HTTPRoute fight/web   TCPRoute fight/all   HTTPRoute is more specific than TCPRoute
-cart      90/TCP (raw)    producer   TCPRoute fight/all    -                    the only route
+	const want = `SERVICE   PORT            SCOPE      WINNER                LOSERS               WHY                                        OTHERS
+cart      80/TCP (http)   producer   HTTPRoute fight/web   TCPRoute fight/all   HTTPRoute is more specific than TCPRoute   -
+cart      90/TCP (raw)    producer   TCPRoute fight/all    -                    the only route                             -
 `
 	code, stdout, stderr := run(t, "", "conflicts", "-n", "fight", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(want, stdout); diff != "" || code != command.ExitClean {

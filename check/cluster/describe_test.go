@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/describe"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // described are Services with routes in every state.
@@ -51,14 +52,19 @@ CONSUMER ROUTES                       VALUE       SET BY
 gammaguard.dev/consumer-routes        allow       Service
 gammaguard.dev/consumer-route-kinds   HTTPRoute   Service
 
-PORT     SCOPE                       ROUTE                             STATE     REASON
--        producer                    HTTPRoute desc/typo               absent    Service desc/cart has no port 81
--        consumer of desc-guest      GRPCRoute desc-guest/guest        absent    Service desc/cart accepts consumer routes only of kind HTTPRoute
--        consumer of desc-stranger   HTTPRoute desc-stranger/stranger  absent    namespace desc-stranger lacks the consumer grant for HTTPRoute
-80/TCP   producer                    HTTPRoute desc/web                applies   -
-80/TCP   producer                    TCPRoute desc/raw                 loses     the port belongs to HTTPRoute desc/web
-90/TCP   producer                    TCPRoute desc/raw                 applies   -
-90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest        applies   -
+PORT     SCOPE                       ROUTE                              STATE      REASON
+-        producer                    HTTPRoute desc/typo                invalid    Service desc/cart has no port 81
+80/TCP   producer                    HTTPRoute desc/web                 applies    -
+80/TCP   producer                    TCPRoute desc/raw                  loses      the port belongs to HTTPRoute desc/web
+80/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
+80/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+80/TCP   consumer of desc-stranger   HTTPRoute desc/web                 replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+90/TCP   producer                    TCPRoute desc/raw                  applies    -
+90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest         applies    -
+90/TCP   consumer of desc-guest      TCPRoute desc/raw                  replaced   clients in namespace desc-guest meet HTTPRoute desc-guest/guest instead
+90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
+90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
 
 NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
 desc            producer   label        enforce   default   3                    0
@@ -79,7 +85,7 @@ desc-stranger   none       -            audit     label     0                   
 		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 			t.Fatalf("%v: %s", err, stderr)
 		}
-		if d.Type != state.kind || len(d.Routes) != 1 || d.Routes[0].State != describe.Absent || d.Routes[0].Reason != state.reason {
+		if d.Type != state.kind || len(d.Routes) != 1 || d.Routes[0].State != validate.Invalid || d.Routes[0].Reason != state.reason {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -102,26 +108,27 @@ func TestGraph(t *testing.T) {
 		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>producer</i></td><td><b>applies</b>`,
 		`drawn/cart:80/TCP</td><td>TCPRoute drawn/raw<br><i>producer</i></td><td><b>loses</b><br>the port belongs to HTTPRoute drawn/web (route-conflict)`,
 		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>applies</b>`,
-		`drawn/cart</td><td>GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>ungranted</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
-		`drawn/cart</td><td>HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>ungranted</b>`,
-		`drawn/cart</td><td>HTTPRoute drawn/typo<br><i>producer</i></td><td><b>absent</b>`,
+		`drawn/cart:80/TCP</td><td>GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>refused</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
+		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>consumer of drawn-stranger</i></td><td><b>replaced</b>`,
+		`drawn/cart</td><td>HTTPRoute drawn/typo<br><i>producer</i></td><td><b>invalid</b>`,
 	} {
 		if !strings.Contains(stdout, row) {
 			t.Errorf("the page lacks %s", row)
 		}
 	}
-	if rows := strings.Count(stdout, "<tr class="); rows != 7 {
-		t.Errorf("%d rows, want 7, those of the Service", rows)
+	if rows := strings.Count(stdout, "<tr class="); rows != 12 {
+		t.Errorf("%d rows, want 12, those of the Service", rows)
 	}
 	// In its namespace, there are the routes on Services that are headless or missing, too.
 	_, stdout, _ = run(t, "", "graph", "-n", "drawn", "--kubeconfig", plane.Kubeconfig)
-	for _, text := range []string{`["bare"]`, `["nowhere"]`, "parent-not-found"} {
+	for _, text := range []string{`["bare"]`, `["nowhere"]`, "-.->|invalid|"} {
 		if !strings.Contains(stdout, text) {
 			t.Errorf("the flowchart lacks %s:\n%s", text, stdout)
 		}
 	}
 	_, stdout, _ = run(t, "", "graph", "-n", "drawn-stranger", "--kubeconfig", plane.Kubeconfig)
-	if strings.Count(stdout, " n0 -.->|grant-missing| ") != 1 {
+	if strings.Count(stdout, " n0 --> ") != 1 {
 		t.Errorf("the namespace of a route alone:\n%s", stdout)
 	}
 }

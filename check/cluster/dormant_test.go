@@ -13,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/describe"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // asleep are routes from before gammaguard: bill has no effect, half has one on cart alone,
@@ -112,7 +113,7 @@ func describesDormant(t *testing.T) {
 		t.Fatalf("%+v", d.Routes)
 	}
 	for _, r := range d.Routes {
-		if r.State != describe.Dormant || r.Port != 0 || r.Scope != "producer" || !strings.Contains(r.Reason, " on this parentRef: ") {
+		if r.State != validate.Dormant || r.Port != 80 || r.Scope != "producer" || !strings.Contains(r.Reason, " on this parentRef: ") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -126,9 +127,9 @@ func describesDormant(t *testing.T) {
 }
 
 func conflictsOfDormant(t *testing.T) {
-	const want = `SERVICE   PORT     SCOPE      WINNER   LOSERS   DORMANT                        WHY
-bill      80/TCP   producer   -        -        GRPCRoute asleep/half and 1 more   dormant routes only
-cart      80/TCP   producer   -        -        -                                no route takes part
+	const want = `SERVICE   PORT     SCOPE      WINNER   LOSERS   WHY                   OTHERS
+bill      80/TCP   producer   -        -        dormant routes only   HTTPRoute asleep/bill (dormant) and 1 more
+cart      80/TCP   producer   -        -        no route applies      GRPCRoute asleep/half (no-grant)
 `
 	code, stdout, stderr := run(t, "", "conflicts", "-n", "asleep", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean {
@@ -139,7 +140,7 @@ cart      80/TCP   producer   -        -        -                               
 	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
 		t.Fatalf("%v: %s", err, stdout)
 	}
-	if b := list.Items[0]; b.Winner != "" || b.Conflict || len(b.Routes) != 2 || b.Routes[0].State != conflicts.Dormant || !strings.Contains(stdout, `"state": "dormant"`) {
+	if b := list.Items[0]; b.Winner != "" || b.Conflict || len(b.Routes) != 2 || b.Routes[0].State != validate.Dormant || !strings.Contains(stdout, `"state": "dormant"`) {
 		t.Errorf("%s", stdout)
 	}
 }
@@ -147,7 +148,7 @@ cart      80/TCP   producer   -        -        -                               
 func graphsDormant(t *testing.T) {
 	for format, want := range map[string]string{
 		"mermaid": "-.->|dormant|", "dot": `label="dormant"`,
-		"html": `asleep/bill</td><td>HTTPRoute asleep/bill<br><i>producer</i></td><td><b>dormant</b><br>no mesh acts on this parentRef: `,
+		"html": `asleep/bill:80/TCP</td><td>HTTPRoute asleep/bill<br><i>producer</i></td><td><b>dormant</b><br>no mesh acts on this parentRef: `,
 	} {
 		code, stdout, stderr := run(t, "", "graph", "-n", "asleep", "-o", format, "--kubeconfig", plane.Kubeconfig)
 		if code != command.ExitClean || !strings.Contains(stdout, want) {
@@ -189,7 +190,7 @@ func readByLinkerd(t *testing.T) {
 		}
 	}
 	_, stdout, _ := run(t, "", "describe", "service/bill", "-n", "asleep", "--mesh", "linkerd", "--kubeconfig", plane.Kubeconfig)
-	if !strings.Contains(stdout, "absent    namespace asleep lacks the producer grant for GRPCRoute") {
+	if !strings.Contains(stdout, "no-grant   namespace asleep lacks the producer grant for GRPCRoute") {
 		t.Errorf("%s", stdout)
 	}
 }

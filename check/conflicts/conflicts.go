@@ -50,27 +50,16 @@ type Service struct {
 	Name      string `json:"name"`
 }
 
-// State is what a route has of a port.
-type State string
-
-// The states of a route.
-const (
-	// Holds: the route is applied.
-	Holds State = "holds"
-	// Loses: a more specific kind is applied instead.
-	Loses State = "loses"
-	// Absent: the route does not take part.
-	Absent State = "absent"
-	// Dormant: no mesh acts on the parentRef until the route is changed.
-	Dormant State = "dormant"
-)
-
 // Route is a route that is bound to the port.
 type Route struct {
 	report.RouteName
-	Created *time.Time `json:"created,omitempty"`
-	State   State      `json:"state"`
-	// Reason says why the route is absent or dormant.
+	Created *time.Time     `json:"created,omitempty"`
+	State   validate.State `json:"state"`
+	// Standing is "holds", "loses" or "absent".
+	//
+	// Deprecated: State says more. It goes with the next release.
+	Standing string `json:"standing"`
+	// Reason says why the route does not apply.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -115,10 +104,9 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	slices.SortFunc(parents, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	list = &List{TypeMeta: report.Typed(Kind), Items: []Binding{}}
-	asleep := check.Dormant(routes, policy.Mesh)
+	list = &List{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
-		bindings, err := on(reader, engine, asleep[key], key)
+		bindings, err := on(reader, engine, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
 			unknown = append(unknown, key)
@@ -145,9 +133,8 @@ func parentsOf(route *mesh.Route, profile *mesh.Profile) []mesh.ServiceKey {
 	return keys
 }
 
-// on lists the bound ports of one Service, with the routes that are asleep on it: none if it
-// does not exist.
-func on(w mesh.Reader, engine *validate.Engine, asleep []*mesh.Route, key mesh.ServiceKey) ([]Binding, error) {
+// on lists the bound ports of one Service: none if it does not exist.
+func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
 	service, err := w.Service(key)
 	if errors.Is(err, mesh.ErrNotFound) {
 		return nil, nil
@@ -155,57 +142,33 @@ func on(w mesh.Reader, engine *validate.Engine, asleep []*mesh.Route, key mesh.S
 	if err != nil {
 		return nil, err
 	}
-	routes, err := w.AttachedRoutes(key, "")
+	table := engine.Table(w, key)
+	owners, err := table.Owners()
 	if err != nil {
 		return nil, err
 	}
-	view := engine.View(w, key)
-	owners, err := view.Owners()
+	all, err := table.Bindings()
 	if err != nil {
 		return nil, err
 	}
-	absent := func(r *mesh.AttachedRoute) string {
-		eligible, _ := view.Eligible(r) // an error would have come up before
-		switch {
-		case eligible:
-			return ""
-		case !engine.Policy().Implements(r.Kind):
-			return "the mesh does not implement its kind"
+	slices.SortStableFunc(all, validate.Binding.Compare)
+	var bindings []Binding
+	for len(all) > 0 {
+		at := all[0].At
+		n := slices.IndexFunc(all, func(b validate.Binding) bool { return b.At != at })
+		if n < 0 {
+			n = len(all)
 		}
-		return "lacks the grant, or is refused"
-	}
-	bound := map[mesh.PortScope][]*mesh.AttachedRoute{}
-	for _, route := range routes {
-		for i := range route.Parents {
-			for _, at := range route.PortScopes(i, service) {
-				if !slices.Contains(bound[at], route) {
-					bound[at] = append(bound[at], route)
-				}
-			}
+		if at.Port != 0 {
+			bindings = append(bindings, binding(service, at, owners[at], all[:n]))
 		}
+		all = all[n:]
 	}
-	dormant := dormantOn(engine.Policy(), asleep, service)
-	for at := range dormant {
-		if _, known := bound[at]; !known {
-			bound[at] = nil
-		}
-	}
-	bindings := make([]Binding, 0, len(bound))
-	for at, here := range bound {
-		bindings = append(bindings, binding(service, at, owners[at], here, dormant[at], absent))
-	}
-	slices.SortFunc(bindings, func(a, b Binding) int {
-		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
-			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope))
-	})
 	return bindings, nil
 }
 
-// binding describes one port. Dormant are the routes that would be bound to it, and absent
-// says why a route does not take part, or nothing.
-func binding(
-	service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, routes []*mesh.AttachedRoute, dormant []Route, absent func(*mesh.AttachedRoute) string,
-) Binding {
+// binding describes one port.
+func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, all []validate.Binding) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -218,57 +181,59 @@ func binding(
 		b.Winner = owner.Kind
 	}
 	losers := map[mesh.RouteKind]bool{}
-	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
-	for _, route := range routes {
-		r := Route{RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, State: Holds}
+	for i := range all {
+		route := all[i].Route
+		r := Route{
+			RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, State: all[i].State, Standing: standing(all[i].State),
+		}
+		if slices.ContainsFunc(b.Routes, func(o Route) bool { return o.RouteName == r.RouteName }) {
+			continue // by two parentRefs
+		}
 		if route.Created != 0 && route.Created < mesh.Undated {
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created
 		}
-		if r.Reason = absent(route); r.Reason != "" {
-			r.State = Absent
-		} else if owner == nil || !owner.Holds(route.Kind) {
-			r.State = Loses
-			losers[route.Kind] = true
-		}
+		r.Reason, _ = all[i].Reason()
+		losers[route.Kind] = losers[route.Kind] || r.State == validate.Loses
 		b.Routes = append(b.Routes, r)
 	}
-	b.Routes = append(b.Routes, dormant...)
-	slices.SortStableFunc(b.Routes, func(x, y Route) int { return cmp.Compare(order[x.State], order[y.State]) })
-	b.Conflict = len(losers) > 0
+	b.Conflict = slices.ContainsFunc(b.Routes, func(r Route) bool { return r.State == validate.Loses })
 	b.Why = why(b.Winner, losers, b.Routes)
 	return b
 }
 
-var order = map[State]int{Holds: 0, Loses: 1, Absent: 2, Dormant: 3}
+// standing returns the former word for the state.
+func standing(state validate.State) string {
+	switch {
+	case state.InEffect():
+		return "holds"
+	case state == validate.Loses:
+		return "loses"
+	}
+	return "absent"
+}
 
 // why says in one clause why the winner has the port.
 func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
 	if winner == "" {
-		if !slices.ContainsFunc(routes, func(r Route) bool { return r.State != Dormant }) {
+		if !slices.ContainsFunc(routes, func(r Route) bool { return r.State != validate.Dormant }) {
 			return "dormant routes only"
 		}
-		return "no route takes part"
+		return "no route applies"
 	}
-	if len(losers) > 0 {
-		var names []string
-		for _, kind := range mesh.RouteKinds() {
-			if losers[kind] {
-				names = append(names, string(kind))
-			}
+	var names []string
+	for _, kind := range mesh.RouteKinds() {
+		if losers[kind] {
+			names = append(names, string(kind))
 		}
+	}
+	merged := slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Shares && r.Kind != winner })
+	switch {
+	case len(names) > 0:
 		return string(winner) + " is more specific than " + strings.Join(names, " and ")
-	}
-	holders := 0
-	for _, route := range routes {
-		if route.State == Holds {
-			holders++
-		}
-	}
-	if holders > 1 {
-		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == Holds && r.Kind != winner }) {
-			return "the mesh merges these kinds"
-		}
+	case merged:
+		return "the mesh merges these kinds"
+	case slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Shares }):
 		return "routes of one kind merge"
 	}
 	return "the only route"

@@ -3,41 +3,33 @@ package conflicts
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Table writes the list as a table: of all namespaces with one more column, with one for
-// dormant routes if there are any, and wide with all routes and the reasons of those that do
-// not take part.
+// Table writes the list as a table: of all namespaces with one more column, and wide with all
+// routes, and why the others neither apply nor lose the port.
 func (l *List) Table(w io.Writer, allNamespaces, wide bool) error {
 	out := printers.GetNewTabWriter(w)
-	asleep := slices.ContainsFunc(l.Items, func(b Binding) bool { return b.names(Dormant, true) != "-" })
 	row := func(cells ...string) {
-		if !asleep {
-			cells = slices.Delete(cells, 6, 7)
-		}
 		if !allNamespaces {
 			cells = cells[1:]
 		}
-		if !wide {
-			cells = cells[:len(cells)-1]
-		}
 		printable.Row(out, cells...)
 	}
-	row("NAMESPACE", "SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "DORMANT", "WHY", "NOT ELIGIBLE")
+	row("NAMESPACE", "SERVICE", "PORT", "SCOPE", "WINNER", "LOSERS", "WHY", "OTHERS")
 	for i := range l.Items {
 		b := &l.Items[i]
 		service := b.Service.Name
 		if b.Service.Kind != mesh.ServiceKind {
 			service = strings.ToLower(b.Service.Kind) + "/" + service
 		}
-		row(b.Service.Namespace, service, b.port(), b.Scope, b.names(Holds, wide), b.names(Loses, wide), b.names(Dormant, wide), b.Why, b.names(Absent, true))
+		row(b.Service.Namespace, service, b.port(), b.Scope, b.names(wide, validate.State.InEffect), b.names(wide, loses), b.Why, b.names(wide, others))
 	}
 	return out.Flush()
 }
@@ -51,16 +43,24 @@ func (b *Binding) port() string {
 	return port
 }
 
-// names lists the routes in one state: the first, and how many more; or all.
-func (b *Binding) names(state State, all bool) string {
+func loses(state validate.State) bool { return state == validate.Loses }
+
+func others(state validate.State) bool { return !state.InEffect() && !loses(state) }
+
+// names lists the routes in some states: the first, and how many more; or all.
+func (b *Binding) names(all bool, in func(validate.State) bool) string {
 	var names []string
 	for _, route := range b.Routes {
-		if route.State != state {
+		if !in(route.State) {
 			continue
 		}
 		name := route.String()
-		if route.Reason != "" && state == Absent {
-			name += " (" + route.Reason + ")"
+		switch {
+		case !others(route.State):
+		case all:
+			name += " (" + string(route.State) + ": " + route.Reason + ")"
+		default:
+			name += " (" + string(route.State) + ")"
 		}
 		names = append(names, name)
 	}

@@ -3,10 +3,8 @@
 package describe
 
 import (
-	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/grants"
@@ -45,28 +43,17 @@ type Setting struct {
 	From string `json:"from"`
 }
 
-// State is what a route has of a port.
-type State string
-
-// The states of a route.
-const (
-	Applies State = "applies"
-	Loses   State = "loses"
-	Absent  State = "absent"
-	Unknown State = "unknown"
-	// Dormant: no mesh acts on the parentRef until the route is changed.
-	Dormant State = "dormant"
-)
-
 // Route is a route on a port.
 type Route struct {
 	Route string `json:"route"`
 	// Scope is "producer" or "consumer of NAMESPACE".
 	Scope string `json:"scope"`
 	// Port is zero for a route that attaches to none.
-	Port     int32         `json:"port,omitempty"`
-	Protocol mesh.Protocol `json:"protocol,omitempty"`
-	State    State         `json:"state"`
+	Port     int32          `json:"port,omitempty"`
+	Protocol mesh.Protocol  `json:"protocol,omitempty"`
+	State    validate.State `json:"state"`
+	// By is the route that it loses to, is replaced by, or shares the port with.
+	By string `json:"by,omitempty"`
 	// Reason is why it does not apply, and Rule the rule that says so.
 	Reason string `json:"reason,omitempty"`
 	Rule   string `json:"rule,omitempty"`
@@ -83,27 +70,24 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, err
 	}
 	service, why := stored.Service(key)
-	d := &Service{TypeMeta: report.Typed(Kind), Namespace: key.Namespace, Name: key.Name}
+	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
 	}
-	if d.Routes, err = Routes(engine, stored, check.Dormant(decoded(routes), policy.Mesh)[key], key, 0); err != nil {
-		return nil, err
-	}
-	attached, err := stored.AttachedRoutes(key, "")
+	bindings, err := sorted(engine, stored, key)
 	if err != nil {
 		return nil, err
 	}
-	only, err := grantOnly(engine, stored, routes, key)
-	if err != nil {
-		return nil, err
-	}
-	attached, d.Routes = append(slices.Clip(attached), only.attached...), append(only.rows, d.Routes...)
+	var live []*mesh.AttachedRoute
 	namespaces := []string{key.Namespace}
-	for _, route := range attached {
-		namespaces = append(namespaces, route.Namespace)
+	d.Routes = make([]Route, len(bindings))
+	for i := range bindings {
+		d.Routes[i] = row(&bindings[i], 0)
+		if bindings[i].State != validate.Dormant {
+			live, namespaces = append(live, bindings[i].Route), append(namespaces, bindings[i].Route.Namespace)
+		}
 	}
-	err = d.access(stored, service, namespaces, attached, routes, policy)
+	err = d.access(stored, service, namespaces, live, routes, policy)
 	return d, err
 }
 
@@ -121,89 +105,35 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 	return string(service.Type), nil
 }
 
-// decoded returns the routes of the objects.
-func decoded(objects []*manifest.Object) []*mesh.Route {
-	routes := make([]*mesh.Route, len(objects))
-	for i := range objects {
-		routes[i] = objects[i].Route
-	}
-	return routes
-}
-
 // Routes returns what becomes of each parentRef to the Service, by port and scope; those
-// that attach to no port first, with the dormant parentRefs of the routes that are asleep on
-// it. Of the assumed faults, those that cannot be known count as not there.
-func Routes(engine *validate.Engine, reader mesh.Reader, asleep []*mesh.Route, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
-	attached, err := reader.AttachedRoutes(key, "")
-	if err != nil {
-		return nil, err
+// that attach to no port first. Of the assumed faults, those that cannot be known count as
+// not there.
+func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
+	bindings, err := sorted(engine, reader, key)
+	routes := make([]Route, len(bindings))
+	for i := range bindings {
+		routes[i] = row(&bindings[i], assumed)
 	}
-	routes := dormant(engine, asleep, key)
-	view := engine.View(reader, key)
-	for _, route := range attached {
-		for i := range route.Parents {
-			ref := &route.Parents[i]
-			if !route.IsMeshParent(i) || ref.Service(route.Namespace) != key {
-				continue
-			}
-			parent := view.Parent(route, i)
-			outcome, err := parent.Evaluate(validate.AllFaults)
-			if errors.Is(err, mesh.ErrUnknown) {
-				outcome.Unknown |= validate.Only(validate.PortsLost)
-			} else if err != nil {
-				return nil, err
-			}
-			outcome.Unknown &^= assumed
-			routes = append(routes, states(engine, &parent, outcome)...)
-		}
-	}
-	slices.SortFunc(routes, func(a, b Route) int {
-		return cmp.Or(cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)),
-			-strings.Compare(a.Scope[:1], b.Scope[:1]), strings.Compare(a.Scope, b.Scope), cmp.Compare(a.State, b.State), strings.Compare(a.Route, b.Route))
-	})
-	return routes, nil
+	return routes, err
 }
 
-// dormant returns the dormant parentRefs of the routes to the Service.
-func dormant(engine *validate.Engine, asleep []*mesh.Route, key mesh.ServiceKey) []Route {
-	rows := []Route{}
-	for _, route := range asleep {
-		for _, found := range engine.Dormant(route) {
-			if found.Reference.Service == key {
-				scope := mesh.ScopeOf(route.Metadata.Namespace, key)
-				rows = append(rows, Route{Route: route.String(), Scope: scope.String(), State: Dormant, Reason: found.Problem, Rule: found.Rule})
-			}
-		}
-	}
-	return rows
+func sorted(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey) ([]validate.Binding, error) {
+	bindings, err := engine.Table(reader, key).Bindings()
+	slices.SortStableFunc(bindings, validate.Binding.Compare)
+	return bindings, err
 }
 
-// states returns what becomes of a parentRef, by port.
-func states(engine *validate.Engine, parent *validate.Parent, outcome validate.Outcome) []Route {
-	row := Route{Route: parent.Route.String(), Scope: parent.Scope.String(), State: Absent}
-	switch {
-	case outcome.Fault != validate.NoFault && outcome.Fault != validate.PortsLost:
-		found := engine.Describe(outcome.Fault, parent)
-		row.Reason, row.Rule = found.Problem, found.Rule
-		return []Route{row}
-	case !engine.Policy().Implements(parent.Route.Kind):
-		row.Reason, row.Rule = "the mesh does not implement "+string(parent.Route.Kind), "mesh-unsupported"
-		return []Route{row}
-	case outcome.Unknown != 0:
-		row.State, row.Reason = Unknown, "it depends on objects that cannot be read"
-		return []Route{row}
+func row(b *validate.Binding, assumed validate.Faults) Route {
+	r := Route{Route: b.Route.String(), Scope: b.At.Scope.String(), Port: b.At.Port, Protocol: b.At.Protocol, State: b.State}
+	if b.State.InEffect() && b.Unknown&^assumed != 0 {
+		r.State, r.Reason = validate.Unknown, "it depends on objects that cannot be read"
+		return r
 	}
-	var routes []Route
-	for _, at := range parent.Kept {
-		row.Port, row.Protocol, row.State = at.Port, at.Protocol, Applies
-		routes = append(routes, row)
+	if b.By != nil {
+		r.By = b.By.String()
 	}
-	for _, lost := range parent.Lost {
-		row.Port, row.Protocol, row.State = lost.Port, lost.Protocol, Loses
-		row.Reason, row.Rule = "the port belongs to "+lost.Owner.Routes[0].String(), "route-conflict"
-		routes = append(routes, row)
-	}
-	return routes
+	r.Reason, r.Rule = b.Reason()
+	return r
 }
 
 // access adds the settings for consumer routes, and the grants of the namespaces.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/describe"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -40,36 +39,10 @@ type Row struct {
 	describe.Route
 	// Backends are such as "shop/cart:80".
 	Backends []string
-	// Look says how it is drawn.
-	Look Look
 
 	route *mesh.Route
 	// edges are those that show it.
 	edges []*Edge
-}
-
-// Look is what tells edges apart: a state of describe, or that a grant is lacking.
-type Look string
-
-// The looks of edges.
-const (
-	Applies Look = Look(describe.Applies)
-	Loses   Look = Look(describe.Loses)
-	Absent  Look = Look(describe.Absent)
-	Unknown Look = Look(describe.Unknown)
-	Dormant Look = Look(describe.Dormant)
-	// Ungranted: the namespace of the route lacks the grant, or the Service refuses it.
-	Ungranted Look = "ungranted"
-	// Idle: to a backend that gets no requests from the route.
-	Idle Look = "idle"
-)
-
-// look returns how what becomes of a route is drawn.
-func look(r *describe.Route) Look {
-	if r.Rule == "grant-missing" || r.Rule == "consumer-refused" {
-		return Ungranted
-	}
-	return Look(r.State)
 }
 
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
@@ -82,9 +55,6 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	var keys []mesh.ServiceKey
 	named := map[string]*mesh.Route{}
 	for _, route := range routes {
-		if route.Kind.GrantOnly() {
-			continue
-		}
 		for i := range route.Spec.ParentRefs {
 			ref := &route.Spec.ParentRefs[i]
 			class := ref.Class(policy.Mesh)
@@ -99,15 +69,15 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	slices.SortFunc(keys, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	g, asleep := &Graph{}, check.Dormant(routes, policy.Mesh)
+	g := &Graph{}
 	for _, key := range slices.Compact(keys) {
-		on, err := describe.Routes(engine, reader, asleep[key], key, assumed)
+		on, err := describe.Routes(engine, reader, key, assumed)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		for i := range on {
 			if route := named[on[i].Route]; route != nil && selection.has(key, route.Metadata.Namespace) {
-				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], Look: look(&on[i]), route: route})
+				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 var (
@@ -34,7 +35,7 @@ type view struct {
 	Title, Policy string
 	Style         template.CSS
 	Script        template.JS
-	Looks         []Look
+	States        []validate.State
 }
 
 // HTML writes the graph as a page that needs nothing else: its policy allows neither
@@ -44,7 +45,9 @@ func (g *Graph) HTML(w io.Writer, title string) error {
 	err := page.Execute(out, &view{
 		Graph: g, Title: title, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
 		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
-		Looks:  []Look{Applies, Loses, Ungranted, Absent, Dormant, Unknown},
+		States: slices.DeleteFunc(validate.States(), func(state validate.State) bool {
+			return !slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state })
+		}),
 	})
 	return errors.Join(err, out.Flush())
 }

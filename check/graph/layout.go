@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Node is a Service port, a route or a backend.
@@ -31,7 +32,7 @@ type Node struct {
 type Edge struct {
 	ID       string
 	From, To *Node
-	Look     Look
+	State    validate.State
 	// Text says what is wrong; empty if nothing is.
 	Text string
 }
@@ -60,32 +61,28 @@ func (g *Graph) draw() {
 		}
 		return nodes[at]
 	}
-	connect := func(row *Row, from, to *Node, look Look, text string) {
+	connect := func(row *Row, from, to *Node, text string) {
 		edge := edges[[2]*Node{from, to}]
 		if edge == nil {
-			edge = &Edge{ID: "e" + strconv.Itoa(len(g.Edges)), From: from, To: to, Look: look, Text: text}
+			edge = &Edge{ID: "e" + strconv.Itoa(len(g.Edges)), From: from, To: to, State: row.State, Text: text}
 			edges[[2]*Node{from, to}] = edge
 			g.Edges = append(g.Edges, edge)
 			from.near, to.near = append(from.near, to), append(to.near, from)
-		} else if edge.Look == Idle {
-			edge.Look = look
+		} else if row.State.Compare(edge.State) < 0 {
+			edge.State, edge.Text = row.State, text
 		}
 		row.edges = append(row.edges, edge)
 	}
 	for _, row := range g.Rows {
 		port := node(0, row.Service.Namespace, row.Port())
 		route := node(1, row.route.Metadata.Namespace, string(row.route.Kind)+" "+row.route.Metadata.Name)
-		connect(row, port, route, row.Look, row.text())
-		sends := Idle
-		if row.Look == Applies {
-			sends = Applies
-		}
+		connect(row, port, route, row.text())
 		for backend := range row.route.Backends() {
 			namespace, label := backendName(backend.Ref, row.route.Metadata.Namespace)
 			name := namespace + "/" + label
 			if !slices.Contains(row.Backends, name) {
 				row.Backends = append(row.Backends, name)
-				connect(row, route, node(2, namespace, label), sends, "")
+				connect(row, route, node(2, namespace, label), "")
 			}
 		}
 	}
@@ -94,13 +91,10 @@ func (g *Graph) draw() {
 
 // text says in short what is wrong with the route on the port.
 func (r *Row) text() string {
-	if r.Look == Applies {
+	if r.State.InEffect() {
 		return ""
 	}
-	if r.Look == Dormant {
-		return string(Dormant)
-	}
-	return cmp.Or(r.Rule, string(r.State))
+	return string(r.State)
 }
 
 // place gives each node its place, column by column: in a namespace, a node is near the

@@ -6,19 +6,23 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // style is how an edge is drawn.
 type style struct{ color, arrow, line string }
 
-var styles = map[Look]style{
-	Applies:   {"#1a7f37", "-->", "solid"},
-	Loses:     {"#b35900", "-.->", "dashed"},
-	Ungranted: {"#cf222e", "-.->", "dashed"},
-	Absent:    {"#8250df", "-.->", "dotted"},
-	Unknown:   {"#6e7781", "-.->", "dotted"},
-	Dormant:   {"#0969da", "-.->", "dotted"},
-	Idle:      {"#afb8c1", "-->", "solid"},
+var styles = map[validate.State]style{
+	validate.Applies:     {"#1a7f37", "-->", "solid"},
+	validate.Shares:      {"#1a7f37", "-->", "solid"},
+	validate.Replaced:    {"#9a6700", "-.->", "dashed"},
+	validate.Loses:       {"#b35900", "-.->", "dashed"},
+	validate.NoGrant:     {"#cf222e", "-.->", "dashed"},
+	validate.Refused:     {"#cf222e", "-.->", "dotted"},
+	validate.Invalid:     {"#8250df", "-.->", "dotted"},
+	validate.Unsupported: {"#8250df", "-.->", "dashed"},
+	validate.Dormant:     {"#0969da", "-.->", "dotted"},
+	validate.Unknown:     {"#6e7781", "-.->", "dotted"},
 }
 
 // Mermaid writes the graph as a flowchart of Mermaid.
@@ -36,14 +40,14 @@ func (g *Graph) Mermaid(w io.Writer) error {
 		b.WriteString("  end\n")
 	}
 	for _, e := range g.Edges {
-		arrow := styles[e.Look].arrow
+		arrow := styles[e.State].arrow
 		if e.Text != "" {
 			arrow += "|" + mermaidText(e.Text) + "|"
 		}
 		printable.Fprintf(&b, "  %s %s %s\n", e.From.ID, arrow, e.To.ID)
 	}
 	for i, e := range g.Edges {
-		printable.Fprintf(&b, "  linkStyle %d stroke:%s\n", i, styles[e.Look].color)
+		printable.Fprintf(&b, "  linkStyle %d stroke:%s\n", i, styles[e.State].color)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -77,7 +81,7 @@ func (g *Graph) DOT(w io.Writer) error {
 		b.WriteString("  }\n")
 	}
 	for _, e := range g.Edges {
-		printable.Fprintf(&b, "  %s -> %s [color=%q, style=%s", e.From.ID, e.To.ID, styles[e.Look].color, styles[e.Look].line)
+		printable.Fprintf(&b, "  %s -> %s [color=%q, style=%s", e.From.ID, e.To.ID, styles[e.State].color, styles[e.State].line)
 		if e.Text != "" {
 			printable.Fprintf(&b, ", label=%s", dotText(e.Text))
 		}

@@ -11,6 +11,9 @@ type TypeMeta struct {
 	Kind       string `json:"kind"`
 }
 
+// StatesVersion is the apiVersion of the forms that say what becomes of routes.
+const StatesVersion = "gammaguard.dev/v1alpha2"
+
 // Typed returns the beginning of a form of this kind.
 func Typed(kind string) TypeMeta { return TypeMeta{APIVersion, kind} }
 

@@ -157,16 +157,15 @@ func arrivalTime(n int64) time.Time { return time.Unix(mesh.Undated+n, 0).UTC() 
 // given to a route that arrived without one.
 func Dated(created time.Time) bool { return !created.IsZero() && created.Before(arrivalTime(0)) }
 
-// parents returns the Services that the route attaches to, each once: none where only its
-// grant is checked.
+// parents returns the Services that the route has parentRefs to, each once, dormant ones
+// included.
 func parents(route *mesh.AttachedRoute) []mesh.ServiceKey {
 	var keys []mesh.ServiceKey
-	if route.Kind.GrantOnly() {
-		return nil
-	}
 	for i := range route.Parents {
-		if route.IsMeshParent(i) {
-			if key := route.Parents[i].Service(route.Namespace); !slices.Contains(keys, key) {
+		ref := &route.Parents[i]
+		switch ref.Class(nil) {
+		case mesh.MeshParent, mesh.LookAlikeParent:
+			if key := ref.Service(route.Namespace); !slices.Contains(keys, key) {
 				keys = append(keys, key)
 			}
 		}

@@ -13,13 +13,13 @@ type View struct {
 	engine   *validate.Engine
 	world    mesh.Reader
 	settings Settings
-	services map[mesh.ServiceKey]*validate.ServiceView
+	services map[mesh.ServiceKey]*validate.Table
 }
 
 // NewView returns a view of what the reader reads.
 func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *View {
 	settings.ConflictReason = cmp.Or(settings.ConflictReason, Conflicted)
-	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.ServiceView{}}
+	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.Table{}}
 }
 
 // Entries returns what the route's status must say about its parentRefs, in their
@@ -62,10 +62,10 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 	return entries, unknown, nil
 }
 
-func (v *View) service(key mesh.ServiceKey) *validate.ServiceView {
+func (v *View) service(key mesh.ServiceKey) *validate.Table {
 	view := v.services[key]
 	if view == nil {
-		view = v.engine.View(v.world, key)
+		view = v.engine.Table(v.world, key)
 		v.services[key] = view
 	}
 	return view
@@ -90,7 +90,7 @@ func (v *View) condition(fault validate.Fault, parent *validate.Parent) Conditio
 		Type: Accepted, Status: "False", Reason: cmp.Or(reasons[fault], v.settings.ConflictReason),
 		Message: finding.Message(), ObservedGeneration: parent.Route.Generation,
 	}
-	if len(parent.Kept) > 0 {
+	if len(parent.Kept()) > 0 {
 		c.Type, c.Status = PartiallyConflicted, "True"
 	}
 	return c

@@ -28,7 +28,7 @@ func TestCore(t *testing.T) {
 		"mesh":               slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
 		"validate/...":       slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
 		"mutate/...":         slices.Concat(shell, live, []string{module + "validate", module + "status"}),
-		"traffic/...":        slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
+		"traffic/...":        slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
 		"creation":           slices.Concat(shell, live, []string{module + "status"}),
 		"status/desired/...": slices.Concat(shell, live, []string{module + "mutate"}),
 		"mesh/manifest/...":  shell,

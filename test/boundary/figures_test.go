@@ -75,7 +75,7 @@ var figures = []struct {
 	{"docs/status.md", "adds none within %s seconds", "status/damper.go", []string{"yieldTime / time.Second"}},
 	{"docs/status.md", "at most %s times in any second", "status/damper.go", []string{"2 * contestedRate"}}, // as many at once, and then at that rate
 	{"docs/status.md", "until %s minutes after its last write", "status/damper.go", []string{"memory / time.Minute"}},
-	{"docs/status.md", "ports times its routes exceed %s", "validate/service_view.go", []string{"mostHeld"}},
+	{"docs/status.md", "ports times its routes exceed %s", "validate/table.go", []string{"maxPortBindings"}},
 	{"docs/status.md", "already has %s entries", "status/merge.go", []string{"maxParents"}},
 	{"docs/runbook.md", "The old CA stays trusted for %s hours", "certs/selfmanaged/trust.go", []string{"overlap / time.Hour"}},
 	{"docs/traffic.md", "in at most %s lines", "webhook/preview.go", []string{"previewLines"}},

@@ -78,11 +78,11 @@ func TestGraph(t *testing.T) {
 	if shown, hidden := rows(all); shown != 9 || hidden != 0 || !strings.Contains(all, "9 of 9 rows") || strings.Contains(all, " off\"") {
 		t.Errorf("%d rows are shown, %d hidden:\n%s", shown, hidden, all)
 	}
-	found := open(t, address+"#ungranted%20lab", "--dump-dom")
+	found := open(t, address+"#no-grant%20lab", "--dump-dom")
 	if shown, hidden := rows(found); shown != 1 || hidden != 8 || !strings.Contains(found, "1 of 9 rows") {
 		t.Errorf("a search: %d rows are shown, %d hidden:\n%s", shown, hidden, found)
 	}
-	if !strings.Contains(found, `class="edge ungranted"`) || !strings.Contains(found, `class="edge loses off"`) {
+	if !strings.Contains(found, `class="edge no-grant"`) || !strings.Contains(found, `class="edge loses off"`) {
 		t.Errorf("a search does not fade the rest:\n%s", found)
 	}
 	png := filepath.Join(t.TempDir(), "graph.png")

@@ -19,7 +19,7 @@ func TestConflictsOfFiles(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own}, spec: {parentRefs: [{kind: Service, name: own}]}}
 `
-	const head = "NAMESPACE   SERVICE   PORT     SCOPE      WINNER                  LOSERS               WHY\n"
+	const head = "NAMESPACE   SERVICE   PORT     SCOPE      WINNER                  LOSERS               WHY                                         OTHERS\n"
 	for _, test := range []struct {
 		name string
 		args []string
@@ -27,12 +27,12 @@ func TestConflictsOfFiles(t *testing.T) {
 	}{
 		{"all", nil, result{
 			stdout: head +
-				"default     own       80/TCP   producer   HTTPRoute default/own   -                    the only route\n" +
-				"shop        cart      80/TCP   producer   GRPCRoute shop/calls    HTTPRoute shop/web   GRPCRoute is more specific than HTTPRoute\n",
+				"default     own       80/TCP   producer   HTTPRoute default/own   -                    the only route                              -\n" +
+				"shop        cart      80/TCP   producer   GRPCRoute shop/calls    HTTPRoute shop/web   GRPCRoute is more specific than HTTPRoute   -\n",
 			stderr: "Service shop/gone is not in the input, so its ports are not listed.\n",
 		}},
 		{"one namespace, for objects too", []string{"-n", "mine"}, result{
-			stdout: "SERVICE   PORT     SCOPE      WINNER               LOSERS   WHY\nown       80/TCP   producer   HTTPRoute mine/own   -        the only route\n",
+			stdout: "SERVICE   PORT     SCOPE      WINNER               LOSERS   WHY              OTHERS\nown       80/TCP   producer   HTTPRoute mine/own   -        the only route   -\n",
 		}},
 		{"a flag that needs a cluster", []string{"--context", "x"}, result{
 			code: ExitUsage, stderr: "error: --context has no effect with -f, -k, or --helm\nSee 'gammaguard conflicts --help' for usage\n",

@@ -13,9 +13,9 @@ func newDescribe() *cobra.Command {
 		Use:   "describe service/NAME",
 		Short: "Show who may route a Service in a live cluster, and who does",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
-scope with the reason if a route does not apply, and the grants of the namespaces of these routes. The Service can be headless, or missing.
-A route that lacks its grant is shown as absent, also if the mode of its namespace does not deny it. A stored route whose parentRef no mesh
-acts on until it is changed is shown as dormant.
+scope with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or missing. The states are
+those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown. A route that lacks its
+grant applies where the mode of its namespace does not enforce, and the reason says so.
 
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace

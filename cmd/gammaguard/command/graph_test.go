@@ -119,7 +119,7 @@ func TestGraphPage(t *testing.T) {
 			t.Errorf("the page has %q", external)
 		}
 	}
-	for _, row := range []string{`<tr class="loses"`, `<tr class="ungranted"`, `<tr class="absent"`, `class="edge ungranted"`, "namespace lab lacks the consumer grant for HTTPRoute"} {
+	for _, row := range []string{`<tr class="loses"`, `<tr class="no-grant"`, `<tr class="invalid"`, `class="edge no-grant"`, "namespace lab lacks the consumer grant for HTTPRoute"} {
 		if !strings.Contains(page, row) {
 			t.Errorf("the page lacks %q", row)
 		}

@@ -193,7 +193,7 @@ func TestTraceByConfiguration(t *testing.T) {
 	const want = `HTTPRoute shop/a rule[0] match[0]  (consumer of faces: none; producer)
   → Service cart:80 100 %
 not taken: HTTPRoute faces/c: namespace faces lacks the consumer grant for HTTPRoute
-not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute
+not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute, according to routeKinds in the configuration
 `
 	got := run(t, manifests, "trace", "service/cart:80", "--from", "faces", "-f", "-", "--config", configuration)
 	if diff := cmp.Diff(result{ExitClean, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
