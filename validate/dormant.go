@@ -13,15 +13,15 @@ func (e *Engine) Dormant(route *mesh.Route) []Finding {
 	dormant := route.Dormant(e.policy.Mesh)
 	for i := range route.Spec.ParentRefs {
 		if dormant.Has(i) {
-			findings = append(findings, e.describeDormant(i, &route.Spec.ParentRefs[i], route.Metadata.Namespace))
+			findings = append(findings, e.describeDormant(i, route))
 		}
 	}
 	return findings
 }
 
-func (e *Engine) describeDormant(index int, ref *mesh.ParentRef, namespace string) Finding {
-	rule := parentGroupInvalid()
-	f := describeLookAlike(index, ref, namespace)
+func (e *Engine) describeDormant(index int, route *mesh.Route) Finding {
+	rule, ref := parentGroupInvalid(), &route.Spec.ParentRefs[index]
+	f := describeLookAlike(index, ref, route.Metadata.Namespace)
 	f.Rule, f.Action, f.Effect, f.Downgraded = rule.ID, e.policy.Action(rule.ID), Audit, DowngradedByDormancy
 	who := "no mesh acts"
 	switch others := ref.ReadBy(); {
@@ -31,7 +31,7 @@ func (e *Engine) describeDormant(index int, ref *mesh.ParentRef, namespace strin
 		who = "no mesh but " + strings.Join(others, ", ") + " acts"
 	}
 	f.Problem = who + " on this parentRef: " + f.Problem
-	f.Remedy = "to make it live, grant first, then " + f.Remedy
+	f.Remedy = "to make it live, grant first, then " + f.Remedy + byController(route)
 	return f
 }
 
