@@ -179,11 +179,6 @@ var attacks = []attack{
 		[]string{"test/install.TestServiceAccountMakesOwnEvents"},
 	},
 	{
-		"The supply chain", "opens a pull request", "Have a file's name become a flag of the action or the template, by a pattern in their arguments",
-		"arguments are words",
-		[]string{"test/ci.TestArgumentsAreWords"},
-	},
-	{
 		"The supply chain", "moves a tag or a branch of what is used", "Replace an action, an image, or the template",
 		"they are named by commit, by digest and by release",
 		[]string{"test/ci.TestPins"},
@@ -214,9 +209,14 @@ var attacks = []attack{
 		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},
 	},
 	{
-		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns",
-		"arguments are not expanded",
-		[]string{"test/ci.TestGitHubAction", "test/ci.TestGitLabTemplate"},
+		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns, and as programs and as files that a build reads",
+		"no argument of the Action or the GitLab job is expanded; no such file is run or read",
+		[]string{"test/ci.TestPreCommitHooks", "test/ci.TestGitHubAction", "test/ci.TestGitLabTemplate"},
+	},
+	{
+		"Repositories", author, "Put links in the place of the reports that the Action, the GitLab job, and `-o` write",
+		"refused: nothing outside the repository is written",
+		[]string{"test/repositories.TestRepositories", "check/repository.TestCreate"},
 	},
 	{
 		"Text of others", granted, "Put escapes of terminals, line breaks, and characters that turn text round into paths, header values, and annotations of routes, Services, and namespaces, and have an administrator list them",
