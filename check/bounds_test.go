@@ -2,27 +2,45 @@ package check_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/config"
 )
 
-// TestInputIsBounded: what is named often counts as often, and the other sets are checked.
-func TestInputIsBounded(t *testing.T) {
-	large := append([]byte("{apiVersion: v1, kind: Service} # gateway.networking.k8s.io\n"), bytes.Repeat([]byte("#\n"), 4<<20)...)
-	options := &check.Options{Config: config.Default(), ReadFile: func(path string) ([]byte, error) {
-		if data, err := os.ReadFile(path); err != nil || string(data) != "large" {
-			return data, err
+func TestMain(m *testing.M) {
+	build.Main()
+	os.Exit(m.Run())
+}
+
+// enlarged reads files; one that holds a name stands for a text with that name, and with 8 MiB of a comment.
+func enlarged(texts map[string]string) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		data, err := os.ReadFile(path)
+		if text, large := texts[string(data)]; large {
+			return append([]byte(text+" # gateway.networking.k8s.io\n#"), bytes.Repeat([]byte("x"), 8<<20)...), nil
 		}
-		return large, nil
-	}}
+		return data, err
+	}
+}
+
+// TestInputIsBounded: what is named often counts as often, also as a patch, and the other sets are
+// checked. Of a folder, what fits is.
+func TestInputIsBounded(t *testing.T) {
+	options := &check.Options{Config: config.Default(), ReadFile: enlarged(map[string]string{
+		"large": "{apiVersion: v1, kind: Service, metadata: {name: a}}", "patch": "- {op: add, path: /metadata/labels, value: {a: b}}",
+	})}
 	files := map[string]string{
-		".gammaguard.yaml": projectHeader + "sets: [{chart: c, values: [" + strings.Repeat("large.yaml, ", 9) + "]}, {files: [l]}, {files: [m]}]\n",
+		".gammaguard.yaml": projectHeader + "sets: [{chart: c, values: [" + strings.Repeat("large.yaml, ", 9) + "]}, {files: [l]}, {kustomization: p}, {files: [m]}]\n",
 		"large.yaml":       "large", "m/a.yaml": evil, "c/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}\n",
+		"p/kustomization.yaml": "resources: [a.yaml]\npatches: [" + strings.Repeat("{path: patch.yaml, target: {kind: HTTPRoute}}, ", 9) + "]\n",
+		"p/a.yaml":             evil, "p/patch.yaml": "patch",
 	}
 	for i := range 9 {
 		files[fmt.Sprintf("l/%d.yaml", i)] = "large"
@@ -35,25 +53,73 @@ func TestInputIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		paths   []string
 		project *check.Project
-		want    []string
+		errors  []string
+		skipped string
 	}{
-		"named":      {nil, project, []string{"c with large.yaml", "l"}},
-		"discovered": {[]string{"l", "m"}, nil, []string{"l"}},
+		"named":      {nil, project, []string{"chart c with large.yaml", "folder l: ", "kustomization p: "}, ""},
+		"discovered": {[]string{"l", "m"}, nil, nil, "l/7.yaml l/8.yaml"},
 	} {
-		sets, _, err := check.FindSets(options, test.paths, test.project)
+		sets, skipped, err := check.FindSets(options, test.paths, test.project)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := check.RunSets(t.Context(), options, sets, nil)
-		if all == nil || len(all.Routes) != 1 || err == nil {
+		all, err := check.RunSets(t.Context(), options, sets, skipped)
+		if all == nil || len(all.Routes) != 1 || (err == nil) != (test.errors == nil) {
 			t.Fatalf("%s: %+v, %v", name, all, err)
 		}
-		lines := strings.Split(err.Error(), "\n")
-		for i, want := range test.want {
-			if len(lines) != len(test.want) || !strings.Contains(lines[i], want) || !strings.Contains(lines[i], "its files have more than 64 MiB") {
-				t.Errorf("%s: %v", name, err)
+		var left []string
+		for _, s := range all.Skipped {
+			left = append(left, s.Path)
+			if !s.Hides || !strings.Contains(s.Reason, "more than 64 MiB") {
+				t.Errorf("%s: %+v", name, s)
 			}
 		}
+		if got := strings.Join(left, " "); got != test.skipped {
+			t.Errorf("%s: not checked: %s", name, got)
+		}
+		for i, want := range test.errors {
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(test.errors) || !strings.HasPrefix(lines[i], want) || !strings.HasSuffix(lines[i], "its files have more than 64 MiB") {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		}
+	}
+}
+
+// TestLinksAreBounded: many links to one file, whatever it holds, are not read for ever, and what
+// is not read is said.
+func TestLinksAreBounded(t *testing.T) {
+	read := 0
+	large := enlarged(map[string]string{"large": "a: b"})
+	options := &check.Options{Config: config.Default(), ReadFile: func(path string) ([]byte, error) {
+		data, err := large(path)
+		read += len(data)
+		return data, err
+	}}
+	filesIn(t, ".", map[string]string{"large.txt": "large", "z/a.yaml": evil, ".gitignore": "n\n"})
+	for _, folder := range []string{"m", "n", "o"} {
+		for i := range 20 {
+			path := fmt.Sprintf("%s/%02d/%s", folder, i, map[bool]string{true: "kustomization.yaml", false: "a.yaml"}[folder == "o"])
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.Symlink("../../large.txt", path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sets, skipped, err := check.FindSets(options, []string{"."}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := 100 << 20; read > most {
+		t.Errorf("read %d MiB", read>>20)
+	}
+	hidden := 0
+	for _, s := range skipped {
+		if s.Hides && strings.Contains(s.Reason, "more than 64 MiB behind links") {
+			hidden++
+		}
+	}
+	if hidden != 12+20 || len(sets) != 20+1 {
+		t.Errorf("%d hidden, %d sets: %+v", hidden, len(sets), skipped)
 	}
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -53,8 +54,29 @@ type discovery struct {
 	// used are the files and folders that kustomizations name.
 	used    map[string]bool
 	skipped []report.Skipped
-	// looked counts what was looked at though git ignores it.
-	looked int
+	// looked counts what was looked at though git ignores it, and linked the bytes that were read by
+	// way of links.
+	looked, linked int
+}
+
+// maxLinked is how much is read by way of links, in bytes: many links to a large file make a
+// repository no larger.
+const maxLinked = 64 << 20
+
+// errLinked is why a link is not followed.
+var errLinked = fmt.Errorf("it is a link, and there are more than %d MiB behind links", maxLinked>>20)
+
+// read reads a file, unless it is a link and enough was read by way of links.
+func (d *discovery) read(path string) ([]byte, error) {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return d.readFile(path)
+	}
+	if d.linked > maxLinked {
+		return nil, errLinked
+	}
+	data, err := d.readFile(path)
+	d.linked += len(data)
+	return data, err
 }
 
 type kustomization struct {
@@ -65,8 +87,8 @@ type kustomization struct {
 // folder is a folder of manifests.
 type folder struct {
 	files []string
-	// size is that of the files that were read.
-	size int
+	// sizes are those of the files, in bytes.
+	sizes map[string]int
 	// routes is set if one of them may hold a route.
 	routes bool
 }
@@ -123,7 +145,7 @@ func (d *discovery) folder(path string) error {
 	if file == path {
 		return nil
 	}
-	data, err := d.readFile(file)
+	data, err := d.read(file)
 	var root yaml.Node
 	if err == nil {
 		err = yaml.Unmarshal(data, &root)
@@ -162,15 +184,12 @@ func (d *discovery) file(path string) {
 		return
 	}
 	at := filepath.Dir(path)
-	if d.folders[at] != nil && d.folders[at].size > maxInput { // the set is not checked
-		d.folders[at].files, d.folders[at].routes = append(d.folders[at].files, path), true
-		return
-	}
-	data, err := d.readFile(path)
+	data, err := d.read(path)
 	if err != nil {
 		d.hidden(path, "cannot be read: "+err.Error())
 		return
 	}
+	size := len(data)
 	data = manifest.UTF8(data)
 	if !looksLikeManifest(data) {
 		d.skip(path, report.NotManifest)
@@ -183,9 +202,9 @@ func (d *discovery) file(path string) {
 		}
 	}
 	if d.folders[at] == nil {
-		d.folders[at] = &folder{}
+		d.folders[at] = &folder{sizes: map[string]int{}}
 	}
-	d.folders[at].size += len(data)
+	d.folders[at].sizes[path] = size
 	d.folders[at].files = append(d.folders[at].files, path)
 	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
 }
@@ -242,8 +261,8 @@ func (d *discovery) sets() []Set {
 	return sets
 }
 
-// plain returns the set of a folder's manifests, without those that kustomizations use;
-// nil if no route is among them.
+// plain returns the set of a folder's manifests, without those that kustomizations use, and those
+// beyond what is read of a set; nil if no route is among them.
 func (d *discovery) plain(path string, managed bool) *Set {
 	files := slices.DeleteFunc(d.folders[path].files, func(file string) bool { return d.used[file] })
 	switch {
@@ -255,6 +274,15 @@ func (d *discovery) plain(path string, managed bool) *Set {
 		}
 		return nil
 	}
+	size := 0
+	files = slices.DeleteFunc(files, func(file string) bool {
+		if size+d.folders[path].sizes[file] > maxInput {
+			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB", maxInput>>20))
+			return true
+		}
+		size += d.folders[path].sizes[file]
+		return false
+	})
 	return &Set{Kind: report.Folder, Path: path, files: files}
 }
 

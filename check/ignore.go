@@ -3,6 +3,7 @@ package check
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -158,7 +159,11 @@ func (d *discovery) lookForHidden(path string, entry fs.DirEntry) {
 		if !slices.Contains(manifestEndings, filepath.Ext(path)) || ignores.matchOwn(path, false) {
 			return nil
 		}
-		if data, err := d.readFile(path); err == nil && looksLikeManifest(manifest.UTF8(data)) && holdsRoute(manifest.UTF8(data)) {
+		data, err := d.read(path)
+		switch {
+		case errors.Is(err, errLinked):
+			d.hidden(path, "cannot be read: "+err.Error())
+		case err == nil && looksLikeManifest(manifest.UTF8(data)) && holdsRoute(manifest.UTF8(data)):
 			d.hidden(path, "ignored by .gitignore, and it holds routes; check it with -f, or name it in "+guardIgnore)
 		}
 		return nil

@@ -25,14 +25,15 @@ type patch struct {
 
 // patchesOf returns the patches that the kustomization in the folder names, and those that
 // the kustomizations below do, in the order in which they are applied. It looks at none of
-// those that were seen before: with links in the paths, they may lead back to each other.
+// those that were seen before: with links in the paths, they may lead back to each other. What
+// is read counts, as often as it is named.
 func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
 	file := kustomizationFile(folder)
 	if seen[file] {
 		return nil
 	}
 	seen[file] = true
-	data, err := in.readFile(file)
+	data, err := in.take(file)
 	var k struct {
 		Resources, Bases, Components []string
 		Patches, PatchesJSON6902     []struct {
@@ -71,7 +72,7 @@ func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
 
 // patchesIn returns the patches in a file; none if it cannot be read.
 func (in *input) patchesIn(file, kind, name string) []patch {
-	data, err := in.readFile(file)
+	data, err := in.take(file)
 	if err != nil {
 		return nil
 	}

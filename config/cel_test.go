@@ -75,12 +75,16 @@ func conditionsOf(t *testing.T, name string) (celplugin.ConditionEvaluator, *adm
 	t.Helper()
 	webhooks := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0).Webhooks
 	webhook := webhooks[slices.IndexFunc(webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == name })]
+	return compileConditions(t, webhook.MatchConditions), webhook.FailurePolicy
+}
+
+func compileConditions(t *testing.T, conditions []admissionv1.MatchCondition) celplugin.ConditionEvaluator {
+	t.Helper()
 	var accessors []celplugin.ExpressionAccessor
-	for i := range webhook.MatchConditions {
-		accessors = append(accessors, (*matchconditions.MatchCondition)(&webhook.MatchConditions[i]))
+	for i := range conditions {
+		accessors = append(accessors, (*matchconditions.MatchCondition)(&conditions[i]))
 	}
-	vars := celplugin.OptionalVariableDeclarations{HasAuthorizer: true}
-	return compile(t, celplugin.NewConditionCompiler(oldestServer()), vars, accessors), webhook.FailurePolicy
+	return compile(t, celplugin.NewConditionCompiler(oldestServer()), celplugin.OptionalVariableDeclarations{HasAuthorizer: true}, accessors)
 }
 
 // wantMatch evaluates the match conditions for a route as it is to be and, for an

@@ -42,9 +42,7 @@ func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Cha
 		return plan, nil
 	}
 	policy, namespace := j.Engine.Policy(), route.Metadata.Namespace
-	if controller := route.Controller(); controller != nil {
-		plan.Controller = controller.In(namespace)
-	}
+	plan.Controller = owner(route)
 	plan.Exempt = policy.Exemptions.Cover(user, namespace)
 	if confirmer, confirms := world.(mutate.Confirmer); confirms {
 		if _, err := confirmer.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: namespace}}); err != nil {
@@ -56,6 +54,14 @@ func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Cha
 		plan.Mode = policy.ModeIn(labels)
 	}
 	return plan, err
+}
+
+// owner reads "Canary shop/podinfo" if a controller writes the route.
+func owner(route *mesh.Route) string {
+	if controller := route.Controller(); controller != nil {
+		return controller.In(route.Metadata.Namespace)
+	}
+	return ""
 }
 
 // Create judges the creation of a route like the stored one, also where that is being

@@ -1,8 +1,6 @@
 package creation
 
 import (
-	"encoding/json"
-
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
@@ -24,9 +22,10 @@ func (j *Judge) Awake(route *mesh.Route) *mesh.Route {
 // waking are the mutations that make mesh parents of look-alikes.
 var waking = map[string]bool{"parent-kind": true, "parent-group": true}
 
-// Waking returns the JSON patch that makes mesh parents of the dormant parentRefs of a
-// stored route; nothing where there is none, or it is not clear what they mean.
-func (j *Judge) Waking(route *mesh.Route) string {
+// Waking plans the changes that make mesh parents of the dormant parentRefs of a stored
+// route, whatever the mode; none where there is no dormant one, or it is not clear what they
+// mean. They are withheld where a controller writes the route: its owner is to be corrected.
+func (j *Judge) Waking(route *mesh.Route) mutate.Plan {
 	profile := j.Engine.Policy().Mesh
 	dormant := route.Dormant(profile)
 	off := map[string]bool{}
@@ -41,18 +40,11 @@ func (j *Judge) Waking(route *mesh.Route) string {
 			fields[mesh.ParentPath(i, "kind")], fields[mesh.ParentPath(i, "group")] = true, true
 		}
 	}
-	var made []mutate.Change
+	plan := mutate.Plan{Mode: mesh.Enforce, Controller: owner(route)}
 	for _, change := range changes {
 		if fields[change.Path] {
-			made = append(made, change)
+			plan.Changes = append(plan.Changes, change)
 		}
 	}
-	if len(made) == 0 {
-		return ""
-	}
-	text, err := json.Marshal(mutate.Patch(made))
-	if err != nil {
-		panic("creation: a patch sets strings only: " + err.Error())
-	}
-	return string(text)
+	return plan
 }

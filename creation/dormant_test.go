@@ -1,11 +1,14 @@
 package creation_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -66,11 +69,34 @@ func TestAudit(t *testing.T) {
 					t.Errorf("%s: downgraded by %q", f.Rule, f.Downgraded)
 				}
 			}
-			if patch := judge.Waking(route); patch != test.patch {
+			if patch := patch(t, judge.Waking(route)); patch != test.patch {
 				t.Errorf("patch %s, want %s", patch, test.patch)
+			}
+			// Whoever owns the route would undo the patch.
+			route.Metadata.Controllers = mesh.Controllers{{Kind: "Canary", Name: "bare", Controls: true}}
+			if owned := judge.Waking(route); len(owned.Made()) > 0 || owned.Controller != "Canary shop/bare" || (len(owned.Changes) > 0) != (test.patch != "") {
+				t.Errorf("owned: %+v", owned)
+			}
+			for _, f := range engine.Dormant(route) {
+				if !strings.HasSuffix(f.Remedy, " in Canary shop/bare, which writes this route") {
+					t.Errorf("remedy %q", f.Remedy)
+				}
 			}
 		})
 	}
+}
+
+// patch returns the patch of the plan, or nothing where it changes nothing.
+func patch(t *testing.T, plan mutate.Plan) string {
+	t.Helper()
+	if len(plan.Made()) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(mutate.Patch(plan.Made()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func world(t *testing.T) *manifest.Set {

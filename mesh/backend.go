@@ -17,12 +17,12 @@ type BackendRef struct {
 	Filters   []Filter `json:"filters"`
 }
 
-// IsService reports whether the backend is a Service or ServiceImport, and so one
-// that gammaguard judges.
-func (b *BackendRef) IsService() bool {
+// IsService reports whether the backend is a Service or ServiceImport, as the mesh of the
+// profile takes it, and so one that gammaguard judges.
+func (b *BackendRef) IsService(profile *Profile) bool {
 	switch b.Kind {
 	case "", ServiceKind:
-		return b.Group == ""
+		return b.Group == "" || profile.takesCore(b.Group)
 	case ServiceImportKind:
 		return b.Group == MulticlusterGroup
 	}
@@ -30,11 +30,11 @@ func (b *BackendRef) IsService() bool {
 }
 
 // WrongGroup reports whether the backend is a Service or ServiceImport in a group that
-// has none, as people write it by mistake: nobody finds such a backend.
-func (b *BackendRef) WrongGroup() bool {
+// has none, as people write it by mistake: the mesh of the profile finds no such backend.
+func (b *BackendRef) WrongGroup(profile *Profile) bool {
 	switch b.Kind {
 	case "", ServiceKind:
-		return b.Group != "" && (b.Group == MulticlusterGroup || mistakenGroup(b.Group))
+		return !b.IsService(profile) && (b.Group == MulticlusterGroup || mistakenGroup(b.Group))
 	case ServiceImportKind:
 		return b.Group != MulticlusterGroup && mistakenGroup(b.Group)
 	}

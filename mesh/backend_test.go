@@ -66,8 +66,14 @@ func TestBackendRefIsService(t *testing.T) {
 		{}: {{Group: "serving.knative.dev", Kind: "Service"}, {Group: "storage.example", Kind: "Bucket"}},
 	} {
 		for _, ref := range refs {
-			if got := (class{ref.IsService(), ref.WrongGroup()}); got != want {
+			if got := (class{ref.IsService(nil), ref.WrongGroup(nil)}); got != want {
 				t.Errorf("backendRef of kind %q in group %q: got %+v, want %+v", ref.Kind, ref.Group, got, want)
+			}
+			// Linkerd takes the group core, and is otherwise as strict.
+			core := ref.Group == "core" && ref.Kind != "ServiceImport"
+			linkerd := mesh.FindProfile(mesh.Linkerd)
+			if got := (class{ref.IsService(linkerd), ref.WrongGroup(linkerd)}); got != (class{want.service || core, want.misgrouped && !core}) {
+				t.Errorf("Linkerd, backendRef of kind %q in group %q: got %+v", ref.Kind, ref.Group, got)
 			}
 		}
 	}

@@ -39,7 +39,8 @@ type Profile struct {
 	SectionNames Fact[bool]
 	// HeadlessParents: the mesh reports a route on a headless Service as accepted.
 	HeadlessParents Fact[bool]
-	// CoreGroup: the mesh takes the group core for the empty group in a parentRef.
+	// CoreGroup: the mesh takes the group core for the empty group in a parentRef, and in a
+	// backendRef.
 	CoreGroup Fact[bool]
 	// AnyCase: the mesh compares kinds of parents without regard to case.
 	AnyCase Fact[bool]
@@ -145,7 +146,12 @@ func (p *Profile) reads(ref *ParentRef, kind string) bool {
 		return false
 	}
 	group := ref.EffectiveGroup()
-	return group == groupOf(kind) || kind == ServiceKind && group == "core" && p.CoreGroup.Value
+	return group == groupOf(kind) || kind == ServiceKind && p.takesCore(group)
+}
+
+// takesCore reports whether that is the group core, and the mesh takes it for the empty one.
+func (p *Profile) takesCore(group string) bool {
+	return group == "core" && p != nil && p.CoreGroup.Value
 }
 
 // taken returns the parentRefs that are mesh parents by the profile alone.

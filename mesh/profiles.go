@@ -99,7 +99,7 @@ func linkerd() *Profile {
 		ServiceImports:  Fact[bool]{false, linkerdSource + "route 12"},
 		SectionNames:    Fact[bool]{false, linkerdSource + "route 06"},
 		HeadlessParents: Fact[bool]{false, linkerdSource + "route 03; linkerd2#12918"},
-		CoreGroup:       Fact[bool]{true, linkerdSource + "route 10"},
+		CoreGroup:       Fact[bool]{true, linkerdSource + "route 10; a backendRef is compared by the same function, outbound/index.rs at 009bec4f"},
 		AnyCase:         Fact[bool]{true, linkerdSource + "route 11"},
 		Expressions:     Fact[Dialect]{RustRegex, linkerdSource + "the policy controller parses expressions with that crate"},
 		HostModifiers:   Fact[bool]{false, linkerdSource + "the filter changes headers, and not the authority of HTTP/2"},

@@ -241,7 +241,7 @@ func FuzzDecodeRoute(f *testing.F) {
 			if backend.Path() == "" || backend.Ref == nil {
 				t.Error("a backend without path or reference")
 			}
-			backend.Ref.IsService()
+			backend.Ref.IsService(nil)
 		}
 		keys := route.MatchKeys()
 		attached := route.Attached(nil)

@@ -28,7 +28,7 @@ func findBackendPorts(p *pass) []Change {
 	known := map[mesh.ServiceKey]onlyPort{} // of each Service there may be many
 	for backend := range p.route.Backends() {
 		ref := backend.Ref
-		if ref.Port != 0 || ref.Name == "" || !ref.IsService() {
+		if ref.Port != 0 || ref.Name == "" || !ref.IsService(p.mesh) {
 			continue
 		}
 		key := ref.Service(p.namespace())

@@ -11,7 +11,7 @@ func backendGroupInvalid() *Rule {
 		ID:    "backend-group-invalid",
 		Title: "A backendRef to a Service or ServiceImport has the wrong group",
 		Rationale: "The API accepts any group. No API group is named core, so a mesh does not find such a backend, and answers its requests with a " +
-			"server error.",
+			"server error. The mesh in the configuration can take core for the empty group, as Linkerd does.",
 		Remedy:   `For a Service, omit group or set group: "". For a ServiceImport, set group: multicluster.x-k8s.io.`,
 		Citation: `Gateway API, BackendObjectReference: when group is unspecified or the empty string, the core API group is inferred`,
 		Default:  Deny,
@@ -24,7 +24,7 @@ func checkBackendGroupInvalid(p *Pass) {
 		return
 	}
 	for backend := range p.Route.Backends() {
-		if !backend.Ref.WrongGroup() {
+		if !backend.Ref.WrongGroup(p.Policy.Mesh) {
 			continue
 		}
 		key := backend.Ref.Service(p.Route.Metadata.Namespace)

@@ -22,8 +22,9 @@ func backendPortNotFound() *Rule {
 func checkBackendPortNotFound(p *Pass, backend *BackendService) {
 	transport := p.Route.Kind.Transport()
 	service, err := p.Service(backend.Key)
-	// The schema rejects a missing port; a Service of type ExternalName needs no ports.
-	if err != nil || backend.Ref.Port == 0 || service.Type == mesh.ExternalName {
+	// The schema rejects a missing port where the group is empty, and a Service of type
+	// ExternalName needs no ports.
+	if err != nil || backend.Ref.Port == 0 && backend.Ref.Group != "core" || service.Type == mesh.ExternalName {
 		return
 	}
 	if slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
@@ -31,10 +32,14 @@ func checkBackendPortNotFound(p *Pass, backend *BackendService) {
 	}) {
 		return
 	}
+	problem := fmt.Sprintf("%s has no %s port %d", backend.Key, transport, backend.Ref.Port)
+	if backend.Ref.Port == 0 {
+		problem = "a backendRef to a Service needs a port"
+	}
 	p.Report(Finding{
 		Field:     backend.Path() + ".port",
 		Value:     backend.Ref.Port,
-		Problem:   fmt.Sprintf("%s has no %s port %d", backend.Key, transport, backend.Ref.Port),
+		Problem:   problem,
 		Remedy:    useOneOf(service.Ports, transport),
 		Reference: Reference{Service: backend.Key, Detail: fmt.Sprint(backend.Ref.Port)},
 	})

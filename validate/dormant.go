@@ -13,7 +13,9 @@ func (e *Engine) Dormant(route *mesh.Route) []Finding {
 	dormant := route.Dormant(e.policy.Mesh)
 	for i := range route.Spec.ParentRefs {
 		if dormant.Has(i) {
-			findings = append(findings, e.describeDormant(i, &route.Spec.ParentRefs[i], route.Metadata.Namespace))
+			f := e.describeDormant(i, &route.Spec.ParentRefs[i], route.Metadata.Namespace)
+			f.Remedy += byController(route)
+			findings = append(findings, f)
 		}
 	}
 	return findings

@@ -227,7 +227,7 @@ func (p *Pass) Backends() []BackendService {
 	if p.backends == nil && len(p.Parents()) > 0 {
 		p.backends = make([]BackendService, 0, len(p.Route.Spec.Rules))
 		for backend := range p.Route.Backends() {
-			if backend.Ref.IsService() {
+			if backend.Ref.IsService(p.Policy.Mesh) {
 				p.backends = append(p.backends, BackendService{backend, backend.Ref.Service(p.Route.Metadata.Namespace)})
 			}
 		}

@@ -81,7 +81,7 @@ func (c *ServiceChange) AddBackend(route *mesh.Route, profile *mesh.Profile) {
 		return
 	}
 	for backend := range route.Backends() {
-		if backend.Ref.IsService() && backend.Ref.Service(route.Metadata.Namespace) == c.Old.Key {
+		if backend.Ref.IsService(profile) && backend.Ref.Service(route.Metadata.Namespace) == c.Old.Key {
 			c.Own = append(c.Own, route.String()+" has this Service as a backend, which cannot be of type ExternalName")
 			return
 		}

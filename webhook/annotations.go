@@ -1,7 +1,7 @@
 package webhook
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mutate"
@@ -78,7 +78,7 @@ func (l *auditList) add(left int, parts ...string) {
 		return
 	case l.text.Len() > maxAnnotation:
 		l.full = true
-		fmt.Fprintf(&l.text, "%sand %d more", l.separator, left)
+		l.text.WriteString(l.separator + "and " + strconv.Itoa(left) + " more")
 		return
 	case l.text.Len() > 0:
 		l.text.WriteString(l.separator)

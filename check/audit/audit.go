@@ -59,7 +59,8 @@ type Namespace struct {
 	Needs   mesh.Grant `json:"needs,omitempty"`
 	Command string     `json:"command,omitempty"`
 	// Wake are the commands that make dormant routes live, in the order in which they are to
-	// be run: the grant that these need first, if it is missing.
+	// be run: the grant that these need first, if it is missing. A comment stands for a route
+	// that a controller writes: it names the owner, which is to be corrected instead.
 	Wake []string `json:"wake,omitempty"`
 }
 

@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/printable"
 )
 
@@ -33,7 +35,7 @@ func (a *auditor) dormant(route *mesh.Route) []Dormant {
 }
 
 // wake returns the commands that make the dormant routes of the namespace live: the grant
-// that these lack, if the namespace is known, and then a patch for each. The roles are those
+// that these lack, if the namespace is known, and then what wakes each. The roles are those
 // that live routes lack, which a command of their own grants before: the grant here has both.
 func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted map[mesh.Role]bool) []string {
 	var (
@@ -42,8 +44,8 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 		policy   = a.Engine.Policy()
 	)
 	for _, route := range routes {
-		patch := a.Waking(route)
-		if patch == "" {
+		waking := a.Waking(route)
+		if len(waking.Changes) == 0 {
 			continue
 		}
 		dormant := route.Dormant(policy.Mesh)
@@ -53,8 +55,7 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 				lacks = append(lacks, role)
 			}
 		}
-		commands = append(commands, fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s",
-			strings.ToLower(string(route.Kind)), mesh.GatewayGroup, printable.Shell(route.Metadata.Name), printable.Shell(route.Metadata.Namespace), printable.Shell(patch)))
+		commands = append(commands, wakeRoute(route, &waking)...)
 	}
 	if len(lacks) == 0 {
 		return commands
@@ -68,4 +69,22 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 		grant += " --overwrite"
 	}
 	return append([]string{grant}, commands...)
+}
+
+// wakeRoute returns the patch that makes the changes, or comments that name the owner to
+// correct if a controller writes the route: it would undo the patch.
+func wakeRoute(route *mesh.Route, waking *mutate.Plan) []string {
+	if waking.Withheld() == mutate.WithheldByController {
+		var comments []string
+		for i := range waking.Changes {
+			comments = append(comments, "# "+route.String()+": "+waking.Message(&waking.Changes[i]))
+		}
+		return comments
+	}
+	patch, err := json.Marshal(mutate.Patch(waking.Made()))
+	if err != nil {
+		panic("audit: a patch sets strings only: " + err.Error())
+	}
+	return []string{fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s", strings.ToLower(string(route.Kind)), mesh.GatewayGroup,
+		printable.Shell(route.Metadata.Name), printable.Shell(route.Metadata.Namespace), printable.Shell(string(patch)))}
 }

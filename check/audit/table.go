@@ -90,7 +90,7 @@ func (r *Report) summary(w io.Writer) error {
 		commands []string
 	}{
 		{"To grant what these routes need, a mesh admin can run:", commands},
-		{"Dormant routes have no effect. To make one live, grant first, then patch it; --dry-run=server shows what gammaguard says to the patch:", wake},
+		{"Dormant routes have no effect. To make one live, grant first, then patch it, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:", wake},
 	} {
 		if len(part.commands) == 0 {
 			continue

@@ -38,7 +38,7 @@ func Main() {
 		return
 	}
 	remote := len(os.Args) > 2 && os.Args[2] == allowRemote
-	fmt.Fprintln(os.Stderr, serve(os.Stdin, os.Stdout, remote))
+	fmt.Fprintln(os.Stderr, serve(os.Stdin, os.Stdout, remote)) //nolint:forbidigo // the program that started it reads it
 	os.Exit(1)
 }
 

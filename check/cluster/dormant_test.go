@@ -17,7 +17,7 @@ import (
 )
 
 // asleep are routes from before gammaguard: bill has no effect, half has one on cart alone,
-// and nobody knows what vague means.
+// nobody knows what vague means, and a controller writes owned.
 const asleep = `
 {apiVersion: v1, kind: Namespace, metadata: {name: asleep}}
 ---
@@ -32,6 +32,8 @@ const asleep = `
 {apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: half, namespace: asleep}, spec: {parentRefs: [{group: core, kind: service, name: bill}, {group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: vague, namespace: asleep}, spec: {parentRefs: [{group: core, kind: ServiceImport, name: bill}], rules: [{backendRefs: [{name: bill, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: owned, namespace: asleep, ownerReferences: [{apiVersion: flagger.app/v1beta1, kind: Canary, name: bill, uid: 8f1c7f5e-0000-4000-8000-000000000000, controller: true}]}, spec: {parentRefs: [{kind: Service, name: shipped}], rules: [{backendRefs: [{name: bill, port: 80}]}]}}
 `
 
 // TestDormant: every view says of a dormant route that it has no effect, and none takes it
@@ -54,18 +56,20 @@ func auditsDormant(t *testing.T) {
 asleep      GRPCRoute   half    parent-group-invalid   dormant   spec.parentRefs[0].kind    no mesh but Linkerd acts on this parentRef: a kind is case-sensitive, and this one is Service
 asleep      GRPCRoute   half    grant-missing          deny      spec.parentRefs[1]         namespace asleep lacks the producer grant for GRPCRoute
 asleep      HTTPRoute   bill    parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
+asleep      HTTPRoute   owned   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
 asleep      HTTPRoute   vague   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind ServiceImport is in multicluster.x-k8s.io
 
 NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   GRANT   NEEDS
-asleep      enforce   3        1                 0          0         3         none    producer
+asleep      enforce   4        1                 0          0         4         none    producer
 
 To grant what these routes need, a mesh admin can run:
 ` + wakeGrant + `
 
-Dormant routes have no effect. To make one live, grant first, then patch it; --dry-run=server shows what gammaguard says to the patch:
+Dormant routes have no effect. To make one live, grant first, then patch it, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:
 ` + wakeGrant + `
 kubectl patch grpcroutes.gateway.networking.k8s.io half -n asleep --type=json -p '[{"op":"replace","path":"/spec/parentRefs/0/kind","value":"Service"},{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]'
 kubectl patch httproutes.gateway.networking.k8s.io bill -n asleep --type=json -p '[{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]'
+# HTTPRoute asleep/owned: set spec.parentRefs[0].group to "" in Canary asleep/bill, which writes this route: Service is in the core group (parent-group)
 `
 	code, stdout, stderr := run(t, "", "audit", "-n", "asleep", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(sorted(want), sorted(stdout)); diff != "" || code != command.ExitFindings {
@@ -73,7 +77,7 @@ kubectl patch httproutes.gateway.networking.k8s.io bill -n asleep --type=json -p
 	}
 	_, r, _ := auditOf(t, "-n", "asleep")
 	for _, route := range r.Routes {
-		if len(route.Dormant) != 1 || route.Dormant[0].State != "dormant" || !strings.HasSuffix(route.Dormant[0].Service, " asleep/bill") {
+		if len(route.Dormant) != 1 || route.Dormant[0].State != "dormant" || !strings.HasPrefix(route.Dormant[0].Service, "Service") {
 			t.Errorf("%s: %+v", route.Name, route.Dormant)
 		}
 		for _, f := range route.Findings {
@@ -82,12 +86,12 @@ kubectl patch httproutes.gateway.networking.k8s.io bill -n asleep --type=json -p
 			}
 		}
 	}
-	if n := r.Namespaces[0]; n.Dormant != 3 || n.Denied != 1 || len(n.Wake) != 3 || n.Wake[0] != wakeGrant {
+	if n := r.Namespaces[0]; n.Dormant != 4 || n.Denied != 1 || len(n.Wake) != 4 || n.Wake[0] != wakeGrant {
 		t.Errorf("%+v", n)
 	}
 	// In a mode that does not enforce, a dormant route is no less dormant.
 	code, lenient, _ := auditOf(t, "-n", "asleep", "--as-mode", "audit")
-	if n := lenient.Namespaces[0]; code != command.ExitClean || n.Dormant != 3 || len(n.Wake) != 3 {
+	if n := lenient.Namespaces[0]; code != command.ExitClean || n.Dormant != 4 || len(n.Wake) != 4 {
 		t.Errorf("exit code %d, %+v", code, n)
 	}
 	_, sarif, _ := run(t, "", "audit", "-n", "asleep", "-o", "sarif", "--kubeconfig", plane.Kubeconfig)
@@ -206,7 +210,7 @@ func wakesDormant(t *testing.T) {
 		}
 	}
 	_, r, _ = auditOf(t, "-n", "asleep")
-	if n := r.Namespaces[0]; n.Dormant != 1 || n.Wake != nil { // vague stays
+	if n := r.Namespaces[0]; n.Dormant != 2 || len(n.Wake) != 1 { // vague and owned stay
 		t.Errorf("%+v", n)
 	}
 	_, stdout, _ := run(t, "", "describe", "service/bill", "-n", "asleep", "--kubeconfig", plane.Kubeconfig)

@@ -233,6 +233,28 @@ func (f *Files) Read(path string) ([]byte, error) {
 	return Read(path)
 }
 
+// Create makes a file that the user named, or empties it. In a git repository it is no link, and no
+// link on the way to it leads out of the repository: somebody else may have put it there.
+func Create(path string) (*os.File, error) {
+	root := gitRoot(filepath.Dir(absolute(path)))
+	if root == "" {
+		return os.Create(path)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a link in a repository", path)
+	}
+	relative, err := filepath.Rel(root, absolute(path))
+	if err != nil {
+		return nil, err
+	}
+	within, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	file, err := within.Create(relative)
+	return file, errors.Join(err, within.Close())
+}
+
 // Read reads a regular file that is small enough.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)

@@ -62,6 +62,33 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestCreate: in a repository, no link is written through.
+func TestCreate(t *testing.T) {
+	top := t.TempDir()
+	at := func(name string) string { return filepath.Join(top, filepath.FromSlash(name)) }
+	for _, name := range []string{"repo/.git/HEAD", "repo/there", "repo/sub/there", "outside/there"} {
+		put(t, at(name))
+	}
+	for name, target := range map[string]string{
+		"repo/link": at("outside/there"), "repo/none": at("outside/none"), "repo/git": ".git/HEAD", "repo/folder": at("outside"), "repo/inside": "sub", "outside/link": "there",
+	} {
+		must(t, os.Symlink(target, at(name)))
+	}
+	for name, want := range map[string]string{
+		"repo/new": "", "repo/there": "", "repo/sub/new": "", "repo/inside/there": "", "outside/link": "", "outside/new": "",
+		"repo/link": "is a link in a repository", "repo/none": "is a link in a repository", "repo/git": "is a link in a repository",
+		"repo/folder/there": "path escapes", "repo/folder/new": "path escapes", "repo/nowhere/new": "no such file",
+	} {
+		file, err := repository.Create(at(name))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if err == nil {
+			must(t, file.Close())
+		}
+	}
+}
+
 // TestNamedPipe: what the user names may be a pipe, as of <(...) in a shell.
 func TestNamedPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")

@@ -45,7 +45,7 @@ func parse(args []string, stdout io.Writer) (*flags, error) {
 	err := set.Parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "Serves the gammaguard admission webhooks and maintains the status of mesh routes.\n\nUsage: gammaguard-webhook [flags]\n\nFlags:\n%s", set.FlagUsages())
+		printable.Fprintf(stdout, "Serves the gammaguard admission webhooks and maintains the status of mesh routes.\n\nUsage: gammaguard-webhook [flags]\n\nFlags:\n%s", printable.Layout(set.FlagUsages()))
 		return nil, err
 	case err != nil:
 		return nil, oneLine(err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -54,7 +55,8 @@ func writeMetrics(path string) error {
 	}
 	all := &inventory{}
 	_, err = server.New(server.Options{
-		Config: &rest.Config{Host: "127.0.0.1:1"}, CertDir: folder, WebhookHost: "127.0.0.1", Registerer: all, Log: logr.Discard(),
+		Config: &rest.Config{Host: "127.0.0.1:1"}, CertDir: folder, WebhookHost: "127.0.0.1", ServingBinding: config.ServingBinding,
+		Registerer: all, Log: logr.Discard(),
 	})
 	if err = errors.Join(err, os.RemoveAll(folder)); err != nil {
 		return fmt.Errorf("metrics: %w", err)

@@ -15,14 +15,15 @@ import (
 
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
 func main() {
-	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "Usage: go run ./examples/try FILE...") }
+	flag.Usage = func() { printable.Fprintf(flag.CommandLine.Output(), "Usage: go run ./examples/try FILE...\n") }
 	flag.Parse()
 	if err := try(os.Stdout, flag.Args()...); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		printable.Fprintf(os.Stderr, "error: %s\n", printable.Layout(printable.Error(err)))
 		os.Exit(1)
 	}
 }
@@ -46,11 +47,11 @@ func try(w io.Writer, files ...string) error {
 		}
 		for i := range verdict.Findings {
 			if f := &verdict.Findings[i]; f.Effect == validate.Deny || f.Effect == validate.Warn {
-				fmt.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, f.Warning())
+				printable.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, f.Warning())
 			}
 		}
 	}
-	fmt.Fprintf(w, "%d routes in %d files\n", len(routes), len(files))
+	printable.Fprintf(w, "%d routes in %d files\n", len(routes), len(files))
 	return nil
 }
 

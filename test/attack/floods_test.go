@@ -96,13 +96,15 @@ func startPair(t testing.TB) *pair {
 	return p
 }
 
+var validatingConfigurations = schema.GroupVersionResource{
+	Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
+}
+
 // redirect has the API server call another replica to validate.
 func (p *pair) redirect(t testing.TB, from, to string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	configurations := p.admin.Resource(schema.GroupVersionResource{
-		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations",
-	})
+	configurations := p.admin.Resource(validatingConfigurations)
 	found, err := configurations.Get(ctx, "gammaguard", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
@@ -23,7 +26,8 @@ const (
 
 // BenchmarkUnderAttack measures what a well-behaved tenant waits for the webhooks, first
 // alone and then during an attack of each sort: the p99 of both, their ratio, and the memory
-// of the webhook's process. Every second call comes by a new connection.
+// of the webhook's process. Every second call comes by a new connection. The webhooks'
+// timeoutSeconds come from here too: four times the p99.9 of one call must fit into them.
 func BenchmarkUnderAttack(b *testing.B) {
 	s := start(b)
 	s.namespace(b, "good", "all")
@@ -32,46 +36,73 @@ func BenchmarkUnderAttack(b *testing.B) {
 	newcomer.client.Transport.(*nethttp.Transport).DisableKeepAlives = true
 	b.Cleanup(webhook.client.CloseIdleConnections)
 	good := `{"parentRefs": [` + parentOnCart + `], "rules": [{"backendRefs": [` + backendOnCart + `]}]}`
-	wait := func() []time.Duration {
-		return paced(b.Context(), phase, goodRate, func(ctx context.Context, i int) {
+	paths := []string{"/mutate", "/validate"}
+	timeout := s.timeout(b)
+	wait := func() (both, each []time.Duration) {
+		each = make([]time.Duration, len(paths)*goodRate*int(phase.Seconds()))
+		both = paced(b.Context(), phase, goodRate, func(ctx context.Context, i int) {
 			caller := webhook
 			if i%2 > 0 {
 				caller = newcomer
 			}
-			for _, path := range []string{"/mutate", "/validate"} {
+			for j, path := range paths {
+				begun := time.Now()
 				if allowed, err := caller.call(ctx, path, "good", good); err != nil || !allowed {
 					b.Errorf("%s: allowed: %v, %v", path, allowed, err)
 				}
+				each[i*len(paths)+j] = time.Since(begun)
 			}
 		})
+		return both, each
 	}
 	wait() // connections are open, and the caches know the Service
 	for _, sort := range attackers {
 		b.Run(sort.name, func(b *testing.B) {
 			attack := attackerOf(b, s.guard.CA)
 			for b.Loop() {
-				var quiet, attacked [rounds]float64 // milliseconds
-				var slowest float64
+				var quiet, attacked [rounds]float64 // milliseconds, of both calls
+				var calls []time.Duration
 				for i := range rounds {
-					quiet[i] = quantile(wait(), 0.99)
+					both, _ := wait()
+					quiet[i] = quantile(both, 0.99)
 					var other sync.WaitGroup
 					other.Go(func() { attack(b, sort.name, s.guard.URL, phase) })
-					waits := wait()
-					attacked[i], slowest = quantile(waits, 0.99), max(slowest, quantile(waits, 0.999))
+					both, each := wait()
+					attacked[i], calls = quantile(both, 0.99), append(calls, each...)
 					other.Wait()
 				}
+				needed := quantile(calls, 0.999)
 				before, during, peak := median(quiet), median(attacked), s.peakMemory(b)
 				b.ReportMetric(before, "quiet-p99-ms")
 				b.ReportMetric(during, "attacked-p99-ms")
 				b.ReportMetric(during/before, "times")
-				b.ReportMetric(slowest, "attacked-p99.9-ms") // of both calls
+				b.ReportMetric(needed, "attacked-call-p99.9-ms")
+				b.ReportMetric(4*needed/1000, "timeout-s")
+				b.Logf("p99.9 of a call is %.1f ms, the slowest took %.1f ms", needed, quantile(calls, 1)) // also where it fails
 				b.ReportMetric(float64(peak)/(1<<20), "MiB")
 				if during > mostSlower*before || peak > mostMemory {
 					b.Errorf("p99 is %.1f ms instead of %.1f ms, want at most %v times as much; %d MiB, want at most %d", during, before, mostSlower, peak>>20, mostMemory>>20)
 				}
+				if allowed := timeout.Seconds() * 1000; 4*needed > allowed {
+					b.Errorf("p99.9 of a call is %.1f ms, want at most a quarter of the timeout, %.0f ms", needed, allowed)
+				}
 			}
 		})
 	}
+}
+
+// timeout returns the timeout of the webhook that judges routes.
+func (s *site) timeout(t testing.TB) time.Duration {
+	t.Helper()
+	found, err := s.admin.Resource(validatingConfigurations).Get(t.Context(), "gammaguard", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webhooks, _, _ := unstructured.NestedSlice(found.Object, "webhooks")
+	if len(webhooks) == 0 {
+		t.Fatal("there are no webhooks")
+	}
+	return time.Duration(webhooks[0].(object)["timeoutSeconds"].(int64)) * time.Second
 }
 
 func median(all [rounds]float64) float64 {

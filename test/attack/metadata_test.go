@@ -191,8 +191,9 @@ func (t *target) tryMetadata(test *testing.T) (tried int64) {
 
 // TestLargeMetadata: of routes as large as can be stored, nearly all of it labels and
 // annotations, the match conditions hold: what counts is refused without the grant, and the
-// rest passes. config.TestMatchConditionsCost has more and smaller ones, of which the API
-// server alone takes minutes to keep the managed fields.
+// rest passes. Annotations have 256 KiB at most; labels have no limit of their own, but their keys are
+// stored in the managed fields again, and etcd takes 1.5 MiB in all. config.TestMatchConditionsCost has
+// more and smaller ones, of which the API server alone takes minutes to keep the managed fields.
 func TestLargeMetadata(t *testing.T) {
 	s := start(t)
 	const namespace = "large-metadata"
@@ -209,10 +210,14 @@ func TestLargeMetadata(t *testing.T) {
 		t.Helper()
 		cell := &target{endpoint: http, namespace: namespace, name: name, routes: user.Resource(httpRoutes).Namespace(namespace)}
 		route := http.route(namespace, name, parent)
-		route.SetLabels(fill(1_000, strings.Repeat("n", 50), strings.Repeat("v", 63)))
+		route.SetLabels(fill(13_000, "n", strings.Repeat("v", 63)))
 		route.SetAnnotations(fill(1_000, "a", strings.Repeat("v", 250)))
-		if _, err := cell.routes.Create(t.Context(), route, metav1.CreateOptions{}); err != nil {
+		stored, err := cell.routes.Create(t.Context(), route, metav1.CreateOptions{})
+		if err != nil {
 			t.Fatalf("%.500s", err.Error())
+		}
+		if text, err := stored.MarshalJSON(); err != nil || len(text) < 1_400_000 {
+			t.Errorf("%s has %d bytes: %v", name, len(text), err)
 		}
 		return cell
 	}

@@ -1,6 +1,3 @@
-// Package ci tests what other repositories take from this one: the pre-commit hooks, the
-// GitHub Action, and the GitLab template. Each is decoded strictly, and run as its system
-// runs it, in a repository with a route that is denied.
 package ci
 
 import (
@@ -13,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/test/bed"
 )
@@ -38,12 +33,8 @@ func repository(t *testing.T) string {
 func decode(t *testing.T, name string, into any) (root string) {
 	t.Helper()
 	root, err := bed.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, name))
 	if err == nil {
-		err = yaml.UnmarshalStrict(text, into)
+		err = Decode(root, name, into)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -51,11 +42,11 @@ func decode(t *testing.T, name string, into any) (root string) {
 	return root
 }
 
-// bash runs the lines as CI systems do, and returns the exit code and the output.
-func bash(t *testing.T, folder string, environment []string, lines ...string) (code int, output string) {
+// run runs the script in the repository, and returns the exit code and the output.
+func run(t *testing.T, repository string, script *Script, more ...string) (code int, output string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-eo", "pipefail", "-c", strings.Join(lines, "\n"))
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), environment...)
+	cmd := exec.CommandContext(t.Context(), script.Words[0], script.Words[1:]...)
+	cmd.Dir, cmd.Env = filepath.Join(repository, script.Folder), slices.Concat(os.Environ(), script.Environment, more)
 	text, err := cmd.CombinedOutput()
 	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		return exit.ExitCode(), string(text)
@@ -68,34 +59,40 @@ func bash(t *testing.T, folder string, environment []string, lines ...string) (c
 
 const findings = 1 // the exit code
 
-// hostileNames adds files whose names are flags, for who has the shell expand patterns.
-func hostileNames(t *testing.T, folder string) {
+// hostileFiles adds files whose names are flags, for who has the shell expand patterns, and those that
+// a build reads, or runs, which is started where they are.
+func hostileFiles(t *testing.T, folder string) {
 	t.Helper()
-	for _, name := range []string{"-ojson=overwritten", "--fail-on=never"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+	const script = "#!/bin/sh\ntouch overwritten\n"
+	for name, text := range map[string]string{
+		"-ojson=overwritten": "", "--fail-on=never": "",
+		"GNUmakefile": "$(shell touch overwritten)\n", "Makefile": "definitions:\n\ttouch overwritten\n",
+		"go.mod": "module evil\n\ngo 99.0\n", "go.work": "go 99.0\n", "go.env": "GOFLAGS=-toolexec=./go\n",
+		"bash": script, "dirname": script, "git": script, "go": script, "make": script, ".ci/gammaguard": script, "bin/gammaguard": script,
+	} {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(text), 0o700)); err != nil { //nolint:gosec // they are programs
 			t.Fatal(err)
 		}
 	}
 }
 
-// noneIsAFlag: no name was taken for a flag.
-func noneIsAFlag(t *testing.T, folder string) {
+// untouched: no name was taken for a flag, and no file was run.
+func untouched(t *testing.T, folder string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(folder, "overwritten")); err == nil {
-		t.Error("a file name was taken for a flag")
+		t.Error("a file was taken for a flag, or run")
 	}
 }
 
 func TestPreCommitHooks(t *testing.T) {
-	var hooks []struct {
-		ID, Name, Description, Language, Entry, Files string
-		PassFilenames                                 *bool `json:"pass_filenames"`
-	}
+	var hooks []Hook
 	root := decode(t, ".pre-commit-hooks.yaml", &hooks)
 	for _, hook := range hooks {
 		t.Run(hook.ID, func(t *testing.T) {
-			if hook.Name == "" || hook.Description == "" || hook.Language != "script" || hook.PassFilenames == nil || *hook.PassFilenames {
-				t.Errorf("%+v", hook)
+			script, err := hook.Script(root)
+			if err != nil || hook.Name == "" || hook.Description == "" {
+				t.Fatalf("%+v: %v", hook, err)
 			}
 			files := regexp.MustCompile(hook.Files)
 			for name, want := range map[string]bool{"a/b.yaml": true, "c.yml": true, "d.json": true, ".gammaguardignore": true, ".gammaguard.yaml": true, "e.go": false} {
@@ -104,8 +101,9 @@ func TestPreCommitHooks(t *testing.T) {
 				}
 			}
 			folder := repository(t)
-			// A script is run by its path in the hook's repository, in the user's.
-			code, output := bash(t, folder, nil, filepath.Join(root, hook.Entry))
+			hostileFiles(t, folder)
+			code, output := run(t, folder, script)
+			untouched(t, folder)
 			if code != findings || !strings.Contains(output, "(parent-headless)") {
 				t.Errorf("exit code %d: %s", code, output)
 			}
@@ -121,62 +119,31 @@ func TestPreCommitHooks(t *testing.T) {
 }
 
 func TestGitHubAction(t *testing.T) {
-	var action struct {
-		Name, Description string
-		Inputs            map[string]struct{ Description, Default string }
-		Runs              struct {
-			Using string
-			Steps []struct {
-				Name, Uses, Shell, Run string
-				WorkingDirectory       string `json:"working-directory"`
-				With, Env              map[string]string
-			}
-		}
-	}
+	var action Action
 	root := decode(t, "action.yml", &action)
-	input := regexp.MustCompile(`\$\{\{ inputs\.([a-z-]+) \}\}`)
-	folder, ran := repository(t), 0
-	hostileNames(t, folder)
+	folder := repository(t)
+	hostileFiles(t, folder)
 	for _, given := range []map[string]string{{}, {"args": "cart.yaml --fail-on never", "sarif": "out.sarif"}, {"args": "*"}} {
-		value := func(text string) string {
-			return input.ReplaceAllStringFunc(text, func(expression string) string {
-				name := input.FindStringSubmatch(expression)[1]
-				known, found := action.Inputs[name]
-				if !found || known.Description == "" {
-					t.Errorf("no input %s, or without a description", name)
-				}
-				if value, set := given[name]; set {
-					return value
-				}
-				return known.Default
-			})
+		script, err := action.Script(root, given)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, step := range action.Runs.Steps {
-			if step.Run == "" {
-				continue
+		code, output := run(t, folder, script)
+		if given["args"] == "*" {
+			if code != 2 || !strings.Contains(output, "lstat *: ") { // a path like any other
+				t.Errorf("a pattern: exit code %d: %s", code, output)
 			}
-			environment := []string{"GITHUB_ACTION_PATH=" + root}
-			for name, expression := range step.Env {
-				environment = append(environment, name+"="+value(expression))
-			}
-			ran++
-			code, output := bash(t, filepath.Join(folder, value(step.WorkingDirectory)), environment, step.Run)
-			if given["args"] == "*" {
-				if code != 2 || !strings.Contains(output, "lstat *: ") { // a path like any other
-					t.Errorf("a pattern: exit code %d: %s", code, output)
-				}
-				continue
-			}
-			if want := "::error file=cart.yaml,line=3,title=parent-headless::"; !strings.Contains(output, want) {
-				t.Errorf("%v: exit code %d, want %q in: %s", given, code, want, output)
-			}
-			if fails := len(given) == 0; fails != (code == findings) {
-				t.Errorf("%v: exit code %d", given, code)
-			}
+			continue
+		}
+		if want := "::error file=cart.yaml,line=3,title=parent-headless::"; !strings.Contains(output, want) {
+			t.Errorf("%v: exit code %d, want %q in: %s", given, code, want, output)
+		}
+		if fails := len(given) == 0; fails != (code == findings) {
+			t.Errorf("%v: exit code %d", given, code)
 		}
 	}
-	noneIsAFlag(t, folder)
-	if action.Runs.Using != "composite" || ran != 3 {
+	untouched(t, folder)
+	if action.Runs.Using != "composite" {
 		t.Errorf("%+v", action)
 	}
 	if text, err := os.ReadFile(filepath.Join(folder, "out.sarif")); err != nil || !json.Valid(text) {
@@ -185,62 +152,36 @@ func TestGitHubAction(t *testing.T) {
 }
 
 func TestGitLabTemplate(t *testing.T) {
-	var template map[string]struct {
-		Stage, Image string
-		Variables    map[string]string
-		Script       []string
-		Artifacts    struct {
-			When    string
-			Reports map[string]string
-		}
-	}
+	var template Template
 	root := decode(t, ".ci/gitlab.yml", &template)
 	job := template["gammaguard"]
-	folder := repository(t)
-	environment := append(publish(t, root), "HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
-	for name, value := range job.Variables {
-		environment = append(environment, name+"="+value)
+	folder, published := repository(t), filepath.Join(t.TempDir(), "published.git")
+	if err := Publish(t.Context(), published, "published", root); err != nil {
+		t.Fatal(err)
 	}
-	environment = append(environment, "GAMMAGUARD_REF=published", "GAMMAGUARD_FOLDER="+filepath.Join(t.TempDir(), "gammaguard"))
-	hostileNames(t, folder)
-	pattern := append(slices.Clone(environment), "GAMMAGUARD_ARGS=*")
-	if code, output := bash(t, folder, pattern, job.Script...); code != 2 || !strings.Contains(output, "lstat *: ") {
+	script := template.Script(published, "published", filepath.Join(t.TempDir(), "gammaguard"))
+	script.Environment = append(script.Environment, "HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
+	hostileFiles(t, folder)
+	if code, output := run(t, folder, script, "GAMMAGUARD_ARGS=*"); code != 2 || !strings.Contains(output, "lstat *: ") {
 		t.Errorf("a pattern: exit code %d: %s", code, output)
 	}
-	noneIsAFlag(t, folder)
-	code, output := bash(t, folder, environment, job.Script...)
+	code, output := run(t, folder, script)
 	if code != findings || !strings.Contains(output, "(parent-headless)") {
 		t.Errorf("exit code %d: %s", code, output)
 	}
+	untouched(t, folder)
 	for kind, file := range job.Artifacts.Reports {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil || !strings.Contains(string(text), "parent-headless") {
 			t.Errorf("%s: %v %s", kind, err, text)
 		}
 	}
-	code, version := bash(t, root, nil, `go list -m -f '{{.GoVersion}}'`)
+	code, version := run(t, root, &Script{Words: []string{"go", "list", "-m", "-f", "{{.GoVersion}}"}})
 	if image := "golang:" + strings.Join(strings.Split(strings.TrimSpace(version), ".")[:2], ".") + "."; code != 0 || !strings.HasPrefix(job.Image, image) {
 		t.Errorf("image %s, want %s", job.Image, image)
 	}
 	if len(template) != 1 || len(job.Artifacts.Reports) != 2 || job.Artifacts.When != "always" {
 		t.Errorf("%+v", template)
-	}
-}
-
-// publish makes a git repository of the files as they are now, with the branch published,
-// and returns the environment in which git takes it for the one that the template names.
-func publish(t *testing.T, root string) (environment []string) {
-	t.Helper()
-	git := filepath.Join(t.TempDir(), "published.git")
-	code, output := bash(t, root, []string{"GIT_DIR=" + git, "GIT_WORK_TREE=" + root},
-		"git init --quiet --initial-branch published",
-		"git add --all",
-		"git -c user.name=test -c user.email=test@example.com -c commit.gpgsign=false commit --quiet --message published")
-	if code != 0 {
-		t.Fatal(output)
-	}
-	return []string{
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + git + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/gammaguard/gammaguard",
 	}
 }
 

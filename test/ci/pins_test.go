@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/test/bed"
@@ -41,48 +40,6 @@ func TestPins(t *testing.T) {
 		}
 		if len(found) == 0 {
 			t.Errorf("%s has no %s", want.file, want.line)
-		}
-	}
-}
-
-// TestArgumentsAreWords: a file of a pull request does not become a flag by a pattern in the
-// arguments of the action or of the template.
-func TestArgumentsAreWords(t *testing.T) {
-	for _, use := range []struct {
-		file, variable string
-		step           *regexp.Regexp
-	}{
-		{"action.yml", "ARGS", regexp.MustCompile(`(?s)run: \|\n(.*)`)},
-		{".ci/gitlab.yml", "GAMMAGUARD_ARGS", regexp.MustCompile(`(?s)(  - set -f.*?gammaguard.xml')`)},
-	} {
-		root, err := bed.Root()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(root, use.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		step := use.step.FindStringSubmatch(string(text))
-		if step == nil {
-			t.Fatalf("%s has no step", use.file)
-		}
-		var lines []string
-		for line := range strings.Lines(step[1]) {
-			line = strings.Trim(strings.TrimPrefix(strings.TrimSpace(line), "- "), "'")
-			if !strings.HasPrefix(line, "git ") {
-				lines = append(lines, line)
-			}
-		}
-		folder := repository(t)
-		if err := os.WriteFile(filepath.Join(folder, "-ojson=overwritten.yaml"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		code, output := bash(t, folder, []string{
-			"GITHUB_ACTION_PATH=" + root, "GAMMAGUARD_FOLDER=" + root, use.variable + "=*.yaml --fail-on never", "SARIF=",
-		}, lines...)
-		if _, err := os.Stat(filepath.Join(folder, "overwritten.yaml")); err == nil || !strings.Contains(output, "*.yaml") {
-			t.Errorf("%s: exit code %d, %v: %s", use.file, code, err, output)
 		}
 	}
 }

@@ -39,6 +39,7 @@ func TestRunbook(t *testing.T) {
 		"## Rollback":               "test/e2e.TestUpgrade",
 	}
 	plays := map[string]func(t *testing.T, commands []string){
+		"### GammaguardNotServing":          o.notServing,
 		"### GammaguardCertificateExpiring": o.describeCertificates,
 		"### GammaguardStatusFull":          o.findFull,
 		"### GammaguardStoredFindingsGrow":  o.auditShop,
@@ -100,6 +101,19 @@ func (o *operator) wants(t *testing.T, command string, code int, text string) {
 	if got != code || !regexp.MustCompile(text).MatchString(stdout) {
 		t.Errorf("%s: exit code %d, want %d and %q:\n%s%s", command, got, code, text, stdout, stderr)
 	}
+}
+
+// notServing: gammaguard does not run yet, and the binding is gone. Applying the overlay
+// brings it back.
+func (o *operator) notServing(t *testing.T, commands []string) {
+	if len(commands) != 4 {
+		t.Fatalf("the page has the commands %q", commands)
+	}
+	o.wants(t, commands[0], 0, `(?m)^gammaguard-serving +ClusterRole/gammaguard-serving `)
+	o.wants(t, commands[1], 4, ``)
+	kubectl(t, "delete", "clusterrolebinding", "gammaguard-serving")
+	o.wants(t, commands[2], 0, `(?m)clusterrolebinding.rbac.authorization.k8s.io/gammaguard-serving created$`)
+	o.wants(t, commands[3], 1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `)
 }
 
 func (o *operator) describeCertificates(t *testing.T, commands []string) {

@@ -2,13 +2,16 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/test/background"
 	webhook "github.com/gammaguard/gammaguard/test/bed/guard"
 )
@@ -57,8 +60,8 @@ func TestServes(t *testing.T) {
 	wantServed("registered")
 	applyAgain(t, c)
 	wantServed("applied again")
-	kubectl(t, "patch", "clusterrolebinding", "gammaguard-serving", "--type=merge", "-p", `{"subjects": null}`)
-	wantServed("after somebody removed the subject")
+	applySubjects(t, c)
+	wantServed("after somebody applied subjects, and then the manifest without")
 	if err := g.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,22 +88,60 @@ func pointTo(t *testing.T, c client.Client, url string, ca []byte) {
 // applyAgain applies the binding again as kubectl and Flux do.
 func applyAgain(t *testing.T, c client.Client) {
 	t.Helper()
-	for _, object := range kustomized(t, folder(t, "default")) {
-		if object.GetKind() != "ClusterRoleBinding" || object.GetName() != "gammaguard-serving" {
-			continue
-		}
-		text, err := object.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, how := range []string{"apply -f -", "apply --server-side --force-conflicts --field-manager=kustomize-controller -f -"} {
-			if _, stderr, err := plane.Kubectl(t.Context(), string(text), strings.Fields(how)...); err != nil {
-				t.Errorf("%v: %s", err, stderr)
-			}
-			binding := &rbacv1.ClusterRoleBinding{}
-			if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), binding); err != nil || len(binding.Subjects) != 1 {
-				t.Errorf("after %s: %v, %v", how, binding.Subjects, err)
-			}
+	manifest := servingBinding(t)
+	for _, how := range []string{"", "--server-side --force-conflicts --field-manager=kustomize-controller"} {
+		applyBinding(t, manifest, how)
+		binding := &rbacv1.ClusterRoleBinding{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(manifest), binding); err != nil || len(binding.Subjects) != 1 {
+			t.Errorf("after apply %s: %v, %v", how, binding.Subjects, err)
 		}
 	}
+}
+
+// applySubjects applies the binding with a subject, and then as it is in the manifests, which
+// removes the subject. It waits until gammaguard has added itself again.
+func applySubjects(t *testing.T, c client.Client) {
+	t.Helper()
+	manifest := servingBinding(t)
+	with := manifest.DeepCopy()
+	with.Object["subjects"] = []any{map[string]any{"kind": "ServiceAccount", "namespace": system, "name": "gammaguard-webhook"}}
+	applyBinding(t, with, "")
+	if left := applyBinding(t, manifest, ""); left != "" {
+		t.Errorf("the manifest without subjects leaves %s", left)
+	}
+	background.Eventually(t, func() string {
+		binding := &rbacv1.ClusterRoleBinding{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(manifest), binding); err != nil || len(binding.Subjects) != 1 {
+			return fmt.Sprintf("gammaguard has not added itself again: %v, %v", binding.Subjects, err)
+		}
+		return ""
+	})
+}
+
+// servingBinding returns the binding as the manifests have it.
+func servingBinding(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	all := kustomized(t, folder(t, "default"))
+	i := slices.IndexFunc(all, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "ClusterRoleBinding" && o.GetName() == config.ServingBinding
+	})
+	if i < 0 {
+		t.Fatal("the manifests have no such binding")
+	}
+	return all[i]
+}
+
+// applyBinding applies the binding with these arguments, and returns the subjects then.
+func applyBinding(t *testing.T, binding *unstructured.Unstructured, arguments string) string {
+	t.Helper()
+	text, err := binding.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"apply", "-f", "-", "-o", "jsonpath={.subjects}"}, strings.Fields(arguments)...)
+	stdout, stderr, err := plane.Kubectl(t.Context(), string(text), args...)
+	if err != nil {
+		t.Errorf("%v: %s", err, stderr)
+	}
+	return stdout
 }

@@ -20,11 +20,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
@@ -194,6 +196,20 @@ func TestLive(t *testing.T) {
 	for _, expr := range documented {
 		p.has(t, expr)
 	}
+
+	binding := &rbacv1.ClusterRoleBinding{}
+	if err := admin.Get(t.Context(), client.ObjectKey{Name: config.ServingBinding}, binding); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	p.firing(t, "the binding that has routes refused is gone", expiring, exempted, "GammaguardNotServing")
+	binding.ResourceVersion, binding.UID, binding.Subjects = "", "", nil
+	if err := admin.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	p.firing(t, "the replica has added itself", expiring, exempted)
 
 	for n := range 32 {
 		admitted.Status.Parents = append(admitted.Status.Parents, gatewayv1.RouteParentStatus{

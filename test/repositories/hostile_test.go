@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -19,6 +20,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/test/ci"
 )
 
 // What a command may take on such a repository.
@@ -50,13 +53,18 @@ func TestMain(m *testing.M) {
 
 // TestRepositories plays every command on every repository.
 func TestRepositories(t *testing.T) {
+	ofSystems := systems(t)
 	for _, of := range repositories() {
-		t.Run(of.name, func(t *testing.T) { play(t, &of, nil) })
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			play(t, &of, ofSystems, nil)
+		})
 	}
 }
 
-// play plays every command on a repository, each started by the words of the wrapper.
-func play(t *testing.T, of *repository, wrapper []string) {
+// play plays every command on a repository, and what the systems run, each started by the words of the
+// wrapper.
+func play(t *testing.T, of *repository, ofSystems []script, wrapper []string) {
 	heard := listen(t)
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -76,14 +84,16 @@ func play(t *testing.T, of *repository, wrapper []string) {
 	g.must(os.WriteFile(filepath.Join(g.outside, "kustomization.yaml"), []byte("resources: [outside.yaml]\n"), 0o600))
 	of.make(g)
 	before := listing(t, folder)
-	for _, args := range of.commands() {
-		got := run(t, g.root, wrapper, args, strings.NewReader(""))
-		if args[0] == "check" && len(args) == 1 && (got.code != of.code || !strings.Contains(got.output, of.says)) {
-			t.Errorf("check: exit code %d, want %d and %q: %s", got.code, of.code, of.says, got.output)
+	for _, script := range slices.Concat(of.commands(), ofSystems) {
+		script.Environment = append(slices.Clip(script.Environment), "GAMMAGUARD_FOLDER="+filepath.Join(t.TempDir(), "fetched"))
+		got := run(t, g.root, wrapper, &script)
+		if script.plain && (got.code != of.code || !strings.Contains(got.output, of.says)) {
+			t.Errorf("%s: exit code %d, want %d and %q: %s", script.Name, got.code, of.code, of.says, got.output)
 		}
 		if strings.Contains(got.output, secret) {
-			t.Errorf("%s: shows what is outside: %s", args, got.output)
+			t.Errorf("%s: shows what is outside: %s", script.Name, got.output)
 		}
+		script.collect(g)
 	}
 	edit(t, g.root, wrapper)
 	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(listing(t, folder), "\n")); diff != "" {
@@ -94,9 +104,9 @@ func play(t *testing.T, of *repository, wrapper []string) {
 	}
 }
 
-// commands are all that read such a repository.
-func (r *repository) commands() [][]string {
-	all := [][]string{{"check"}, {"check", "--strict"}, {"check", "--fix"}, {"check", "-o", "json", "-o", "sarif", "."}}
+// commands are all that read such a repository, but those that the CI systems run.
+func (r *repository) commands() (scripts []script) {
+	all := [][]string{{"check", "--strict"}, {"check", "-o", "json", "-o", "sarif", "."}}
 	inputs := [][]string{}
 	for flag, path := range map[string]string{"-f": r.files, "-k": r.kustomization, "--helm": r.chart} {
 		if path != "" {
@@ -113,7 +123,10 @@ func (r *repository) commands() [][]string {
 			append([]string{"diff", "--base", input[1]}, input...), append([]string{"diff", "--base-ref", "HEAD"}, input...),
 		)
 	}
-	return all
+	for _, args := range all {
+		scripts = append(scripts, script{Script: ci.Script{Name: strings.Join(args, " "), Words: append([]string{program}, args...)}})
+	}
+	return scripts
 }
 
 // outcome is what became of a command.
@@ -122,30 +135,30 @@ type outcome struct {
 	output string
 }
 
-// run runs the program in the folder, and fails if it takes more than it may.
-func run(t *testing.T, folder string, wrapper, args []string, stdin io.Reader) outcome {
+// run runs what is to be run in the folder, and fails if it takes more than it may.
+func run(t *testing.T, folder string, wrapper []string, script *script) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), maxTime)
 	defer cancel()
-	words := append(append(append([]string{}, wrapper...), program), args...)
+	words := slices.Concat(wrapper, script.Words)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var output bytes.Buffer
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = folder, stdin, &output, &output
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.DevNull, "GOMEMLIMIT=", "GOGC=")
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = filepath.Join(folder, script.Folder), strings.NewReader(""), &output, &output
+	cmd.Env = slices.Concat(os.Environ(), script.Environment, []string{"KUBECONFIG=" + os.DevNull, "GOMEMLIMIT=", "GOGC="})
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		t.Errorf("%s: takes longer than %v", args, maxTime)
+		t.Errorf("%s: takes longer than %v", script.Name, maxTime)
 	} else if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	if peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > maxMemory {
-		t.Errorf("%s: takes %d MiB", args, peak>>20)
+		t.Errorf("%s: takes %d MiB", script.Name, peak>>20)
 	}
 	if code := cmd.ProcessState.ExitCode(); code >= 0 && code <= 2 {
 		return outcome{code, output.String()}
 	}
-	t.Errorf("%s: %v: %s", args, cmd.ProcessState, output.String()[:min(output.Len(), 2000)])
+	t.Errorf("%s: %v: %s", script.Name, cmd.ProcessState, output.String()[:min(output.Len(), 2000)])
 	return outcome{-1, output.String()}
 }
 

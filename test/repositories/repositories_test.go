@@ -63,9 +63,7 @@ func (g *ground) git(args ...string) {
 
 func (g *ground) must(err error) {
 	g.t.Helper()
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	must(g.t, err)
 }
 
 // repository is a repository of an attacker.
@@ -150,6 +148,12 @@ func repositories() []repository {
 			g.put(".gammaguard.yaml", project+"sets: [{chart: chart, values: [../outside/outside.yaml]}]\n")
 		}, says: outsideIt, code: 2},
 		{name: "project is a device", make: func(g *ground) { g.link(".gammaguard.yaml", "/dev/zero") }, says: outsideIt, code: 2},
+		{name: "links in the place of reports", make: func(g *ground) {
+			g.put("m/routes.yaml", services+"---\n"+route)
+			for _, name := range []string{"gammaguard.sarif", "gl-code-quality-report.json", "gammaguard.xml"} {
+				g.link(name, filepath.Join(g.outside, "outside.yaml"))
+			}
+		}, says: "1 route", code: 0, files: "m"},
 		{name: "ignored", make: ignored, says: "m/evil.yaml: ignored by .gitignore, and it holds routes", code: 0},
 		{name: "1 GiB", make: func(g *ground) {
 			g.large("m/routes.yaml", route)

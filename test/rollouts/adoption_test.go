@@ -115,7 +115,7 @@ func testWithdrawn(t *testing.T) {
 // await waits until a condition holds for the stored route.
 func (w *writer) await(what string, holds func(*gatewayv1.HTTPRoute) bool) {
 	w.t.Helper()
-	err := wait.PollUntilContextTimeout(w.t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.t.Context(), 20*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 		return holds(w.get()), nil
 	})
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,10 +19,10 @@ import (
 )
 
 // How long activation waits between two looks: longer and longer until gammaguard has
-// served, and then in case somebody replaced the binding.
+// served, and then in case somebody replaced the binding, which admits all routes meanwhile.
 const (
 	firstLook, lastLook = 200 * time.Millisecond, 10 * time.Second
-	lookAgain           = 30 * time.Second
+	lookAgain           = 5 * time.Second
 	lookTimeout         = 10 * time.Second
 )
 
@@ -35,8 +37,22 @@ type activation struct {
 	writer  client.Writer
 	log     logr.Logger
 
+	served atomic.Bool // by the last look
 	self   *rbacv1.Subject
 	reason string // that was logged last
+}
+
+// metric returns the gauge of what the last look saw.
+func (a *activation) metric() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "gammaguard_has_served",
+		Help: "1 if the ClusterRoleBinding gammaguard-serving has the ServiceAccount of this replica: the API server asks gammaguard about mesh routes. 0 if not, and it admits them without asking, or if this replica is not ready or cannot read the binding.",
+	}, func() float64 {
+		if a.served.Load() {
+			return 1
+		}
+		return 0
+	})
 }
 
 // NeedLeaderElection says that every replica looks: during an upgrade, the leader is an
@@ -47,7 +63,9 @@ func (*activation) NeedLeaderElection() bool { return false }
 func (a *activation) Start(ctx context.Context) error {
 	wait := firstLook
 	for {
-		switch served, err := a.look(ctx); {
+		served, err := a.look(ctx)
+		a.served.Store(served)
+		switch {
 		case served:
 			wait = lookAgain
 		case wait == lookAgain: // it had served

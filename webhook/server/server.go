@@ -174,9 +174,13 @@ func (s *Server) addRunnables(handlers http.Handler) error {
 	}
 	runnables := []manager.Runnable{hooks, s.cache, s.certificate}
 	if s.options.ServingBinding != "" {
-		runnables = append(runnables, &activation{
+		activation := &activation{
 			binding: s.options.ServingBinding, ready: s.Ready, reader: s.manager.GetAPIReader(), writer: s.manager.GetClient(), log: s.options.Log,
-		})
+		}
+		if err := s.options.Registerer.Register(activation.metric()); err != nil {
+			return fmt.Errorf("metric of serving: %w", err)
+		}
+		runnables = append(runnables, activation)
 	}
 	for _, plain := range []struct {
 		name, address string

@@ -29,6 +29,7 @@ route that lacks a grant, the findings include those that the missing grant hide
 
 A parentRef that no mesh acts on, such as kind Service with the wrong group, is dormant: it has no effect until the route is changed. The
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
+For a route that a controller owns, it names the owner to correct instead of a patch.
 
 Modes and exemptions apply as they do at admission: in a namespace whose mode is audit or warn, nothing would be denied. Use --as-mode
 enforce to check what would be denied if the namespaces were enforced.

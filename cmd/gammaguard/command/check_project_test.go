@@ -14,7 +14,7 @@ import (
 // TestCheckProject: .gammaguard.yaml says which sets there are, what is ignored, by what
 // configuration routes are judged, and what fails; flags take precedence.
 func TestCheckProject(t *testing.T) {
-	folder := repository(t)
+	folder := repositoryIn(t)
 	project := func(text string) {
 		t.Helper()
 		text = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n" + text

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// repository is what a repository may hold; testdata/repository.txtar says what is
+// repositoryIn is what a repository may hold; testdata/repository.txtar says what is
 // expected of each part.
-func repository(t *testing.T) string {
+func repositoryIn(t *testing.T) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/repository.txtar")
 	if err != nil {
@@ -34,7 +34,7 @@ func repository(t *testing.T) string {
 // TestCheckSets: check finds the sets of a repository, judges each by itself, and says
 // what it left aside.
 func TestCheckSets(t *testing.T) {
-	folder := repository(t)
+	folder := repositoryIn(t)
 	got := runIn(t, folder, "check")
 	golden(t, "repository.text", strings.ReplaceAll(got.stdout, folder, "/repository"))
 	if got.code != ExitFindings || got.stderr != "" {
@@ -78,7 +78,7 @@ func runIn(t *testing.T, folder string, args ...string) result {
 
 // TestCheckHelm: --helm renders one chart with other values.
 func TestCheckHelm(t *testing.T) {
-	folder := repository(t)
+	folder := repositoryIn(t)
 	chart, values := filepath.Join(folder, "charts", "shop"), filepath.Join(folder, "charts", "shop", "ci", "two.yaml")
 	r, _ := checkJSON(t, "", "--helm", chart, "--values", values, "-n", "shop")
 	var routes []string

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/version"
 )
@@ -92,7 +92,7 @@ func (o outputs) write(r *report.CheckReport, failOn string, stdout io.Writer) e
 			}
 			continue
 		}
-		file, err := os.Create(output.file)
+		file, err := repository.Create(output.file)
 		if err != nil {
 			return err
 		}

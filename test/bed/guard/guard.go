@@ -44,6 +44,9 @@ type Options struct {
 	Unregistered bool
 	// Exempt is a user whose requests do not reach the webhooks; empty: nobody.
 	Exempt string
+	// Patient has the API server wait as long as it can for the webhooks, for tests in which
+	// a call that a busy machine delays would make a difference.
+	Patient bool
 }
 
 // Guard is a running gammaguard-webhook.
@@ -121,7 +124,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	if err := os.WriteFile(configFile, []byte(cmp.Or(o.Config, defaults)), 0o600); err != nil {
 		return err
 	}
-	if err := g.prepareWebhooks(); err != nil {
+	if err := g.prepareWebhooks(o.Patient); err != nil {
 		return err
 	}
 	free, err := freeAddresses(ctx, 3)

@@ -99,7 +99,7 @@ func isNot(user string) string { return fmt.Sprintf("request.userInfo.username !
 
 // prepareWebhooks reads config/webhook with a base URL on loopback in place of the
 // Service, and makes a serving certificate.
-func (g *Guard) prepareWebhooks() error {
+func (g *Guard) prepareWebhooks(patient bool) error {
 	root, err := bed.Root()
 	if err != nil {
 		return err
@@ -108,9 +108,29 @@ func (g *Guard) prepareWebhooks() error {
 	if err := g.webhooks.PrepWithoutInstalling(); err != nil {
 		return err
 	}
+	if patient {
+		g.wait(longest)
+	}
 	g.URL = "https://" + net.JoinHostPort(g.webhooks.LocalServingHost, strconv.Itoa(g.webhooks.LocalServingPort))
 	g.CA = g.webhooks.LocalServingCAData
 	return os.Rename(g.webhooks.LocalServingCertDir, g.CertDir) // so that it goes with the control plane
+}
+
+// longest is the longest timeout of a webhook that the API server takes, in seconds.
+const longest int32 = 30
+
+// wait sets the timeouts of the webhooks.
+func (g *Guard) wait(seconds int32) {
+	for _, c := range g.webhooks.MutatingWebhooks {
+		for i := range c.Webhooks {
+			c.Webhooks[i].TimeoutSeconds = &seconds
+		}
+	}
+	for _, c := range g.webhooks.ValidatingWebhooks {
+		for i := range c.Webhooks {
+			c.Webhooks[i].TimeoutSeconds = &seconds
+		}
+	}
 }
 
 // Register registers the webhooks of a guard that was started without, or whose registration
