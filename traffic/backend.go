@@ -56,7 +56,7 @@ func (f failure) answer(kind mesh.RouteKind) string {
 func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	key := ref.Service(from.Namespace)
 	s := standing{name: backendName(key, ref.Port)}
-	if !ref.IsService(t.options.Mesh) {
+	if !ref.IsService(t.engine.Policy().Mesh) {
 		s.name = fmt.Sprintf("%s.%s %s/%s", key.Kind, ref.Group, key.Namespace, key.Name)
 		s.failure, s.problem = invalidBackend, "is of a kind that is not supported"
 		return s, nil

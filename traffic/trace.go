@@ -140,7 +140,7 @@ func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) 
 	var notes []string
 	for i := range o.Shares {
 		ref := &o.Shares[i].ref
-		if o.Shares[i].Backend == "" || ref.Name == "" || !ref.IsService(t.options.Mesh) {
+		if o.Shares[i].Backend == "" || ref.Name == "" || !ref.IsService(t.engine.Policy().Mesh) {
 			continue
 		}
 		key := ref.Service(pr.routeNamespace())
