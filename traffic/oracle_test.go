@@ -15,8 +15,8 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/test/conformance"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestConformanceExpectations puts the requests of the Gateway API's conformance

@@ -117,7 +117,7 @@ func (t *Table) bind(route *mesh.AttachedRoute, ref int) ([]Binding, error) {
 	parent := t.Parent(route, ref)
 	b := Binding{Route: route, Ref: ref, At: mesh.PortScope{Scope: parent.Scope}, parent: &parent}
 	live := route.IsMeshParent(ref)
-	if !live && !(route.Kind.GrantOnly() && policy.Grants.Covers(parent.Ref)) {
+	if !live && (!route.Kind.GrantOnly() || !policy.Grants.Covers(parent.Ref)) {
 		if parent.Ref.Class(policy.Mesh) != mesh.LookAlikeParent {
 			return nil, nil
 		}
