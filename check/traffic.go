@@ -160,27 +160,23 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 // there before it stays.
 func (c *checker) table() (*traffic.Table, error) {
 	var routes traffic.Routes
-	add := func(key manifest.Key, route *mesh.Route, data []byte) error {
+	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
 		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
 			whose.Created = created.Unix()
 		}
-		return routes.Add(whose, data)
+		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
 	seen := map[manifest.Key]bool{}
 	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
 		if !seen[r.Key] && len(r.refusals) == 0 {
 			seen[r.Key] = true
-			if err := add(r.Key, r.mutated, r.stored); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Origin, err)
-			}
+			add(r.Key, r.mutated)
 		}
 	}
 	for _, object := range c.world.base.Routes() {
 		if !seen[object.Key] {
-			if err := add(object.Key, object.Route, object.JSON); err != nil {
-				return nil, err
-			}
+			add(object.Key, object.Route)
 		}
 	}
 	return traffic.New(c.world, routes, traffic.Options{
