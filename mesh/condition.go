@@ -98,12 +98,12 @@ func (m *RouteMatch) conditions(list []Condition, kind RouteKind) []Condition {
 	return appendNamed(list, QueryParamDimension, m.QueryParams)
 }
 
-// condition returns that of a path match. A trailing slash of a prefix has no meaning, and
+// condition returns that of the path. A trailing slash of a prefix has no meaning, and
 // without its text the prefix holds for every path.
-func (v *ValueMatch) condition() Condition {
+func (p *PathMatch) condition() Condition {
 	c := Condition{Subject{Dimension: PathDimension}, PathPrefix, "/"}
-	if v != nil {
-		c.Type, c.Text = cmp.Or(v.Type, c.Type), cmp.Or(v.Value, c.Text)
+	if p != nil {
+		c.Type, c.Text = cmp.Or(p.Type, c.Type), cmp.Or(p.Value, c.Text)
 	}
 	if c.Type == PathPrefix {
 		c.Text = strings.TrimRight(c.Text, "/")

@@ -95,7 +95,7 @@ var plainRequests = map[RouteKind][]*plainRequest{
 
 func httpRequest(method, path string) *plainRequest {
 	request, route := &plainRequest{text: method + " " + path}, &Route{Kind: HTTPRoute}
-	for _, path := range []*ValueMatch{{Value: "/"}, {Value: path}, {Type: Exact, Value: path}} {
+	for _, path := range []*PathMatch{{Value: "/"}, {Value: path}, {Type: Exact, Value: path}} {
 		request.matches = append(request.matches,
 			route.matchKey(&RouteMatch{Path: path}), route.matchKey(&RouteMatch{Path: path, Method: &MethodMatch{HTTP: method}}))
 	}

@@ -12,13 +12,19 @@ import (
 // RouteMatch is one match of an HTTPRoute's or a GRPCRoute's rule. An empty field
 // was left out.
 type RouteMatch struct {
-	Path        *ValueMatch  `json:"path"`
+	Path        *PathMatch   `json:"path"`
 	Headers     []ValueMatch `json:"headers"`
 	QueryParams []ValueMatch `json:"queryParams"`
 	Method      *MethodMatch `json:"method"`
 }
 
-// ValueMatch matches a path, or a named header or query parameter.
+// PathMatch matches the path of a request.
+type PathMatch struct {
+	Type  MatchType `json:"type"`
+	Value string    `json:"value"`
+}
+
+// ValueMatch matches a named header or query parameter.
 type ValueMatch struct {
 	Type  MatchType `json:"type"`
 	Name  string    `json:"name"`

@@ -61,7 +61,7 @@ func TestDecodeRouteKinds(t *testing.T) {
 				Rules: []mesh.RouteRule{{
 					Name: "r", Timeouts: &mesh.Timeouts{Request: "10s"}, Retry: raw(`{"codes": [500]}`), SessionPersistence: raw(`{"type": "Cookie"}`),
 					Matches: []mesh.RouteMatch{{
-						Path:        &mesh.ValueMatch{Type: "Exact", Value: "/v2"},
+						Path:        &mesh.PathMatch{Type: "Exact", Value: "/v2"},
 						Headers:     []mesh.ValueMatch{{Type: "Exact", Name: "X", Value: "y"}},
 						QueryParams: []mesh.ValueMatch{{Name: "q", Value: "1"}},
 						Method:      &mesh.MethodMatch{HTTP: "GET"},
