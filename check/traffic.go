@@ -29,11 +29,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 		return nil, err
 	}
 	request.From = cmp.Or(request.From, request.Service.Namespace)
-	table, err := c.table()
-	if err != nil {
-		return nil, err
-	}
-	trace, err := table.Trace(request)
+	trace, err := c.table().Trace(request)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +58,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		for _, r := range c.routes {
 			earlier[r.Key] = true
 		}
-		if tables[i], err = c.table(); err != nil {
-			return nil, err
-		}
+		tables[i] = c.table()
 		notes = append(notes, c.leftOut()...)
 		if reports[i], err = c.report(nil); err != nil {
 			return nil, err
@@ -158,7 +152,7 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (c *checker) table() (*traffic.Table, error) {
+func (c *checker) table() *traffic.Table {
 	var routes traffic.Routes
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -183,7 +177,7 @@ func (c *checker) table() (*traffic.Table, error) {
 		Admits:          c.admits,
 		Mesh:            c.engine.Policy().Mesh,
 		ReferenceGrants: c.engine.Policy().Action("backend-not-permitted") != validate.Off,
-	}), nil
+	})
 }
 
 // admits asks the engine whether a route may own ports of a Service.

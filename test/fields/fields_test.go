@@ -29,9 +29,17 @@ func TestPublished(t *testing.T) {
 		published []any
 	}{
 		{mesh.Route{}, []any{
-			gatewayv1.HTTPRoute{}, gatewayv1.GRPCRoute{}, gatewayv1.TLSRoute{}, gatewayv1.TCPRoute{}, gatewayv1.UDPRoute{},
-			gatewayv1beta1.HTTPRoute{}, gatewayv1alpha3.TLSRoute{},
-			gatewayv1alpha2.GRPCRoute{}, gatewayv1alpha2.TLSRoute{}, gatewayv1alpha2.TCPRoute{}, gatewayv1alpha2.UDPRoute{},
+			gatewayv1.HTTPRoute{},
+			gatewayv1.GRPCRoute{},
+			gatewayv1.TLSRoute{},
+			gatewayv1.TCPRoute{},
+			gatewayv1.UDPRoute{},
+			gatewayv1beta1.HTTPRoute{},
+			gatewayv1alpha3.TLSRoute{},
+			gatewayv1alpha2.GRPCRoute{},
+			gatewayv1alpha2.TLSRoute{},
+			gatewayv1alpha2.TCPRoute{},
+			gatewayv1alpha2.UDPRoute{},
 		}},
 		{live.RouteMetadata{}, []any{metav1.ObjectMeta{}}},
 		{live.Entry{}, []any{gatewayv1.RouteParentStatus{}}},
