@@ -28,11 +28,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 		return nil, err
 	}
 	request.From = cmp.Or(request.From, request.Service.Namespace)
-	table, err := c.table()
-	if err != nil {
-		return nil, err
-	}
-	trace, err := table.Trace(request)
+	trace, err := c.table().Trace(request)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +57,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		for _, r := range c.routes {
 			earlier[r.Key] = true
 		}
-		if tables[i], err = c.table(); err != nil {
-			return nil, err
-		}
+		tables[i] = c.table()
 		notes = append(notes, c.leftOut()...)
 		if reports[i], err = c.report(nil); err != nil {
 			return nil, err
@@ -157,30 +151,26 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (c *checker) table() (*traffic.Table, error) {
+func (c *checker) table() *traffic.Table {
 	var routes traffic.Routes
-	add := func(key manifest.Key, route *mesh.Route, data []byte) error {
+	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
 		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
 			whose.Created = created.Unix()
 		}
-		return routes.Add(whose, data)
+		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
 	seen := map[manifest.Key]bool{}
 	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
 		if !seen[r.Key] && len(r.refusals) == 0 {
 			seen[r.Key] = true
-			if err := add(r.Key, r.mutated, r.stored); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Origin, err)
-			}
+			add(r.Key, r.mutated)
 		}
 	}
 	for _, object := range c.world.base.Routes() {
 		if !seen[object.Key] {
-			if err := add(object.Key, object.Route, object.JSON); err != nil {
-				return nil, err
-			}
+			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(c.world, routes, traffic.Options{Engine: c.engine}), nil
+	return traffic.New(c.world, routes, traffic.Options{Engine: c.engine})
 }

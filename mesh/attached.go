@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,7 +59,6 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 		Namespace:  r.Metadata.Namespace,
 		Name:       r.Metadata.Name,
 		Generation: r.Metadata.Generation,
-		CatchAll:   r.CatchAll(),
 		Regular:    r.regular(),
 	}
 	a.WithParents(r.Spec.ParentRefs, profile)
@@ -70,6 +70,8 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 	for i, key := range keys {
 		a.Matches[i] = key.Key
 	}
+	// Meshes infer nothing from the hostnames of a TLSRoute (GEP-1294, hostnames field).
+	a.CatchAll = r.Kind == TLSRoute && len(keys) > 0 || slices.Contains(a.Matches, catchAll)
 	return a
 }
 

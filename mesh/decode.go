@@ -92,7 +92,7 @@ func jsonType(t reflect.Type) string {
 		return "string"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		return "integer"
 	case reflect.Slice:
 		return "array"

@@ -33,14 +33,18 @@ const everyRoute = `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTP
 					{"path": null, "method": {"type": "Exact", "service": "s", "method": "m", "other": [[]]}}, {"method": null}],
 				"filters": [
 					{"type": "RequestMirror", "requestMirror": {"percent": 5, "backendRef": {"group": "g", "kind": "k", "namespace": "n", "name": "m", "port": 1}}},
-					{"type": "URLRewrite", "urlRewrite": {"hostname": "h"}, "requestMirror": null},
+					{"requestMirror": {"fraction": {"numerator": 1, "denominator": 3}, "backendRef": {}}},
+					{"type": "URLRewrite", "urlRewrite": {"hostname": "h", "path": {"type": "ReplaceFullPath", "replaceFullPath": "/"}}, "requestMirror": null},
+					{"requestRedirect": {"scheme": "https", "hostname": "h", "port": 443, "statusCode": 301, "path": {"replacePrefixMatch": ""}}},
+					{"cors": {"maxAge": 5}}, {"externalAuth": {"protocol": "HTTP"}, "extensionRef": {"group": "g", "kind": "k", "name": "n"}},
 					{"requestHeaderModifier": {"set": [{"name": "a", "value": "1"}, null], "add": [{"name": "b"}], "remove": ["c", null]}},
 					{"responseHeaderModifier": {"set": [], "add": null, "remove": []}}],
 				"backendRefs": [
 					{"group": "", "kind": "Service", "namespace": "lab", "name": "cart", "port": 65535, "weight": 0,
 						"filters": [{"requestMirror": {"backendRef": {"name": "deep", "filters": []}}}]},
 					{"name": "spare", "weight": null}]},
-				{"matches": null, "backendRefs": []}, null]}}`
+				{"timeouts": {"request": "1s", "backendRequest": "500ms"}, "retry": {"attempts": 2}, "sessionPersistence": {},
+					"matches": null, "backendRefs": []}, null]}}`
 
 // everything are objects that have every field that is read, and others.
 var everything = []struct {
@@ -205,6 +209,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 		{"a fraction", port, `"port": 80.5`, "spec.parentRefs[0].port: 80.5 invalid syntax"},
 		{"too large a number", port, `"port": 2147483648`, "spec.parentRefs[0].port: 2147483648 value out of range"},
 		{"a number for a text", `"sectionName": "http"`, `"sectionName": 1`, "spec.parentRefs[0].sectionName: found number, want string"},
+		{"a text for a status", `"statusCode": 301`, `"statusCode": "301"`, "spec.rules[0].filters[3].requestRedirect.statusCode: found string, want integer"},
 		{"a list for an object", `"path": {"type": "PathPrefix", "value": "/v1"}`, `"path": []`, "spec.rules[0].matches[0].path: found array, want object"},
 		{"an object for a list", `"hostnames": ["a.example", "b.example"]`, `"hostnames": {}`, "spec.hostnames: found object, want array"},
 		{"a number for a method", `"method": "GET"`, `"method": true`, "spec.rules[0].matches[0].method: found true, want object"},

@@ -20,9 +20,9 @@ func (r *Route) Example(at PlacedMatch) string {
 		if match.Method != nil {
 			method = match.Method.HTTP
 		}
-		path := httpPath(match.Path)
-		if request = method + " " + path.Value; path.Type == regularExpression {
-			request = method + " to a path that matches " + path.Value
+		path := match.Path.condition()
+		if request = method + " " + cmp.Or(path.Text, "/"); path.Type == RegularExpression {
+			request = method + " to a path that matches " + path.Text
 		}
 	case GRPCRoute:
 		method := cmp.Or(match.Method, &MethodMatch{})
@@ -44,7 +44,7 @@ func (r *Route) Example(at PlacedMatch) string {
 func examplesOf(what, is string, values []ValueMatch) []string {
 	var texts []string
 	for _, v := range values {
-		if v.Type == regularExpression {
+		if v.Type == RegularExpression {
 			texts = append(texts, what+" "+v.Name+" that matches "+v.Value)
 		} else {
 			texts = append(texts, what+" "+v.Name+is+v.Value)
@@ -95,7 +95,7 @@ var plainRequests = map[RouteKind][]*plainRequest{
 
 func httpRequest(method, path string) *plainRequest {
 	request, route := &plainRequest{text: method + " " + path}, &Route{Kind: HTTPRoute}
-	for _, path := range []*ValueMatch{{Value: "/"}, {Value: path}, {Type: "Exact", Value: path}} {
+	for _, path := range []*PathMatch{{Value: "/"}, {Value: path}, {Type: Exact, Value: path}} {
 		request.matches = append(request.matches,
 			route.matchKey(&RouteMatch{Path: path}), route.matchKey(&RouteMatch{Path: path, Method: &MethodMatch{HTTP: method}}))
 	}
@@ -123,7 +123,7 @@ func grpcCall(service, method string) string { return "a gRPC call of " + servic
 func (r *Route) regular() bool {
 	for i := range r.Spec.Rules {
 		for _, match := range r.Spec.Rules[i].Matches {
-			if match.Path != nil && match.Path.Type == regularExpression || match.Method != nil && match.Method.Type == regularExpression {
+			if match.Path != nil && match.Path.Type == RegularExpression || match.Method != nil && match.Method.Type == RegularExpression {
 				return true
 			}
 		}

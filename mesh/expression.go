@@ -60,10 +60,10 @@ func (r *Route) Expressions() []Expression {
 
 // appendExpressions appends those of the match, with paths as seen from it.
 func (m *RouteMatch) appendExpressions(all []Expression) []Expression {
-	if m.Path != nil && m.Path.Type == regularExpression {
+	if m.Path != nil && m.Path.Type == RegularExpression {
 		all = append(all, Expression{"path.value", "path", m.Path.Value})
 	}
-	if method := m.Method; method != nil && method.Type == regularExpression {
+	if method := m.Method; method != nil && method.Type == RegularExpression {
 		if method.Service != "" {
 			all = append(all, Expression{"method.service", "gRPC service", method.Service})
 		}
@@ -72,12 +72,12 @@ func (m *RouteMatch) appendExpressions(all []Expression) []Expression {
 		}
 	}
 	for i := range m.Headers {
-		if v := &m.Headers[i]; v.Type == regularExpression {
+		if v := &m.Headers[i]; v.Type == RegularExpression {
 			all = append(all, Expression{fmt.Sprintf("headers[%d].value", i), "header " + v.Name, v.Value})
 		}
 	}
 	for i := range m.QueryParams {
-		if v := &m.QueryParams[i]; v.Type == regularExpression {
+		if v := &m.QueryParams[i]; v.Type == RegularExpression {
 			all = append(all, Expression{fmt.Sprintf("queryParams[%d].value", i), "query parameter " + v.Name, v.Value})
 		}
 	}

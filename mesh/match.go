@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,17 +12,23 @@ import (
 // RouteMatch is one match of an HTTPRoute's or a GRPCRoute's rule. An empty field
 // was left out.
 type RouteMatch struct {
-	Path        *ValueMatch  `json:"path"`
+	Path        *PathMatch   `json:"path"`
 	Headers     []ValueMatch `json:"headers"`
 	QueryParams []ValueMatch `json:"queryParams"`
 	Method      *MethodMatch `json:"method"`
 }
 
-// ValueMatch matches a path, or a named header or query parameter.
+// PathMatch matches the path of a request.
+type PathMatch struct {
+	Type  MatchType `json:"type"`
+	Value string    `json:"value"`
+}
+
+// ValueMatch matches a named header or query parameter.
 type ValueMatch struct {
-	Type  string `json:"type"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Type  MatchType `json:"type"`
+	Name  string    `json:"name"`
+	Value string    `json:"value"`
 }
 
 // MethodMatch is an HTTPRoute's method, a string, or a GRPCRoute's, an object.
@@ -31,9 +36,9 @@ type MethodMatch struct {
 	// HTTP is the HTTP method.
 	HTTP string `json:"-"`
 	// Type, Service and Method are the gRPC match.
-	Type    string `json:"type"`
-	Service string `json:"service"`
-	Method  string `json:"method"`
+	Type    MatchType `json:"type"`
+	Service string    `json:"service"`
+	Method  string    `json:"method"`
 }
 
 // UnmarshalJSONFrom takes both forms.
@@ -50,48 +55,6 @@ func (m *MethodMatch) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // they match the same requests by the same conditions.
 type MatchKey uint64
 
-// CatchAll reports whether any rule of the route matches every request. Rules of
-// TLSRoute, TCPRoute and UDPRoute all do: meshes infer nothing from hostnames
-// (GEP-1294, hostnames field).
-func (r *Route) CatchAll() bool {
-	for i := range r.Spec.Rules {
-		if r.ruleCatchesAll(&r.Spec.Rules[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Route) ruleCatchesAll(rule *RouteRule) bool {
-	if r.Kind != HTTPRoute && r.Kind != GRPCRoute || len(rule.Matches) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(rule.Matches, func(m RouteMatch) bool {
-		if len(m.Headers) > 0 || len(m.QueryParams) > 0 {
-			return false
-		}
-		if r.Kind == GRPCRoute {
-			return m.Method == nil || m.Method.Service == "" && m.Method.Method == ""
-		}
-		return m.Method == nil && httpPath(m.Path) == ValueMatch{Type: "PathPrefix", Value: "/"}
-	})
-}
-
-// httpPath returns a path match with the API's defaults filled in. A trailing
-// slash of a prefix has no meaning.
-func httpPath(path *ValueMatch) ValueMatch {
-	full := ValueMatch{Type: "PathPrefix", Value: "/"}
-	if path == nil {
-		return full
-	}
-	full.Type = cmp.Or(path.Type, full.Type)
-	full.Value = cmp.Or(path.Value, full.Value)
-	if full.Type == "PathPrefix" {
-		full.Value = cmp.Or(strings.TrimRight(full.Value, "/"), "/")
-	}
-	return full
-}
-
 // PlacedMatch is a match of a route and its place in the spec.
 type PlacedMatch struct {
 	Key MatchKey
@@ -103,69 +66,61 @@ type PlacedMatch struct {
 // MatchKeys returns the key of every match of the route, in the order of its
 // rules. A rule without matches has the key of the match that the API gives it.
 func (r *Route) MatchKeys() []PlacedMatch {
-	keys := make([]PlacedMatch, 0, len(r.Spec.Rules))
+	if r.Kind.speaksHTTP() {
+		return r.placed(func(_ int, m *RouteMatch) MatchKey { return r.matchKey(m) })
+	}
+	var keys []PlacedMatch
 	for i := range r.Spec.Rules {
-		rule := &r.Spec.Rules[i]
-		switch {
-		case r.Kind == TLSRoute && i > 0: // the hostnames are those of the first rule
-		case r.Kind == TLSRoute:
-			for _, hostname := range r.Spec.Hostnames {
-				keys = append(keys, PlacedMatch{hashKey("sni", strings.ToLower(hostname)), i, -1})
-			}
-			if len(r.Spec.Hostnames) == 0 {
-				keys = append(keys, PlacedMatch{hashKey("all"), i, -1})
-			}
-		case r.Kind != HTTPRoute && r.Kind != GRPCRoute:
-			keys = append(keys, PlacedMatch{hashKey("all"), i, -1})
-		case len(rule.Matches) == 0:
-			keys = append(keys, PlacedMatch{r.matchKey(&RouteMatch{}), i, -1})
-		default:
-			for j := range rule.Matches {
-				keys = append(keys, PlacedMatch{r.matchKey(&rule.Matches[j]), i, j})
-			}
+		if r.Kind == TLSRoute && i > 0 {
+			break // the hostnames are those of the first rule
+		}
+		for _, conditions := range r.Conditions(i) {
+			keys = append(keys, PlacedMatch{keyOf(conditions), i, -1})
 		}
 	}
 	return keys
 }
 
+// placed returns the places of the matches of an HTTPRoute or GRPCRoute, with the key that is
+// given for each.
+func (r *Route) placed(key func(n int, match *RouteMatch) MatchKey) []PlacedMatch {
+	all := make([]PlacedMatch, 0, len(r.Spec.Rules))
+	for i := range r.Spec.Rules {
+		matches := r.Spec.Rules[i].Matches
+		if len(matches) == 0 {
+			all = append(all, PlacedMatch{key(len(all), &RouteMatch{}), i, -1})
+		}
+		for j := range matches {
+			all = append(all, PlacedMatch{key(len(all), &matches[j]), i, j})
+		}
+	}
+	return all
+}
+
 func (r *Route) matchKey(m *RouteMatch) MatchKey {
-	parts := make([]string, 0, 16) // enough for most, and so not on the heap
-	if r.Kind == GRPCRoute {
-		if m.Method != nil && (m.Method.Service != "" || m.Method.Method != "") {
-			parts = append(parts, "method", cmp.Or(m.Method.Type, "Exact"), m.Method.Service, m.Method.Method)
-		}
-	} else {
-		path := httpPath(m.Path)
-		parts = append(parts, "path", path.Type, path.Value)
-		if m.Method != nil {
-			parts = append(parts, "method", m.Method.HTTP)
-		}
-	}
-	parts = appendValues(parts, "header", m.Headers, strings.ToLower)
-	parts = appendValues(parts, "query", m.QueryParams, func(name string) string { return name })
-	return hashKey(parts...)
+	var few [5]Condition // enough for most, and so not on the heap
+	return keyOf(m.conditions(few[:0], r.Kind))
 }
 
-// appendValues adds the named matches in an order of their own.
-func appendValues(parts []string, what string, values []ValueMatch, fold func(string) string) []string {
-	if len(values) == 0 {
-		return parts
-	}
-	var few [4]ValueMatch // enough for most, and so not on the heap
-	for _, v := range firstOfName(few[:0], values, fold) {
-		parts = append(parts, what, v.Type, v.Name, v.Value)
-	}
-	return parts
-}
+// catchAll is the key of a match that every request meets.
+var catchAll = keyOf(nil)
 
-// hashKey hashes the parts with their lengths, so that no two lists of parts run
-// together.
-func hashKey(parts ...string) MatchKey {
+// keyOf returns the key of a match with these conditions, which it sorts. It hashes them with
+// the lengths of their texts, so that no two lists run together.
+func keyOf(conditions []Condition) MatchKey {
+	slices.SortFunc(conditions, compareSubjects)
 	h := fnv.New64a()
-	for _, part := range parts {
-		n := len(part)
-		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
-		h.Write([]byte(part))
+	for i := range conditions {
+		c := &conditions[i]
+		for _, part := range [...]string{string(c.Dimension), c.Name, string(c.Type), c.Text} {
+			n := len(part)
+			h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16)})
+			h.Write([]byte(part))
+		}
 	}
 	return MatchKey(h.Sum64())
+}
+
+func compareSubjects(a, b Condition) int {
+	return cmp.Or(cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Name, b.Name))
 }

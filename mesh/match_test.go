@@ -152,7 +152,7 @@ func TestCatchAll(t *testing.T) {
 		{mesh.UDPRoute, `{}`, true},
 		{mesh.TCPRoute, ``, false},
 	} {
-		if got := decodeRule(t, test.kind, test.rule).CatchAll(); got != test.want {
+		if got := decodeRule(t, test.kind, test.rule).Attached(nil).CatchAll; got != test.want {
 			t.Errorf("%s with rules [%s]: CatchAll = %v", test.kind, test.rule, got)
 		}
 	}

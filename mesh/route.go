@@ -3,6 +3,8 @@ package mesh
 import (
 	"fmt"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Route is a route of any kind, reduced to the fields that gammaguard reads.
@@ -46,25 +48,22 @@ type RouteSpec struct {
 	Rules      []RouteRule `json:"rules"`
 }
 
-// RouteRule is one rule of a route of any kind.
+// RouteRule is one rule of a route of any kind. What is kept as text has no effect that
+// gammaguard knows.
 type RouteRule struct {
-	Matches     []RouteMatch `json:"matches"`
-	Filters     []Filter     `json:"filters"`
-	BackendRefs []BackendRef `json:"backendRefs"`
+	Name               string          `json:"name"`
+	Matches            []RouteMatch    `json:"matches"`
+	Filters            []Filter        `json:"filters"`
+	BackendRefs        []BackendRef    `json:"backendRefs"`
+	Timeouts           *Timeouts       `json:"timeouts"`
+	Retry              *jsontext.Value `json:"retry"`
+	SessionPersistence *jsontext.Value `json:"sessionPersistence"`
 }
 
-// Filter is what gammaguard reads of a filter: the backend it mirrors to, and the headers
-// that it modifies.
-type Filter struct {
-	Type                   string          `json:"type"`
-	RequestMirror          *RequestMirror  `json:"requestMirror"`
-	RequestHeaderModifier  *HeaderModifier `json:"requestHeaderModifier"`
-	ResponseHeaderModifier *HeaderModifier `json:"responseHeaderModifier"`
-}
-
-// RequestMirror is what gammaguard reads of a RequestMirror filter.
-type RequestMirror struct {
-	BackendRef BackendRef `json:"backendRef"`
+// Timeouts are those of an HTTPRoute's rule. An empty field was left out.
+type Timeouts struct {
+	Request        string `json:"request"`
+	BackendRequest string `json:"backendRequest"`
 }
 
 // DecodeRoute reads a route of any kind and version from JSON. Fields that are

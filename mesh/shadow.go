@@ -1,13 +1,9 @@
 package mesh
 
 import (
-	"cmp"
 	"regexp/syntax"
 	"slices"
-	"strings"
 )
-
-const regularExpression = "RegularExpression"
 
 // Matches, and values with regular expressions, are compared so many times in a route. An
 // expression has at most this length, and comes to at most so many instructions: a{1000}
@@ -36,7 +32,7 @@ func (r *Route) Shadows(keys []MatchKey) []Shadow {
 		return nil
 	}
 	var shadows []Shadow
-	all := r.placed(keys)
+	all := r.placed(func(n int, _ *RouteMatch) MatchKey { return keys[n] })
 	c := r.newComparison(all)
 	for i, placed := range all {
 		for j, earlier := range all[:i] {
@@ -49,20 +45,6 @@ func (r *Route) Shadows(keys []MatchKey) []Shadow {
 	return shadows
 }
 
-// placed returns the places of the keys.
-func (r *Route) placed(keys []MatchKey) []PlacedMatch {
-	all := make([]PlacedMatch, 0, len(keys))
-	for i := range r.Spec.Rules {
-		if len(r.Spec.Rules[i].Matches) == 0 {
-			all = append(all, PlacedMatch{keys[len(all)], i, -1})
-		}
-		for j := range r.Spec.Rules[i].Matches {
-			all = append(all, PlacedMatch{keys[len(all)], i, j})
-		}
-	}
-	return all
-}
-
 // comparison compares matches of a route that are not equal.
 type comparison struct {
 	// matches are those of the route; none if none has a regular expression.
@@ -71,12 +53,12 @@ type comparison struct {
 	compared int
 }
 
-// comparedMatch is a match with its conditions by name.
+// comparedMatch is a match with its conditions, by their subjects.
 type comparedMatch struct {
-	// plain is the key of the match without headers and query parameters.
-	plain                MatchKey
-	headers, queryParams []ValueMatch
-	// regular is set if the match has regular expressions.
+	// shape is the key of the match without the values of headers and query parameters.
+	shape      MatchKey
+	conditions []Condition
+	// regular is set if any of these values is a regular expression.
 	regular bool
 }
 
@@ -87,14 +69,15 @@ func (r *Route) newComparison(all []PlacedMatch) *comparison {
 	}
 	for _, placed := range all {
 		match := r.match(placed)
-		plain := *match
-		plain.Headers, plain.QueryParams = nil, nil
-		c.matches = append(c.matches, comparedMatch{
-			plain:       r.matchKey(&plain),
-			headers:     firstOfName(nil, match.Headers, strings.ToLower),
-			queryParams: firstOfName(nil, match.QueryParams, func(name string) string { return name }),
-			regular:     match.anyRegular(),
-		})
+		conditions := match.conditions(nil, r.Kind)
+		slices.SortFunc(conditions, compareSubjects)
+		shape := slices.Clone(conditions)
+		for i := range shape {
+			if shape[i].Name != "" {
+				shape[i] = Condition{Subject: shape[i].Subject}
+			}
+		}
+		c.matches = append(c.matches, comparedMatch{keyOf(shape), conditions, match.anyRegular()})
 	}
 	return c
 }
@@ -106,11 +89,11 @@ func (c *comparison) shadows(by, match int) bool {
 		return false
 	}
 	x, y := &c.matches[by], &c.matches[match]
-	if !x.regular || x.plain != y.plain {
+	if !x.regular || x.shape != y.shape {
 		return false
 	}
 	c.compared++
-	return c.coverValues(x.headers, y.headers) && c.coverValues(x.queryParams, y.queryParams)
+	return slices.EqualFunc(x.conditions, y.conditions, c.covers)
 }
 
 // onlyMatch reports whether the route has no two matches.
@@ -128,25 +111,23 @@ func (r *Route) match(at PlacedMatch) *RouteMatch {
 
 // anyRegular reports whether the match has a regular expression for a value.
 func (m *RouteMatch) anyRegular() bool {
-	regular := func(v ValueMatch) bool { return v.Type == regularExpression }
+	regular := func(v ValueMatch) bool { return v.Type == RegularExpression }
 	return slices.ContainsFunc(m.Headers, regular) || slices.ContainsFunc(m.QueryParams, regular)
 }
 
-// coverValues reports whether the first conditions have the names of the others, and
-// hold where these do.
-func (c *comparison) coverValues(by, values []ValueMatch) bool {
-	return slices.EqualFunc(by, values, func(x, y ValueMatch) bool {
-		if x == y || x.Name != y.Name || x.Type != regularExpression || y.Type == regularExpression || max(len(x.Value), len(y.Value)) > longestExpression {
-			return x == y
-		}
-		c.compared++
-		return c.compared <= mostCompared && covers(x.Value, y.Value)
-	})
+// covers reports whether the first condition holds where the second one, on the same subject,
+// does.
+func (c *comparison) covers(x, y Condition) bool {
+	if x == y || x.Type != RegularExpression || y.Type == RegularExpression || max(len(x.Text), len(y.Text)) > longestExpression {
+		return x == y
+	}
+	c.compared++
+	return c.compared <= mostCompared && coversText(x.Text, y.Text)
 }
 
-// covers reports whether the expression matches the whole value, so that implementations
+// coversText reports whether the expression matches the whole value, so that implementations
 // cannot differ. One that is costly does not.
-func covers(expression, value string) bool {
+func coversText(expression, value string) bool {
 	if ExpressionCost(expression) > longestExpression {
 		return false
 	}
@@ -171,17 +152,4 @@ func instructions(expression *syntax.Regexp) int {
 		n *= max(expression.Min, expression.Max, 1)
 	}
 	return n
-}
-
-// firstOfName appends the conditions by name, with the API's defaults, to an empty list. Of
-// several with one name only the first counts, as the API demands of implementations.
-func firstOfName(first, values []ValueMatch, fold func(string) string) []ValueMatch {
-	for _, v := range values {
-		v.Name, v.Type = fold(v.Name), cmp.Or(v.Type, "Exact")
-		if !slices.ContainsFunc(first, func(f ValueMatch) bool { return f.Name == v.Name }) {
-			first = append(first, v)
-		}
-	}
-	slices.SortFunc(first, func(a, b ValueMatch) int { return strings.Compare(a.Name, b.Name) })
-	return first
 }

@@ -12,8 +12,8 @@ import (
 // manyRoutes returns HTTPRoutes with five matches each on one Service, or on a
 // Service of its own for each ten routes: paths, of which some have headers or
 // methods. Every tenth route of the second version sends its requests elsewhere.
-func manyRoutes(w *world, routes int, oneService bool, version int) Routes {
-	var out Routes
+func manyRoutes(w *world, routes int, oneService bool, version int) apiRoutes {
+	var out apiRoutes
 	group, kind, port := gatewayv1.Group(""), gatewayv1.Kind("Service"), gatewayv1.PortNumber(80)
 	for i := range routes {
 		service := "cart"
@@ -54,7 +54,7 @@ func manyRoutes(w *world, routes int, oneService bool, version int) Routes {
 
 // manyTenants returns an HTTPRoute for each tenant, all of one path: no match says
 // less than another, and all differ in a header alone.
-func manyTenants(routes int, header gatewayv1.HTTPHeaderName, backend gatewayv1.ObjectName) Routes {
+func manyTenants(routes int, header gatewayv1.HTTPHeaderName, backend gatewayv1.ObjectName) apiRoutes {
 	w := newWorld()
 	out := manyRoutes(w, routes, true, 1)
 	for i, route := range out.HTTP {
@@ -71,11 +71,12 @@ func manyTenants(routes int, header gatewayv1.HTTPHeaderName, backend gatewayv1.
 // BenchmarkDiff compares two versions of routes with five matches each. MiB/op is
 // what one difference allocates in all, an upper bound of what it needs at a time.
 func BenchmarkDiff(b *testing.B) {
-	run := func(name string, versions func(w *world) (Routes, Routes)) {
+	run := func(name string, versions func(w *world) (apiRoutes, apiRoutes)) {
 		b.Run(name, func(b *testing.B) {
 			w := newWorld()
 			w.read(b, shop)
-			before, after := versions(w)
+			first, second := versions(w)
+			before, after := first.stored(b), second.stored(b)
 			var start, end runtime.MemStats
 			runtime.ReadMemStats(&start)
 			for b.Loop() {
@@ -90,25 +91,25 @@ func BenchmarkDiff(b *testing.B) {
 			b.ReportMetric(float64(end.TotalAlloc-start.TotalAlloc)/float64(b.N)/(1<<20), "MiB/op")
 		})
 	}
-	run("matches=5000/ports=100", func(w *world) (Routes, Routes) {
+	run("matches=5000/ports=100", func(w *world) (apiRoutes, apiRoutes) {
 		return manyRoutes(w, 1000, false, 1), manyRoutes(w, 1000, false, 2)
 	})
 	for _, routes := range []int{100, 200, 500, 1000} {
-		run(fmt.Sprintf("matches=%d/ports=1", 5*routes), func(w *world) (Routes, Routes) {
+		run(fmt.Sprintf("matches=%d/ports=1", 5*routes), func(w *world) (apiRoutes, apiRoutes) {
 			return manyRoutes(w, routes, true, 1), manyRoutes(w, routes, true, 2)
 		})
 	}
-	run("matches=5000/ports=1/paths-and-headers", func(w *world) (Routes, Routes) {
-		join := func(version int, backend gatewayv1.ObjectName) Routes {
-			return Routes{HTTP: append(manyRoutes(w, 500, true, version).HTTP, manyTenants(500, "tenant", backend).HTTP...)}
+	run("matches=5000/ports=1/paths-and-headers", func(w *world) (apiRoutes, apiRoutes) {
+		join := func(version int, backend gatewayv1.ObjectName) apiRoutes {
+			return apiRoutes{HTTP: append(manyRoutes(w, 500, true, version).HTTP, manyTenants(500, "tenant", backend).HTTP...)}
 		}
 		return join(1, "cart-v1"), join(2, "cart-v2")
 	})
-	run("matches=5000/ports=1/all-others", func(*world) (Routes, Routes) {
+	run("matches=5000/ports=1/all-others", func(*world) (apiRoutes, apiRoutes) {
 		return manyTenants(1000, "tenant", "cart-v1"), manyTenants(1000, "team", "cart-v2")
 	})
 	for _, routes := range []int{100, 200, 500, 1000} {
-		run(fmt.Sprintf("matches=%d/ports=1/one-path", 5*routes), func(*world) (Routes, Routes) {
+		run(fmt.Sprintf("matches=%d/ports=1/one-path", 5*routes), func(*world) (apiRoutes, apiRoutes) {
 			return manyTenants(routes, "tenant", "cart-v1"), manyTenants(routes, "tenant", "cart-v2")
 		})
 	}

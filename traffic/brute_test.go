@@ -27,7 +27,7 @@ type opinion struct {
 // bruteDecide says which match decides a request to service/cart of shop: its
 // place, "none", or "the Service" where no route holds the port. A mesh that merges
 // HTTPRoutes and GRPCRoutes compares them by path.
-func bruteDecide(routes Routes, merges bool, r *Request) string {
+func bruteDecide(routes apiRoutes, merges bool, r *Request) string {
 	for _, namespace := range []string{r.From, "shop"} { // consumer routes replace producer routes
 		kind, http := "", false
 		for _, route := range routes.TCP {
@@ -63,7 +63,7 @@ func bound(of, namespace string, parents []gatewayv1.ParentReference, port int32
 	return of == namespace && (parents[0].Port == nil || *parents[0].Port == port)
 }
 
-func bruteHTTP(routes Routes, namespace string, r *Request) []opinion {
+func bruteHTTP(routes apiRoutes, namespace string, r *Request) []opinion {
 	var held []opinion
 	for _, route := range routes.HTTP {
 		if !bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
@@ -149,7 +149,7 @@ func bruteParams(matches []gatewayv1.HTTPQueryParamMatch, r *Request, o *opinion
 	return true
 }
 
-func bruteGRPC(routes Routes, namespace string, r *Request) []opinion {
+func bruteGRPC(routes apiRoutes, namespace string, r *Request) []opinion {
 	var held []opinion
 	if r.Headers["content-type"] != "application/grpc" {
 		return nil

@@ -3,6 +3,8 @@ package traffic
 import (
 	"iter"
 	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // cell is a class of requests at a point that go somewhere else: those that meet
@@ -188,12 +190,12 @@ func (c *comparer) contradict(conditions []int) bool {
 // expressions nothing is known.
 func (c *comparer) excludes(a, b *condition) bool {
 	switch {
-	case a.variable != b.variable:
+	case a.Subject != b.Subject:
 		return false
-	case a.operator == exact:
-		return !b.holds(a.text)
-	case b.operator == exact:
-		return !a.holds(b.text)
+	case a.Type == mesh.Exact:
+		return !b.holds(a.Text)
+	case b.Type == mesh.Exact:
+		return !a.holds(b.Text)
 	}
 	return false
 }
@@ -206,7 +208,7 @@ func (c *comparer) follows(these, conditions []int) bool {
 	return c.regular && !slices.ContainsFunc(these, func(i int) bool {
 		return !slices.ContainsFunc(conditions, func(j int) bool {
 			given := c.conditions[j]
-			return i == j || c.conditions[i].variable == given.variable && given.operator == exact && c.conditions[i].holds(given.text)
+			return i == j || c.conditions[i].Subject == given.Subject && given.Type == mesh.Exact && c.conditions[i].holds(given.Text)
 		})
 	})
 }

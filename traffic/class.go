@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Class is a class of requests, by what they have in common.
@@ -98,8 +100,8 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	}
 	out.Class.Where = p.text
 	for _, id := range found.conditions {
-		if condition := c.conditions[id]; condition.dimension == methodDimension {
-			out.Class.Method = condition.text
+		if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
+			out.Class.Method = condition.Text
 		} else {
 			out.Class.Conditions = append(out.Class.Conditions, condition.String())
 		}
@@ -125,16 +127,16 @@ func (r *reduced) decides() *entry {
 // String reads "tenant=gold", "?color~b.*" or "POST".
 func (c *condition) String() string {
 	operator := "="
-	if c.operator == regular {
+	if c.Type == mesh.RegularExpression {
 		operator = "~"
 	}
-	switch c.dimension {
-	case headerDimension:
-		return c.name + operator + shown(c.text)
-	case paramDimension:
-		return "?" + c.name + operator + shown(c.text)
+	switch c.Dimension {
+	case mesh.HeaderDimension:
+		return c.Name + operator + shown(c.Text)
+	case mesh.QueryParamDimension:
+		return "?" + c.Name + operator + shown(c.Text)
 	}
-	return c.text
+	return c.Text
 }
 
 // exceptions adds what in a cell at the point goes elsewhere: by matches before, and
@@ -195,25 +197,25 @@ func (c *comparer) witness(p *point, found *cell) Request {
 	r.Headers, r.Query = maps.Clone(p.at.Headers), nil
 	for _, id := range found.conditions {
 		condition := c.conditions[id]
-		text := condition.text
-		if condition.operator == regular {
+		text := condition.Text
+		if condition.Type == mesh.RegularExpression {
 			text = condition.example()
 		}
 		switch {
-		case condition.dimension == methodDimension:
+		case condition.Dimension == mesh.MethodDimension:
 			r.Method = text
-		case condition.dimension == paramDimension:
+		case condition.Dimension == mesh.QueryParamDimension:
 			if r.Query == nil {
 				r.Query = map[string]string{}
 			}
-			r.Query[condition.name] = text
-		case condition.name == "host":
+			r.Query[condition.Name] = text
+		case condition.Name == "host":
 			r.Host = text
 		default:
 			if r.Headers == nil {
 				r.Headers = map[string]string{}
 			}
-			r.Headers[condition.name] = text
+			r.Headers[condition.Name] = text
 		}
 	}
 	if r.Method == "" {
@@ -233,8 +235,8 @@ func (c *comparer) otherMethod(lists [2][]reduced) string {
 	for _, list := range lists {
 		for i := range list {
 			for _, id := range list[i].conditions {
-				if condition := c.conditions[id]; condition.dimension == methodDimension {
-					taken[condition.text] = true
+				if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
+					taken[condition.Text] = true
 				}
 			}
 		}

@@ -2,9 +2,10 @@ package traffic
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // comparer compares what the clients of one namespace meet at one port.
@@ -12,8 +13,8 @@ type comparer struct {
 	// request has the Service, the port and the client.
 	request Request
 	sides   [2]side
-	// ids number outcomes and conditions by their keys.
-	ids        map[string]int
+	// ids number outcomes, by their keys, and conditions.
+	ids        map[any]int
 	outcomes   map[int]Outcome
 	conditions map[int]*condition
 	// lists number lists of conditions by their keys.
@@ -68,7 +69,7 @@ type line struct {
 	maybe []int
 }
 
-func (c *comparer) id(key string) int {
+func (c *comparer) id(key any) int {
 	if id, ok := c.ids[key]; ok {
 		return id
 	}
@@ -78,7 +79,7 @@ func (c *comparer) id(key string) int {
 
 // outcomeID numbers an outcome.
 func (c *comparer) outcomeID(o Outcome) int {
-	id := c.id("outcome " + o.key())
+	id := c.id(o.key())
 	if _, ok := c.outcomes[id]; !ok {
 		c.outcomes[id] = o
 	}
@@ -87,7 +88,7 @@ func (c *comparer) outcomeID(o Outcome) int {
 
 // conditionID numbers a condition.
 func (c *comparer) conditionID(condition *condition) int {
-	id := c.id(fmt.Sprintf("%d %s %d %s", condition.dimension, condition.name, condition.operator, condition.text))
+	id := c.id(condition.Condition)
 	c.conditions[id] = condition
 	return id
 }
@@ -115,9 +116,9 @@ func (c *comparer) prepare(s *side) error {
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {
-			case condition.dimension != headerDimension && condition.dimension != paramDimension && condition.dimension != methodDimension:
+			case condition.Dimension != mesh.HeaderDimension && condition.Dimension != mesh.QueryParamDimension && condition.Dimension != mesh.MethodDimension:
 				l.place = append(l.place, *condition)
-			case c.grpc && (condition.dimension == methodDimension || condition.name == contentType):
+			case c.grpc && (condition.Dimension == mesh.MethodDimension || condition.Name == contentType):
 				l.maybe = append(l.maybe, c.conditionID(condition))
 			default:
 				l.free = append(l.free, c.conditionID(condition))
@@ -138,12 +139,12 @@ func whereabouts(place []condition) string {
 		return ""
 	}
 	switch c := &place[0]; {
-	case c.dimension == pathDimension && c.operator == exact:
-		return "=" + c.text
-	case c.dimension == pathDimension && c.operator == prefix:
-		return "^" + c.text
-	case c.dimension == serviceDimension && c.operator == exact:
-		return "service " + c.text
+	case c.Dimension == mesh.PathDimension && c.Type == mesh.Exact:
+		return "=" + c.Text
+	case c.Dimension == mesh.PathDimension && c.Type == mesh.PathPrefix:
+		return "^" + c.Text
+	case c.Dimension == mesh.GRPCServiceDimension && c.Type == mesh.Exact:
+		return "service " + c.Text
 	}
 	return ""
 }
@@ -236,7 +237,7 @@ func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
 		return reduced{}, false
 	}
 	for i := range l.place {
-		if v, ok := p.at.value(l.place[i].variable); !ok || !l.place[i].holds(v) {
+		if v, ok := p.at.value(l.place[i].Subject); !ok || !l.place[i].holds(v) {
 			return reduced{}, false
 		}
 	}
@@ -248,12 +249,12 @@ func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
 	for _, id := range l.maybe {
 		condition := c.conditions[id]
 		if p.fixed {
-			if v, _ := p.at.value(condition.variable); !condition.holds(v) {
+			if v, _ := p.at.value(condition.Subject); !condition.holds(v) {
 				return reduced{}, false
 			}
 			continue
 		}
-		if p.plain && condition.name == contentType && strings.HasPrefix(condition.text, grpcContent) {
+		if p.plain && condition.Name == contentType && strings.HasPrefix(condition.Text, grpcContent) {
 			return reduced{}, false
 		}
 		out.conditions = append(out.conditions, id)

@@ -77,8 +77,8 @@ func (m *match) undecided(r *Request) []string {
 	var notes []string
 	for i := range m.conditions {
 		c := &m.conditions[i]
-		v, ok := r.value(c.variable)
-		if c.variable == (variable{headerDimension, "host"}) && !ok {
+		v, ok := r.value(c.Subject)
+		if c.Subject == (mesh.Subject{Dimension: mesh.HeaderDimension, Name: "host"}) && !ok {
 			notes = append(notes, "the Host header of the request is not specified, and a match depends on it")
 			continue
 		}
@@ -124,9 +124,9 @@ func unaged(a, b *route) string {
 // expression, whose precedence is up to implementations.
 func (m *match) ranksByExpression() bool {
 	for i := range m.conditions {
-		switch m.conditions[i].dimension {
-		case pathDimension, serviceDimension, rpcDimension:
-			if m.conditions[i].operator == regular {
+		switch m.conditions[i].Dimension {
+		case mesh.PathDimension, mesh.GRPCServiceDimension, mesh.GRPCMethodDimension:
+			if m.conditions[i].Type == mesh.RegularExpression {
 				return true
 			}
 		}
@@ -136,5 +136,5 @@ func (m *match) ranksByExpression() bool {
 
 func (m *match) exactPath() bool {
 	path := m.path()
-	return path != nil && path.operator == exact
+	return path != nil && path.Type == mesh.Exact
 }

@@ -13,7 +13,7 @@ func TestDiffOfServerNames(t *testing.T) {
 	w := newWorld()
 	w.read(t, shop)
 	routes := func(c *choices) Routes {
-		var out Routes
+		var out apiRoutes
 		for i := range c.below(4) {
 			route := &gatewayv1.TLSRoute{}
 			route.ObjectMeta, route.Spec.CommonRouteSpec = c.head(i)
@@ -24,7 +24,7 @@ func TestDiffOfServerNames(t *testing.T) {
 			route.Spec.Rules = []gatewayv1.TLSRouteRule{{BackendRefs: []gatewayv1.BackendRef{c.backend()}}}
 			out.TLS = append(out.TLS, route)
 		}
-		return out
+		return out.stored(t)
 	}
 	names := []string{"", "a.example", "b.example", "b.a.example", "c.a.example", "c.b.a.example", "a.other", "b.other", "example"}
 	for seed := range uint64(500) {
@@ -75,7 +75,7 @@ func TestDiffOfExpressions(t *testing.T) {
 	w := newWorld()
 	w.read(t, shop)
 	routes := func(c *choices) Routes {
-		out := Routes{HTTP: []*gatewayv1.HTTPRoute{c.httpRoute(0), c.httpRoute(1)}}
+		out := apiRoutes{HTTP: []*gatewayv1.HTTPRoute{c.httpRoute(0), c.httpRoute(1)}}
 		path, header := gatewayv1.PathMatchRegularExpression, gatewayv1.HeaderMatchRegularExpression
 		for _, route := range out.HTTP {
 			route.Namespace = "shop"
@@ -91,7 +91,7 @@ func TestDiffOfExpressions(t *testing.T) {
 				}
 			}
 		}
-		return out
+		return out.stored(t)
 	}
 	changes := 0
 	for seed := range uint64(500) {

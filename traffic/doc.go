@@ -2,7 +2,7 @@
 // matches, and where it goes. Trace answers it for one request; Diff compares
 // two versions of the routes and reports the requests whose answer changes.
 //
-// The package is pure. It takes routes as the Gateway API's own types, and
+// The package is pure. It takes routes as package mesh decodes them, and
 // reads everything else through Reader.
 //
 // It follows GEP-1294 (xRoutes Mesh Binding) for who is affected by a route,

@@ -2,13 +2,12 @@ package traffic
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -73,18 +72,7 @@ type Mirror struct {
 	ref mesh.BackendRef
 }
 
-func asHTTPFilters(filters []gatewayv1.GRPCRouteFilter) []gatewayv1.HTTPRouteFilter {
-	out := make([]gatewayv1.HTTPRouteFilter, len(filters))
-	for i, f := range filters {
-		out[i] = gatewayv1.HTTPRouteFilter{
-			Type: gatewayv1.HTTPRouteFilterType(f.Type), RequestHeaderModifier: f.RequestHeaderModifier,
-			ResponseHeaderModifier: f.ResponseHeaderModifier, RequestMirror: f.RequestMirror, ExtensionRef: f.ExtensionRef,
-		}
-	}
-	return out
-}
-
-func lowerFilters(filters []gatewayv1.HTTPRouteFilter) Effects {
+func lowerFilters(filters []mesh.Filter) Effects {
 	var e Effects
 	for i := range filters {
 		f := &filters[i]
@@ -97,54 +85,46 @@ func lowerFilters(filters []gatewayv1.HTTPRouteFilter) Effects {
 			e.Mirrors = append(e.Mirrors, lowerMirror(f.RequestMirror))
 		case f.RequestRedirect != nil:
 			in := f.RequestRedirect
-			e.Redirect = &Redirect{
-				Status: 302, Scheme: value(in.Scheme), Host: string(value(in.Hostname)),
-				Port: value(in.Port), Path: lowerPathChange(in.Path),
-			}
-			if in.StatusCode != nil {
-				e.Redirect.Status = *in.StatusCode
-			}
+			e.Redirect = &Redirect{Status: cmp.Or(in.StatusCode, 302), Scheme: in.Scheme, Host: in.Hostname, Port: in.Port, Path: lowerPath(in.Path)}
 		case f.URLRewrite != nil:
-			e.Rewrite = &Rewrite{Host: string(value(f.URLRewrite.Hostname)), Path: lowerPathChange(f.URLRewrite.Path)}
-		case f.CORS != nil:
-			e.addOther("CORS", f.CORS)
-		case f.ExternalAuth != nil:
-			e.addOther("external authorization", f.ExternalAuth)
+			e.Rewrite = &Rewrite{Host: f.URLRewrite.Hostname, Path: lowerPath(f.URLRewrite.Path)}
 		case f.ExtensionRef != nil:
 			e.Other = append(e.Other, fmt.Sprintf("extension %s.%s %s", f.ExtensionRef.Kind, f.ExtensionRef.Group, f.ExtensionRef.Name))
 		}
+		e.addOther("CORS", f.CORS)
+		e.addOther("external authorization", f.ExternalAuth)
 	}
 	return e
 }
 
-// addOther adds what has a type of the API's as a text that says all of it.
-func (e *Effects) addOther(what string, v any) {
-	text, err := json.Marshal(v)
-	if err != nil { // the API's types are plain data
-		panic(err)
+// addOther adds what has no known effect as a text that says all of it, in an order of its own.
+func (e *Effects) addOther(what string, v *jsontext.Value) {
+	if v == nil {
+		return
+	}
+	text := v.Clone()
+	if text.Canonicalize(mesh.Lenient) != nil {
+		text = *v // which differs from any other notation
 	}
 	e.Other = append(e.Other, what+" "+string(text))
 }
 
-func (e *Effects) addTimeouts(timeouts *gatewayv1.HTTPRouteTimeouts, retry *gatewayv1.HTTPRouteRetry, session *gatewayv1.SessionPersistence) {
-	if timeouts != nil {
-		e.RequestTimeout, e.BackendTimeout = string(value(timeouts.Request)), string(value(timeouts.BackendRequest))
+// addSettings adds what a rule says beside its filters.
+func (e *Effects) addSettings(rule *mesh.RouteRule) {
+	if rule.Timeouts != nil {
+		e.RequestTimeout, e.BackendTimeout = rule.Timeouts.Request, rule.Timeouts.BackendRequest
 	}
-	if retry != nil {
-		e.addOther("retry", retry)
-	}
-	if session != nil {
-		e.addOther("session persistence", session)
-	}
+	e.addOther("retry", rule.Retry)
+	e.addOther("session persistence", rule.SessionPersistence)
 }
 
-func lowerHeaders(in *gatewayv1.HTTPHeaderFilter) []HeaderChange {
+func lowerHeaders(in *mesh.HeaderModifier) []HeaderChange {
 	var out []HeaderChange
 	for _, h := range in.Set {
-		out = append(out, HeaderChange{"set", strings.ToLower(string(h.Name)), h.Value})
+		out = append(out, HeaderChange{"set", strings.ToLower(h.Name), h.Value})
 	}
 	for _, h := range in.Add {
-		out = append(out, HeaderChange{"add", strings.ToLower(string(h.Name)), h.Value})
+		out = append(out, HeaderChange{"add", strings.ToLower(h.Name), h.Value})
 	}
 	for _, name := range in.Remove {
 		out = append(out, HeaderChange{"remove", strings.ToLower(name), ""})
@@ -152,8 +132,8 @@ func lowerHeaders(in *gatewayv1.HTTPHeaderFilter) []HeaderChange {
 	return out
 }
 
-func lowerMirror(in *gatewayv1.HTTPRequestMirrorFilter) Mirror {
-	out := Mirror{ref: lowerReference(&in.BackendRef), Parts: 100, Of: 100}
+func lowerMirror(in *mesh.RequestMirror) Mirror {
+	out := Mirror{ref: in.BackendRef, Parts: 100, Of: 100}
 	switch {
 	case in.Percent != nil:
 		out.Parts = int64(*in.Percent)
@@ -166,7 +146,7 @@ func lowerMirror(in *gatewayv1.HTTPRequestMirrorFilter) Mirror {
 	return out
 }
 
-func lowerPathChange(in *gatewayv1.HTTPPathModifier) *PathChange {
+func lowerPath(in *mesh.PathModifier) *PathChange {
 	switch {
 	case in == nil:
 		return nil

@@ -9,11 +9,11 @@ import (
 // cannot be read, and "" where none is found.
 func (c *condition) example() string {
 	if c.whole == nil {
-		return c.text
+		return c.Text
 	}
-	parsed, err := syntax.Parse(c.text, syntax.Perl)
+	parsed, err := syntax.Parse(c.Text, syntax.Perl)
 	if err != nil {
-		return c.text
+		return c.Text
 	}
 	var text strings.Builder
 	writeExample(&text, parsed)

@@ -1,7 +1,9 @@
 package traffic
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -51,11 +53,57 @@ func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
 	return w.grants[namespace], nil
 }
 
+// apiRoutes are routes in the Gateway API's own types.
+type apiRoutes struct {
+	HTTP []*gatewayv1.HTTPRoute
+	GRPC []*gatewayv1.GRPCRoute
+	TLS  []*gatewayv1.TLSRoute
+	TCP  []*gatewayv1.TCPRoute
+	UDP  []*gatewayv1.UDPRoute
+}
+
+// stored returns the routes as a Table takes them.
+func (r apiRoutes) stored(t testing.TB) Routes {
+	t.Helper()
+	var out Routes
+	store(t, &out, mesh.HTTPRoute, r.HTTP)
+	store(t, &out, mesh.GRPCRoute, r.GRPC)
+	store(t, &out, mesh.TLSRoute, r.TLS)
+	store(t, &out, mesh.TCPRoute, r.TCP)
+	store(t, &out, mesh.UDPRoute, r.UDP)
+	return out
+}
+
+// store adds the routes as an API server stores them.
+func store[R metav1.Object](t testing.TB, out *Routes, kind mesh.RouteKind, routes []R) {
+	t.Helper()
+	for _, route := range routes {
+		decoded := reducedRoute(t, kind, route)
+		whose := decoded.Attached(nil)
+		whose.Namespace = cmp.Or(whose.Namespace, metav1.NamespaceDefault)
+		*out = append(*out, Route{whose, &decoded.Spec})
+	}
+}
+
+// reducedRoute returns what gammaguard reads of a route.
+func reducedRoute(t testing.TB, kind mesh.RouteKind, route any) *mesh.Route {
+	t.Helper()
+	text, err := json.Marshal(route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reduced, err := mesh.DecodeRoute(bytes.Replace(text, []byte("{"), []byte(`{"kind":"`+kind+`",`), 1))
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return reduced
+}
+
 // read adds the objects of manifests to the world and returns their routes. An
 // annotation "empty" on a Service says that it has no endpoints.
-func (w *world) read(t testing.TB, manifests string) Routes {
+func (w *world) read(t testing.TB, manifests string) apiRoutes {
 	t.Helper()
-	var routes Routes
+	var routes apiRoutes
 	for _, text := range strings.Split(manifests, "\n---\n") {
 		var meta metav1.TypeMeta
 		decode(t, text, &meta)
@@ -69,7 +117,7 @@ func (w *world) read(t testing.TB, manifests string) Routes {
 				lowered.From = append(lowered.From, mesh.ReferenceGrantFrom{Group: string(from.Group), Kind: string(from.Kind), Namespace: string(from.Namespace)})
 			}
 			for _, to := range grant.Spec.To {
-				lowered.To = append(lowered.To, mesh.ReferenceGrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: string(value(to.Name))})
+				lowered.To = append(lowered.To, mesh.ReferenceGrantTo{Group: string(to.Group), Kind: string(to.Kind), Name: string(*cmp.Or(to.Name, new(gatewayv1.ObjectName)))})
 			}
 			w.grants[grant.Namespace] = append(w.grants[grant.Namespace], lowered)
 		case "HTTPRoute":
@@ -144,7 +192,7 @@ func newTable(t testing.TB, options Options, manifests ...string) *Table {
 	t.Helper()
 	w := newWorld()
 	routes := w.read(t, strings.Join(append([]string{shop}, manifests...), "\n---\n"))
-	return New(w, routes, options)
+	return New(w, routes.stored(t), options)
 }
 
 func serviceKey(name string) mesh.ServiceKey {

@@ -35,7 +35,7 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 			reason, outrank[at] = outranked(chosen, e), true
 		default:
 			miss := e.firstMiss(r)
-			v, ok := r.value(miss.variable)
+			v, ok := r.value(miss.Subject)
 			reason = miss.miss(v, ok)
 		}
 		if known, ok := best[at]; ok {
@@ -106,7 +106,7 @@ func lowerRank(e *entry, part int) string {
 		return "it matches fewer query parameters"
 	}
 	if e.route.Kind == mesh.GRPCRoute {
-		return [...]string{"its service is shorter", "its method is shorter", "it matches fewer headers"}[part]
+		return [...]string{byService: "its service is shorter", byRPC: "its method is shorter", byHeaders: "it matches fewer headers"}[part]
 	}
 	return "its hostname is less specific"
 }
@@ -119,10 +119,6 @@ func (m *match) pathText() string {
 		return "its gRPC method"
 	case path == nil:
 		return "PathPrefix /"
-	case path.operator == exact:
-		return "Exact " + path.text
-	case path.operator == regular:
-		return "RegularExpression " + path.text
 	}
-	return "PathPrefix " + path.text
+	return string(path.Type) + " " + path.Text
 }

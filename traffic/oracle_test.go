@@ -111,7 +111,7 @@ func (e *expectation) check(t *testing.T, module string) error {
 		northSouth(t, w, &routes, &request, manifest(t, module, base)+text.String())
 		options = by(t, validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Warn}})
 	}
-	trace, err := New(w, routes, options).Trace(request)
+	trace, err := New(w, routes.stored(t), options).Trace(request)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func section(fields map[string]any, name string) map[string]any {
 // northSouth makes Services of Gateways, for this test alone: their listeners are
 // ports, and all clients are those of the routes' namespace. Of the routes only
 // those stay whose hostname fits the request best.
-func northSouth(t *testing.T, w *world, routes *Routes, r *Request, manifests string) {
+func northSouth(t *testing.T, w *world, routes *apiRoutes, r *Request, manifests string) {
 	for _, text := range strings.Split(manifests, "\n---\n") {
 		var meta metav1.TypeMeta
 		if decode(t, text, &meta); meta.Kind != "Gateway" {
@@ -227,10 +227,13 @@ func bestHost[R any](routes []R, host string, hostnames func(R) []gatewayv1.Host
 	best, kept := -1, []R{}
 	for _, route := range routes {
 		fit := -1
-		matches := lowerHostnames(hostnames(route))
-		for i := range matches {
-			if matches[i].holds(&Request{ServerName: host}) {
-				fit = max(fit, 1000*matches[i].rank[0]+matches[i].rank[1])
+		tls := mesh.Route{Kind: mesh.TLSRoute}
+		for _, hostname := range hostnames(route) {
+			tls.Spec.Hostnames = append(tls.Spec.Hostnames, string(hostname))
+		}
+		for _, conditions := range tls.Conditions(0) {
+			if m := newMatch(mesh.TLSRoute, conditions); m.holds(&Request{ServerName: host}) {
+				fit = max(fit, 1000*m.rank[byExactName]+m.rank[byNameLength])
 			}
 		}
 		switch {

@@ -79,7 +79,7 @@ func TestExample(t *testing.T) {
 	for text, want := range map[string]string{
 		"/v[0-9]+": "/v0", "/(a|b)/?": "/a", "gold.*": "gold", "[A-Z]{3}": "AAA", `\d+\.\d`: "0.0", "(?=x)y": "(?=x)y", `a\b`: "a", `\Ba`: "",
 	} {
-		c := newRegular(variable{dimension: pathDimension}, text)
+		c := newCondition(mesh.Condition{Type: mesh.RegularExpression, Text: text})
 		if got := c.example(); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}

@@ -44,8 +44,8 @@ func (c *choices) maybe(percent int) bool { return c.below(100) < percent }
 func pick[T any](c *choices, from ...T) T { return from[c.below(len(from))] }
 
 // routes returns a few routes on Service shop/cart, of both roles.
-func (c *choices) routes() Routes {
-	var out Routes
+func (c *choices) routes() apiRoutes {
+	var out apiRoutes
 	grpc := c.maybe(25)
 	for range 1 + c.below(4) {
 		if grpc && c.maybe(60) {

@@ -59,26 +59,26 @@ func (r *Request) call() (service, method string, ok bool) {
 	return service, method, ok && r.GRPC()
 }
 
-// value returns the request's value of a variable, and whether it has one.
-func (r *Request) value(v variable) (string, bool) {
-	switch v.dimension {
-	case pathDimension:
+// value returns the request's value of a subject, and whether it has one.
+func (r *Request) value(v mesh.Subject) (string, bool) {
+	switch v.Dimension {
+	case mesh.PathDimension:
 		return r.path(), true
-	case methodDimension:
+	case mesh.MethodDimension:
 		return r.method(), true
-	case headerDimension:
-		if v.name == "host" && r.Host != "" {
+	case mesh.HeaderDimension:
+		if v.Name == "host" && r.Host != "" {
 			return r.Host, true
 		}
-		value, ok := r.Headers[v.name]
+		value, ok := r.Headers[v.Name]
 		return value, ok
-	case paramDimension:
-		value, ok := r.Query[v.name]
+	case mesh.QueryParamDimension:
+		value, ok := r.Query[v.Name]
 		return value, ok
-	case serviceDimension:
+	case mesh.GRPCServiceDimension:
 		service, _, ok := r.call()
 		return service, ok
-	case rpcDimension:
+	case mesh.GRPCMethodDimension:
 		_, method, ok := r.call()
 		return method, ok
 	}

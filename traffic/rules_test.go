@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -9,20 +8,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
-
-// reducedRoute returns what the rules see of a route.
-func reducedRoute(t *testing.T, kind mesh.RouteKind, route any) *mesh.Route {
-	t.Helper()
-	text, err := json.Marshal(route)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reduced, err := mesh.DecodeRoute([]byte(strings.Replace(string(text), "{", `{"kind":"`+string(kind)+`",`, 1)))
-	if err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return reduced
-}
 
 // TestShadowsNeverDecide: no request is decided by a match that match-unreachable
 // reports.
@@ -48,7 +33,7 @@ func TestShadowsNeverDecide(t *testing.T) {
 		}
 		w := newWorld()
 		w.read(t, shop)
-		table := New(w, Routes{HTTP: []*gatewayv1.HTTPRoute{route}}, Options{})
+		table := New(w, apiRoutes{HTTP: []*gatewayv1.HTTPRoute{route}}.stored(t), Options{})
 		for range 40 {
 			trace, err := table.Trace(c.request())
 			if err != nil {
@@ -69,7 +54,7 @@ func TestUnmatchedIsUnmatched(t *testing.T) {
 	examples := map[string]int{}
 	for seed := range uint64(2000) {
 		c := randomChoices(seed, 800)
-		var routes Routes
+		var routes apiRoutes
 		var attached []*mesh.AttachedRoute
 		for i := range 2 {
 			if seed%2 == 0 {
@@ -95,7 +80,7 @@ func TestUnmatchedIsUnmatched(t *testing.T) {
 		}
 		w := newWorld()
 		w.read(t, shop)
-		trace, err := New(w, routes, Options{}).Trace(request)
+		trace, err := New(w, routes.stored(t), Options{}).Trace(request)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,33 +102,33 @@ func (c *comparer) space() []*point {
 func (c *comparer) collect(t *texts, conditions []condition) {
 	var service, method string
 	for i := range conditions {
-		text := conditions[i].text
-		switch conditions[i].operator {
-		case prefix:
+		text := conditions[i].Text
+		switch conditions[i].Type {
+		case mesh.PathPrefix:
 			text += "*"
-		case below:
+		case mesh.Subdomain:
 			text = "*" + text
-		case regular:
+		case mesh.RegularExpression:
 			c.approximate()
 			if text = conditions[i].example(); text == "" {
 				continue
 			}
-			if conditions[i].dimension == pathDimension && !t.paths[text] {
-				t.examples[text] = conditions[i].text
+			if conditions[i].Dimension == mesh.PathDimension && !t.paths[text] {
+				t.examples[text] = conditions[i].Text
 			}
 		}
-		switch conditions[i].dimension {
-		case pathDimension:
+		switch conditions[i].Dimension {
+		case mesh.PathDimension:
 			t.paths[text] = true
-		case sniDimension:
+		case mesh.ServerNameDimension:
 			t.names[text] = true
-		case serviceDimension:
+		case mesh.GRPCServiceDimension:
 			service = text
 			t.services[text] = true
-		case rpcDimension:
+		case mesh.GRPCMethodDimension:
 			method = text
-		case headerDimension:
-			if conditions[i].name == contentType && strings.HasPrefix(text, grpcContent) {
+		case mesh.HeaderDimension:
+			if conditions[i].Name == contentType && strings.HasPrefix(text, grpcContent) {
 				t.contents[text] = true
 			}
 		}
