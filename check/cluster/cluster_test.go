@@ -218,7 +218,7 @@ cart      90/TCP (raw)    producer   TCPRoute fight/all    -                    
 			t.Errorf("%+v", b)
 		}
 	}
-	if _, stdout, _ = run(t, "", "conflicts", "-A", "-o", "yaml", "--kubeconfig", plane.Kubeconfig); !strings.HasPrefix(stdout, "apiVersion: "+report.APIVersion+"\n") {
+	if _, stdout, _ = run(t, "", "conflicts", "-A", "-o", "yaml", "--kubeconfig", plane.Kubeconfig); !strings.HasPrefix(stdout, "apiVersion: "+report.StatesVersion+"\n") {
 		t.Errorf("not YAML: %s", stdout)
 	}
 	code, stdout, stderr = run(t, "", "conflicts", "-n", "kube-public", "--kubeconfig", plane.Kubeconfig)

@@ -41,7 +41,7 @@ spec:
   - {group: "", kind: Service, name: {{ .Values.service }}, port: {{ .Values.port }}}
   hostnames: [{{ .Values.prefix }}.example.com]
   rules:
-  - timeouts: {request: {{ .Values.timeout }}}
+  - timeouts: {request: "{{ .Values.timeout }}"}
     backendRefs:
     - {name: {{ .Values.service }}, port: 80, weight: {{ .Values.weight | int }}}
     {{- toYaml .Values.mirrors | nindent 4 }}
