@@ -65,18 +65,20 @@ func wantReasons(t *testing.T, kind, want string) {
 	})
 }
 
-// otherParents are the mesh parents of other implementations, by group: kind and resource.
+// otherParents are the mesh parents of other implementations, by resource: group and kind.
 var otherParents = map[string][2]string{
-	"networking.istio.io": {"ServiceEntry", "serviceentries"},
-	"kuma.io":             {"MeshService", "meshservices"},
-	"policy.linkerd.io":   {"EgressNetwork", "egressnetworks"},
+	"serviceentries":   {"networking.istio.io", "ServiceEntry"},
+	"meshservices":     {"kuma.io", "MeshService"},
+	"egressnetworks":   {"policy.linkerd.io", "EgressNetwork"},
+	"servers":          {"policy.linkerd.io", "Server"},
+	"unmeshednetworks": {"policy.linkerd.io", "UnmeshedNetwork"},
 }
 
 // testOtherParents has routes on parents of other implementations: once their kinds are
 // served, gammaguard looks for them.
 func testOtherParents(t *testing.T) {
-	for group, names := range otherParents {
-		kind, resource := names[0], names[1]
+	for resource, names := range otherParents {
+		group, kind := names[0], names[1]
 		definition := fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -90,8 +92,8 @@ spec:
 		mustKubectl(t, definition, "apply", "-f", "-")
 		t.Cleanup(func() { mustKubectl(t, definition, "delete", "-f", "-") })
 	}
-	for group, names := range otherParents {
-		kind, resource := names[0], names[1]
+	for resource, names := range otherParents {
+		group, kind := names[0], names[1]
 		object := route("HTTPRoute", "on-"+resource, fmt.Sprintf("{group: %s, kind: %s, name: missing}", group, kind))
 		waitFor(t, "a missing "+kind+" is looked for", time.Minute, func() error {
 			said := admitted(t, object)
