@@ -57,7 +57,7 @@ func open(t *testing.T, address string, args ...string) string {
 
 // rows counts the rows of the table that are shown, and those that are not.
 func rows(dom string) (shown, hidden int) {
-	hidden = len(regexp.MustCompile(`<tr class="[a-z]+"[^>]* hidden=""`).FindAllString(dom, -1))
+	hidden = len(regexp.MustCompile(`<tr class="[a-z-]+"[^>]* hidden=""`).FindAllString(dom, -1))
 	return strings.Count(dom, "<tr class=") - hidden, hidden
 }
 
@@ -75,11 +75,11 @@ func TestGraph(t *testing.T) {
 	manifests, root := example(t)
 	address := "file://" + graph(t, "", manifests)
 	all := open(t, address, "--dump-dom")
-	if shown, hidden := rows(all); shown != 9 || hidden != 0 || !strings.Contains(all, "9 of 9 rows") || strings.Contains(all, " off\"") {
+	if shown, hidden := rows(all); shown != 11 || hidden != 0 || !strings.Contains(all, "11 of 11 rows") || strings.Contains(all, " off\"") {
 		t.Errorf("%d rows are shown, %d hidden:\n%s", shown, hidden, all)
 	}
 	found := open(t, address+"#no-grant%20lab", "--dump-dom")
-	if shown, hidden := rows(found); shown != 1 || hidden != 8 || !strings.Contains(found, "1 of 9 rows") {
+	if shown, hidden := rows(found); shown != 1 || hidden != 10 || !strings.Contains(found, "1 of 11 rows") {
 		t.Errorf("a search: %d rows are shown, %d hidden:\n%s", shown, hidden, found)
 	}
 	if !strings.Contains(found, `class="edge no-grant"`) || !strings.Contains(found, `class="edge loses off"`) {
