@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,8 @@ var (
 	its     = regexp.MustCompile(`^execve\((?:"(/usr)?/(s?bin|lib/git-core)/git(-upload-pack)?", |"(/usr)?/bin/(bash|dirname|env)", |` +
 		`"[^"]*/(built/(go|make)|(offered|fetched)/\.ci/gammaguard)", |"/bin/sh", \["/bin/sh", "-c", "git-upload-pack '[^']*/offered\.git'", )`)
 	network = regexp.MustCompile(`(?m)^.*\b(connect|bind|listen|sendto)\(.*$`)
+	// user is what the C library asks for bash and git, whose user it is, where HOME or SHELL is not set.
+	user = regexp.MustCompile(`\bconnect\(\d+, \{sa_family=AF_UNIX, sun_path="/(var/)?run/nscd/socket"\}`)
 )
 
 // TestTraced plays every command on every repository under a tracer that sees every process and
@@ -47,7 +50,8 @@ func TestTraced(t *testing.T) {
 			if own == 0 {
 				t.Errorf("nothing was traced: %s", text)
 			}
-			if calls := network.FindAllString(string(text), -1); len(calls) > 0 {
+			calls := slices.DeleteFunc(network.FindAllString(string(text), -1), user.MatchString)
+			if len(calls) > 0 {
 				t.Errorf("it connected: %q", calls)
 			}
 		})
