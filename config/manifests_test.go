@@ -103,7 +103,7 @@ func resources(kinds []mesh.RouteKind, subresource string) []string {
 func webhookOf(name, path string, failure admissionv1.FailurePolicyType) admissionv1.ValidatingWebhook {
 	return admissionv1.ValidatingWebhook{
 		Name: name, ClientConfig: clientConfig(path), Rules: webhookRules(), FailurePolicy: &failure, MatchPolicy: ptr(admissionv1.Equivalent),
-		SideEffects: ptr(admissionv1.SideEffectClassNone), TimeoutSeconds: ptr(int32(2)), AdmissionReviewVersions: []string{"v1"},
+		SideEffects: ptr(admissionv1.SideEffectClassNone), TimeoutSeconds: ptr(int32(1)), AdmissionReviewVersions: []string{"v1"},
 	}
 }
 
@@ -112,6 +112,7 @@ func TestValidatingWebhook(t *testing.T) {
 	labels.Rules = updates("namespaces", admissionv1.ClusterScope)
 	services := webhookOf("services.gammaguard.dev", "/preview-services", admissionv1.Ignore)
 	services.Rules = updates("services", admissionv1.NamespacedScope, admissionv1.Delete)
+	labels.TimeoutSeconds, services.TimeoutSeconds = ptr(int32(2)), ptr(int32(2))
 	serving := webhookOf(ServingWebhook, "/serving", admissionv1.Fail)
 	serving.Rules = updates("clusterrolebindings", admissionv1.ClusterScope)
 	serving.Rules[0].APIGroups = []string{"rbac.authorization.k8s.io"}

@@ -28,8 +28,9 @@ const (
 	maxArriving = 2
 	// prompt is how long a larger body may take to arrive while others wait to be read.
 	prompt = 250 * time.Millisecond
-	// maxWait is how long a request waits for others to be answered.
-	maxWait = time.Second
+	// maxWait is how long a request waits for others to be answered: the API server waits for
+	// its answer for a second.
+	maxWait = 500 * time.Millisecond
 	// readTimeout is how long a body may take to arrive, and writeTimeout an answer to
 	// leave. The API server is near.
 	readTimeout, writeTimeout = 3 * time.Second, 5 * time.Second
