@@ -122,8 +122,17 @@ func (h *Owner) displace(routes ...*AttachedRoute) {
 // bindsLike reports whether the route is bound to the same ports as the other on any
 // Service, according to their parentRefs.
 func (a *AttachedRoute) bindsLike(b *AttachedRoute) bool {
-	if a.Kind != b.Kind || a.Namespace != b.Namespace || len(a.Parents) != len(b.Parents) {
+	return a.Kind == b.Kind && a.Namespace == b.Namespace && a.SameParents(b)
+}
+
+// SameParents reports whether both have the same parentRefs, in the same order. Caches share
+// what is the same, which is seen at a glance.
+func (a *AttachedRoute) SameParents(b *AttachedRoute) bool {
+	if len(a.Parents) != len(b.Parents) {
 		return false
+	}
+	if len(a.Parents) > 0 && &a.Parents[0] == &b.Parents[0] {
+		return true
 	}
 	for i := range a.Parents {
 		if !a.Parents[i].Same(&b.Parents[i]) {

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -89,33 +90,37 @@ func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 	// The result depends only on kind and namespace, which most routes on a Service
 	// have in common.
 	var (
-		last     *mesh.AttachedRoute
-		eligible bool
+		last *mesh.AttachedRoute
+		may  bool
 	)
-	add := func(route *mesh.AttachedRoute) error {
+	eligible := func(route *mesh.AttachedRoute) (bool, error) {
 		if last == nil || last.Kind != route.Kind || last.Namespace != route.Namespace {
 			last = route
-			if eligible, err = t.Eligible(route); err != nil {
-				return err
+			if may, err = t.Eligible(route); err != nil {
+				return false, err
 			}
 		}
-		if eligible {
-			routes = append(routes, route)
-		}
-		return nil
+		return may, nil
 	}
 	for _, route := range stored {
 		if t.own != nil && route.Same(t.own) {
 			continue
 		}
-		if err := add(route); err != nil {
+		if may, err := eligible(route); err != nil {
 			return nil, err
+		} else if may {
+			routes = append(routes, route)
 		}
 	}
-	if t.own != nil {
-		err = add(t.own)
+	if t.own == nil {
+		return routes, nil
 	}
-	return routes, err
+	if may, err := eligible(t.own); err != nil || !may {
+		return routes, err
+	}
+	// In its place by age, where the others are in theirs: nothing needs to be sorted then.
+	i, _ := slices.BinarySearchFunc(routes, t.own, (*mesh.AttachedRoute).CompareAge)
+	return slices.Insert(routes, i, t.own), nil
 }
 
 // Eligible reports whether routes of this kind and namespace may own ports of the

@@ -11,12 +11,18 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/heap"
 )
+
+// headroom is by how much the heap may grow between two garbage collections, in bytes: most of
+// what a check reads is garbage at once.
+const headroom = 64 << 20
 
 //go:generate go run ../../docs/gen ../..
 
 func main() {
 	build.Main()
+	heap.GiveHeadroom(headroom)
 	klog.SetLogger(logr.Discard()) // client-go logs errors that it returns too
 	os.Exit(command.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

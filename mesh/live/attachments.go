@@ -52,6 +52,23 @@ func (a *attachments) on(key mesh.ServiceKey) []*mesh.AttachedRoute {
 	return a.services[key]
 }
 
+// share has a route that nobody reads yet hold its parentRefs in common with a neighbor on its
+// first Service, where they are the same, as those of most routes on one Service are.
+func (a *attachments) share(route *Route) {
+	keys := route.Services()
+	if len(keys) == 0 {
+		return
+	}
+	others := a.on(keys[0])
+	i, _ := slices.BinarySearchFunc(others, &route.AttachedRoute, byNamespaceAndAge)
+	for _, other := range others[max(i-1, 0):min(i+1, len(others))] {
+		if other.Namespace == route.Namespace && other.SameParents(&route.AttachedRoute) {
+			route.Parents = other.Parents
+			return
+		}
+	}
+}
+
 // in returns the Services in the namespace that have routes, in no order.
 func (a *attachments) in(namespace string) []mesh.ServiceKey {
 	a.mu.RLock()

@@ -48,6 +48,7 @@ type Cache struct {
 	routes []*table
 	// attachments are the routes by Service.
 	attachments attachments
+	endpoints   endpoints
 
 	mu sync.RWMutex
 	// feeds are the running watches by resource, nil before the kinds that the API
@@ -78,6 +79,7 @@ func New(config *rest.Config, options Options) (*Cache, error) {
 	c := &Cache{
 		options: options, client: client, unserved: make(chan struct{}, 1),
 		attachments: attachments{services: map[mesh.ServiceKey][]*mesh.AttachedRoute{}},
+		endpoints:   endpoints{slices: map[mesh.ServiceKey]int{}},
 	}
 	c.tables = c.newTables()
 	for _, kind := range mesh.RouteKinds() {
@@ -185,7 +187,7 @@ func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
 	if key.Kind != mesh.ServiceKind {
 		return false, mesh.ErrUnknown
 	}
-	return len(c.tables[endpointSlices].by(byService, key.String())) > 0, nil
+	return c.endpoints.has(key), nil
 }
 
 // ReferenceGrants implements mesh.Reader.

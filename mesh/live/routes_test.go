@@ -33,6 +33,25 @@ func put(t testing.TB, cache *Cache, r resource, object string) {
 	cache.tables[r].put(i.key(), i.value, false)
 }
 
+// TestParentsAreShared: what most routes on a Service have in common is held once.
+func TestParentsAreShared(t *testing.T) {
+	cache := newCache(t, Options{})
+	routes := routeResource(mesh.HTTPRoute)
+	for _, name := range []string{"b", "a", "c"} {
+		put(t, cache, routes, routeJSON("shop", name, "cart"))
+	}
+	put(t, cache, routes, routeJSON("lab", "d", "cart"))
+	attached, err := cache.AttachedRoutes(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}, "")
+	if err != nil || len(attached) != 3 {
+		t.Fatalf("%d routes, %v", len(attached), err)
+	}
+	for _, route := range attached[1:] {
+		if &route.Parents[0] != &attached[0].Parents[0] {
+			t.Errorf("%s has parentRefs of its own", route)
+		}
+	}
+}
+
 // TestIndexAgreesWithScan makes many random changes, and after each compares the
 // index with a scan of all routes; what readers were given before must not change.
 func TestIndexAgreesWithScan(t *testing.T) {

@@ -16,37 +16,36 @@ import (
 // feed writes it.
 type table struct {
 	toolscache.ThreadSafeStore
+	// coming, if set, is called before a value is kept.
+	coming func(value any)
 	// changed is called after a value came (old is nil), changed, or went (now is
 	// nil).
 	changed func(old, now any, first bool)
 }
 
-// The indices of tables.
-const (
-	byNamespace = "namespace"
-	byService   = "service"
-)
+// byNamespace is the index of tables.
+const byNamespace = "namespace"
 
 // newTables returns an empty table for each resource that may be served.
 func (c *Cache) newTables() map[resource]*table {
 	newTable := func(changed func(old, now any, first bool), indexers toolscache.Indexers) *table {
-		return &table{toolscache.NewThreadSafeStore(indexers, toolscache.Indices{}), changed}
+		return &table{ThreadSafeStore: toolscache.NewThreadSafeStore(indexers, toolscache.Indices{}), changed: changed}
 	}
 	tables := map[resource]*table{
 		serviceResource:   newTable(c.serviceChanged, nil),
 		serviceImports:    newTable(c.serviceChanged, nil),
 		namespaceResource: newTable(c.namespaceChanged, nil),
-		endpointSlices: newTable(c.endpointsChanged, toolscache.Indexers{
-			byService: func(o any) ([]string, error) { return []string{o.(mesh.ServiceKey).String()}, nil },
-		}),
+		endpointSlices:    newTable(c.endpointsChanged, nil),
 		referenceGrants: newTable(c.referenceGrantChanged, toolscache.Indexers{
 			byNamespace: func(o any) ([]string, error) { return []string{o.(*referenceGrant).namespace}, nil },
 		}),
 	}
 	for _, kind := range mesh.RouteKinds() {
-		tables[routeResource(kind)] = newTable(c.routeChanged, toolscache.Indexers{
+		routes := newTable(c.routeChanged, toolscache.Indexers{
 			byNamespace: func(o any) ([]string, error) { return []string{o.(*Route).Namespace}, nil },
 		})
+		routes.coming = func(value any) { c.attachments.share(value.(*Route)) }
+		tables[routeResource(kind)] = routes
 	}
 	return tables
 }
@@ -66,6 +65,9 @@ func (t *table) put(key string, value any, first bool) {
 	case value == nil:
 		t.Delete(key)
 	default:
+		if t.coming != nil {
+			t.coming(value)
+		}
 		t.Update(key, value)
 	}
 	t.changed(old, value, first)
@@ -95,11 +97,11 @@ func (c *Cache) namespaceChanged(old, now any, first bool) {
 }
 
 func (c *Cache) endpointsChanged(old, now any, first bool) {
-	for _, value := range []any{old, now} {
-		service, ok := value.(mesh.ServiceKey)
-		if ok && len(c.tables[endpointSlices].by(byService, service.String())) <= 1 {
-			c.report(Change{Endpoints: service, First: first})
-		}
+	if service, ok := now.(mesh.ServiceKey); ok && c.endpoints.add(service, 1) == 1 {
+		c.report(Change{Endpoints: service, First: first})
+	}
+	if service, ok := old.(mesh.ServiceKey); ok && c.endpoints.add(service, -1) == 0 {
+		c.report(Change{Endpoints: service, First: first})
 	}
 }
 

@@ -68,6 +68,19 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestExperiment: with the experiment jsonv2 a valid route would be denied, and so a package that
+// all others need does not compile with it.
+func TestExperiment(t *testing.T) {
+	for experiment, want := range map[string]bool{"jsonv2": true, "nojsonv2": false} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.GoFiles}}", module+"mesh")
+		list.Env = append(os.Environ(), "GOEXPERIMENT="+experiment)
+		out, err := list.CombinedOutput()
+		if got := strings.Contains(string(out), "jsonv2.go"); err != nil || got != want {
+			t.Errorf("GOEXPERIMENT=%s: %v, %s", experiment, err, out)
+		}
+	}
+}
+
 // modules counts the modules, besides this one, of a package and all that it imports.
 func modules(t *testing.T, name string) int {
 	t.Helper()
