@@ -104,21 +104,6 @@ type Confirmer interface {
 	Read(reads []Read) (fresh int, err error)
 }
 
-// Recorder is a Reader that records its reads. Those of objects are left out: no cache
-// has these, so that they are always read live.
-type Recorder struct {
-	Reader
-	Reads []Read
-}
-
-// Do implements Reader.
-func (r *Recorder) Do(read Read) Answer {
-	if read.Kind != ReadObject {
-		r.Reads = append(r.Reads, read)
-	}
-	return r.Reader.Do(read)
-}
-
 // Known returns the object, and nil where it does not exist or cannot be known. An
 // error is a failure.
 func Known[T any](object *T, err error) (*T, error) {

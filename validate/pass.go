@@ -189,10 +189,7 @@ func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.Por
 func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	service, err := mesh.FindService(p.world, key)
 	p.note(err)
-	if err != nil {
-		return nil, err
-	}
-	return service, nil
+	return service, err
 }
 
 // HasEndpoints reports whether the Service has an endpoint; known is false where

@@ -77,10 +77,11 @@ type Syncer interface {
 // confirmed returns the reader that a request is judged by, once it denies: the caches,
 // confirmed by live reads, or live reads alone while the caches are stale.
 func (o *Options) confirmed(ctx context.Context, r *review) *live.Confirmed {
+	cache := o.Reader
 	if o.Sync != nil && o.Sync.Stale() != nil {
-		return live.Only(ctx, r.deadline, rationed{o, r})
+		cache = nil
 	}
-	return live.Confirm(ctx, r.deadline, rationed{o, r}, o.Reader)
+	return live.Confirm(ctx, r.deadline, rationed{o, r}, cache)
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a

@@ -6,7 +6,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// asMode returns the cluster, in which every namespace has the mode.
+// asMode returns the cluster as if every namespace had the mode.
 func asMode(cluster mesh.Reader, mode mesh.Mode) mesh.Reader {
 	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
 		answer := cluster.Do(read)

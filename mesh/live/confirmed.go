@@ -32,15 +32,10 @@ var _ mesh.Confirmer = (*Confirmed)(nil)
 
 // Confirm returns a Reader that answers from the cache until Read is called. Live
 // reads end at the deadline, which is asked for when there are any, and with the context:
-// nobody waits for them any more.
+// nobody waits for them any more. Without a cache, which is nil while it is stale, everything
+// is read live, once.
 func Confirm(ctx context.Context, deadline func() time.Time, now Source, cache mesh.Reader) *Confirmed {
 	return &Confirmed{ctx: ctx, deadline: deadline, now: now, cache: cache}
-}
-
-// Only returns a Reader that reads everything live, once: for a decision while the
-// cache is stale.
-func Only(ctx context.Context, deadline func() time.Time, now Source) *Confirmed {
-	return Confirm(ctx, deadline, now, nil)
 }
 
 // maxConcurrentReads bounds the live reads that one decision has under way at once, so
