@@ -129,15 +129,9 @@ func (r readable) Resolve(path string) (resolved string, isFolder bool, err erro
 	return r.files.Resolve(path)
 }
 
-// Cluster is a live cluster. Its errors are those of mesh.Reader; mesh.ErrUnknown
-// where it may not be read.
+// Cluster is a live cluster. It answers mesh.ErrUnknown where it may not be read.
 type Cluster interface {
-	Namespace(name string) (*mesh.Namespace, error)
-	Service(key mesh.ServiceKey) (*mesh.Service, error)
-	HasEndpoints(key mesh.ServiceKey) (bool, error)
-	ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error)
-	// Object reports whether an object exists, as mesh.ObjectReader does.
-	Object(key mesh.ObjectKey) error
+	mesh.Reader
 	// Definition returns the CustomResourceDefinition of that name, in JSON. The error is
 	// mesh.ErrNotFound where there is none.
 	Definition(ctx context.Context, name string) ([]byte, error)

@@ -25,7 +25,10 @@ func NewStored(cluster Cluster, routes []*manifest.Object, profile *mesh.Profile
 	return s, nil
 }
 
-// AttachedRoutes returns the routes with a parentRef to the Service.
-func (s *Stored) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return s.routes.AttachedRoutes(key, namespace)
+// Do implements mesh.Reader.
+func (s *Stored) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == mesh.ReadRoutes {
+		return s.routes.Do(read)
+	}
+	return s.Cluster.Do(read)
 }

@@ -139,7 +139,7 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
 		}
 	}
-	if _, err := c.world.Service(*key); errors.Is(err, mesh.ErrUnknown) {
+	if _, err := mesh.FindService(c.world, *key); errors.Is(err, mesh.ErrUnknown) {
 		if c.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
@@ -19,49 +20,38 @@ type world struct {
 
 var _ mesh.Reader = (*world)(nil)
 
+// Do implements mesh.Reader. Whether there are endpoints is not known of a Service which is
+// in the input and not yet in the cluster, nor of one in a manifest that selects Pods: its
+// EndpointSlices are made by a controller.
+func (w *world) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadReferenceGrants:
+		return w.referenceGrants(read)
+	case mesh.ReadRoutes:
+		return mesh.Answer{AttachedRoutes: w.attachedRoutes(read)}
+	}
+	answer := w.ask(read)
+	if read.Kind == mesh.ReadEndpoints && answer.Err == nil && !answer.HasEndpoints && w.cluster == nil && w.selects(read.Service) {
+		return mesh.Answer{Err: mesh.ErrUnknown}
+	}
+	return answer
+}
+
 // ask asks the sets, then the cluster.
-func ask[T any](w *world, set func(*manifest.Set) (T, error), cluster func(Cluster) (T, error)) (T, error) {
-	answer, err := set(w.files)
-	if !errors.Is(err, mesh.ErrUnknown) {
-		return answer, err
+func (w *world) ask(read mesh.Read) mesh.Answer {
+	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {
+		return answer
 	}
-	before, err := set(w.base)
-	if err == nil || w.cluster == nil {
-		return before, err
+	before := w.base.Do(read)
+	if before.Err == nil || w.cluster == nil {
+		return before
 	}
-	return cluster(w.cluster)
-}
-
-// Namespace returns a namespace.
-func (w *world) Namespace(name string) (*mesh.Namespace, error) {
-	return ask(w,
-		func(s *manifest.Set) (*mesh.Namespace, error) { return s.Namespace(name) },
-		func(c Cluster) (*mesh.Namespace, error) { return c.Namespace(name) })
-}
-
-// Service returns a Service or ServiceImport.
-func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return ask(w,
-		func(s *manifest.Set) (*mesh.Service, error) { return s.Service(key) },
-		func(c Cluster) (*mesh.Service, error) { return c.Service(key) })
-}
-
-// HasEndpoints reports whether the Service has an endpoint. That is not known of a
-// Service which is in the input and not yet in the cluster, nor of one in a manifest
-// that selects Pods: its EndpointSlices are made by a controller.
-func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	has, err := ask(w,
-		func(s *manifest.Set) (bool, error) { return s.HasEndpoints(key) },
-		func(c Cluster) (bool, error) {
-			if _, err := c.Service(key); errors.Is(err, mesh.ErrNotFound) {
-				return false, mesh.ErrUnknown
-			}
-			return c.HasEndpoints(key)
-		})
-	if err == nil && !has && w.cluster == nil && w.selects(key) {
-		return false, mesh.ErrUnknown
+	if read.Kind == mesh.ReadEndpoints {
+		if _, err := mesh.FindService(w.cluster, read.Service); errors.Is(err, mesh.ErrNotFound) {
+			return mesh.Answer{Err: mesh.ErrUnknown}
+		}
 	}
-	return has, err
+	return w.cluster.Do(read)
 }
 
 // selects reports whether the Service is in a manifest, not in what was read from a
@@ -84,49 +74,30 @@ func (w *world) selects(key mesh.ServiceKey) bool {
 		service.Metadata.UID == "" && len(service.Spec.Selector) > 0
 }
 
-// ReferenceGrants returns the ReferenceGrants in a namespace: those of the cluster
-// too, since the input may add to them.
-func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	grants, err := w.files.ReferenceGrants(namespace)
-	before, errBefore := w.base.ReferenceGrants(namespace)
+// referenceGrants answers with those of the cluster too, since the input may add to them.
+func (w *world) referenceGrants(read mesh.Read) mesh.Answer {
+	answer, before := w.files.Do(read), w.base.Do(read)
 	if w.cluster != nil {
-		before, errBefore = w.cluster.ReferenceGrants(namespace)
+		before = w.cluster.Do(read)
 	}
-	if err != nil && errBefore != nil {
-		return nil, errBefore
+	if answer.Err != nil && before.Err != nil {
+		return before
 	}
-	return append(append([]mesh.ReferenceGrant{}, grants...), before...), nil
+	return mesh.Answer{ReferenceGrants: slices.Concat(answer.ReferenceGrants, before.ReferenceGrants)}
 }
 
-// AttachedRoutes returns the routes with a parentRef to the Service. A route of the
-// input takes the place of the one that was there before.
-func (w *world) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	routes, err := w.files.AttachedRoutes(key, namespace)
-	if err != nil {
-		return nil, err
-	}
-	before, err := w.base.AttachedRoutes(key, namespace)
-	if err != nil || len(before) == 0 {
-		return routes, err
-	}
-	all := append([]*mesh.AttachedRoute{}, routes...)
-	for _, route := range before {
+// attachedRoutes returns those of the input, each in the place of the one that was there
+// before, and the others that were there.
+func (w *world) attachedRoutes(read mesh.Read) []*mesh.AttachedRoute {
+	routes := slices.Clip(w.files.Do(read).AttachedRoutes)
+	for _, route := range w.base.Do(read).AttachedRoutes {
 		if w.files.Get(routeKey(route)) == nil {
-			all = append(all, route)
+			routes = append(routes, route)
 		}
 	}
-	return all, nil
+	return routes
 }
 
 func routeKey(r *mesh.AttachedRoute) manifest.Key {
 	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}
-}
-
-// Object reports whether an object of another implementation is in the input, or in the
-// cluster.
-func (w *world) Object(key mesh.ObjectKey) error {
-	_, err := ask(w,
-		func(s *manifest.Set) (struct{}, error) { return struct{}{}, s.Object(key) },
-		func(c Cluster) (struct{}, error) { return struct{}{}, c.Object(key) })
-	return err
 }

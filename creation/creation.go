@@ -44,12 +44,12 @@ func (j *Judge) Plan(route *mesh.Route, user validate.User, changes []mutate.Cha
 	policy, namespace := j.Engine.Policy(), route.Metadata.Namespace
 	plan.Controller = owner(route)
 	plan.Exempt = policy.Exemptions.Cover(user, namespace)
-	if confirmer, confirms := world.(mutate.Confirmer); confirms {
+	if confirmer, confirms := world.(mesh.Confirmer); confirms {
 		if _, err := confirmer.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: namespace}}); err != nil {
 			return plan, err
 		}
 	}
-	labels, err := mesh.Known(world.Namespace(namespace))
+	labels, err := mesh.Known(mesh.FindNamespace(world, namespace))
 	if err == nil {
 		plan.Mode = policy.ModeIn(labels)
 	}

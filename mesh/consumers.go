@@ -173,17 +173,17 @@ func refusing[A any](own, theirs *A, accepts func(*A) bool) (*A, RefusedBy) {
 // Handshake asks the Service's side whether it refuses routes of the kind from the
 // namespace (GEP-724). Unknown: that cannot be known. The error is the failure of a read.
 func Handshake(world Reader, service ServiceKey, from string, kind RouteKind) (refusal Refusal, unknown bool, err error) {
-	namespace, whyTheirs := world.Namespace(service.Namespace)
+	namespace, whyTheirs := FindNamespace(world, service.Namespace)
 	theirs, err := Known(namespace, whyTheirs)
 	if err != nil {
 		return Refusal{}, false, err
 	}
-	namespace, whyOwn := world.Namespace(from)
+	namespace, whyOwn := FindNamespace(world, from)
 	own, err := Known(namespace, whyOwn)
 	if err != nil {
 		return Refusal{}, false, err
 	}
-	parent, err := Known(world.Service(service))
+	parent, err := Known(FindService(world, service))
 	if err != nil {
 		return Refusal{}, false, err
 	}

@@ -20,59 +20,89 @@ type notServed struct{}
 func (*notServed) Error() string        { return "its CustomResourceDefinition is not installed" }
 func (*notServed) Is(target error) bool { return target == ErrNotFound }
 
-// Reader is all that the core can see in addition to the route: a cluster, from
-// caches or live, or a set of files. What it returns is shared and must not be
-// changed. Errors are ErrNotFound, ErrNotServed, ErrUnknown, or failures.
+// Reader is all that the core can see in addition to the route: a cluster, from caches
+// or live, or a set of files. FindNamespace and those after it ask it.
 type Reader interface {
-	// Namespace returns a namespace.
-	Namespace(name string) (*Namespace, error)
-	// Service returns a Service or a ServiceImport.
-	Service(key ServiceKey) (*Service, error)
-	// HasEndpoints reports whether any EndpointSlice of the Service has an endpoint.
-	HasEndpoints(key ServiceKey) (bool, error)
-	// ReferenceGrants returns the ReferenceGrants in a namespace.
-	ReferenceGrants(namespace string) ([]ReferenceGrant, error)
-	// AttachedRoutes returns the routes of the namespace with a parentRef to the
-	// Service, in no order; those of all namespaces if it is empty. Routes of one
-	// scope are all in one namespace.
-	AttachedRoutes(key ServiceKey, namespace string) ([]*AttachedRoute, error)
+	// Do answers one read. What it returns is shared and must not be changed.
+	Do(read Read) Answer
 }
 
-// Assume returns the reader with the namespace as it is given.
-func Assume(reader Reader, namespace *Namespace) Reader { return &assuming{reader, namespace} }
+// ReaderFunc is a function as a Reader.
+type ReaderFunc func(read Read) Answer
 
-type assuming struct {
-	Reader
-	namespace *Namespace
+// Do implements Reader.
+func (f ReaderFunc) Do(read Read) Answer { return f(read) }
+
+// Answer is what a Reader knows of a Read: the field of its kind, or why there is none.
+type Answer struct {
+	Namespace       *Namespace
+	Service         *Service
+	HasEndpoints    bool
+	ReferenceGrants []ReferenceGrant
+	AttachedRoutes  []*AttachedRoute
+	// Err is ErrNotFound, ErrNotServed, ErrUnknown, or a failure.
+	Err error
 }
 
-// Namespace implements Reader.
-func (a *assuming) Namespace(name string) (*Namespace, error) {
-	if name == a.namespace.Name {
-		return a.namespace, nil
-	}
-	return a.Reader.Namespace(name)
+// FindNamespace returns a namespace.
+func FindNamespace(reader Reader, name string) (*Namespace, error) {
+	answer := reader.Do(Read{Kind: ReadNamespace, Namespace: name})
+	return answer.Namespace, answer.Err
 }
 
-// Object implements ObjectReader.
-func (a *assuming) Object(key ObjectKey) error {
-	if objects, ok := a.Reader.(ObjectReader); ok {
-		return objects.Object(key)
-	}
-	return ErrUnknown
+// FindService returns a Service or a ServiceImport.
+func FindService(reader Reader, key ServiceKey) (*Service, error) {
+	answer := reader.Do(Read{Kind: ReadService, Service: key})
+	return answer.Service, answer.Err
 }
 
-// ObjectReader is a Reader that also knows of objects of other implementations, such as
-// other mesh parents. Of a Reader that is none, they are unknown.
-type ObjectReader interface {
-	// Object reports whether the object exists: nil, ErrNotFound, ErrNotServed or
-	// ErrUnknown, and never a failure. With an empty name it reports on the kind alone:
-	// nil, ErrNotServed or ErrUnknown.
-	Object(key ObjectKey) error
+// HasEndpoints reports whether any EndpointSlice of the Service has an endpoint.
+func HasEndpoints(reader Reader, key ServiceKey) (bool, error) {
+	answer := reader.Do(Read{Kind: ReadEndpoints, Service: key})
+	return answer.HasEndpoints, answer.Err
+}
+
+// ReferenceGrants returns the ReferenceGrants in a namespace.
+func ReferenceGrants(reader Reader, namespace string) ([]ReferenceGrant, error) {
+	answer := reader.Do(Read{Kind: ReadReferenceGrants, Namespace: namespace})
+	return answer.ReferenceGrants, answer.Err
+}
+
+// AttachedRoutes returns the routes of the namespace with a parentRef to the Service, in
+// no order; those of all namespaces if it is empty. Routes of one scope are all in one
+// namespace.
+func AttachedRoutes(reader Reader, key ServiceKey, namespace string) ([]*AttachedRoute, error) {
+	answer := reader.Do(Read{Kind: ReadRoutes, Service: key, Namespace: namespace})
+	return answer.AttachedRoutes, answer.Err
 }
 
 // ObjectKey identifies an object of any kind.
 type ObjectKey struct{ Group, Kind, Namespace, Name string }
+
+// FindObject reports whether an object of another implementation exists, such as another
+// mesh parent: nil, ErrNotFound, ErrNotServed or ErrUnknown, and never a failure. With an
+// empty name it reports on the kind alone: nil, ErrNotServed or ErrUnknown.
+func FindObject(reader Reader, key ObjectKey) error {
+	return reader.Do(Read{Kind: ReadObject, Group: key.Group, Service: ServiceKey{key.Kind, key.Namespace, key.Name}}).Err
+}
+
+// Assume returns the reader with the namespace as it is given.
+func Assume(reader Reader, namespace *Namespace) Reader {
+	return ReaderFunc(func(read Read) Answer {
+		if read == (Read{Kind: ReadNamespace, Namespace: namespace.Name}) {
+			return Answer{Namespace: namespace}
+		}
+		return reader.Do(read)
+	})
+}
+
+// Confirmer is a Reader that makes given reads live, and returns their results from then
+// on.
+type Confirmer interface {
+	Reader
+	// Read makes those reads live that it has not made before, and returns their number.
+	Read(reads []Read) (fresh int, err error)
+}
 
 // Known returns the object, and nil where it does not exist or cannot be known. An
 // error is a failure.
@@ -83,22 +113,44 @@ func Known[T any](object *T, err error) (*T, error) {
 	return object, err
 }
 
-// Read is one call of a Reader: its method, and the object that it reads. It is
-// comparable.
+// Read is one question to a Reader. It is comparable.
 type Read struct {
 	Kind ReadKind
-	// Service is the Service that Services, Endpoints and Routes are about.
+	// Service is the Service that Services, Endpoints and Routes are about, or the name
+	// of the Object.
 	Service ServiceKey
 	// Namespace is the namespace that Namespaces, ReferenceGrants and Routes are
 	// about.
 	Namespace string
+	// Group is that of the Object.
+	Group string
+}
+
+// Object returns the object that a read of one is about.
+func (r *Read) Object() ObjectKey {
+	return ObjectKey{r.Group, r.Service.Kind, r.Service.Namespace, r.Service.Name}
+}
+
+// String reads "EndpointSlices of Service shop/cart".
+func (r Read) String() string {
+	switch r.Kind {
+	case ReadNamespace:
+		return "Namespace " + r.Namespace
+	case ReadEndpoints:
+		return "EndpointSlices of " + r.Service.String()
+	case ReadReferenceGrants:
+		return "ReferenceGrants in namespace " + r.Namespace
+	case ReadRoutes:
+		return "routes in " + r.Namespace + " on " + r.Service.String()
+	}
+	return r.Service.String()
 }
 
 // MaxReads is how many reads are made live for one request, to confirm a denial or a
 // mutation. A route that is not made to cause many needs a handful.
 const MaxReads = 64
 
-// ReadKind is a method of Reader.
+// ReadKind is what a Read asks for.
 type ReadKind uint8
 
 // The kinds of reads.
@@ -108,6 +160,7 @@ const (
 	ReadEndpoints
 	ReadReferenceGrants
 	ReadRoutes
+	ReadObject
 )
 
 // ReferenceGrant is what gammaguard reads of a ReferenceGrant (GEP-709).

@@ -61,13 +61,12 @@ func BenchmarkSizes(b *testing.B) {
 // many is a mesh.Reader of many Services.
 type many map[mesh.ServiceKey]*mesh.Service
 
-func (w many) Namespace(string) (*mesh.Namespace, error) { return nil, mesh.ErrNotFound }
-
-func (w many) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if service := w[key]; service != nil {
-		return service, nil
+// Do implements mesh.Reader.
+func (w many) Do(read mesh.Read) mesh.Answer {
+	if service := w[read.Service]; read.Kind == mesh.ReadService && service != nil {
+		return mesh.Answer{Service: service}
 	}
-	return nil, mesh.ErrNotFound
+	return mesh.Answer{Err: mesh.ErrNotFound}
 }
 
 // TestAllocations holds the mutations to ceilings.

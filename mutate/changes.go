@@ -2,13 +2,6 @@ package mutate
 
 import "github.com/gammaguard/gammaguard/mesh"
 
-// Services is what mutations read in addition to the route. Every mesh.Reader is
-// one.
-type Services interface {
-	// Service returns a Service or a ServiceImport.
-	Service(key mesh.ServiceKey) (*mesh.Service, error)
-}
-
 // Options define which mutations are made, and what they may read.
 type Options struct {
 	// Off names the mutations that are not made.
@@ -29,11 +22,11 @@ type Options struct {
 //
 // A Service that is not found, not known, or cannot be read leads to no change and
 // never to an error: the schema and the rules report what is missing.
-func Changes(route *mesh.Route, services Services, opts Options) []Change {
+func Changes(route *mesh.Route, world mesh.Reader, opts Options) []Change {
 	if route.Kind.GrantOnly() {
 		return nil
 	}
-	p := &pass{route: route, mesh: opts.Mesh, services: services, mayRead: opts.MayRead}
+	p := &pass{route: route, mesh: opts.Mesh, world: world, mayRead: opts.MayRead}
 	var all []Change
 	for _, m := range catalogue {
 		if opts.Off[m.ID] {
@@ -55,10 +48,10 @@ func Changes(route *mesh.Route, services Services, opts Options) []Change {
 // pass is one run of the mutations over one route.
 type pass struct {
 	// route is the route with the changes found so far.
-	route    *mesh.Route
-	mesh     *mesh.Profile
-	services Services
-	mayRead  func(namespace string) bool
+	route   *mesh.Route
+	mesh    *mesh.Profile
+	world   mesh.Reader
+	mayRead func(namespace string) bool
 }
 
 // namespace returns the route's namespace.
@@ -70,7 +63,7 @@ func (p *pass) service(key mesh.ServiceKey) *mesh.Service {
 	if key.Namespace != p.namespace() && (p.mayRead == nil || !p.mayRead(key.Namespace)) {
 		return nil
 	}
-	service, err := p.services.Service(key)
+	service, err := mesh.FindService(p.world, key)
 	if err != nil {
 		return nil
 	}

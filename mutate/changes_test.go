@@ -15,42 +15,36 @@ import (
 // world holds Services by "namespace/name", ServiceImports by
 // "import:namespace/name", and namespaces. It notes what is read.
 type world struct {
-	mesh.Reader
-
 	services   map[string]mesh.Service
 	namespaces map[string]map[string]string
 	err        error
 	read       []string
 }
 
-func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	name := key.Namespace + "/" + key.Name
-	if key.Kind == mesh.ServiceImportKind {
+// Do implements mesh.Reader.
+func (w *world) Do(read mesh.Read) mesh.Answer {
+	name := read.Service.Namespace + "/" + read.Service.Name
+	if read.Service.Kind == mesh.ServiceImportKind {
 		name = "import:" + name
 	}
-	if !slices.Contains(w.read, name) {
+	if read.Kind == mesh.ReadService && !slices.Contains(w.read, name) {
 		w.read = append(w.read, name)
 	}
 	if w.err != nil {
-		return nil, w.err
+		return mesh.Answer{Err: w.err}
 	}
-	service, ok := w.services[name]
-	if !ok {
-		return nil, mesh.ErrNotFound
+	switch read.Kind {
+	case mesh.ReadService:
+		if service, ok := w.services[name]; ok {
+			service.Key = read.Service
+			return mesh.Answer{Service: &service}
+		}
+	case mesh.ReadNamespace:
+		if labels, ok := w.namespaces[read.Namespace]; ok {
+			return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace, Labels: labels}}
+		}
 	}
-	service.Key = key
-	return &service, nil
-}
-
-func (w *world) Namespace(name string) (*mesh.Namespace, error) {
-	if w.err != nil {
-		return nil, w.err
-	}
-	labels, ok := w.namespaces[name]
-	if !ok {
-		return nil, mesh.ErrNotFound
-	}
-	return &mesh.Namespace{Name: name, Labels: labels}, nil
+	return mesh.Answer{Err: mesh.ErrNotFound}
 }
 
 // services are the Services that the tests know.

@@ -6,13 +6,6 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Confirmer is a Reader that makes reads live when it is told to, and from then on
-// answers them as they were read.
-type Confirmer interface {
-	mesh.Reader
-	Read(reads []mesh.Read) (fresh int, err error)
-}
-
 // Granted returns an Options.MayRead for the route: objects of other namespaces
 // may be read if the route's namespace is granted the role of every mesh parent,
 // and no consumer parent is refused. Parents that only lack the right group
@@ -35,7 +28,7 @@ func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) b
 	if granted(route, grants, world) && len(refusing(route, world)) == 0 {
 		return true
 	}
-	confirmer, ok := world.(Confirmer)
+	confirmer, ok := world.(mesh.Confirmer)
 	if !ok {
 		return false
 	}
@@ -72,8 +65,8 @@ func refusing(route *mesh.Route, world mesh.Reader) []mesh.ServiceKey {
 		if mesh.ScopeOf(route.Metadata.Namespace, key).Role() != mesh.Consumer {
 			continue
 		}
-		_, whyService := world.Service(key)
-		_, whyNamespace := world.Namespace(key.Namespace)
+		_, whyService := mesh.FindService(world, key)
+		_, whyNamespace := mesh.FindNamespace(world, key.Namespace)
 		refusal, unknown, err := mesh.Handshake(world, key, route.Metadata.Namespace, route.Kind)
 		if unknown || errors.Is(whyService, mesh.ErrUnknown) || errors.Is(whyNamespace, mesh.ErrUnknown) || err != nil || refusal.By != mesh.NotRefused {
 			refusing = append(refusing, key)
@@ -97,7 +90,7 @@ func parents(route *mesh.Route) []mesh.ServiceKey {
 // namespaceOf returns the namespace, or nil if it does not exist; known is false
 // where that cannot be known.
 func namespaceOf(world mesh.Reader, name string) (namespace *mesh.Namespace, known bool) {
-	namespace, err := world.Namespace(name)
+	namespace, err := mesh.FindNamespace(world, name)
 	if err != nil {
 		return nil, errors.Is(err, mesh.ErrNotFound)
 	}

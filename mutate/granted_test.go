@@ -103,16 +103,13 @@ type failing struct {
 	namespace string
 }
 
-func (f failing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if f.service != nil {
-		return nil, f.service
+// Do implements mesh.Reader.
+func (f failing) Do(read mesh.Read) mesh.Answer {
+	switch {
+	case read.Kind == mesh.ReadService && f.service != nil:
+		return mesh.Answer{Err: f.service}
+	case read.Kind == mesh.ReadNamespace && read.Namespace == f.namespace:
+		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
-	return f.Reader.Service(key)
-}
-
-func (f failing) Namespace(name string) (*mesh.Namespace, error) {
-	if f.namespace == name {
-		return nil, mesh.ErrUnknown
-	}
-	return f.Reader.Namespace(name)
+	return f.Reader.Do(read)
 }

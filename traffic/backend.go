@@ -61,7 +61,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 		s.failure, s.problem = invalidBackend, "is of a kind that is not supported"
 		return s, nil
 	}
-	service, err := t.reader.Service(key)
+	service, err := mesh.FindService(t.reader, key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
 		s.doubt = key.String() + " is not in the input: it is assumed to exist"
@@ -102,7 +102,7 @@ func (t *Table) backendPort(s standing, from *route, ref *mesh.BackendRef, servi
 		s.failure, s.problem = invalidBackend, "has no such port"
 		return s, nil
 	}
-	has, err := t.reader.HasEndpoints(service.Key)
+	has, err := mesh.HasEndpoints(t.reader, service.Key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
 	case err != nil:
@@ -114,7 +114,7 @@ func (t *Table) backendPort(s standing, from *route, ref *mesh.BackendRef, servi
 }
 
 func (t *Table) permitted(from *route, to mesh.ServiceKey) (bool, error) {
-	grants, err := t.reader.ReferenceGrants(to.Namespace)
+	grants, err := mesh.ReferenceGrants(t.reader, to.Namespace)
 	if err != nil {
 		return false, err
 	}

@@ -82,7 +82,7 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	var services [2]*mesh.Service
 	var unknown [2]bool
 	for i, t := range d.tables {
-		service, err := t.reader.Service(key)
+		service, err := mesh.FindService(t.reader, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
 			unknown[i] = true

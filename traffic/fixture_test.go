@@ -18,7 +18,6 @@ import (
 
 // world is a Reader over what a test says.
 type world struct {
-	mesh.Reader
 	services map[mesh.ServiceKey]*mesh.Service
 	empty    map[mesh.ServiceKey]bool
 	grants   map[string][]mesh.ReferenceGrant
@@ -30,27 +29,26 @@ func newWorld() *world {
 	return &world{services: map[mesh.ServiceKey]*mesh.Service{}, empty: map[mesh.ServiceKey]bool{}, grants: map[string][]mesh.ReferenceGrant{}}
 }
 
-func (w *world) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if s := w.services[key]; s != nil {
-		return s, nil
+// Do implements mesh.Reader.
+func (w *world) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadService:
+		switch s := w.services[read.Service]; {
+		case s != nil:
+			return mesh.Answer{Service: s}
+		case !w.incomplete:
+			return mesh.Answer{Err: mesh.ErrNotFound}
+		}
+	case mesh.ReadNamespace:
+		if !w.incomplete {
+			return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace}}
+		}
+	case mesh.ReadEndpoints:
+		return mesh.Answer{HasEndpoints: !w.empty[read.Service]}
+	case mesh.ReadReferenceGrants:
+		return mesh.Answer{ReferenceGrants: w.grants[read.Namespace]}
 	}
-	if w.incomplete {
-		return nil, mesh.ErrUnknown
-	}
-	return nil, mesh.ErrNotFound
-}
-
-func (w *world) Namespace(name string) (*mesh.Namespace, error) {
-	if w.incomplete {
-		return nil, mesh.ErrUnknown
-	}
-	return &mesh.Namespace{Name: name}, nil
-}
-
-func (w *world) HasEndpoints(key mesh.ServiceKey) (bool, error) { return !w.empty[key], nil }
-
-func (w *world) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return w.grants[namespace], nil
+	return mesh.Answer{Err: mesh.ErrUnknown}
 }
 
 // apiRoutes are routes in the Gateway API's own types.

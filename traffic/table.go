@@ -141,12 +141,20 @@ func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 		return v, nil
 	}
 	v := &serviceView{routes: map[*mesh.AttachedRoute]*route{}, bindings: map[*mesh.AttachedRoute][]validate.Binding{}}
-	here := &among{Reader: t.reader, service: service}
+	var attached []*mesh.AttachedRoute
 	for _, r := range t.bound[service.Key] {
 		v.routes[&r.AttachedRoute] = r
-		here.routes = append(here.routes, &r.AttachedRoute)
+		attached = append(attached, &r.AttachedRoute)
 	}
-	table := t.engine.Table(here, service.Key)
+	table := t.engine.Table(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		switch {
+		case read.Kind == mesh.ReadRoutes:
+			return mesh.Answer{AttachedRoutes: mesh.InNamespace(attached, read.Namespace)}
+		case read.Kind == mesh.ReadService && read.Service == service.Key:
+			return mesh.Answer{Service: service}
+		}
+		return t.reader.Do(read)
+	}), service.Key)
 	bindings, err := table.Bindings()
 	if err != nil {
 		return nil, err
@@ -159,26 +167,6 @@ func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 	}
 	t.views[service] = v
 	return v, nil
-}
-
-// among is a Reader that knows one Service, and the routes on it.
-type among struct {
-	mesh.Reader
-	service *mesh.Service
-	routes  []*mesh.AttachedRoute
-}
-
-// Service implements mesh.Reader.
-func (a *among) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if key == a.service.Key {
-		return a.service, nil
-	}
-	return a.Reader.Service(key)
-}
-
-// AttachedRoutes implements mesh.Reader.
-func (a *among) AttachedRoutes(_ mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return mesh.InNamespace(a.routes, namespace), nil
 }
 
 // portRoutes are the routes of a Service port as the clients of one namespace find them.
@@ -269,7 +257,7 @@ func (pr *portRoutes) unbound(r *route) string {
 
 // service returns a Service. One that is not in the input is taken to have the port.
 func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (*mesh.Service, error) {
-	service, err := t.reader.Service(key)
+	service, err := mesh.FindService(t.reader, key)
 	if errors.Is(err, mesh.ErrUnknown) {
 		return &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{port}}, nil
 	}

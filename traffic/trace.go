@@ -93,7 +93,7 @@ func compact(texts []string) []string {
 
 // portRoutesOf returns the routes that a request meets.
 func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
-	service, err := t.reader.Service(r.Service)
+	service, err := mesh.FindService(t.reader, r.Service)
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):
 		return nil, fmt.Errorf("%s does not exist", r.Service)

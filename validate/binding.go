@@ -75,7 +75,7 @@ type Binding struct {
 // Bindings returns what becomes of all routes on the Service, in no order: of each mesh
 // parentRef to it, and of those that are dormant. The error is the failure of a read.
 func (t *Table) Bindings() ([]Binding, error) {
-	routes, err := t.world.AttachedRoutes(t.key, t.namespace)
+	routes, err := mesh.AttachedRoutes(t.world, t.key, t.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (t *Table) refuse(b *Binding) error {
 	if err != nil {
 		return err
 	}
-	namespace, err := mesh.Known(t.world.Namespace(b.Route.Namespace))
+	namespace, err := mesh.Known(mesh.FindNamespace(t.world, b.Route.Namespace))
 	if err != nil {
 		return err
 	}

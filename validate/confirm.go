@@ -7,25 +7,13 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Confirmer is a Reader that makes given reads live, and returns their results from
-// then on.
-type Confirmer interface {
-	mesh.Reader
-	// Read makes those reads live that it has not made before, and returns their
-	// number.
-	Read(reads []mesh.Read) (fresh int, err error)
-}
-
-// JudgeConfirmed judges by the cache. A verdict that denies, or would but for a mode,
+// JudgeConfirmed judges by what is cached. A verdict that denies, or would but for a mode,
 // an exemption or a dry run, is judged again over live reads of all that it was read
 // from, until it rests on nothing else: a cache that lags never denies. Beyond
 // mesh.MaxReads a finding is marked as unconfirmed, and denies only together with one
 // that is confirmed.
-func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confirmer) (Verdict, error) {
-	if objects, ok := confirmed.(mesh.ObjectReader); ok && slices.ContainsFunc(req.Route.Spec.ParentRefs, isOtherParent) {
-		cache = cacheWithObjects{cache, objects}
-	}
-	verdict, err := e.Judge(req, cache)
+func (e *Engine) JudgeConfirmed(req *Request, world mesh.Confirmer) (Verdict, error) {
+	verdict, err := e.Judge(req, world)
 	var made map[mesh.Read]bool
 	for err == nil {
 		due := verdict.due(made)
@@ -33,7 +21,7 @@ func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confi
 			err = verdict.markUnconfirmed(made)
 			return verdict, err
 		}
-		if _, err = confirmed.Read(due); err != nil {
+		if _, err = world.Read(due); err != nil {
 			break
 		}
 		if made == nil {
@@ -42,20 +30,9 @@ func (e *Engine) JudgeConfirmed(req *Request, cache mesh.Reader, confirmed Confi
 		for _, read := range due {
 			made[read] = true
 		}
-		verdict, err = e.Judge(req, confirmed)
+		verdict, err = e.Judge(req, world)
 	}
 	return Verdict{}, err
-}
-
-// cacheWithObjects is a cache, which knows no objects of other implementations, with a
-// reader that does.
-type cacheWithObjects struct {
-	mesh.Reader
-	mesh.ObjectReader
-}
-
-func isOtherParent(ref mesh.ParentRef) bool {
-	return ref.Class(nil) == mesh.ImplementationSpecificParent
 }
 
 // due returns the reads that are still to be made before the verdict is answered, those

@@ -31,7 +31,7 @@ func TestBoundedReads(t *testing.T) {
 	cache := newWorld(t, cluster)
 
 	confirming := newConfirming(cache, cache)
-	verdict, err := engine.JudgeConfirmed(&Request{Route: route}, cache, confirming)
+	verdict, err := engine.JudgeConfirmed(&Request{Route: route}, confirming)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestBoundedReads(t *testing.T) {
 	}
 
 	confirming = newConfirming(cache, fine{labels: map[string]string{"gammaguard.dev/grant": "all"}})
-	_, err = engine.JudgeConfirmed(&Request{Route: route}, cache, confirming)
+	_, err = engine.JudgeConfirmed(&Request{Route: route}, confirming)
 	if err == nil || !strings.Contains(err.Error(), "37 findings take more than the 64 live reads") {
 		t.Errorf("where the cache is wrong, and more than the bound is to be confirmed: %v", err)
 	}

@@ -104,17 +104,19 @@ type labelledWorld struct {
 	grant, mode, consumers, own string
 }
 
-func (w *labelledWorld) Namespace(name string) (*mesh.Namespace, error) {
-	if name == "mine" {
-		return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: w.grant, mesh.ModeLabel: w.mode}}, nil
+// Do implements mesh.Reader.
+func (w *labelledWorld) Do(read mesh.Read) mesh.Answer {
+	switch {
+	case read.Kind == mesh.ReadNamespace && read.Namespace == "mine":
+		return mesh.Answer{Namespace: &mesh.Namespace{Name: "mine", Labels: map[string]string{mesh.GrantLabel: w.grant, mesh.ModeLabel: w.mode}}}
+	case read.Kind == mesh.ReadNamespace:
+		return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace, Labels: map[string]string{mesh.ConsumerRoutesLabel: w.consumers}}}
+	case read.Kind == mesh.ReadService:
+		service := &mesh.Service{Key: read.Service, Type: mesh.ClusterIP, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}
+		service.ConsumerRoutes = w.own
+		return mesh.Answer{Service: service}
 	}
-	return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.ConsumerRoutesLabel: w.consumers}}, nil
-}
-
-func (w *labelledWorld) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}
-	service.ConsumerRoutes = w.own
-	return service, nil
+	return w.unknowing.Do(read)
 }
 
 // FuzzJudgePorts judges a route that selects by port and name on a Service with
@@ -153,17 +155,18 @@ type oneService struct {
 	service *mesh.Service
 }
 
-func (w *oneService) Namespace(name string) (*mesh.Namespace, error) {
-	return &mesh.Namespace{Name: name, Labels: map[string]string{mesh.GrantLabel: "all"}}, nil
-}
-
-func (w *oneService) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	w.service.Key = key
-	return w.service, nil
-}
-
-func (w *oneService) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, error) {
-	return nil, nil
+// Do implements mesh.Reader.
+func (w *oneService) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace, Labels: map[string]string{mesh.GrantLabel: "all"}}}
+	case mesh.ReadService:
+		w.service.Key = read.Service
+		return mesh.Answer{Service: w.service}
+	case mesh.ReadRoutes:
+		return mesh.Answer{}
+	}
+	return w.unknowing.Do(read)
 }
 
 // FuzzIgnoreAnnotation: no text in the annotation opens what denies, and every

@@ -111,7 +111,7 @@ func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 func (j *judgement) downgradeByNamespace(findings []Finding) error {
 	if !j.placed {
 		namespace := j.req.Route.Metadata.Namespace
-		labels, err := mesh.Known(j.pass.world.Namespace(namespace)) // none that is known: the default mode
+		labels, err := mesh.Known(mesh.FindNamespace(j.pass.world, namespace)) // none that is known: the default mode
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (j *judgement) downgradeExisting(rule activeRule, findings []Finding) error
 		old.Metadata.Namespace = j.req.Route.Metadata.Namespace
 		j.old = old
 	}
-	pass := j.engine.newPass(j.old, j.pass.world.world)
+	pass := j.engine.newPass(j.old, j.pass.world.recent.Reader)
 	pass.run(rule)
 	if pass.err != nil {
 		return pass.err

@@ -9,25 +9,8 @@ import (
 // choice is a world that answers each read as another world does.
 type choice func(mesh.Read) mesh.Reader
 
-func (c choice) Namespace(name string) (*mesh.Namespace, error) {
-	return c(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}).Namespace(name)
-}
-
-func (c choice) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return c(mesh.Read{Kind: mesh.ReadService, Service: key}).Service(key)
-}
-
-func (c choice) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	return c(mesh.Read{Kind: mesh.ReadEndpoints, Service: key}).HasEndpoints(key)
-}
-
-func (c choice) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return c(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace}).ReferenceGrants(namespace)
-}
-
-func (c choice) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return c(mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace}).AttachedRoutes(key, namespace)
-}
+// Do implements mesh.Reader.
+func (c choice) Do(read mesh.Read) mesh.Answer { return c(read).Do(read) }
 
 // confirming is a cache with the present behind it.
 type confirming struct {
@@ -63,34 +46,33 @@ type fine struct {
 	routes []*mesh.AttachedRoute
 }
 
-func (f fine) Namespace(name string) (*mesh.Namespace, error) {
-	return &mesh.Namespace{Name: name, Labels: f.labels}, nil
-}
-
-func (fine) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service := &mesh.Service{Key: key, Type: mesh.ClusterIP}
-	service.ConsumerRoutes = "allow"
-	for _, number := range []int32{1, 53, 80, 443, 514, 8080} {
-		for _, protocol := range []mesh.Protocol{mesh.TCP, mesh.UDP} {
-			service.Ports = append(service.Ports, mesh.Port{Number: number, Protocol: protocol})
+// Do implements mesh.Reader.
+func (f fine) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace, Labels: f.labels}}
+	case mesh.ReadService:
+		service := &mesh.Service{Key: read.Service, Type: mesh.ClusterIP}
+		service.ConsumerRoutes = "allow"
+		for _, number := range []int32{1, 53, 80, 443, 514, 8080} {
+			for _, protocol := range []mesh.Protocol{mesh.TCP, mesh.UDP} {
+				service.Ports = append(service.Ports, mesh.Port{Number: number, Protocol: protocol})
+			}
 		}
+		return mesh.Answer{Service: service}
+	case mesh.ReadEndpoints:
+		return mesh.Answer{HasEndpoints: true}
+	case mesh.ReadReferenceGrants:
+		var grant mesh.ReferenceGrant
+		for _, kind := range mesh.RouteKinds() {
+			grant.From = append(grant.From, mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: "shop"})
+		}
+		grant.To = []mesh.ReferenceGrantTo{{Kind: mesh.ServiceKind}}
+		return mesh.Answer{ReferenceGrants: []mesh.ReferenceGrant{grant}}
+	case mesh.ReadRoutes:
+		return mesh.Answer{AttachedRoutes: f.routes}
 	}
-	return service, nil
-}
-
-func (fine) HasEndpoints(mesh.ServiceKey) (bool, error) { return true, nil }
-
-func (fine) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) {
-	var grant mesh.ReferenceGrant
-	for _, kind := range mesh.RouteKinds() {
-		grant.From = append(grant.From, mesh.ReferenceGrantFrom{Group: mesh.GatewayGroup, Kind: string(kind), Namespace: "shop"})
-	}
-	grant.To = []mesh.ReferenceGrantTo{{Kind: mesh.ServiceKind}}
-	return []mesh.ReferenceGrant{grant}, nil
-}
-
-func (f fine) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, error) {
-	return f.routes, nil
+	return mesh.Answer{Err: mesh.ErrUnknown}
 }
 
 // A cache that lags in any one object never denies, whichever rule is set to deny:
@@ -137,7 +119,7 @@ func TestLaggingCacheNeverDenies(t *testing.T) {
 					continue
 				}
 				lags[c.rule][read.Kind] = true
-				verdict, err := engine.JudgeConfirmed(req, cache, newConfirming(cache, now))
+				verdict, err := engine.JudgeConfirmed(req, newConfirming(cache, now))
 				if denied := with(verdict, Deny); err != nil || len(denied) != len(right) {
 					t.Errorf("%s, %s: a cache that lags in %+v denies %+v, want %+v; %v", c.rule, c.name, read, denied, right, err)
 				}

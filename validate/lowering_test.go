@@ -229,26 +229,10 @@ func TestReads(t *testing.T) {
 		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
 		world := &witness{Reader: unknowing{}}
 		for _, read := range verdict.due(nil) {
-			repeat(world, read)
+			world.Do(read)
 		}
 		if diff := cmp.Diff(test.want, world.asked); diff != "" {
 			t.Errorf("%s: reads (-want +got):\n%s", test.name, diff)
 		}
-	}
-}
-
-// repeat makes the read again.
-func repeat(world mesh.Reader, read mesh.Read) {
-	switch read.Kind {
-	case mesh.ReadNamespace:
-		_, _ = world.Namespace(read.Namespace)
-	case mesh.ReadService:
-		_, _ = world.Service(read.Service)
-	case mesh.ReadEndpoints:
-		_, _ = world.HasEndpoints(read.Service)
-	case mesh.ReadReferenceGrants:
-		_, _ = world.ReferenceGrants(read.Namespace)
-	case mesh.ReadRoutes:
-		_, _ = world.AttachedRoutes(read.Service, read.Namespace)
 	}
 }

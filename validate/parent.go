@@ -188,7 +188,7 @@ func (p *Parent) ask(q question) *answer {
 
 // grant reads the route's namespace for the grant.
 func (p *Parent) grant() (fault Fault, unknown bool, err error) {
-	namespace, why := p.table.world.Namespace(p.Route.Namespace)
+	namespace, why := mesh.FindNamespace(p.table.world, p.Route.Namespace)
 	if p.Namespace, err = mesh.Known(namespace, why); err != nil {
 		return NoFault, false, err
 	}
@@ -213,7 +213,7 @@ func (p *Parent) handshake() (fault Fault, unknown bool, err error) {
 
 // attach looks the Service up and attaches the route to its ports.
 func (p *Parent) attach() (fault Fault, unknown bool, err error) {
-	service, err := p.table.world.Service(p.Key)
+	service, err := mesh.FindService(p.table.world, p.Key)
 	switch {
 	case errors.Is(err, mesh.ErrNotFound), errors.Is(err, mesh.ErrUnknown):
 		p.Missing = err

@@ -56,7 +56,7 @@ func (p *Pass) run(rule activeRule) {
 	}
 	if rule.Other != nil {
 		for i := range p.Route.Spec.ParentRefs {
-			if isOtherParent(p.Route.Spec.ParentRefs[i]) {
+			if isOtherParent(&p.Route.Spec.ParentRefs[i]) {
 				p.world.begin()
 				rule.Other(p, i)
 			}
@@ -187,18 +187,15 @@ func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.Por
 // Service returns the Service or ServiceImport, or nil and mesh.ErrNotFound,
 // mesh.ErrNotServed or mesh.ErrUnknown.
 func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	service, err := p.world.Service(key)
+	service, err := mesh.FindService(p.world, key)
 	p.note(err)
-	if err != nil {
-		return nil, err
-	}
-	return service, nil
+	return service, err
 }
 
 // HasEndpoints reports whether the Service has an endpoint; known is false where
 // that cannot be known.
 func (p *Pass) HasEndpoints(key mesh.ServiceKey) (has, known bool) {
-	has, err := p.world.HasEndpoints(key)
+	has, err := mesh.HasEndpoints(p.world, key)
 	p.note(err)
 	return has, err == nil
 }
@@ -206,14 +203,18 @@ func (p *Pass) HasEndpoints(key mesh.ServiceKey) (has, known bool) {
 // ReferenceGrants returns the ReferenceGrants in a namespace; known is false
 // where these cannot be known.
 func (p *Pass) ReferenceGrants(namespace string) (grants []mesh.ReferenceGrant, known bool) {
-	grants, err := p.world.ReferenceGrants(namespace)
+	grants, err := mesh.ReferenceGrants(p.world, namespace)
 	p.note(err)
 	return grants, err == nil
 }
 
 // Object reports whether an object of another implementation exists, as
-// mesh.ObjectReader does.
-func (p *Pass) Object(key mesh.ObjectKey) error { return p.world.Object(key) }
+// mesh.FindObject does.
+func (p *Pass) Object(key mesh.ObjectKey) error { return mesh.FindObject(p.world, key) }
+
+func isOtherParent(ref *mesh.ParentRef) bool {
+	return ref.Class(nil) == mesh.ImplementationSpecificParent
+}
 
 // BackendService is a backendRef of the route to a Service or ServiceImport.
 type BackendService struct {
@@ -256,7 +257,7 @@ func (p *Pass) Report(f Finding) {
 	f.Rule = p.rule.ID
 	f.quote()
 	if p.rule.actionOf(&f) == Deny {
-		f.reads = slices.Clone(p.world.reads)
+		f.reads = slices.Clone(p.world.Reads)
 	}
 	if p.findings == nil {
 		p.findings = make([]Finding, 0, 4)

@@ -58,7 +58,7 @@ func (p *LabelPreview) Add(route *mesh.Route) error {
 
 // AddConsumers adds the consumer routes on a Service of the namespace.
 func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
-	routes, err := p.after.AttachedRoutes(service, "")
+	routes, err := mesh.AttachedRoutes(p.after, service, "")
 	if err != nil {
 		return err
 	}

@@ -135,10 +135,13 @@ type failsLater struct {
 	good int
 }
 
-func (w *failsLater) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if w.good == 0 {
-		return nil, errAsked
+// Do implements mesh.Reader.
+func (w *failsLater) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == mesh.ReadService {
+		if w.good == 0 {
+			return mesh.Answer{Err: errAsked}
+		}
+		w.good--
 	}
-	w.good--
-	return w.Reader.Service(key)
+	return w.Reader.Do(read)
 }

@@ -20,51 +20,17 @@ type witness struct {
 
 var errAsked = errors.New("the world cannot be asked")
 
-func (w *witness) ask(kind mesh.ReadKind, question string) error {
+// Do notes the read.
+func (w *witness) Do(read mesh.Read) mesh.Answer {
 	if w.reads == nil {
 		w.reads = map[mesh.ReadKind]bool{}
 	}
-	w.reads[kind] = true
-	w.asked = append(w.asked, question)
-	if w.failing[kind] {
-		return errAsked
+	w.reads[read.Kind] = true
+	w.asked = append(w.asked, read.String())
+	if w.failing[read.Kind] {
+		return mesh.Answer{Err: errAsked}
 	}
-	return nil
-}
-
-func (w *witness) Namespace(name string) (*mesh.Namespace, error) {
-	if err := w.ask(mesh.ReadNamespace, "Namespace "+name); err != nil {
-		return nil, err
-	}
-	return w.Reader.Namespace(name)
-}
-
-func (w *witness) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if err := w.ask(mesh.ReadService, key.String()); err != nil {
-		return nil, err
-	}
-	return w.Reader.Service(key)
-}
-
-func (w *witness) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	if err := w.ask(mesh.ReadEndpoints, "endpoints of "+key.String()); err != nil {
-		return false, err
-	}
-	return w.Reader.HasEndpoints(key)
-}
-
-func (w *witness) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	if err := w.ask(mesh.ReadReferenceGrants, "ReferenceGrants in "+namespace); err != nil {
-		return nil, err
-	}
-	return w.Reader.ReferenceGrants(namespace)
-}
-
-func (w *witness) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if err := w.ask(mesh.ReadRoutes, "routes in "+namespace+" on "+key.String()); err != nil {
-		return nil, err
-	}
-	return w.Reader.AttachedRoutes(key, namespace)
+	return w.Reader.Do(read)
 }
 
 var readNames = map[mesh.ReadKind]string{
@@ -187,34 +153,19 @@ type partial struct {
 	namespaces, services bool
 }
 
-func (w *partial) Namespace(name string) (*mesh.Namespace, error) {
-	if !w.namespaces {
-		return nil, mesh.ErrUnknown
+// Do implements mesh.Reader.
+func (w *partial) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == mesh.ReadNamespace && !w.namespaces || read.Kind == mesh.ReadService && !w.services {
+		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
-	return w.Reader.Namespace(name)
-}
-
-func (w *partial) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if !w.services {
-		return nil, mesh.ErrUnknown
-	}
-	return w.Reader.Service(key)
+	return w.Reader.Do(read)
 }
 
 // unknowing is a world that knows nothing.
 type unknowing struct{}
 
-func (unknowing) Namespace(string) (*mesh.Namespace, error) { return nil, mesh.ErrUnknown }
-
-func (unknowing) Service(mesh.ServiceKey) (*mesh.Service, error) { return nil, mesh.ErrUnknown }
-
-func (unknowing) HasEndpoints(mesh.ServiceKey) (bool, error) { return false, mesh.ErrUnknown }
-
-func (unknowing) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) { return nil, mesh.ErrUnknown }
-
-func (unknowing) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, error) {
-	return nil, mesh.ErrUnknown
-}
+// Do implements mesh.Reader.
+func (unknowing) Do(mesh.Read) mesh.Answer { return mesh.Answer{Err: mesh.ErrUnknown} }
 
 // Where ServiceImports are not served, the message says so.
 func TestNotServed(t *testing.T) {
@@ -238,11 +189,12 @@ func TestNotServed(t *testing.T) {
 // notServing is a world without the kind ServiceImport.
 type notServing struct{ mesh.Reader }
 
-func (w notServing) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if key.Kind == mesh.ServiceImportKind {
-		return nil, mesh.ErrNotServed
+// Do implements mesh.Reader.
+func (w notServing) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == mesh.ReadService && read.Service.Kind == mesh.ServiceImportKind {
+		return mesh.Answer{Err: mesh.ErrNotServed}
 	}
-	return w.Reader.Service(key)
+	return w.Reader.Do(read)
 }
 
 // told returns the effect and the warning of each finding.

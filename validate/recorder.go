@@ -6,38 +6,32 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// recorder is a Reader that records its reads. The reads of a denial must be confirmed
-// before it is answered.
+// recorder records the reads of a rule. Those of a denial must be confirmed before it is
+// answered.
 type recorder struct {
-	world mesh.Reader
-	reads []mesh.Read
+	mesh.Recorder
 	// kept is where since puts them.
-	kept []mesh.Read
-	// recent are the Services that were read last, in turn: nearly all rules ask for the
-	// same few.
-	recent [4]struct {
-		key     mesh.ServiceKey
-		service *mesh.Service
-		err     error
-	}
-	oldest int
+	kept   []mesh.Read
+	recent recent
 }
 
 func newRecorder(world mesh.Reader) *recorder {
 	const each, all = 8, 32 // as many as most rules read, and most parents
 	room := make([]mesh.Read, all)
-	return &recorder{world: world, reads: room[:0:each], kept: room[each:each]}
+	r := &recorder{kept: room[each:each], recent: recent{Reader: world}}
+	r.Recorder = mesh.Recorder{Reader: &r.recent, Reads: room[:0:each]}
+	return r
 }
 
 // begin clears the recorded reads.
-func (r *recorder) begin() { r.reads = r.reads[:0] }
+func (r *recorder) begin() { r.Reads = r.Reads[:0] }
 
 // mark returns the place in the record, for since.
 func (r *recorder) mark() int {
 	if r == nil {
 		return 0
 	}
-	return len(r.reads)
+	return len(r.Reads)
 }
 
 // since returns what has been recorded since the mark.
@@ -46,59 +40,38 @@ func (r *recorder) since(mark int) []mesh.Read {
 		return nil
 	}
 	from := len(r.kept)
-	r.kept = append(r.kept, r.reads[mark:]...)
+	r.kept = append(r.kept, r.Reads[mark:]...)
 	return slices.Clip(r.kept[from:])
 }
 
 // again records reads whose results were kept.
-func (r *recorder) again(reads []mesh.Read) { r.reads = append(r.reads, reads...) }
+func (r *recorder) again(reads []mesh.Read) { r.Reads = append(r.Reads, reads...) }
 
-func (r *recorder) record(read mesh.Read) { r.reads = append(r.reads, read) }
-
-// Object implements mesh.ObjectReader. It is never read from a cache, so there is nothing
-// to record.
-func (r *recorder) Object(key mesh.ObjectKey) error {
-	if objects, ok := r.world.(mesh.ObjectReader); ok {
-		return objects.Object(key)
+// recent is a Reader that keeps the Services that were read last, in turn: nearly all rules
+// ask for the same few.
+type recent struct {
+	mesh.Reader
+	services [4]struct {
+		key     mesh.ServiceKey
+		service *mesh.Service
+		err     error
 	}
-	return mesh.ErrUnknown
+	oldest int
 }
 
-// Namespace implements mesh.Reader.
-func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
-	r.record(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
-	return r.world.Namespace(name)
-}
-
-// Service implements mesh.Reader.
-func (r *recorder) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	r.record(mesh.Read{Kind: mesh.ReadService, Service: key})
-	for i := range r.recent {
-		if recent := &r.recent[i]; recent.key == key {
-			return recent.service, recent.err
+// Do implements mesh.Reader.
+func (r *recent) Do(read mesh.Read) mesh.Answer {
+	if read.Kind != mesh.ReadService {
+		return r.Reader.Do(read)
+	}
+	for i := range r.services {
+		if kept := &r.services[i]; kept.key == read.Service {
+			return mesh.Answer{Service: kept.service, Err: kept.err}
 		}
 	}
-	read := &r.recent[r.oldest%len(r.recent)]
+	answer := r.Reader.Do(read)
+	kept := &r.services[r.oldest%len(r.services)]
 	r.oldest++
-	read.key = key
-	read.service, read.err = r.world.Service(key)
-	return read.service, read.err
-}
-
-// HasEndpoints implements mesh.Reader.
-func (r *recorder) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	r.record(mesh.Read{Kind: mesh.ReadEndpoints, Service: key})
-	return r.world.HasEndpoints(key)
-}
-
-// ReferenceGrants implements mesh.Reader.
-func (r *recorder) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	r.record(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace})
-	return r.world.ReferenceGrants(namespace)
-}
-
-// AttachedRoutes implements mesh.Reader.
-func (r *recorder) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	r.record(mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace})
-	return r.world.AttachedRoutes(key, namespace)
+	kept.key, kept.service, kept.err = read.Service, answer.Service, answer.Err
+	return answer
 }

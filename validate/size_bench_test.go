@@ -14,13 +14,17 @@ type crowd struct {
 	routes    []*mesh.AttachedRoute
 }
 
-func (c *crowd) Namespace(string) (*mesh.Namespace, error) { return c.namespace, nil }
-
-func (c *crowd) Service(mesh.ServiceKey) (*mesh.Service, error)        { return c.service, nil }
-func (c *crowd) HasEndpoints(mesh.ServiceKey) (bool, error)            { return true, nil }
-func (c *crowd) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) { return nil, nil }
-func (c *crowd) AttachedRoutes(mesh.ServiceKey, string) ([]*mesh.AttachedRoute, error) {
-	return c.routes, nil
+// Do implements mesh.Reader.
+func (c *crowd) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		return mesh.Answer{Namespace: c.namespace}
+	case mesh.ReadService:
+		return mesh.Answer{Service: c.service}
+	case mesh.ReadRoutes:
+		return mesh.Answer{AttachedRoutes: c.routes}
+	}
+	return mesh.Answer{HasEndpoints: true}
 }
 
 // crowdOf returns a Reader with so many routes on the Service shop/cart, the oldest
@@ -110,18 +114,17 @@ type town struct {
 	services map[mesh.ServiceKey]*crowd
 }
 
-func (w *town) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if c := w.services[key]; c != nil {
-		return c.service, nil
+// Do implements mesh.Reader.
+func (w *town) Do(read mesh.Read) mesh.Answer {
+	switch c := w.services[read.Service]; {
+	case c != nil:
+		return c.Do(read)
+	case read.Kind == mesh.ReadService:
+		return mesh.Answer{Err: mesh.ErrNotFound}
+	case read.Kind == mesh.ReadRoutes:
+		return mesh.Answer{}
 	}
-	return nil, mesh.ErrNotFound
-}
-
-func (w *town) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if c := w.services[key]; c != nil {
-		return c.routes, nil
-	}
-	return nil, nil
+	return w.crowd.Do(read)
 }
 
 // BenchmarkEngine judges routes on Services all over a cluster with so many

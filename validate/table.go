@@ -65,7 +65,7 @@ func (t *Table) resolve() {
 }
 
 func (t *Table) look() {
-	service, err := t.world.Service(t.key)
+	service, err := mesh.FindService(t.world, t.key)
 	if err == nil {
 		t.routes, err = t.eligibleRoutes()
 	}
@@ -82,7 +82,7 @@ func (t *Table) look() {
 }
 
 func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
-	stored, err := t.world.AttachedRoutes(t.key, t.namespace)
+	stored, err := mesh.AttachedRoutes(t.world, t.key, t.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (t *Table) Eligible(route *mesh.AttachedRoute) (bool, error) {
 	if t.engine.policy.ignores(route.Kind, t.key, scope) {
 		return false, nil
 	}
-	namespace, err := mesh.Known(t.world.Namespace(route.Namespace))
+	namespace, err := mesh.Known(mesh.FindNamespace(t.world, route.Namespace))
 	if err != nil {
 		return false, err
 	}

@@ -108,44 +108,27 @@ type rationed struct {
 
 var _ live.Source = rationed{}
 
-func (s rationed) Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Service, error) {
-	if err := s.spend(ctx, s.request, key.Kind, 1); err != nil {
-		return nil, err
+// Do implements live.Source.
+func (s rationed) Do(ctx context.Context, read mesh.Read) mesh.Answer {
+	kind, n := "parent", 1
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		kind = "Namespace"
+	case mesh.ReadService:
+		kind = read.Service.Kind
+	case mesh.ReadEndpoints:
+		kind = "EndpointSlice"
+	case mesh.ReadReferenceGrants:
+		kind = "ReferenceGrant"
+	case mesh.ReadRoutes:
+		kind, n = "Route", len(mesh.RouteKinds())
 	}
-	return s.Live.Service(ctx, key)
-}
-
-func (s rationed) Namespace(ctx context.Context, name string) (*mesh.Namespace, error) {
-	if err := s.spend(ctx, s.request, "Namespace", 1); err != nil {
-		return nil, err
+	err := s.spend(ctx, s.request, kind, n)
+	switch {
+	case err == nil:
+		return s.Live.Do(ctx, read)
+	case read.Kind == mesh.ReadObject:
+		err = mesh.ErrUnknown // as where it cannot be read
 	}
-	return s.Live.Namespace(ctx, name)
-}
-
-func (s rationed) HasEndpoints(ctx context.Context, key mesh.ServiceKey) (bool, error) {
-	if err := s.spend(ctx, s.request, "EndpointSlice", 1); err != nil {
-		return false, err
-	}
-	return s.Live.HasEndpoints(ctx, key)
-}
-
-func (s rationed) ReferenceGrants(ctx context.Context, namespace string) ([]mesh.ReferenceGrant, error) {
-	if err := s.spend(ctx, s.request, "ReferenceGrant", 1); err != nil {
-		return nil, err
-	}
-	return s.Live.ReferenceGrants(ctx, namespace)
-}
-
-func (s rationed) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if err := s.spend(ctx, s.request, "Route", len(mesh.RouteKinds())); err != nil {
-		return nil, err
-	}
-	return s.Live.AttachedRoutes(ctx, key, namespace)
-}
-
-func (s rationed) Object(ctx context.Context, key mesh.ObjectKey) error {
-	if err := s.spend(ctx, s.request, "parent", 1); err != nil {
-		return mesh.ErrUnknown // as where it cannot be read
-	}
-	return s.Live.Object(ctx, key)
+	return mesh.Answer{Err: err}
 }

@@ -90,7 +90,7 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("connection rese
 // broken is a world that has a mistake in it.
 type broken struct{ mesh.Reader }
 
-func (broken) Namespace(string) (*mesh.Namespace, error) { panic("mistake") }
+func (broken) Do(mesh.Read) mesh.Answer { panic("mistake") }
 
 func TestPanicIsAnswered(t *testing.T) {
 	o := options(t, broken{})

@@ -68,31 +68,20 @@ func (m *mutating) world(ctx context.Context, r *review) mesh.Reader {
 	if m.Live == nil {
 		return m.Reader
 	}
-	confirmed, _ := m.confirmed(ctx, r)
-	return fallbackReader{confirmed}
+	return fallbackReader{m.confirmed(ctx, r)}
 }
 
-// fallbackReader is a mutate.Confirmer that reads live what the cache does not have.
+// fallbackReader reads live what the cache does not have.
 type fallbackReader struct{ *live.Confirmed }
 
-// Service implements mesh.Reader.
-func (f fallbackReader) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return orLive(f, f.Confirmed.Service, key, mesh.Read{Kind: mesh.ReadService, Service: key})
-}
-
-// Namespace implements mesh.Reader.
-func (f fallbackReader) Namespace(name string) (*mesh.Namespace, error) {
-	return orLive(f, f.Confirmed.Namespace, name, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
-}
-
-// orLive gets an object, again after a live read if the cache does not have it.
-func orLive[K, T any](f fallbackReader, get func(K) (T, error), key K, read mesh.Read) (T, error) {
-	object, err := get(key)
-	if errors.Is(err, mesh.ErrNotFound) {
+// Do implements mesh.Reader.
+func (f fallbackReader) Do(read mesh.Read) mesh.Answer {
+	answer := f.Confirmed.Do(read)
+	if errors.Is(answer.Err, mesh.ErrNotFound) {
 		if _, err := f.Read([]mesh.Read{read}); err != nil {
-			return object, err
+			return mesh.Answer{Err: err}
 		}
-		return get(key)
+		answer = f.Confirmed.Do(read)
 	}
-	return object, err
+	return answer
 }

@@ -120,12 +120,12 @@ func (p *preview) others(own *mesh.AttachedRoute, keys []mesh.ServiceKey) ([]*me
 	matches := 0
 	for _, key := range keys {
 		ports := 1
-		if service, err := p.Reader.Service(key); err == nil {
+		if service, err := mesh.FindService(p.Reader, key); err == nil {
 			ports = len(service.Ports)
 		}
 		matches += ports * len(own.Matches)
 		for _, namespace := range slices.Compact([]string{own.Namespace, key.Namespace}) {
-			routes, err := p.Reader.AttachedRoutes(key, namespace)
+			routes, err := mesh.AttachedRoutes(p.Reader, key, namespace)
 			if err != nil {
 				return nil, err
 			}

@@ -76,11 +76,12 @@ type Syncer interface {
 
 // confirmed returns the reader that a request is judged by, once it denies: the caches,
 // confirmed by live reads, or live reads alone while the caches are stale.
-func (o *Options) confirmed(ctx context.Context, r *review) (confirmed *live.Confirmed, stale bool) {
+func (o *Options) confirmed(ctx context.Context, r *review) *live.Confirmed {
+	cache := o.Reader
 	if o.Sync != nil && o.Sync.Stale() != nil {
-		return live.Only(ctx, r.deadline, rationed{o, r}), true
+		cache = nil
 	}
-	return live.Confirm(ctx, r.deadline, rationed{o, r}, o.Reader), false
+	return live.Confirm(ctx, r.deadline, rationed{o, r}, cache)
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a
@@ -98,7 +99,7 @@ func (o *Options) ready(ctx context.Context, r *review) error {
 // callers can name any.
 func (o *Options) namespace(r *review) string {
 	name := r.Object.Metadata.Namespace
-	if _, err := o.Reader.Namespace(name); err != nil {
+	if _, err := mesh.FindNamespace(o.Reader, name); err != nil {
 		return ""
 	}
 	return name

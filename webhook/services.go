@@ -73,11 +73,11 @@ func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChan
 	if err := s.current(ctx, r); err != nil {
 		return nil, err
 	}
-	namespace, err := mesh.Known(s.Reader.Namespace(old.Key.Namespace))
+	namespace, err := mesh.Known(mesh.FindNamespace(s.Reader, old.Key.Namespace))
 	if err != nil || namespace != nil && namespace.Terminating() {
 		return change, err
 	}
-	routes, err := s.Reader.AttachedRoutes(old.Key, "")
+	routes, err := mesh.AttachedRoutes(s.Reader, old.Key, "")
 	if err != nil {
 		return nil, err
 	}

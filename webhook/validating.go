@@ -76,11 +76,7 @@ func (v *validating) judge(ctx context.Context, r *review) (validate.Verdict, er
 	if v.Live == nil {
 		return v.engine.Judge(r.toJudge(), v.Reader)
 	}
-	confirmed, stale := v.confirmed(ctx, r)
-	if stale {
-		return v.engine.JudgeConfirmed(r.toJudge(), confirmed, confirmed)
-	}
-	return v.engine.JudgeConfirmed(r.toJudge(), v.Reader, confirmed)
+	return v.engine.JudgeConfirmed(r.toJudge(), v.confirmed(ctx, r))
 }
 
 // count counts the findings by the namespace.

@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -54,53 +53,20 @@ type source struct {
 	reads []string
 }
 
-func (s *source) note(format string, args ...any) error {
+// Do implements live.Source.
+func (s *source) Do(_ context.Context, read mesh.Read) mesh.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reads = append(s.reads, fmt.Sprintf(format, args...))
-	return s.fail
-}
-
-func (s *source) Service(_ context.Context, key mesh.ServiceKey) (*mesh.Service, error) {
-	if err := s.note("%s", key); err != nil {
-		return nil, err
+	s.reads = append(s.reads, read.String())
+	switch {
+	case read.Kind != mesh.ReadObject && s.fail == nil:
+		return s.Reader.Do(read)
+	case s.fail == nil:
+		return mesh.Answer{Err: mesh.ErrNotFound}
+	case read.Kind == mesh.ReadObject:
+		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
-	return s.Reader.Service(key)
-}
-
-func (s *source) Namespace(_ context.Context, name string) (*mesh.Namespace, error) {
-	if err := s.note("Namespace %s", name); err != nil {
-		return nil, err
-	}
-	return s.Reader.Namespace(name)
-}
-
-func (s *source) AttachedRoutes(_ context.Context, key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if err := s.note("routes in %s on %s", namespace, key); err != nil {
-		return nil, err
-	}
-	return s.Reader.AttachedRoutes(key, namespace)
-}
-
-func (s *source) Object(_ context.Context, key mesh.ObjectKey) error {
-	if s.note("%s %s", key.Kind, key.Name) != nil {
-		return mesh.ErrUnknown
-	}
-	return mesh.ErrNotFound
-}
-
-func (s *source) HasEndpoints(_ context.Context, key mesh.ServiceKey) (bool, error) {
-	if err := s.note("endpoints of %s", key); err != nil {
-		return false, err
-	}
-	return s.Reader.HasEndpoints(key)
-}
-
-func (s *source) ReferenceGrants(_ context.Context, namespace string) ([]mesh.ReferenceGrant, error) {
-	if err := s.note("ReferenceGrants in %s", namespace); err != nil {
-		return nil, err
-	}
-	return s.Reader.ReferenceGrants(namespace)
+	return mesh.Answer{Err: s.fail}
 }
 
 // options are those of a webhook over the world, which is exact.

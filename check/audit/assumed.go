@@ -6,19 +6,15 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// asMode is a cluster in which every namespace has the mode.
-type asMode struct {
-	mesh.Reader
-	mode mesh.Mode
-}
-
-// Namespace returns the namespace with the mode.
-func (a *asMode) Namespace(name string) (*mesh.Namespace, error) {
-	namespace, err := a.Reader.Namespace(name)
-	if err != nil {
-		return nil, err
-	}
-	return labelled(namespace, mesh.ModeLabel, string(a.mode)), nil
+// asMode returns the cluster as if every namespace had the mode.
+func asMode(cluster mesh.Reader, mode mesh.Mode) mesh.Reader {
+	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		answer := cluster.Do(read)
+		if answer.Namespace != nil {
+			answer.Namespace = labelled(answer.Namespace, mesh.ModeLabel, string(mode))
+		}
+		return answer
+	})
 }
 
 // labelled returns the namespace with the label.

@@ -105,7 +105,7 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	}
 	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored}
 	if options.AsMode != "" {
-		a.world = &asMode{stored, options.AsMode}
+		a.world = asMode(stored, options.AsMode)
 	}
 	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
 	for namespace, routes := range a.byNamespace(routes) {
@@ -134,7 +134,7 @@ func (a *auditor) byNamespace(routes []*manifest.Object) map[string][]*mesh.Rout
 // namespace judges the routes of one namespace. What lies behind a missing grant is found
 // by a second look, as if it were given.
 func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error {
-	namespace, err := mesh.Known(a.world.Namespace(name))
+	namespace, err := mesh.Known(mesh.FindNamespace(a.world, name))
 	if err != nil {
 		return err
 	}

@@ -111,8 +111,8 @@ func once[K comparable, T any](c *Cluster, what string, key K, read func(context
 }
 
 // keep keeps an answer that is known without asking.
-func keep[K comparable, T any](c *Cluster, key K, value T) {
-	c.kept[question[K, T]{key}] = answer[T]{value: value}
+func (c *Cluster) keep(read mesh.Read, known mesh.Answer) {
+	c.kept[question[mesh.Read, mesh.Answer]{read}] = answer[mesh.Answer]{value: known}
 }
 
 // Unseen lists what was asked for and the user may not read, such as "Service shop/cart"
@@ -130,32 +130,14 @@ func (c *Cluster) Unseen() []string {
 	return unseen
 }
 
-// Namespace returns a namespace.
-func (c *Cluster) Namespace(name string) (*mesh.Namespace, error) {
-	return once(c, "Namespace %s", name, c.reader.Namespace)
-}
-
-// Service returns a Service or ServiceImport.
-func (c *Cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	return once(c, "%s", key, c.reader.Service)
-}
-
-// HasEndpoints reports whether the Service has an endpoint.
-func (c *Cluster) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	return once(c, "EndpointSlices of %s", key, c.reader.HasEndpoints)
-}
-
-// ReferenceGrants returns the ReferenceGrants in a namespace.
-func (c *Cluster) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	return once(c, "ReferenceGrants in namespace %s", namespace, c.reader.ReferenceGrants)
-}
-
-// Object reports whether an object of another implementation exists.
-func (c *Cluster) Object(key mesh.ObjectKey) error {
-	_, err := once(c, "%v", key, func(ctx context.Context, key mesh.ObjectKey) (struct{}, error) {
-		return struct{}{}, c.reader.Object(ctx, key)
+// Do implements mesh.Reader.
+func (c *Cluster) Do(read mesh.Read) mesh.Answer {
+	answer, err := once(c, "%s", read, func(ctx context.Context, read mesh.Read) (mesh.Answer, error) {
+		answer := c.reader.Do(ctx, read)
+		return answer, answer.Err
 	})
-	return err
+	answer.Err = err // in words for the user
+	return answer
 }
 
 // Definition returns the CustomResourceDefinition of that name, in JSON.
@@ -187,7 +169,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 			return err
 		}
 		for _, namespace := range namespaces {
-			keep(c, namespace.Name, namespace)
+			c.keep(mesh.Read{Kind: mesh.ReadNamespace, Namespace: namespace.Name}, mesh.Answer{Namespace: namespace})
 		}
 	}
 	services, err := c.reader.Services(c.ctx, namespace)
@@ -195,7 +177,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 		return err
 	}
 	for _, service := range services {
-		keep(c, service.Key, service)
+		c.keep(mesh.Read{Kind: mesh.ReadService, Service: service.Key}, mesh.Answer{Service: service})
 	}
 	if !endpoints {
 		return nil
@@ -205,7 +187,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 		return nil
 	}
 	for _, service := range services {
-		keep(c, service.Key, filled[service.Key])
+		c.keep(mesh.Read{Kind: mesh.ReadEndpoints, Service: service.Key}, mesh.Answer{HasEndpoints: filled[service.Key]})
 	}
 	return err
 }

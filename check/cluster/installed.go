@@ -281,7 +281,7 @@ func (i *installation) admitted(check, namespace string) State {
 
 // modeOf returns the mode of a namespace: that of its label, or of the configuration.
 func (i *installation) modeOf(namespace string) mesh.Mode {
-	if object, err := i.Namespace(namespace); err == nil {
+	if object, err := mesh.FindNamespace(i, namespace); err == nil {
 		if policy, _ := object.Policy(); policy.Mode != "" {
 			return policy.Mode
 		}

@@ -24,7 +24,7 @@ func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
 		}
 		name = c.Current
 	}
-	namespace, err := c.Namespace(name)
+	namespace, err := mesh.FindNamespace(c, name)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
 		return nil, nil

@@ -135,7 +135,7 @@ func parentsOf(route *mesh.Route, profile *mesh.Profile) []mesh.ServiceKey {
 
 // on lists the bound ports of one Service: none if it does not exist.
 func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
-	service, err := w.Service(key)
+	service, err := mesh.FindService(w, key)
 	if errors.Is(err, mesh.ErrNotFound) {
 		return nil, nil
 	}

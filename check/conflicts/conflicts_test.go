@@ -25,11 +25,12 @@ type cluster struct {
 
 func (c *cluster) Routes(...string) ([]*manifest.Object, error) { return c.Set.Routes(), nil }
 
-func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if key == c.refused {
-		return nil, mesh.ErrUnknown
+// Do implements mesh.Reader.
+func (c *cluster) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == mesh.ReadService && read.Service == c.refused {
+		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
-	return c.Set.Service(key)
+	return c.Set.Do(read)
 }
 
 //go:embed testdata/cluster.yaml

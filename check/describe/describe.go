@@ -69,7 +69,7 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	if err != nil {
 		return nil, err
 	}
-	service, why := stored.Service(key)
+	service, why := mesh.FindService(stored, key)
 	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 	slices.Sort(names)
 	var namespaces []*mesh.Namespace
 	for _, name := range slices.Compact(names) {
-		namespace, err := mesh.Known(world.Namespace(name))
+		namespace, err := mesh.Known(mesh.FindNamespace(world, name))
 		if err != nil {
 			return err
 		}

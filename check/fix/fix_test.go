@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/check/fix"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
 )
@@ -34,7 +35,7 @@ func jobs(t *testing.T, text string) []fix.Job {
 }
 
 // mutations returns the mutations that need no other Services than these.
-func mutations(text string, services mutate.Services) (jobs []fix.Job) {
+func mutations(text string, services mesh.Reader) (jobs []fix.Job) {
 	objects, _ := manifest.Read("routes.yaml", []byte(text), "default")
 	for _, object := range objects {
 		if object.Route == nil {

@@ -69,24 +69,12 @@ func (a *attachments) share(route *Route) {
 	}
 }
 
-// in returns the Services in the namespace that have routes, in no order.
-func (a *attachments) in(namespace string) []mesh.ServiceKey {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	var keys []mesh.ServiceKey
-	for key := range a.services {
-		if key.Namespace == namespace {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// AttachedRoutes implements mesh.Reader. Routes of one namespace come the oldest first.
-func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	routes := c.attachments.on(key)
+// of returns the routes of the namespace on the Service, the oldest first; those of all
+// if it is empty.
+func (a *attachments) of(key mesh.ServiceKey, namespace string) []*mesh.AttachedRoute {
+	routes := a.on(key)
 	if namespace == "" {
-		return routes, nil
+		return routes
 	}
 	from, _ := slices.BinarySearchFunc(routes, namespace, func(route *mesh.AttachedRoute, namespace string) int {
 		return strings.Compare(route.Namespace, namespace)
@@ -98,7 +86,20 @@ func (c *Cache) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.A
 		}
 		return 1
 	})
-	return routes[:to:to], nil
+	return routes[:to:to]
+}
+
+// in returns the Services in the namespace that have routes, in no order.
+func (a *attachments) in(namespace string) []mesh.ServiceKey {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var keys []mesh.ServiceKey
+	for key := range a.services {
+		if key.Namespace == namespace {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // RoutesOn returns the routes with a parentRef to the Service, in no order: those

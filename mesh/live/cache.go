@@ -158,16 +158,35 @@ func (c *Cache) RouteVersion(kind mesh.RouteKind) string {
 	return ""
 }
 
-// Namespace implements mesh.Reader.
-func (c *Cache) Namespace(name string) (*mesh.Namespace, error) {
-	if namespace, ok := c.tables[namespaceResource].Get(name); ok {
-		return namespace.(*mesh.Namespace), nil
+// Do implements mesh.Reader. Routes of one namespace come the oldest first.
+func (c *Cache) Do(read mesh.Read) (answer mesh.Answer) {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		namespace, ok := c.tables[namespaceResource].Get(read.Namespace)
+		if !ok {
+			return mesh.Answer{Err: mesh.ErrNotFound}
+		}
+		answer.Namespace = namespace.(*mesh.Namespace)
+	case mesh.ReadService:
+		answer.Service, answer.Err = c.service(read.Service)
+	case mesh.ReadEndpoints:
+		if read.Service.Kind != mesh.ServiceKind {
+			return mesh.Answer{Err: mesh.ErrUnknown} // implementations need not keep EndpointSlices (GEP-1748)
+		}
+		answer.HasEndpoints = c.endpoints.has(read.Service)
+	case mesh.ReadReferenceGrants:
+		for _, grant := range c.tables[referenceGrants].by(byNamespace, read.Namespace) {
+			answer.ReferenceGrants = append(answer.ReferenceGrants, grant.(*referenceGrant).ReferenceGrant)
+		}
+	case mesh.ReadRoutes:
+		answer.AttachedRoutes = c.attachments.of(read.Service, read.Namespace)
+	default:
+		answer.Err = mesh.ErrUnknown
 	}
-	return nil, mesh.ErrNotFound
+	return answer
 }
 
-// Service implements mesh.Reader.
-func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
+func (c *Cache) service(key mesh.ServiceKey) (*mesh.Service, error) {
 	resource := serviceResource
 	if key.Kind == mesh.ServiceImportKind {
 		resource = serviceImports
@@ -179,22 +198,4 @@ func (c *Cache) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 		return nil, mesh.ErrNotServed
 	}
 	return nil, mesh.ErrNotFound
-}
-
-// HasEndpoints implements mesh.Reader. Whether a ServiceImport has endpoints is
-// unknown: implementations need not keep EndpointSlices for it (GEP-1748).
-func (c *Cache) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	if key.Kind != mesh.ServiceKind {
-		return false, mesh.ErrUnknown
-	}
-	return c.endpoints.has(key), nil
-}
-
-// ReferenceGrants implements mesh.Reader.
-func (c *Cache) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	var grants []mesh.ReferenceGrant
-	for _, grant := range c.tables[referenceGrants].by(byNamespace, namespace) {
-		grants = append(grants, grant.(*referenceGrant).ReferenceGrant)
-	}
-	return grants, nil
 }

@@ -75,8 +75,8 @@ func TestListedAndWatched(t *testing.T) {
 					api.emit(path, "ADDED", object)
 				}
 				eventually(t, "all objects have come", func() bool {
-					_, serviceErr := cache.Service(cartKey)
-					_, namespaceErr := cache.Namespace("shop")
+					_, serviceErr := mesh.FindService(cache, cartKey)
+					_, namespaceErr := mesh.FindNamespace(cache, "shop")
 					return serviceErr == nil && namespaceErr == nil && cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"}) != nil
 				})
 			}
@@ -86,7 +86,7 @@ func TestListedAndWatched(t *testing.T) {
 				Kind: mesh.HTTPRoute, Namespace: "shop", Name: "web", Created: 1767323045, Generation: 1,
 				Parents: []mesh.ParentRef{{Group: &core, Kind: "Service", Name: "cart", Port: 80}},
 			}
-			routes, err := cache.AttachedRoutes(key, "")
+			routes, err := mesh.AttachedRoutes(cache, key, "")
 			if err != nil || len(routes) != 1 {
 				t.Fatalf("routes %v, %v", routes, err)
 			}
@@ -94,12 +94,12 @@ func TestListedAndWatched(t *testing.T) {
 			if diff := cmp.Diff(wantRoute, routes[0]); diff != "" || len(routes[0].Matches) != 1 {
 				t.Errorf("route (-want +got):\n%s", diff)
 			}
-			service, err := cache.Service(key)
+			service, err := mesh.FindService(cache, key)
 			want := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}
 			if diff := cmp.Diff(want, service); diff != "" || err != nil {
 				t.Errorf("Service (-want +got), %v:\n%s", err, diff)
 			}
-			namespace, err := cache.Namespace("shop")
+			namespace, err := mesh.FindNamespace(cache, "shop")
 			if diff := cmp.Diff(&mesh.Namespace{Name: "shop", Labels: map[string]string{"a": "b", "kubernetes.io/metadata.name": "shop"}}, namespace); diff != "" || err != nil {
 				t.Errorf("Namespace (-want +got), %v:\n%s", err, diff)
 			}
@@ -118,14 +118,14 @@ func TestInstalledLater(t *testing.T) {
 	cache := api.start(t, Options{DiscoveryInterval: 5 * time.Millisecond})
 	waitForSync(t, cache)
 	key := mesh.ServiceKey{Kind: mesh.ServiceImportKind, Namespace: "shop", Name: "cart"}
-	if _, err := cache.Service(key); !errors.Is(err, mesh.ErrNotServed) {
+	if _, err := mesh.FindService(cache, key); !errors.Is(err, mesh.ErrNotServed) {
 		t.Fatalf("got %v, want %v", err, mesh.ErrNotServed)
 	}
 	api.add(importsV1, `{"kind":"ServiceImport","apiVersion":"multicluster.x-k8s.io/v1alpha1","metadata":{"namespace":"shop","name":"cart","resourceVersion":"3"},"spec":{"type":"Headless","ports":[{"port":80,"protocol":"TCP"}]}}`)
 	api.serves(mesh.MulticlusterGroup, "v1alpha1", "serviceimports")
 	want := &mesh.Service{Key: key, Type: mesh.ClusterIP, Headless: true, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}
 	eventually(t, "the ServiceImport is seen", func() bool {
-		got, err := cache.Service(key)
+		got, err := mesh.FindService(cache, key)
 		return err == nil && cmp.Equal(want, got)
 	})
 	if !cache.HasSynced() {
@@ -133,7 +133,7 @@ func TestInstalledLater(t *testing.T) {
 	}
 	api.stopServing(mesh.MulticlusterGroup)
 	eventually(t, "the ServiceImport is gone", func() bool {
-		_, err := cache.Service(key)
+		_, err := mesh.FindService(cache, key)
 		return errors.Is(err, mesh.ErrNotServed)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // FuzzDecode: whatever is stored under a name can be kept or counts as absent, and
@@ -41,7 +43,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			if route, ok := i.value.(*Route); ok {
 				for _, key := range route.Services() {
-					if routes, err := cache.AttachedRoutes(key, ""); len(routes) != 1 || err != nil {
+					if routes, err := mesh.AttachedRoutes(cache, key, ""); len(routes) != 1 || err != nil {
 						t.Errorf("%d routes on %s, %v", len(routes), key, err)
 					}
 					if parents := cache.ParentsInNamespace(key.Namespace); len(parents) == 0 {
@@ -54,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%s: still holds %q", r, keys)
 			}
 		}
-		if _, err := cache.Namespace(named.Name); err == nil {
+		if _, err := mesh.FindNamespace(cache, named.Name); err == nil {
 			t.Errorf("still a namespace %q", named.Name)
 		}
 	})

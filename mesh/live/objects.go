@@ -73,7 +73,7 @@ func resourcePath(group, version string) []string {
 	return []string{"apis", group, version}
 }
 
-// Object reports whether the object exists, as mesh.ObjectReader does. What may not or
+// Object reports whether the object exists, as mesh.FindObject does. What may not or
 // cannot be read is unknown.
 func (r *Reader) Object(ctx context.Context, key mesh.ObjectKey) error {
 	select {

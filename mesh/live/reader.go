@@ -54,6 +54,29 @@ func NewReader(config *rest.Config, observe Observer) (*Reader, error) {
 	return &Reader{client: client, discovery: discovery{client: client, turn: make(chan struct{}, 1)}, observe: observe, slots: make(chan struct{}, MaxConcurrentReads), versions: served{}}, nil
 }
 
+var _ Source = (*Reader)(nil)
+
+// Do implements Source.
+func (r *Reader) Do(ctx context.Context, read mesh.Read) (answer mesh.Answer) {
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		answer.Namespace, answer.Err = r.Namespace(ctx, read.Namespace)
+	case mesh.ReadService:
+		answer.Service, answer.Err = r.Service(ctx, read.Service)
+	case mesh.ReadEndpoints:
+		answer.HasEndpoints, answer.Err = r.HasEndpoints(ctx, read.Service)
+	case mesh.ReadReferenceGrants:
+		answer.ReferenceGrants, answer.Err = r.ReferenceGrants(ctx, read.Namespace)
+	case mesh.ReadRoutes:
+		answer.AttachedRoutes, answer.Err = r.AttachedRoutes(ctx, read.Service, read.Namespace)
+	case mesh.ReadObject:
+		answer.Err = r.Object(ctx, read.Object())
+	default:
+		answer.Err = fmt.Errorf("unknown kind of read: %d", read.Kind)
+	}
+	return answer
+}
+
 // Service reads a Service or ServiceImport.
 func (r *Reader) Service(ctx context.Context, key mesh.ServiceKey) (*mesh.Service, error) {
 	resource := serviceResource

@@ -215,7 +215,7 @@ func TestConfirmedReadsOnce(t *testing.T) {
 	put(t, cache, serviceResource, `{"kind":"Service","metadata":{"namespace":"shop","name":"other"}}`)
 	put(t, cache, endpointSlices, `{"kind":"EndpointSlice","metadata":{"namespace":"shop","name":"x","labels":{"kubernetes.io/service-name":"cart"}},"endpoints":[{}]}`)
 	world := Confirm(t.Context(), inAMinute, reader, cache)
-	if _, err := world.Service(cartKey); err != nil {
+	if _, err := mesh.FindService(world, cartKey); err != nil {
 		t.Errorf("before anything was read: %v", err)
 	}
 	all := []mesh.Read{
@@ -229,19 +229,19 @@ func TestConfirmedReadsOnce(t *testing.T) {
 		if fresh, err := world.Read(all); fresh != want || err != nil {
 			t.Errorf("read %d: %d fresh, %v; want %d", i, fresh, err, want)
 		}
-		if _, err := world.Service(cartKey); !errors.Is(err, mesh.ErrNotFound) {
+		if _, err := mesh.FindService(world, cartKey); !errors.Is(err, mesh.ErrNotFound) {
 			t.Errorf("the Service that is gone: %v", err)
 		}
-		if _, err := world.Service(other); err != nil {
+		if _, err := mesh.FindService(world, other); err != nil {
 			t.Errorf("the other Service: %v", err)
 		}
-		if namespace, err := world.Namespace("shop"); err != nil || namespace.Labels["a"] != "b" {
+		if namespace, err := mesh.FindNamespace(world, "shop"); err != nil || namespace.Labels["a"] != "b" {
 			t.Errorf("namespace %+v, %v", namespace, err)
 		}
-		if has, err := world.HasEndpoints(cartKey); has || err != nil {
+		if has, err := mesh.HasEndpoints(world, cartKey); has || err != nil {
 			t.Errorf("endpoints %v, %v", has, err)
 		}
-		if grants, err := world.ReferenceGrants("shop"); len(grants) != 1 || err != nil {
+		if grants, err := mesh.ReferenceGrants(world, "shop"); len(grants) != 1 || err != nil {
 			t.Errorf("grants %v, %v", grants, err)
 		}
 	}

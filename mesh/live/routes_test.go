@@ -41,7 +41,7 @@ func TestParentsAreShared(t *testing.T) {
 		put(t, cache, routes, routeJSON("shop", name, "cart"))
 	}
 	put(t, cache, routes, routeJSON("lab", "d", "cart"))
-	attached, err := cache.AttachedRoutes(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}, "")
+	attached, err := mesh.AttachedRoutes(cache, mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}, "")
 	if err != nil || len(attached) != 3 {
 		t.Fatalf("%d routes, %v", len(attached), err)
 	}
@@ -91,7 +91,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 						want = append(want, fmt.Sprint(route.Key(), " ", route.Generation))
 					}
 				}
-				attached, err := cache.AttachedRoutes(service, "")
+				attached, err := mesh.AttachedRoutes(cache, service, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +104,7 @@ func TestIndexAgreesWithScan(t *testing.T) {
 					of[route.Namespace] = append(of[route.Namespace], route)
 				}
 				for _, from := range names {
-					theirs, err := cache.AttachedRoutes(service, from)
+					theirs, err := mesh.AttachedRoutes(cache, service, from)
 					if err != nil || !slices.Equal(theirs, of[from]) || !slices.IsSortedFunc(theirs, (*mesh.AttachedRoute).CompareAge) {
 						t.Fatalf("step %d: from namespace %s, on %s: %v, %v, want the oldest first of %v", step, from, service, theirs, err, of[from])
 					}
@@ -156,7 +156,7 @@ func TestEndpoints(t *testing.T) {
 	} {
 		put(t, cache, endpointSlices, fmt.Sprintf(`{"kind":"EndpointSlice","metadata":{"namespace":"shop","name":%q,"labels":{"kubernetes.io/service-name":%q}},"endpoints":%s}`,
 			step.slice, step.service, step.endpoints))
-		if got, err := cache.HasEndpoints(cartKey); got != step.has || err != nil {
+		if got, err := mesh.HasEndpoints(cache, cartKey); got != step.has || err != nil {
 			t.Errorf("step %d: got %v, %v", i, got, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestGrants(t *testing.T) {
 	put(t, cache, referenceGrants, grant("two", "b"))
 	put(t, cache, referenceGrants, grant("one", "c"))
 	var got []string
-	grants, err := cache.ReferenceGrants("shop")
+	grants, err := mesh.ReferenceGrants(cache, "shop")
 	for _, g := range grants {
 		got = append(got, g.From[0].Namespace)
 	}
@@ -184,7 +184,7 @@ func TestGrants(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	cache.tables[referenceGrants].empty()
-	if grants, err := cache.ReferenceGrants("shop"); grants != nil || err != nil {
+	if grants, err := mesh.ReferenceGrants(cache, "shop"); grants != nil || err != nil {
 		t.Errorf("still holds %v, %v", grants, err)
 	}
 }

@@ -52,12 +52,12 @@ func TestUnreadable(t *testing.T) {
 			}
 			web := RouteKey{mesh.HTTPRoute, "shop", "web"}
 			eventually(t, "what is sound is read", func() bool {
-				_, err := cache.Service(cartKey)
+				_, err := mesh.FindService(cache, cartKey)
 				mu.Lock()
 				defer mu.Unlock()
 				return err == nil && cache.Route(web) != nil && len(unreadable) == 3
 			})
-			if service, err := cache.Service(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "odd"}); !errors.Is(err, mesh.ErrNotFound) {
+			if service, err := mesh.FindService(cache, mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "odd"}); !errors.Is(err, mesh.ErrNotFound) {
 				t.Errorf("the Service that cannot be read: %+v, %v", service, err)
 			}
 			if diff := cmp.Diff([]Entry{{ParentRef: mesh.ParentRef{Name: "x"}}}, cache.Route(web).Entries); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 )
 
@@ -55,7 +56,7 @@ func TestLarge(t *testing.T) {
 	data := largeStream(services, routes)
 	s := set(t, manifest.Options{Complete: true}, data)
 	for i := range services {
-		attached, err := s.AttachedRoutes(service("shop", fmt.Sprintf("s%d", i)), "")
+		attached, err := mesh.AttachedRoutes(s, service("shop", fmt.Sprintf("s%d", i)), "")
 		if err != nil || len(attached) != routes/services {
 			t.Fatal(i, len(attached), err)
 		}

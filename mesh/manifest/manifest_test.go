@@ -79,17 +79,17 @@ func TestWorld(t *testing.T) {
 		{Key: service("shop", "out"), Type: mesh.ExternalName},
 		{Key: serviceImport, Type: mesh.ClusterIP, Headless: true, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}},
 	} {
-		got, err := s.Service(want.Key)
+		got, err := mesh.FindService(s, want.Key)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Error(want.Key, err, diff)
 		}
 	}
-	namespace, err := s.Namespace("shop")
+	namespace, err := mesh.FindNamespace(s, "shop")
 	if diff := cmp.Diff(&mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.GrantLabel: "all", "kubernetes.io/metadata.name": "shop"}}, namespace); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	has := func(key mesh.ServiceKey) any {
-		has, err := s.HasEndpoints(key)
+		has, err := mesh.HasEndpoints(s, key)
 		if err != nil {
 			return err.Error()
 		}
@@ -99,11 +99,11 @@ func TestWorld(t *testing.T) {
 	if diff := cmp.Diff([]any{true, "unknown", "unknown"}, got); diff != "" {
 		t.Error("endpoints", diff)
 	}
-	grants, err := s.ReferenceGrants("shop")
+	grants, err := mesh.ReferenceGrants(s, "shop")
 	if err != nil || len(grants) != 1 || !grants[0].Permits(mesh.HTTPRoute, "web", service("shop", "cart")) {
 		t.Error(grants, err)
 	}
-	routes, err := s.AttachedRoutes(service("shop", "cart"), "")
+	routes, err := mesh.AttachedRoutes(s, service("shop", "cart"), "")
 	if err != nil || len(routes) != 2 {
 		t.Fatal(routes, err)
 	}
@@ -126,12 +126,12 @@ func TestWhatIsNotThere(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := set(t, test.options, `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: gone-1, labels: {kubernetes.io/service-name: gone}}}`)
-			_, namespace := s.Namespace(absent)
-			_, service_ := s.Service(service(absent, absent))
-			_, imported := s.Service(serviceImport)
-			_, endpoints := s.HasEndpoints(service("default", absent))
-			_, grants := s.ReferenceGrants(absent)
-			_, routes := s.AttachedRoutes(service(absent, absent), "")
+			_, namespace := mesh.FindNamespace(s, absent)
+			_, service_ := mesh.FindService(s, service(absent, absent))
+			_, imported := mesh.FindService(s, serviceImport)
+			_, endpoints := mesh.HasEndpoints(s, service("default", absent))
+			_, grants := mesh.ReferenceGrants(s, absent)
+			_, routes := mesh.AttachedRoutes(s, service(absent, absent), "")
 			got := []error{namespace, service_, imported, endpoints, grants, routes}
 			want := []error{test.want, test.want, test.wantImport, test.wantRest, test.wantRest, nil}
 			for i := range want {
@@ -166,13 +166,13 @@ func TestServiceImportsServed(t *testing.T) {
 	if !s.Delete(crd.Key) || s.Delete(crd.Key) {
 		t.Error("the definition is deleted once")
 	}
-	if _, err := s.Service(key); err != mesh.ErrNotServed { //nolint:errorlint // the very value
+	if _, err := mesh.FindService(s, key); err != mesh.ErrNotServed { //nolint:errorlint // the very value
 		t.Errorf("without the definition: %v", err)
 	}
 	if err := s.Put(crd); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Service(key); err != mesh.ErrNotFound { //nolint:errorlint // the very value
+	if _, err := mesh.FindService(s, key); err != mesh.ErrNotFound { //nolint:errorlint // the very value
 		t.Errorf("with the definition again: %v", err)
 	}
 }
@@ -206,8 +206,8 @@ func TestPutRouteAgain(t *testing.T) {
 	if a.CompareAge(b) >= 0 {
 		t.Error("the route that was there first is not the older one any more")
 	}
-	onX, _ := s.AttachedRoutes(service("default", "x"), "")
-	onZ, _ := s.AttachedRoutes(service("default", "z"), "")
+	onX, _ := mesh.AttachedRoutes(s, service("default", "x"), "")
+	onZ, _ := mesh.AttachedRoutes(s, service("default", "z"), "")
 	if diff := cmp.Diff([][]*mesh.AttachedRoute{{b}, {a}}, [][]*mesh.AttachedRoute{onX, onZ}); diff != "" {
 		t.Error(diff)
 	}

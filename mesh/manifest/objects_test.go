@@ -30,7 +30,7 @@ func TestObject(t *testing.T) {
 		{"a kind that is not served", manifest.Options{Serves: serves}, kind, mesh.ErrNotServed},
 		{"a kind that is served", manifest.Options{Serves: serves}, other, nil},
 	} {
-		if got := set(t, test.options, entry).Object(test.key); got != test.want { //nolint:errorlint // the very values
+		if got := mesh.FindObject(set(t, test.options, entry), test.key); got != test.want { //nolint:errorlint // the very values
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

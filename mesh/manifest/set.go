@@ -48,10 +48,7 @@ type routeEntry struct {
 	attached *mesh.AttachedRoute
 }
 
-var (
-	_ mesh.Reader       = (*Set)(nil)
-	_ mesh.ObjectReader = (*Set)(nil)
-)
+var _ mesh.Reader = (*Set)(nil)
 
 // NewSet returns an empty set.
 func NewSet(options Options) *Set {

@@ -15,23 +15,32 @@ func (s *Set) absent() error {
 	return mesh.ErrUnknown
 }
 
-// Namespace returns a namespace of the set.
-func (s *Set) Namespace(name string) (*mesh.Namespace, error) {
-	if namespace := s.namespaces[name]; namespace != nil {
-		return namespace, nil
+// Do implements mesh.Reader. Where the set has some ReferenceGrants of a namespace, they
+// count as all. Unless it is complete, it cannot know that a Service has no endpoints.
+func (s *Set) Do(read mesh.Read) mesh.Answer {
+	key := read.Service
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		if namespace := s.namespaces[read.Namespace]; namespace != nil {
+			return mesh.Answer{Namespace: namespace}
+		}
+	case mesh.ReadService:
+		switch service := s.services[key]; {
+		case service != nil:
+			return mesh.Answer{Service: service}
+		case key.Kind == mesh.ServiceImportKind && s.options.NoServiceImports:
+			return mesh.Answer{Err: mesh.ErrNotServed}
+		}
+	case mesh.ReadEndpoints:
+		return s.endpoints(key)
+	case mesh.ReadReferenceGrants:
+		return s.referenceGrants(read.Namespace)
+	case mesh.ReadRoutes:
+		return mesh.Answer{AttachedRoutes: mesh.InNamespace(s.attached[key], read.Namespace)}
+	case mesh.ReadObject:
+		return mesh.Answer{Err: s.object(read.Object())}
 	}
-	return nil, s.absent()
-}
-
-// Service returns a Service or ServiceImport of the set.
-func (s *Set) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if service := s.services[key]; service != nil {
-		return service, nil
-	}
-	if key.Kind == mesh.ServiceImportKind && s.options.NoServiceImports {
-		return nil, mesh.ErrNotServed
-	}
-	return nil, s.absent()
+	return mesh.Answer{Err: s.absent()}
 }
 
 // ServicesNamed returns the Services, or ServiceImports, of the set with that name,
@@ -47,43 +56,29 @@ func (s *Set) ServicesNamed(kind, name string) []mesh.ServiceKey {
 	return keys
 }
 
-// HasEndpoints reports whether an EndpointSlice of the set is of the Service and has
-// an endpoint. Unless the set is complete, it cannot know of others. Whether a
-// ServiceImport has endpoints is unknown: implementations need not keep
-// EndpointSlices for it (GEP-1748).
-func (s *Set) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	switch {
-	case s.filled[key] > 0:
-		return true, nil
-	case s.options.Complete && key.Kind == mesh.ServiceKind:
-		return false, nil
+// endpoints answers whether the Service has any. Of a ServiceImport that is unknown:
+// implementations need not keep EndpointSlices for it (GEP-1748).
+func (s *Set) endpoints(key mesh.ServiceKey) mesh.Answer {
+	if has := s.filled[key] > 0; has || s.options.Complete && key.Kind == mesh.ServiceKind {
+		return mesh.Answer{HasEndpoints: has}
 	}
-	return false, mesh.ErrUnknown
+	return mesh.Answer{Err: mesh.ErrUnknown}
 }
 
-// ReferenceGrants returns the set's ReferenceGrants in a namespace. Where there
-// are some, they count as all.
-func (s *Set) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	var grants []mesh.ReferenceGrant
+func (s *Set) referenceGrants(namespace string) (answer mesh.Answer) {
 	for key, grant := range s.grants {
 		if key.Namespace == namespace {
-			grants = append(grants, grant)
+			answer.ReferenceGrants = append(answer.ReferenceGrants, grant)
 		}
 	}
-	if len(grants) == 0 && !s.options.Complete {
-		return nil, mesh.ErrUnknown
+	if len(answer.ReferenceGrants) == 0 && !s.options.Complete {
+		answer.Err = mesh.ErrUnknown
 	}
-	return grants, nil
+	return answer
 }
 
-// AttachedRoutes returns the set's routes in the namespace, or in all if it is
-// empty, with a parentRef to the Service.
-func (s *Set) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	return mesh.InNamespace(s.attached[key], namespace), nil
-}
-
-// Object reports whether an object of another implementation is in the set.
-func (s *Set) Object(key mesh.ObjectKey) error {
+// object reports whether an object of another implementation is in the set.
+func (s *Set) object(key mesh.ObjectKey) error {
 	switch {
 	case s.others[Key(key)]:
 		return nil

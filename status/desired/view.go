@@ -38,7 +38,7 @@ func (v *View) EntriesOn(service mesh.ServiceKey, route *mesh.AttachedRoute) ([]
 }
 
 func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bool) (entries []Entry, unknown []int, err error) {
-	namespace, err := mesh.Known(v.world.Namespace(route.Namespace))
+	namespace, err := mesh.Known(mesh.FindNamespace(v.world, route.Namespace))
 	if err != nil {
 		return nil, nil, err
 	}

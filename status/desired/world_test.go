@@ -3,6 +3,7 @@ package desired_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -13,35 +14,23 @@ import (
 // broken is a world that cannot be asked one thing.
 type broken struct {
 	mesh.Reader
-	service, namespace, routes error
+	kind mesh.ReadKind
+	err  error
 }
 
-func (b *broken) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if b.service != nil {
-		return nil, b.service
+// Do implements mesh.Reader.
+func (b *broken) Do(read mesh.Read) mesh.Answer {
+	if read.Kind == b.kind {
+		return mesh.Answer{Err: b.err}
 	}
-	return b.Reader.Service(key)
-}
-
-func (b *broken) Namespace(name string) (*mesh.Namespace, error) {
-	if b.namespace != nil {
-		return nil, b.namespace
-	}
-	return b.Reader.Namespace(name)
-}
-
-func (b *broken) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	if b.routes != nil {
-		return nil, b.routes
-	}
-	return b.Reader.AttachedRoutes(key, namespace)
+	return b.Reader.Do(read)
 }
 
 func TestWorldThatCannotBeAsked(t *testing.T) {
 	world := newWorld(t, cluster, route(mesh.HTTPRoute, "shop/own", "name: cart"))
 	failure := errors.New("no answer")
-	for name, b := range map[string]*broken{"service": {service: failure}, "namespace": {namespace: failure}, "routes": {routes: failure}} {
-		b.Reader = world
+	for name, kind := range map[string]mesh.ReadKind{"service": mesh.ReadService, "namespace": mesh.ReadNamespace, "routes": mesh.ReadRoutes} {
+		b := &broken{world, kind, failure}
 		if entries, err := entriesOf(t, find(t, world, "shop/own"), b, validate.Policy{}, desired.Settings{}); !errors.Is(err, failure) || len(entries) > 0 {
 			t.Errorf("%s: %v, %v, want the failure", name, entries, err)
 		}
@@ -76,14 +65,17 @@ type rotated struct {
 	by int
 }
 
-func (r *rotated) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	routes, err := r.Reader.AttachedRoutes(key, namespace)
-	at := r.by % len(routes)
-	turned := append(append([]*mesh.AttachedRoute{}, routes[at:]...), routes[:at]...)
-	if r.by >= len(routes) {
-		for i, j := 0, len(turned)-1; i < j; i, j = i+1, j-1 {
-			turned[i], turned[j] = turned[j], turned[i]
-		}
+// Do implements mesh.Reader.
+func (r *rotated) Do(read mesh.Read) mesh.Answer {
+	answer := r.Reader.Do(read)
+	routes := answer.AttachedRoutes
+	if len(routes) == 0 {
+		return answer
 	}
-	return turned, err
+	at := r.by % len(routes)
+	answer.AttachedRoutes = append(append([]*mesh.AttachedRoute{}, routes[at:]...), routes[:at]...)
+	if r.by >= len(routes) {
+		slices.Reverse(answer.AttachedRoutes)
+	}
+	return answer
 }

@@ -71,14 +71,8 @@ func backend(key live.RouteKey) mesh.ServiceKey {
 	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name + "-backend"}
 }
 
-func (c *cluster) WaitForSync(context.Context) error           { return nil }
-func (c *cluster) Route(key live.RouteKey) *live.Route         { return c.routes[key] }
-func (c *cluster) HasEndpoints(mesh.ServiceKey) (bool, error)  { return true, nil }
-func (c *cluster) Namespace(n string) (*mesh.Namespace, error) { return &mesh.Namespace{Name: n}, nil }
-
-func (c *cluster) ReferenceGrants(string) ([]mesh.ReferenceGrant, error) {
-	return nil, nil
-}
+func (c *cluster) WaitForSync(context.Context) error   { return nil }
+func (c *cluster) Route(key live.RouteKey) *live.Route { return c.routes[key] }
 
 func (c *cluster) Routes() iter.Seq[*live.Route] {
 	return func(yield func(*live.Route) bool) {
@@ -100,18 +94,25 @@ func (c *cluster) RoutesInNamespace(namespace string) []*live.Route {
 	return routes
 }
 
-func (c *cluster) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	if c.missing[key] {
-		return nil, mesh.ErrNotFound
+// Do implements mesh.Reader.
+func (c *cluster) Do(read mesh.Read) (answer mesh.Answer) {
+	key := read.Service
+	switch read.Kind {
+	case mesh.ReadNamespace:
+		answer.Namespace = &mesh.Namespace{Name: read.Namespace}
+	case mesh.ReadService:
+		if c.missing[key] {
+			return mesh.Answer{Err: mesh.ErrNotFound}
+		}
+		answer.Service = &mesh.Service{Key: key, Ports: []mesh.Port{{Number: 80, Protocol: "TCP"}}}
+	case mesh.ReadEndpoints:
+		answer.HasEndpoints = true
+	case mesh.ReadRoutes:
+		if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: key.Namespace, Name: key.Name}]; route != nil {
+			answer.AttachedRoutes = []*mesh.AttachedRoute{&route.AttachedRoute}
+		}
 	}
-	return &mesh.Service{Key: key, Ports: []mesh.Port{{Number: 80, Protocol: "TCP"}}}, nil
-}
-
-func (c *cluster) AttachedRoutes(key mesh.ServiceKey, _ string) ([]*mesh.AttachedRoute, error) {
-	if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: key.Namespace, Name: key.Name}]; route != nil {
-		return []*mesh.AttachedRoute{&route.AttachedRoute}, nil
-	}
-	return nil, nil
+	return answer
 }
 
 // api is the cluster's API server.

@@ -102,7 +102,7 @@ func (a *auditor) readOne(ctx context.Context, cached *live.Route) (*mesh.Route,
 // put judges the route by the cache, and keeps what is found.
 func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
 	now := audited{route: cached}
-	world := &recorder{Reader: a.cache, namespace: cached.Namespace}
+	world := &mesh.Recorder{Reader: a.cache}
 	if a.judge.Concerns(route) {
 		_, verdict, err := a.judge.Audit(route, world)
 		if err != nil {
@@ -115,13 +115,14 @@ func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
 			}
 		}
 	}
-	now.reads = world.all
+	var foreign reads
+	now.reads, foreign = collect(world.Reads, cached.Namespace)
 	here := a.namespaces[cached.Namespace]
 	if here == nil {
 		here = &routes{}
 		a.namespaces[cached.Namespace] = here
 	}
-	here.foreign |= world.foreign
+	here.foreign |= foreign
 	before := here.put(now)
 	a.metric.replace(cached.Namespace, &before, &now)
 	a.reports.note(cached.Namespace, &before, &now)

@@ -27,52 +27,21 @@ func bits(read mesh.Read) (bits reads) {
 // has reports whether the bits are in the set.
 func (r reads) has(bits reads) bool { return r&bits == bits }
 
-// recorder is a Reader that records what a route of a namespace is judged by. The
-// namespace itself is left out: it concerns all its routes.
-type recorder struct {
-	mesh.Reader
-	namespace string
-	// all are the reads, and foreign are those of other namespaces.
-	all, foreign reads
-}
-
-func (r *recorder) record(read mesh.Read) {
-	if read == (mesh.Read{Kind: mesh.ReadNamespace, Namespace: r.namespace}) {
-		return
+// collect returns the set of the reads, and that of those in other namespaces. The read of
+// the namespace itself is left out: it concerns all its routes.
+func collect(read []mesh.Read, namespace string) (all, foreign reads) {
+	for _, read := range read {
+		if read == (mesh.Read{Kind: mesh.ReadNamespace, Namespace: namespace}) {
+			continue
+		}
+		if read.Kind == mesh.ReadEndpoints {
+			read = service(read.Service)
+		}
+		b := bits(read)
+		all |= b
+		if home(&read) != namespace {
+			foreign |= b
+		}
 	}
-	b := bits(read)
-	r.all |= b
-	if home(&read) != r.namespace {
-		r.foreign |= b
-	}
-}
-
-// Namespace implements mesh.Reader.
-func (r *recorder) Namespace(name string) (*mesh.Namespace, error) {
-	r.record(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name})
-	return r.Reader.Namespace(name)
-}
-
-// Service implements mesh.Reader.
-func (r *recorder) Service(key mesh.ServiceKey) (*mesh.Service, error) {
-	r.record(service(key))
-	return r.Reader.Service(key)
-}
-
-// HasEndpoints implements mesh.Reader.
-func (r *recorder) HasEndpoints(key mesh.ServiceKey) (bool, error) {
-	r.record(service(key))
-	return r.Reader.HasEndpoints(key)
-}
-
-// ReferenceGrants implements mesh.Reader.
-func (r *recorder) ReferenceGrants(namespace string) ([]mesh.ReferenceGrant, error) {
-	r.record(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: namespace})
-	return r.Reader.ReferenceGrants(namespace)
-}
-
-// AttachedRoutes implements mesh.Reader.
-func (r *recorder) AttachedRoutes(key mesh.ServiceKey, namespace string) ([]*mesh.AttachedRoute, error) {
-	r.record(mesh.Read{Kind: mesh.ReadRoutes, Service: key, Namespace: namespace})
-	return r.Reader.AttachedRoutes(key, namespace)
+	return all, foreign
 }

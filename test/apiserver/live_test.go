@@ -44,7 +44,7 @@ func startCache(t *testing.T, options live.Options, listeners ...func(live.Chang
 // attached returns the names of the routes on the Service, sorted.
 func attached(t *testing.T, world mesh.Reader, namespace, name string) []string {
 	t.Helper()
-	routes, err := world.AttachedRoutes(mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: namespace, Name: name}, "")
+	routes, err := mesh.AttachedRoutes(world, mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: namespace, Name: name}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +123,16 @@ func TestCacheSees(t *testing.T) {
 		}
 		background.Eventually(t, func() string {
 			var got seen
-			if namespace, err := cache.Namespace(ns); err == nil {
+			if namespace, err := mesh.FindNamespace(cache, ns); err == nil {
 				got.Namespace = namespace.Labels
 			}
 			for _, name := range []string{"cart", "headless", "external"} {
-				if svc, err := cache.Service(key(name)); err == nil {
+				if svc, err := mesh.FindService(cache, key(name)); err == nil {
 					got.Services = append(got.Services, svc)
 				}
 			}
 			for _, name := range []string{"cart", "headless"} {
-				has, err := cache.HasEndpoints(key(name))
+				has, err := mesh.HasEndpoints(cache, key(name))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -143,7 +143,7 @@ func TestCacheSees(t *testing.T) {
 		})
 	}
 	background.Eventually(t, func() string {
-		got, err := cache.ReferenceGrants(ns)
+		got, err := mesh.ReferenceGrants(cache, ns)
 		if err != nil {
 			t.Fatal(err)
 		}

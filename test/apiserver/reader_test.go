@@ -20,7 +20,7 @@ func TestCacheWithoutServiceImports(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := mesh.ServiceKey{Kind: mesh.ServiceImportKind, Namespace: "default", Name: "cart"}
-	_, cached := cache.Service(key)
+	_, cached := mesh.FindService(cache, key)
 	_, now := reader.Service(t.Context(), key)
 	for name, err := range map[string]error{"cache": cached, "reader": now} {
 		if !errors.Is(err, mesh.ErrNotServed) {

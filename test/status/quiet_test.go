@@ -204,7 +204,7 @@ func TestRouteBeforeItsService(t *testing.T) {
 		route := c.route(mesh.HTTPRoute, "cart", "cart:80")
 		c.create(route)
 		c.settleOn(r, route)
-		if _, err := r.cache.Namespace(c.namespace); err == nil {
+		if _, err := mesh.FindNamespace(r.cache, c.namespace); err == nil {
 			t.Fatal("the watch of Namespaces does not lag")
 		}
 	}
