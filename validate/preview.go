@@ -64,27 +64,36 @@ func (p *LabelPreview) AddConsumers(service mesh.ServiceKey) error {
 	}
 	before, after := p.engine.Table(p.before, service), p.engine.Table(p.after, service)
 	for _, route := range routes {
-		i := slices.IndexFunc(route.Parents, func(ref mesh.ParentRef) bool {
-			return ref.Class(p.engine.policy.Mesh) == mesh.MeshParent && ref.Service(route.Namespace) == service
-		})
-		if i < 0 || route.Namespace == service.Namespace {
-			continue
-		}
-		then, now := before.Parent(route, i), after.Parent(route, i)
-		was, err := then.Evaluate(Only(ConsumerRefused))
+		refused, err := becomes(route, before, after, func(b *Binding) bool { return b.Fault == ConsumerRefused })
 		if err != nil {
 			return err
 		}
-		is, err := now.Evaluate(Only(ConsumerRefused))
-		if err != nil {
-			return err
-		}
-		if name := route.String(); is.Fault == ConsumerRefused && was.Fault != ConsumerRefused && !p.refused[name] {
+		if name := route.String(); refused != nil && !p.refused[name] {
 			p.refused[name] = true
 			p.Refused = append(p.Refused, name)
 		}
 	}
 	return nil
+}
+
+// becomes returns the first binding of the route that is so in the table after a change, and for
+// no binding by the same parentRef in the one before; nil where there is none.
+func becomes(route *mesh.AttachedRoute, before, after *Table, so func(*Binding) bool) (*Binding, error) {
+	was, err := before.of(nil, route)
+	if err != nil {
+		return nil, err
+	}
+	is, err := after.of(nil, route)
+	if err != nil {
+		return nil, err
+	}
+	for i := range is {
+		same := func(b Binding) bool { return b.Ref == is[i].Ref && so(&b) }
+		if so(&is[i]) && !slices.ContainsFunc(was, same) {
+			return &is[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // denying returns the rules that deny, each once.

@@ -133,7 +133,7 @@ func TestManyRoutes(t *testing.T) {
 		response.Warnings[1] != "only the first 3000 routes of the namespace were checked; run gammaguard audit" {
 		t.Errorf("got %q", response.Warnings)
 	}
-	response = ask(t, Services(o), admission{operation: operationUpdate, old: serviceObject("shop", "{}"), object: serviceObject("shop", "{type: ExternalName}")})
+	response = ask(t, Services(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", "{}"), object: serviceObject("shop", "{type: ExternalName}")})
 	if len(response.Warnings) < 2 || response.Warnings[0] != "only the first 3000 routes of the namespace were read" {
 		t.Errorf("got %q", response.Warnings)
 	}

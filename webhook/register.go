@@ -118,6 +118,6 @@ func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off 
 		// Previews wait for their turn. That takes no room from verdicts.
 		options.Intake = NewIntake()
 		mux.Handle(LabelsPath, Labels(options, engine))
-		mux.Handle(ServicesPath, Services(options))
+		mux.Handle(ServicesPath, Services(options, engine))
 	}
 }

@@ -20,7 +20,8 @@ const operationDelete = "DELETE"
 // every request.
 type services struct {
 	Options
-	turn turn
+	engine *validate.Engine
+	turn   turn
 }
 
 // comparedPorts are the ports of a Service, of which so many are compared.
@@ -32,9 +33,9 @@ func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // Services returns the handler that previews changes of Services.
-func Services(options Options) http.Handler {
+func Services(options Options, engine *validate.Engine) http.Handler {
 	options.share()
-	s := &services{options, newTurn()}
+	s := &services{options, engine, newTurn()}
 	h := options.handler("services", s.answer)
 	h.concerns = func(r *review) bool {
 		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
@@ -64,24 +65,23 @@ func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChan
 	if err != nil {
 		return nil, err
 	}
-	change := &validate.ServiceChange{Old: old}
+	var now *mesh.Service
 	if r.Operation == operationUpdate {
-		if change.New, err = decodeService(r.objectText()); err != nil {
+		if now, err = decodeService(r.objectText()); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.current(ctx, r); err != nil {
 		return nil, err
 	}
+	change := s.engine.PreviewService(s.Reader, old, now)
 	namespace, err := mesh.Known(mesh.FindNamespace(s.Reader, old.Key.Namespace))
 	if err != nil || namespace != nil && namespace.Terminating() {
 		return change, err
 	}
-	routes, err := mesh.AttachedRoutes(s.Reader, old.Key, "")
-	if err != nil {
+	if err := change.AddParents(); err != nil {
 		return nil, err
 	}
-	change.AddParents(routes)
 	if change.BecomesExternalName() {
 		err = s.eachRoute(ctx, r, old.Key.Namespace, func(route *mesh.Route) error {
 			change.AddBackend(route, s.Mesh)

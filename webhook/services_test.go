@@ -11,7 +11,13 @@ import (
 
 // attachedCluster has routes on a Service, and to it as a backend.
 const attachedCluster = `
-{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: lab, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: ungranted}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: going, deletionTimestamp: "2026-01-02T03:04:05Z"}}
 ---
@@ -24,6 +30,8 @@ const attachedCluster = `
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: visitor, namespace: web, creationTimestamp: "2026-01-04T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: other, namespace: lab, creationTimestamp: "2026-01-05T00:00:00Z"}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: idle, namespace: ungranted}, spec: {parentRefs: [{group: "", kind: Service, namespace: shop, name: cart}]}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: north, namespace: shop}, spec: {parentRefs: [{name: gateway}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
@@ -40,7 +48,7 @@ func TestServices(t *testing.T) {
 	set := world(t, attachedCluster)
 	o := options(t, set)
 	o.Stored = storedRoutes{set, nil}
-	handler := Services(o)
+	handler := Services(o, newEngine(t, nil))
 	const both, http, grpc = "{ports: [{port: 80}, {port: 90, name: grpc}]}", "{ports: [{port: 80}]}", "{ports: [{port: 90, name: grpc}]}"
 	const others = "2 routes of other namespaces have this Service as a parent"
 	for _, test := range []struct {
@@ -79,7 +87,7 @@ func TestServices(t *testing.T) {
 		})
 	}
 	o.Stored = storedRoutes{set, errors.New("too slow")}
-	response := ask(t, Services(o), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
+	response := ask(t, Services(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
 	if !response.Allowed || strings.Join(response.Warnings, "") != undetermined {
 		t.Errorf("a list fails: %+v", response)
 	}
