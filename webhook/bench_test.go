@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/gammaguard/gammaguard/test/bench/floor"
 )
@@ -110,6 +113,7 @@ func benchmarks(t testing.TB) []benchmark {
 	good := typicalReview(t, onCart)
 	return []benchmark{
 		{"floor", http.HandlerFunc(floor.Admit), good, 45},
+		{"controller-runtime", published(t), good, 320},
 		{"validating", validating, good, 80},
 		{"mutating", mutating, good, 56},
 		{"validating-warned", validating, warnedReview(t), 110},
@@ -118,7 +122,25 @@ func benchmarks(t testing.TB) []benchmark {
 	}
 }
 
-// BenchmarkHandler compares the handlers with the floor.
+// published admits routes as a webhook on controller-runtime's handlers does, which decode the
+// review and then the object into the published types.
+func published(t testing.TB) http.Handler {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := gatewayv1.Install(scheme); err != nil {
+		t.Fatal(err)
+	}
+	decoder := ctrladmission.NewDecoder(scheme)
+	return &ctrladmission.Webhook{Handler: ctrladmission.HandlerFunc(func(_ context.Context, req ctrladmission.Request) ctrladmission.Response {
+		var route gatewayv1.HTTPRoute
+		if err := decoder.Decode(req, &route); err != nil {
+			return ctrladmission.Errored(http.StatusBadRequest, err)
+		}
+		return ctrladmission.Allowed("")
+	})}
+}
+
+// BenchmarkHandler compares the handlers with the floor, and with controller-runtime's.
 func BenchmarkHandler(b *testing.B) {
 	for _, bench := range benchmarks(b) {
 		b.Run(bench.name, func(b *testing.B) {

@@ -2,10 +2,10 @@
 // of package validate, Mutating by the changes of package mutate. It holds no
 // rules of its own.
 //
-// Both are plain http.Handlers. controller-runtime's admission.Webhook decodes the
-// whole review into typed objects, and each Handler the route once more; here a
-// request is decoded once, into the fields that are read. Register puts both on a
-// controller-runtime webhook server.
+// Both are plain http.Handlers, which Register puts on a ServeMux; package server serves it.
+// controller-runtime's admission.Webhook decodes the whole review into typed objects, and
+// each Handler the route once more, for several times the cost; here a request is decoded
+// once, into the fields that are read.
 //
 // A denial is never taken from the caches alone: what it depends on is read
 // live from the API server first. If that fails, the answer is an error that clients
