@@ -25,11 +25,8 @@ func matchRegexInvalid() *Rule {
 }
 
 func checkMatchRegexInvalid(p *Pass) {
-	if len(p.Parents()) == 0 {
-		return
-	}
 	cost := 0
-	for _, expression := range p.Route.Expressions() {
+	for _, expression := range p.Expressions() {
 		if cost += mesh.ExpressionCost(expression.Text); cost > mesh.MaxExpressionCost {
 			p.Report(Finding{
 				Field:     expression.Path,

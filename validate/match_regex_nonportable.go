@@ -22,10 +22,7 @@ func matchRegexNonportable() *Rule {
 }
 
 func checkMatchRegexNonportable(p *Pass) {
-	if len(p.Parents()) == 0 {
-		return
-	}
-	for _, expression := range p.Route.Expressions() {
+	for _, expression := range p.Expressions() {
 		if part := mesh.NotPortable(expression.Text); part != "" {
 			p.Report(Finding{
 				Field:     expression.Path,

@@ -23,9 +23,12 @@ type Pass struct {
 	backendTables []*Table
 	attached      *mesh.AttachedRoute
 	modified      []mesh.ModifiedHeader
-	findings      []Finding
-	unknown       []Finding
-	err           error
+	expressions   []mesh.Expression
+	// contents is set once modified and expressions are known: most routes have neither.
+	contents bool
+	findings []Finding
+	unknown  []Finding
+	err      error
 }
 
 func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
@@ -238,10 +241,22 @@ func (p *Pass) Backends() []BackendService {
 
 // ModifiedHeaders returns the headers that the filters of a route with a mesh parent name.
 func (p *Pass) ModifiedHeaders() []mesh.ModifiedHeader {
-	if p.modified == nil && len(p.Parents()) > 0 {
-		p.modified = p.Route.ModifiedHeaders()
-	}
+	p.look()
 	return p.modified
+}
+
+// Expressions returns the regular expressions of a route with a mesh parent.
+func (p *Pass) Expressions() []mesh.Expression {
+	p.look()
+	return p.expressions
+}
+
+// look goes through the rules of a route with a mesh parent, once.
+func (p *Pass) look() {
+	if !p.contents && len(p.Parents()) > 0 {
+		p.modified, p.expressions = p.Route.ModifiedHeaders(), p.Route.Expressions()
+	}
+	p.contents = true
 }
 
 // Attached returns the route at hand as other routes see it.
