@@ -284,6 +284,11 @@ var attacks = []attack{
 		[]string{"test/attack.TestAnswersAreEqual", "test/kubectl.TestUngrantedAnswers", "validate.TestUngrantedLearnNothing", "status/desired.TestNothingDisclosed"},
 	},
 	{
+		"What answers reveal", routesOnly, "Have mutations fill in ports and port names from Services of the own namespace, also in dry runs, in each mode",
+		"the answers, and the objects in them, are equal, byte for byte",
+		[]string{"test/attack.TestAnswersAreEqual", "mutate.TestGranted", "webhook.TestMutating"},
+	},
+	{
 		"What answers reveal", routesOnly, "Make server-side dry runs where `preview` is on",
 		"there is no preview, also where the grant is not enforced",
 		[]string{"webhook.TestPreview"},
