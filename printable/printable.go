@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/rangetable"
 )
 
 // Text returns the text as one line that only shows: characters that one cannot see, or
@@ -42,10 +44,25 @@ func harmless(text string) bool {
 	return true
 }
 
-// visible reports whether the character shows: it is printable, and Unicode does not tell
-// programs to pass over it.
+// visible reports whether the character shows: it is a letter, a mark, a digit, punctuation,
+// a symbol, or the space of ASCII, and none of those that have no ink.
 func visible(r rune) bool {
-	return strconv.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+	return strconv.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, inkless...))
+}
+
+// inkless are the letters, marks and symbols that do not show, or may not: what Unicode
+// tells programs to pass over (all else that is Default_Ignorable_Code_Point is not printable
+// in Go), scripts in which some only lay out others, and the blanks among the rest.
+var inkless = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+	unicode.Egyptian_Hieroglyphs, unicode.Khitan_Small_Script, unicode.SignWriting,
+	rangetable.New(
+		'\u2800',     // BRAILLE PATTERN BLANK
+		'\u2d7f',     // TIFINAGH CONSONANT JOINER
+		'\ufffc',     // OBJECT REPLACEMENT CHARACTER
+		'\U0001107f', // BRAHMI NUMBER JOINER
+		'\U0001d159', // MUSICAL SYMBOL NULL NOTEHEAD
+	),
 }
 
 // escaper escapes the characters of a text, one after the other.
