@@ -41,7 +41,7 @@ func harmless(text string) bool {
 			return false
 		}
 	}
-	return true
+	return len(text) < 4 || text[3] != ' ' || !strings.Contains("---+++~~~^^^", text[:3])
 }
 
 // visible reports whether the character shows: it is a letter, a mark, a digit, punctuation,
@@ -71,20 +71,27 @@ type escaper struct {
 	last rune
 	// begun is set once the line has more than blanks, and one colon.
 	begun bool
+	// marks is how many characters the line has, as long as they are one of "-+~^" again
+	// and again, and -1 after that.
+	marks int
 }
 
 // append adds the character, whose bytes are raw, to the text.
 //
 // GitHub's runner takes "::" for a command where a line begins with it, blanks apart, and
-// "##[" anywhere; Azure Pipelines takes "##vso[" and TeamCity "##teamcity[".
+// "##[" anywhere; Azure Pipelines takes "##vso[" and TeamCity "##teamcity[". Buildkite
+// takes "---", "+++", "~~~" and "^^^" for a heading where a line begins with it and a blank.
 func (e *escaper) append(text []byte, r rune, raw string) []byte {
-	last, begun := e.last, e.begun
+	last, begun, marks := e.last, e.begun, e.marks
+	if e.marks++; marks < 0 || !strings.ContainsRune("-+~^", r) || marks > 0 && r != last {
+		e.marks = -1
+	}
 	e.last = r
 	e.begun = begun || r != ' ' && (r != ':' || last == ':')
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
 		return fmt.Appendf(text, `\x%02x`, raw[0])
-	case r == '#' && last == '#', r == ':' && last == ':' && !begun:
+	case r == '#' && last == '#', r == ':' && last == ':' && !begun, r == ' ' && marks == 3:
 		e.last = 0
 		return fmt.Appendf(text, `\x%02x`, r)
 	case visible(r):

@@ -32,6 +32,13 @@ func TestText(t *testing.T) {
 		"::::":                            `:\x3a::`,
 		"\n::add-mask::x":                 `\n::add-mask::x`,
 		"shop::Cart":                      "shop::Cart",
+		"--- a":                           `---\x20a`,
+		"+++ \n--- b":                     `+++\x20\n--- b`,
+		"~~~\ta":                          `~~~\ta`,
+		"^^^ +++":                         `^^^\x20+++`,
+		"-+- ---- --a ":                   "-+- ---- --a ",
+		"---- a":                          "---- a",
+		" --- a":                          " --- a",
 		`literal \n stays`:                `literal \n stays`,
 		"#\u200b#vso[task.complete]done;": `#\u200b#vso[task.complete]done;`,
 	} {
@@ -110,6 +117,7 @@ func TestWriter(t *testing.T) {
 		{"lines", "a →\n  ::x\n\t::y\r\x1b[1m\xff\u202e##[z]\n", "a →\n  :\\x3ax\n\t:\\x3ay\\r\\x1b[1m\\xff\\u202e#\\x23[z]\n", func(out *strings.Builder) *Writer { return NewWriter(out, false) }},
 		{"styles", ClearLine + "\x1b[1;31ma\x1b[0m\x1b[2J\r\n", ClearLine + "\x1b[1;31ma\x1b[0m\\x1b[2J\\r\n", func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
 		{"unfinished", "a\xe2\x86", `a\xe2\x86`, func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
+		{"headings", "--- a\n\x1b[1m+++\tb\n--+ c\n-- --- d\n---\n", "---\\x20a\n\x1b[1m+++\\tb\n--+ c\n-- --- d\n---\n", func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
 		{"JSON", "{\n  \"a\": \"\u009b\U000e0041##[x\"\n}\n", "{\n  \"a\": \"\\u009b\\udb40\\udc41#\\u0023[x\"\n}\n", func(out *strings.Builder) *Writer { return JSON(out) }},
 		{"XML", "<a b=\"\u202e##[\">\n</a>", "<a b=\"&#x202e;#&#x23;[\">\n</a>", func(out *strings.Builder) *Writer { return XML(out) }},
 	} {
