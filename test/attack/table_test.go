@@ -196,7 +196,7 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Add links to devices, to pipes, and out of the repository, and paths that leave it, in manifests, kustomizations, charts, and `.gammaguard.yaml`; have `--fix` write through them",
 		"nothing outside the repository is read, shown, or written",
-		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
+		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check/repository.TestReplaced", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
 	},
 	{
 		"Repositories", author, "Add templates that never end or take all memory, files of 1 GiB, and many links or patches that name one large file",
