@@ -272,7 +272,7 @@ func (f *Files) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	file, err := below.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err = errors.Join(err, below.Close()); err != nil {
+	if err := errors.Join(err, below.Close()); err != nil {
 		return nil, err
 	}
 	return regular(file, path)
