@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 }
 
 // enlarged reads files; one that holds a name stands for a text with that name, and with 8 MiB of a comment.
-func enlarged(texts map[string]string) func(path string) ([]byte, error) {
-	return func(path string) ([]byte, error) {
-		data, err := os.ReadFile(path)
+func enlarged(texts map[string]string) func(string, func(string) ([]byte, error)) ([]byte, error) {
+	return func(path string, read func(string) ([]byte, error)) ([]byte, error) {
+		data, err := read(path)
 		if text, large := texts[string(data)]; large {
 			return append([]byte(text+" # gateway.networking.k8s.io\n#"), bytes.Repeat([]byte("x"), 8<<20)...), nil
 		}
@@ -91,8 +91,8 @@ func TestInputIsBounded(t *testing.T) {
 func TestLinksAreBounded(t *testing.T) {
 	read := 0
 	large := enlarged(map[string]string{"large": "a: b"})
-	options := &check.Options{Config: config.Default(), ReadFile: func(path string) ([]byte, error) {
-		data, err := large(path)
+	options := &check.Options{Config: config.Default(), ReadFile: func(path string, from func(string) ([]byte, error)) ([]byte, error) {
+		data, err := large(path, from)
 		read += len(data)
 		return data, err
 	}}

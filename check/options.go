@@ -71,9 +71,9 @@ type Options struct {
 	// Stdin is what Stdin stands for.
 	Stdin io.Reader
 	// ReadFile reads a file of the input, at a path that may be absolute or relative to the
-	// working directory, once it is known that it may be read; nil for os.ReadFile. It is safe for
-	// concurrent use.
-	ReadFile func(path string) ([]byte, error)
+	// working directory, by way of read, or else returns what is to be read in its place; nil for
+	// read. It is called where the file may be read, and is safe for concurrent use.
+	ReadFile func(path string, read func(path string) ([]byte, error)) ([]byte, error)
 	// Progress, if it is not nil, is called with the number of the set that is being checked, from 1, and
 	// the number of sets.
 	Progress func(set, of int, name string)
@@ -115,7 +115,7 @@ func (o *Options) read(path string) ([]byte, error) {
 	if err := o.files.Check(path); err != nil {
 		return nil, err
 	}
-	return o.ReadFile(path)
+	return o.ReadFile(path, o.files.Read)
 }
 
 // readable are the files that the options have a builder read.

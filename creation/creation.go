@@ -28,7 +28,8 @@ func (j *Judge) Concerns(route *mesh.Route) bool {
 // Changes returns what the mutations would set in the route, wherever they are made.
 func (j *Judge) Changes(route *mesh.Route, world mesh.Reader) []mutate.Change {
 	policy := j.Engine.Policy()
-	return mutate.Changes(route, world, mutate.Options{Off: j.Off, Mesh: policy.Mesh, MayRead: mutate.Granted(route, &policy.Grants, world)})
+	mayRead := mutate.Granted(route, &policy.Grants, j.Engine.NeedsGrant(), world)
+	return mutate.Changes(route, world, mutate.Options{Off: j.Off, Mesh: policy.Mesh, MayRead: mayRead})
 }
 
 // Plan decides whether the changes to the user's route are made: in mode enforce alone, for

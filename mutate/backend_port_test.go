@@ -113,7 +113,11 @@ func TestBackendPortDoesNotGuess(t *testing.T) {
 		{
 			name: "another namespace without the grant",
 			spec: parents("name: one, namespace: bar", `{group: "", kind: Service, name: one, namespace: bar}`),
-			opts: mutate.Options{MayRead: func(namespace string) bool { return namespace != "bar" }},
+		},
+		{
+			name: "the own namespace without the grant",
+			spec: parents("name: one", `{group: "", kind: Service, name: one}`),
+			opts: mutate.Options{MayRead: func(namespace string) bool { return namespace != "shop" }},
 		},
 		{
 			name: "another namespace's sectionName without the grant",

@@ -13,7 +13,7 @@ import (
 func BenchmarkChanges(b *testing.B) {
 	_, written := decode(b, seeds[1])
 	w := &world{services: services()}
-	changes := mutate.Changes(written, w, mutate.Options{})
+	changes := mutate.Changes(written, w, ownOnly)
 	if len(changes) != 3 {
 		b.Fatalf("the example has %d changes, want 3", len(changes))
 	}
@@ -21,13 +21,13 @@ func BenchmarkChanges(b *testing.B) {
 	b.Run("written", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			mutate.Changes(written, w, mutate.Options{})
+			mutate.Changes(written, w, ownOnly)
 		}
 	})
 	b.Run("stored", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			mutate.Changes(stored, w, mutate.Options{})
+			mutate.Changes(stored, w, ownOnly)
 		}
 	})
 }
@@ -50,7 +50,7 @@ func BenchmarkSizes(b *testing.B) {
 			for b.Loop() {
 				written.Spec.ParentRefs[0].Name = names[i%len(names)]
 				i++
-				if len(mutate.Changes(written, w, mutate.Options{})) == 0 {
+				if len(mutate.Changes(written, w, ownOnly)) == 0 {
 					b.Fatal("no changes")
 				}
 			}
@@ -73,14 +73,14 @@ func (w many) Do(read mesh.Read) mesh.Answer {
 func TestAllocations(t *testing.T) {
 	_, written := decode(t, seeds[1])
 	w := &world{services: services()}
-	stored := mutate.Mutated(written, mutate.Changes(written, w, mutate.Options{}))
+	stored := mutate.Mutated(written, mutate.Changes(written, w, ownOnly))
 	for _, test := range []struct {
 		name string
 		do   func()
 		most float64
 	}{
-		{"written", func() { mutate.Changes(written, w, mutate.Options{}) }, 60},
-		{"stored", func() { mutate.Changes(stored, w, mutate.Options{}) }, 4},
+		{"written", func() { mutate.Changes(written, w, ownOnly) }, 60},
+		{"stored", func() { mutate.Changes(stored, w, ownOnly) }, 4},
 	} {
 		got := testing.AllocsPerRun(100, test.do)
 		t.Logf("%s: %.0f allocations", test.name, got)

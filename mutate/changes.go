@@ -9,9 +9,9 @@ type Options struct {
 	// Mesh is the profile of the mesh, whose mesh parents stay as they are written; nil for
 	// the specification.
 	Mesh *mesh.Profile
-	// MayRead reports whether objects of another namespace than the route's may be
-	// read, because a change reveals their content to the author. Nil for no
-	// namespace. It is called only if such an object would be read; see Granted.
+	// MayRead reports whether objects of the namespace may be read, because a change
+	// reveals their content to the author. Nil for no namespace. It is called only if
+	// such an object would be read; see Granted.
 	MayRead func(namespace string) bool
 }
 
@@ -60,7 +60,7 @@ func (p *pass) namespace() string { return p.route.Metadata.Namespace }
 // service returns the Service or ServiceImport, or nil where it may not be read,
 // does not exist or cannot be known.
 func (p *pass) service(key mesh.ServiceKey) *mesh.Service {
-	if key.Namespace != p.namespace() && (p.mayRead == nil || !p.mayRead(key.Namespace)) {
+	if p.mayRead == nil || !p.mayRead(key.Namespace) {
 		return nil
 	}
 	service, err := mesh.FindService(p.world, key)

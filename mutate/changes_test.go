@@ -106,6 +106,9 @@ func run(t *testing.T, examples []example) {
 			}
 			_, route := decode(t, "kind: "+string(kind)+"\nmetadata: {namespace: shop, name: r}\nspec:\n"+ex.spec)
 			w := &world{services: services()}
+			if ex.opts.MayRead == nil {
+				ex.opts.MayRead = ownOnly.MayRead
+			}
 			got := mutate.Changes(route, w, ex.opts)
 			if diff := cmp.Diff(ex.want, got); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
@@ -121,6 +124,9 @@ func run(t *testing.T, examples []example) {
 }
 
 func mayReadAll(string) bool { return true }
+
+// ownOnly are the options of a route in namespace shop that may read that alone.
+var ownOnly = mutate.Options{MayRead: func(namespace string) bool { return namespace == "shop" }}
 
 func off(ids ...string) mutate.Options {
 	opts := mutate.Options{Off: map[string]bool{}, MayRead: mayReadAll}

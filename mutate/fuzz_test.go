@@ -3,7 +3,6 @@ package mutate_test
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,10 +121,8 @@ func checkPromises(t *testing.T, raw []byte, off byte, mayRead bool) {
 	if again := mutate.Changes(mutated, w, opts); len(again) > 0 {
 		t.Errorf("a second pass changes more: %+v\nafter %+v\nin %s", again, changes, raw)
 	}
-	for _, name := range w.read {
-		if !mayRead && strings.Contains(name, "bar/") {
-			t.Errorf("%s is read without the grant", name)
-		}
+	if !mayRead && len(w.read) > 0 {
+		t.Errorf("%v are read without the grant", w.read)
 	}
 }
 

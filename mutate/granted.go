@@ -6,56 +6,84 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Granted returns an Options.MayRead for the route: objects of other namespaces
-// may be read if the route's namespace is granted the role of every mesh parent,
-// and no consumer parent is refused. Parents that only lack the right group
-// count. If labels cannot be known, nothing may be read. The labels are read once,
-// and only if needed; the result is for one goroutine.
-func Granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) func(namespace string) bool {
-	var answer, known bool
-	return func(string) bool {
-		if !known {
-			answer, known = confirmed(route, grants, world), true
+// Granted returns an Options.MayRead for the route. Objects of its own namespace may be
+// read if that is granted the role of every mesh parent, or may be, as files do not have it;
+// with enforced unset, always, since the missing grant denies nothing. Objects of other
+// namespaces may be read if the grant is known and no consumer parent is refused. Parents
+// that only lack the right group count. The labels are read once, and only if needed; the
+// result is for one goroutine.
+func Granted(route *mesh.Route, grants *mesh.GrantPolicy, enforced bool, world mesh.Reader) func(namespace string) bool {
+	answers := map[bool]bool{} // for the own namespace, and for all others
+	return func(namespace string) bool {
+		own := namespace == route.Metadata.Namespace
+		if own && !enforced {
+			return true
 		}
-		return answer
+		if _, known := answers[own]; !known {
+			granted, err := confirmed(route, grants, world)
+			answers[own] = own && (granted || errors.Is(err, mesh.ErrUnknown)) || granted && unrefused(route, grants, world)
+		}
+		return answers[own]
 	}
 }
 
 // confirmed reports whether the route is granted what it does, by the cache or, where
-// that says no, by live reads: a label that was set a moment ago counts. The labels of
-// the parents' side are read live only where the route's namespace has the grant.
-func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
-	if granted(route, grants, world) && len(refusing(route, world)) == 0 {
+// that says no, by a live read: a label that was set a moment ago counts.
+func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) (bool, error) {
+	yes, err := granted(route, grants, world)
+	if yes || err != nil || !confirm(world, ownLabels(route)) {
+		return yes, err
+	}
+	return granted(route, grants, world)
+}
+
+// unrefused reports whether no parent refuses the route, by the cache or, where that says
+// no, by live reads: only where the route's namespace has the grant live.
+func unrefused(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
+	refused := refusing(route, world)
+	if len(refused) == 0 {
 		return true
 	}
+	if !confirm(world, ownLabels(route)) {
+		return false
+	}
+	if yes, err := granted(route, grants, world); !yes || err != nil {
+		return false
+	}
+	var reads []mesh.Read
+	for _, key := range refused {
+		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
+	}
+	return confirm(world, reads...) && len(refusing(route, world)) == 0
+}
+
+func ownLabels(route *mesh.Route) mesh.Read {
+	return mesh.Read{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}
+}
+
+// confirm makes the reads live, and reports whether that was possible.
+func confirm(world mesh.Reader, reads ...mesh.Read) bool {
 	confirmer, ok := world.(mesh.Confirmer)
 	if !ok {
 		return false
 	}
-	_, err := confirmer.Read([]mesh.Read{{Kind: mesh.ReadNamespace, Namespace: route.Metadata.Namespace}})
-	if err != nil || !granted(route, grants, world) {
-		return false
-	}
-	var reads []mesh.Read
-	for _, key := range refusing(route, world) {
-		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
-	}
-	_, err = confirmer.Read(reads)
-	return err == nil && len(refusing(route, world)) == 0
+	_, err := confirmer.Read(reads)
+	return err == nil
 }
 
-// granted reports whether the route's namespace is granted the role of every parent.
-func granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
-	own, known := namespaceOf(world, route.Metadata.Namespace)
-	if !known {
-		return false
+// granted reports whether the route's namespace is granted the role of every parent. The
+// error is why that cannot be known.
+func granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) (bool, error) {
+	own, err := mesh.FindNamespace(world, route.Metadata.Namespace)
+	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
+		return false, err
 	}
 	for _, key := range parents(route) {
 		if !grants.Allows(own, mesh.ScopeOf(route.Metadata.Namespace, key).Role(), route.Kind) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // refusing returns the parents that refuse the route, or may, as a consumer route.
@@ -85,14 +113,4 @@ func parents(route *mesh.Route) []mesh.ServiceKey {
 		}
 	}
 	return keys
-}
-
-// namespaceOf returns the namespace, or nil if it does not exist; known is false
-// where that cannot be known.
-func namespaceOf(world mesh.Reader, name string) (namespace *mesh.Namespace, known bool) {
-	namespace, err := mesh.FindNamespace(world, name)
-	if err != nil {
-		return nil, errors.Is(err, mesh.ErrNotFound)
-	}
-	return namespace, true
 }

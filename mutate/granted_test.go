@@ -29,7 +29,8 @@ func TestGranted(t *testing.T) {
 		service    string // the label of the Service bar/one
 		grants     mesh.GrantPolicy
 		err        error
-		want       bool
+		want       bool // whether another namespace may be read
+		own        bool // whether only the own one may be
 	}{
 		{name: "producer granted", refs: producer, namespaces: namespaces{"shop": {grant: "producer"}}, want: true},
 		{name: "producer not granted", refs: producer, namespaces: namespaces{"shop": {grant: "consumer"}}},
@@ -51,10 +52,10 @@ func TestGranted(t *testing.T) {
 				{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Producer}, RouteKinds: []mesh.RouteKind{mesh.GRPCRoute}},
 			}},
 		},
-		{name: "refused by the namespace", refs: consumer, namespaces: namespaces{"shop": all, "bar": {consumers: "deny"}}},
-		{name: "refused by the Service", refs: consumer, namespaces: namespaces{"shop": all, "bar": none}, service: "deny"},
+		{name: "refused by the namespace", refs: consumer, namespaces: namespaces{"shop": all, "bar": {consumers: "deny"}}, own: true},
+		{name: "refused by the Service", refs: consumer, namespaces: namespaces{"shop": all, "bar": none}, service: "deny", own: true},
 		{name: "allowed by the Service", refs: consumer, namespaces: namespaces{"shop": all, "bar": {consumers: "deny"}}, service: "allow", want: true},
-		{name: "cannot be known", refs: producer, namespaces: namespaces{"shop": all}, err: mesh.ErrUnknown},
+		{name: "cannot be known", refs: producer, namespaces: namespaces{"shop": all}, err: mesh.ErrUnknown, own: true},
 		{name: "cannot be asked", refs: producer, namespaces: namespaces{"shop": all}, err: errors.New("connection refused")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -63,13 +64,19 @@ func TestGranted(t *testing.T) {
 			one := w.services["bar/one"]
 			one.ConsumerRoutes = test.service
 			w.services["bar/one"] = one
-			mayRead := mutate.Granted(route, &test.grants, w)
-			if len(w.read) > 0 {
-				t.Error("the world is asked although nobody wants to read")
-			}
-			for range 2 {
-				if got := mayRead("bar"); got != test.want {
-					t.Errorf("may read: %t, want %t", got, test.want)
+			for _, enforced := range []bool{true, false} {
+				w.read = nil
+				mayRead := mutate.Granted(route, &test.grants, enforced, w)
+				if len(w.read) > 0 {
+					t.Error("the world is asked although nobody wants to read")
+				}
+				for range 2 {
+					if got := mayRead("bar"); got != test.want {
+						t.Errorf("enforced %t: may read: %t, want %t", enforced, got, test.want)
+					}
+					if got, want := mayRead("shop"), test.want || test.own || !enforced; got != want {
+						t.Errorf("enforced %t: may read the own namespace: %t, want %t", enforced, got, want)
+					}
 				}
 			}
 		})
@@ -87,11 +94,11 @@ spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
 		failing{Reader: &world{namespaces: labelled}, service: mesh.ErrUnknown},
 		failing{Reader: &world{namespaces: labelled}, namespace: "bar"},
 	} {
-		if mutate.Granted(route, &mesh.GrantPolicy{}, w)("bar") {
+		if mutate.Granted(route, &mesh.GrantPolicy{}, true, w)("bar") {
 			t.Errorf("%+v: may be read", w)
 		}
 	}
-	if !mutate.Granted(route, &mesh.GrantPolicy{}, &world{namespaces: labelled})("bar") {
+	if !mutate.Granted(route, &mesh.GrantPolicy{}, true, &world{namespaces: labelled})("bar") {
 		t.Error("a Service that does not exist refuses nobody, yet may not be read")
 	}
 }

@@ -54,7 +54,7 @@ const newer = `{
 
 func TestPatchKeepsUnknownFields(t *testing.T) {
 	_, route := decode(t, newer)
-	changes := mutate.Changes(route, &world{services: services()}, mutate.Options{})
+	changes := mutate.Changes(route, &world{services: services()}, ownOnly)
 
 	want := []mutate.Operation{
 		{Op: mutate.Replace, Path: "/spec/parentRefs/0/group", Value: ""},
@@ -101,7 +101,7 @@ func TestApply(t *testing.T) {
 func TestMutatedLeavesTheRoute(t *testing.T) {
 	_, route := decode(t, newer)
 	_, same := decode(t, newer)
-	changes := mutate.Changes(route, &world{services: services()}, mutate.Options{})
+	changes := mutate.Changes(route, &world{services: services()}, ownOnly)
 	mutated := mutate.Mutated(route, changes)
 	if diff := cmp.Diff(same, route); diff != "" {
 		t.Errorf("the route was changed (-before +after):\n%s", diff)

@@ -9,7 +9,7 @@ import (
 
 // FuzzText looks for what does not only show in a text as each kind of output has it.
 func FuzzText(f *testing.F) {
-	for _, text := range []string{"", "cart", hostile.Text, "::x", "###[x", "x\xff", "\xe2\x86", "\u00a0::x"} {
+	for _, text := range []string{"", "cart", hostile.Text, "::x", "--- x", "###[x", "x\xff", "\xe2\x86", "\u00a0::x"} {
 		f.Add(text, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, step uint8) {

@@ -8,6 +8,7 @@ package printable
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -39,13 +40,35 @@ func harmless(text string) bool {
 			return false
 		}
 	}
-	return true
+	return len(text) < 4 || text[3] != ' ' || !slices.Contains(headings, text[:3])
 }
 
-// visible reports whether the character shows: it is printable, and Unicode does not tell
-// programs to pass over it.
+// headings are what Buildkite takes for the beginning of a heading, with a blank behind.
+var headings = []string{"---", "+++", "~~~", "^^^"}
+
+// visible reports whether the character shows: it is a letter, a mark, a digit, punctuation,
+// a symbol, or the space of ASCII, and none of those that have no ink.
 func visible(r rune) bool {
-	return strconv.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+	return strconv.IsPrint(r) && (r <= unicode.MaxLatin1 || !unicode.In(r, inkless...))
+}
+
+// inkless are the letters, marks and symbols that do not show, or may not: what Unicode
+// tells programs to pass over (all else that is Default_Ignorable_Code_Point is not printable
+// in Go), scripts in which some only lay out others, and the blanks among the rest.
+var inkless = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+	unicode.Egyptian_Hieroglyphs, unicode.Khitan_Small_Script, unicode.SignWriting,
+	{
+		R16: []unicode.Range16{
+			{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // BRAILLE PATTERN BLANK
+			{Lo: 0x2d7f, Hi: 0x2d7f, Stride: 1}, // TIFINAGH CONSONANT JOINER
+			{Lo: 0xfffc, Hi: 0xfffc, Stride: 1}, // OBJECT REPLACEMENT CHARACTER
+		},
+		R32: []unicode.Range32{
+			{Lo: 0x1107f, Hi: 0x1107f, Stride: 1}, // BRAHMI NUMBER JOINER
+			{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // MUSICAL SYMBOL NULL NOTEHEAD
+		},
+	},
 }
 
 // escaper escapes the characters of a text, one after the other.
@@ -54,20 +77,27 @@ type escaper struct {
 	last rune
 	// begun is set once the line has more than blanks, and one colon.
 	begun bool
+	// marks is how many characters the line has, as long as they are one of "-+~^" again
+	// and again, and -1 after that.
+	marks int
 }
 
 // append adds the character, whose bytes are raw, to the text.
 //
 // GitHub's runner takes "::" for a command where a line begins with it, blanks apart, and
-// "##[" anywhere; Azure Pipelines takes "##vso[" and TeamCity "##teamcity[".
+// "##[" anywhere; Azure Pipelines takes "##vso[" and TeamCity "##teamcity[". Buildkite
+// takes "---", "+++", "~~~" and "^^^" for a heading where a line begins with it and a blank.
 func (e *escaper) append(text []byte, r rune, raw string) []byte {
-	last, begun := e.last, e.begun
+	last, begun, marks := e.last, e.begun, e.marks
+	if e.marks++; marks < 0 || !strings.ContainsRune("-+~^", r) || marks > 0 && r != last {
+		e.marks = -1
+	}
 	e.last = r
 	e.begun = begun || r != ' ' && (r != ':' || last == ':')
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:
 		return fmt.Appendf(text, `\x%02x`, raw[0])
-	case r == '#' && last == '#', r == ':' && last == ':' && !begun:
+	case r == '#' && last == '#', r == ':' && last == ':' && !begun, r == ' ' && marks == 3:
 		e.last = 0
 		return fmt.Appendf(text, `\x%02x`, r)
 	case visible(r):

@@ -7,6 +7,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestText(t *testing.T) {
@@ -20,6 +23,7 @@ func TestText(t *testing.T) {
 		"\u202egpj.exe\u2069\u061c":       `\u202egpj.exe\u2069\u061c`,
 		"\u200b\ufeff\u2028\u00ad":        `\u200b\ufeff\u2028\u00ad`,
 		"\u034f\ufe0f\u3164\U000e0041":    `\u034f\ufe0f\u3164\U000e0041`,
+		"\u2800\U0001d159\U00013441":      `\u2800\U0001d159\U00013441`,
 		"a\xffb\xc3":                      `a\xffb\xc3`,
 		"##vso[task.setvariable]":         `#\x23vso[task.setvariable]`,
 		"###[group]":                      `#\x23#[group]`,
@@ -28,6 +32,13 @@ func TestText(t *testing.T) {
 		"::::":                            `:\x3a::`,
 		"\n::add-mask::x":                 `\n::add-mask::x`,
 		"shop::Cart":                      "shop::Cart",
+		"--- a":                           `---\x20a`,
+		"+++ \n--- b":                     `+++\x20\n--- b`,
+		"~~~\ta":                          `~~~\ta`,
+		"^^^ +++":                         `^^^\x20+++`,
+		"-+- ---- --a ":                   "-+- ---- --a ",
+		"---- a":                          "---- a",
+		" --- a":                          " --- a",
 		`literal \n stays`:                `literal \n stays`,
 		"#\u200b#vso[task.complete]done;": `#\u200b#vso[task.complete]done;`,
 	} {
@@ -38,6 +49,50 @@ func TestText(t *testing.T) {
 			t.Errorf("Text of Text(%q) = %s, want %s", text, again, Text(text))
 		}
 	}
+}
+
+// TestVisible says of each code point whether it passes: those of the general categories L,
+// M, N, P and S, and the space, do, but for what Unicode calls Default_Ignorable_Code_Point,
+// and for some that have no ink.
+func TestVisible(t *testing.T) {
+	// Default_Ignorable_Code_Point as DerivedCoreProperties.txt of Unicode 15 derives it.
+	ignorable := func(r rune) bool {
+		return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&
+			!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) &&
+			(r < 0xfff9 || r > 0xfffb) && (r < 0x13430 || r > 0x1343f)
+	}
+	escaped := map[string]bool{} // the ranges of what is graphic, not ignorable, and escaped
+	passed, begin := 0, rune(-1)
+	for r := rune(0); r <= unicode.MaxRune+1; r++ {
+		if r >= 0xd800 && r <= 0xdfff { // no UTF-8 has these
+			continue
+		}
+		passes := r <= unicode.MaxRune && Text(string(r)) == string(r)
+		graphic := r == ' ' || unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S)
+		switch {
+		case passes && (!graphic || ignorable(r)):
+			t.Errorf("%U passes", r)
+		case passes:
+			passed++
+		}
+		switch inkless := graphic && !passes && !ignorable(r); {
+		case inkless && begin < 0:
+			begin = r
+		case !inkless && begin >= 0:
+			escaped[fmt.Sprintf("%X-%X", begin, r-1)] = true
+			begin = -1
+		}
+	}
+	want := map[string]bool{
+		"2800-2800": true, "2D7F-2D7F": true, "FFFC-FFFC": true, "1107F-1107F": true, "1D159-1D159": true, // blanks and joiners
+		"13000-1342F": true, "13440-13455": true, // Egyptian hieroglyphs
+		"16FE4-16FE4": true, "18B00-18CD5": true, // Khitan small script
+		"1D800-1DA8B": true, "1DA9B-1DA9F": true, "1DAA1-1DAAF": true, // SignWriting
+	}
+	if diff := cmp.Diff(want, escaped); diff != "" {
+		t.Errorf("graphic characters that are escaped (-want +got):\n%s", diff)
+	}
+	t.Logf("Unicode %s: %d code points pass", unicode.Version, passed)
 }
 
 func TestFprintf(t *testing.T) {
@@ -62,6 +117,7 @@ func TestWriter(t *testing.T) {
 		{"lines", "a →\n  ::x\n\t::y\r\x1b[1m\xff\u202e##[z]\n", "a →\n  :\\x3ax\n\t:\\x3ay\\r\\x1b[1m\\xff\\u202e#\\x23[z]\n", func(out *strings.Builder) *Writer { return NewWriter(out, false) }},
 		{"styles", ClearLine + "\x1b[1;31ma\x1b[0m\x1b[2J\r\n", ClearLine + "\x1b[1;31ma\x1b[0m\\x1b[2J\\r\n", func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
 		{"unfinished", "a\xe2\x86", `a\xe2\x86`, func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
+		{"headings", "--- a\n\x1b[1m+++\tb\n--+ c\n-- --- d\n---\n", "---\\x20a\n\x1b[1m+++\\tb\n--+ c\n-- --- d\n---\n", func(out *strings.Builder) *Writer { return NewWriter(out, true) }},
 		{"JSON", "{\n  \"a\": \"\u009b\U000e0041##[x\"\n}\n", "{\n  \"a\": \"\\u009b\\udb40\\udc41#\\u0023[x\"\n}\n", func(out *strings.Builder) *Writer { return JSON(out) }},
 		{"XML", "<a b=\"\u202e##[\">\n</a>", "<a b=\"&#x202e;#&#x23;[\">\n</a>", func(out *strings.Builder) *Writer { return XML(out) }},
 	} {

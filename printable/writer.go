@@ -154,8 +154,8 @@ func (w *Writer) next(text, data []byte) ([]byte, int) {
 	case r == '\n':
 		w.line = escaper{begun: w.commands}
 		return append(text, '\n'), size
-	case r == '\t':
-		w.line.last = 0
+	case r == '\t' && w.line.marks != 3:
+		w.line.last, w.line.marks = 0, -1
 		return append(text, '\t'), size
 	case w.headings && r == '#' && !w.line.begun:
 		return append(text, '#'), size

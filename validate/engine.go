@@ -129,6 +129,10 @@ func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 	return verdict, nil
 }
 
+// NeedsGrant reports whether a route without its grant is denied, wherever the mode enforces:
+// its author then learns of nothing that exists.
+func (e *Engine) NeedsGrant() bool { return e.byFault[GrantMissing].action == Deny }
+
 // Marked returns the faults of parentRefs that show in the status of routes in the
 // namespace. Status follows the actions of the rules as admission does: off and audit
 // mark nothing. A grant that is not enforced counts as held.
@@ -138,8 +142,7 @@ func (e *Engine) Marked(namespace *mesh.Namespace) Faults {
 		return 0
 	}
 	marked := e.marking
-	grant := e.byFault[GrantMissing].action
-	if mode != mesh.Enforce || grant != Deny || namespace != nil && slices.Contains(e.policy.Exemptions.Namespaces, namespace.Name) {
+	if mode != mesh.Enforce || !e.NeedsGrant() || namespace != nil && slices.Contains(e.policy.Exemptions.Namespaces, namespace.Name) {
 		marked &^= Only(GrantMissing)
 	}
 	return marked

@@ -61,9 +61,19 @@ func TestMutating(t *testing.T) {
 			reads:    []string{"Namespace shop", "Service shop/cart"},
 		},
 		{
-			name: "port of a Service that cannot be read", cache: "-", now: cluster, fail: errors.New("connection refused"),
+			name: "port of a Service that cannot be read", fail: errors.New("connection refused"),
+			ask:   admission{object: withBackend(onCart, `{name: gone}`)},
+			reads: []string{"Service shop/gone"},
+		},
+		{
+			name: "port of a Service, with a grant that cannot be read", cache: "-", now: cluster, fail: errors.New("connection refused"),
 			ask:   admission{object: withBackend(onCart, `{name: cart}`)},
-			reads: []string{"Service shop/cart"},
+			reads: []string{"Namespace shop"},
+		},
+		{
+			name: "port of a Service, not granted", cache: strings.ReplaceAll(cluster, "grant: all", "grant: none"),
+			ask:   admission{object: withBackend(onCart, `{name: cart}`)},
+			reads: []string{"Namespace shop"},
 		},
 		{
 			name: "another namespace, granted", ask: admission{object: withBackend(onCart, `{name: cart, namespace: other}`)},

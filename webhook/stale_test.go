@@ -34,7 +34,7 @@ func TestStale(t *testing.T) {
 			reads: []string{"Namespace shop", "Service shop/cart", "routes in shop on Service shop/cart"},
 		},
 		{
-			name: "withdrawn since", cache: cluster, now: withdrawn, denied: "(grant-missing)", patched: true,
+			name: "withdrawn since", cache: cluster, now: withdrawn, denied: "(grant-missing)",
 			reads: []string{"Namespace shop"},
 		},
 		{

@@ -154,7 +154,7 @@ func mutationTopic(mutation *mutate.Mutation) Topic {
 		"The webhook makes the change in mode enforce only. In mode warn it warns of what it would set; in mode audit, and for exempt users and namespaces, it records it.",
 		"A route that a controller owns is not changed, because the controller would write it back: correct the object that the message names.")
 	if mutation.ReadsServices {
-		topic.Notes = append(topic.Notes, "The mutation reads Services. It reads a Service in another namespace only if the grant allows the route, because the change reveals what exists there.")
+		topic.Notes = append(topic.Notes, "The mutation reads Services, and so needs the grant, also in the namespace of the route: the change reveals what exists. If grant-missing does not deny, it reads Services in that namespace without the grant.")
 	}
 	return topic
 }

@@ -41,7 +41,7 @@ func mutations(text string, services mesh.Reader) (jobs []fix.Job) {
 		if object.Route == nil {
 			continue
 		}
-		if changes := mutate.Changes(object.Route, services, mutate.Options{}); len(changes) > 0 {
+		if changes := mutate.Changes(object.Route, services, mutate.Options{MayRead: func(string) bool { return true }}); len(changes) > 0 {
 			jobs = append(jobs, fix.Job{Object: object, Changes: changes})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -51,7 +52,7 @@ func (w *worker) diagnostics(path string, items []report.Item) *protocol.Publish
 	if len(items) == 0 {
 		return params
 	}
-	data, _ := w.readFile(path) // what is not there has no lines
+	data, _ := w.readFile(path, repository.Read) // what is not there has no lines
 	lines := linesOf(string(manifest.UTF8(data)))
 	for i := range items {
 		params.Diagnostics = append(params.Diagnostics, lines.diagnostic(&items[i]))

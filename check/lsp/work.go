@@ -14,7 +14,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/report"
-	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -98,11 +97,11 @@ func (w *worker) run(ctx context.Context, s *checkedSet) {
 	var mu sync.Mutex
 	s.read = map[string]bool{}
 	options := *s.options
-	options.ReadFile = func(path string) ([]byte, error) {
+	options.ReadFile = func(path string, read func(string) ([]byte, error)) ([]byte, error) {
 		mu.Lock()
 		s.read[canonical(path)] = true
 		mu.Unlock()
-		return w.readFile(path)
+		return w.readFile(path, read)
 	}
 	r, err := check.RunSets(ctx, &options, []check.Set{s.Set}, nil)
 	if r == nil {
@@ -113,11 +112,11 @@ func (w *worker) run(ctx context.Context, s *checkedSet) {
 }
 
 // readFile reads a file, or the document that is open in its place.
-func (w *worker) readFile(path string) ([]byte, error) {
+func (w *worker) readFile(path string, read func(string) ([]byte, error)) ([]byte, error) {
 	if d := w.open[canonical(path)]; d != nil {
 		return []byte(d.text), nil
 	}
-	return repository.Read(path)
+	return read(path)
 }
 
 // discover looks for the sets: in the folders that are open, and in open documents outside

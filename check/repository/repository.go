@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // MaxFile is the size of the largest file that is read.
@@ -222,15 +223,59 @@ func (f *Files) Check(path string) error {
 	return err
 }
 
-// Read reads a file of the repository.
+// Read reads a file of the repository. What is read is what was looked at, also if somebody
+// puts a link in its place meanwhile.
 func (f *Files) Read(path string) ([]byte, error) {
+	if !f.Named(path) {
+		return f.read(path)
+	}
 	if err := f.Check(path); err != nil {
 		return nil, err
 	}
-	if f.named[filepath.Clean(path)] {
-		return os.ReadFile(path)
+	looked, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
 	}
-	return Read(path)
+	shared := gitRoot(filepath.Dir(absolute(path))) != ""
+	if shared && looked.Mode()&fs.ModeSymlink != 0 {
+		return f.read(path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := file.Stat()
+	if err == nil && shared && !os.SameFile(looked, opened) {
+		err = fmt.Errorf("%s was replaced while it was opened", relative(path))
+	}
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(file)
+	}
+	return data, errors.Join(err, file.Close())
+}
+
+// read reads a regular file. It opens the path without links, below a root that it cannot leave.
+func (f *Files) read(path string) ([]byte, error) {
+	resolved, _, err := f.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	roots := slices.Concat(f.roots, f.written)
+	root := roots[slices.IndexFunc(roots, func(root string) bool { return within(root, resolved) })]
+	name, err := filepath.Rel(root, resolved)
+	if err != nil {
+		return nil, err
+	}
+	below, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	file, err := below.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err := errors.Join(err, below.Close()); err != nil {
+		return nil, err
+	}
+	return regular(file, path)
 }
 
 // Create makes a file that the user named, or empties it. In a git repository it is no link, and no
@@ -257,19 +302,24 @@ func Create(path string) (*os.File, error) {
 
 // Read reads a regular file that is small enough.
 func Read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	if err != nil {
+		return nil, err
+	}
+	return regular(file, path)
+}
+
+// regular reads the file, if it is a regular one that is small enough, and closes it.
+func regular(file *os.File, path string) ([]byte, error) {
+	info, err := file.Stat()
 	if err == nil {
 		err = allowed(path, info)
 	}
-	if err != nil {
-		return nil, err
+	var data []byte
+	if err == nil {
+		data, err = readAll(file, make([]byte, 0, info.Size()+512))
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, 0, info.Size()+512)
-	if data, err = readAll(file, data); err == nil && len(data) > MaxFile {
+	if err == nil && len(data) > MaxFile {
 		err = fmt.Errorf("%s is larger than %d MiB", relative(path), MaxFile>>20)
 	}
 	return data, errors.Join(err, file.Close())

@@ -62,6 +62,63 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestReplaced: what is put in the place of a file, or of a folder on the way to it, after that was
+// looked at, leads nowhere.
+func TestReplaced(t *testing.T) {
+	top := t.TempDir()
+	at := func(name string) string { return filepath.Join(top, filepath.FromSlash(name)) }
+	for _, name := range []string{"repo/.git/HEAD", "repo/sub/a.yaml", "repo/b.yaml", "repo/named.yaml"} {
+		put(t, at(name))
+	}
+	must(t, os.Mkdir(at("outside"), 0o750))
+	must(t, os.WriteFile(at("outside/a.yaml"), []byte("secret"), 0o600))
+
+	files := repository.New("", at("repo"), at("repo/named.yaml"))
+	_, err := files.Read(at("repo/sub/a.yaml"))
+	must(t, err)
+	must(t, os.Rename(at("repo/sub"), at("repo/was")))
+	must(t, os.Symlink(at("outside"), at("repo/sub")))
+	if text, err := files.Read(at("repo/sub/a.yaml")); err == nil || !strings.Contains(err.Error(), "path escapes") {
+		t.Errorf("by way of a folder that was replaced: %q, %v", text, err)
+	}
+
+	for _, name := range []string{"repo/b.yaml", "repo/named.yaml"} {
+		stop, stopped := make(chan struct{}), make(chan error)
+		go func() {
+			var err error
+			for i := 0; err == nil; i++ {
+				select {
+				case <-stop:
+					stopped <- nil
+					return
+				default:
+				}
+				next := at("repo/next")
+				if i%2 == 0 {
+					err = os.Symlink(at("outside/a.yaml"), next)
+				} else {
+					err = os.WriteFile(next, []byte("text"), 0o600)
+				}
+				err = errors.Join(err, os.Rename(next, at(name)))
+			}
+			stopped <- err
+		}()
+		read := 0
+		for range 5000 {
+			switch text, err := files.Read(at(name)); {
+			case err != nil:
+			case string(text) == "text":
+				read++
+			default:
+				t.Errorf("%s: %q is read", name, text)
+			}
+		}
+		close(stop)
+		must(t, <-stopped)
+		t.Logf("%s: read %d times", name, read)
+	}
+}
+
 // TestCreate: in a repository, no link is written through.
 func TestCreate(t *testing.T) {
 	top := t.TempDir()

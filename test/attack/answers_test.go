@@ -15,8 +15,8 @@ import (
 	"github.com/gammaguard/gammaguard/test/background"
 )
 
-// situations are what may exist behind an answer: what another namespace's Service cart
-// looks like. A granted user is answered by the rule.
+// situations are what may exist behind an answer: what a namespace's Service cart looks
+// like. A granted user is answered by the rule.
 var situations = []struct {
 	name, rule string
 	// question is the one that the granted user asks.
@@ -56,7 +56,8 @@ var situations = []struct {
 	}},
 }
 
-// questions are routes whose answers could tell what exists in namespace SECRET.
+// questions are routes whose answers, and what mutations set in them, could tell what exists
+// in namespace SECRET.
 var questions = []string{
 	`{"parentRefs": [{"group": "", "kind": "Service", "name": "cart", "namespace": "SECRET", "port": 80}], "rules": [{"matches": [{"path": {"value": "/cart"}}]}]}`,
 	`{"parentRefs": [{"kind": "Service", "name": "cart", "namespace": "SECRET", "sectionName": "http"}]}`,
@@ -70,25 +71,30 @@ var questions = []string{
 }
 
 // blindModes are the modes of the namespaces without a grant from which questions are asked.
-var blindModes = []string{"enforce", "warn", "audit"}
+// The last one enforces: its answers show that the guard has seen the labels of all.
+var blindModes = []string{"audit", "warn", "enforce"}
 
 // TestAnswersAreEqual asks, without a grant and in every mode, about a namespace in every
-// situation: all that the API server answers, warnings included, is the same, byte for byte.
-// A granted user is answered differently each time.
+// situation, another one and the own one: all that the API server answers, warnings and the
+// object included, is the same, byte for byte. A granted user is answered differently each
+// time.
 func TestAnswersAreEqual(t *testing.T) {
 	s := start(t)
-	for _, mode := range blindModes {
+	blind := func(name, mode string) {
 		s.apply(t, namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
-			"name": "blind-" + mode, "labels": object{"gammaguard.dev/grant": "none", "gammaguard.dev/mode": mode},
+			"name": name, "labels": object{"gammaguard.dev/grant": "none", "gammaguard.dev/mode": mode},
 		}})
+	}
+	for _, mode := range blindModes {
+		blind("blind-"+mode, mode)
 	}
 	s.grant(t, "sighted", "all")
 	asker := s.raw(t)
-	ask := func(from, secret string) (answers []string) {
+	ask := func(from, mode, secret string) (answers []string) {
 		for _, spec := range questions {
 			spec = strings.ReplaceAll(spec, "SECRET", secret)
 			queries := []string{"", "?dryRun=All"}
-			if from != "blind-enforce" {
+			if mode != "enforce" {
 				queries = queries[1:] // so that nothing is stored
 			}
 			for _, query := range queries {
@@ -105,27 +111,50 @@ func TestAnswersAreEqual(t *testing.T) {
 			s.grant(t, secret, "none")
 		}
 		situation.make(t, s, secret)
+		secrets := []string{secret}
+		for _, mode := range blindModes {
+			own := fmt.Sprintf("own-%d-%s", i, mode)
+			s.grant(t, own, "none")
+			situation.make(t, s, own)
+			blind(own, mode)
+			secrets = append(secrets, own)
+		}
+		for _, secret := range secrets {
+			background.Eventually(t, func() string {
+				answer := asker.create(t, "sighted", strings.ReplaceAll(questions[situation.question], "SECRET", secret), "?dryRun=All")
+				if !strings.Contains(answer, "("+situation.rule+")") {
+					return fmt.Sprintf("%s: a granted user is answered %s", situation.name, answer)
+				}
+				return ""
+			})
+		}
 		background.Eventually(t, func() string {
-			answer := asker.create(t, "sighted", strings.ReplaceAll(questions[situation.question], "SECRET", secret), "?dryRun=All")
-			if !strings.Contains(answer, "("+situation.rule+")") {
-				return fmt.Sprintf("%s: a granted user is answered %s", situation.name, answer)
+			last := secrets[len(secrets)-1]
+			if answer := asker.create(t, last, strings.ReplaceAll(questions[0], "SECRET", last), "?dryRun=All"); !strings.Contains(answer, "(grant-missing)") {
+				return fmt.Sprintf("%s: a user without a grant is answered %s", situation.name, answer)
 			}
 			return ""
 		})
-		for _, mode := range blindModes {
-			var answers []string
-			for _, answer := range ask("blind-"+mode, secret) {
-				refused := strings.HasPrefix(answer, "403") || strings.HasPrefix(answer, "422")
-				if refused != (mode == "enforce") && !strings.HasPrefix(answer, "422") { // what the schema refuses, it does in each mode
-					t.Errorf("%s, mode %s: refused %v: %s", situation.name, mode, refused, answer)
+		for m, mode := range blindModes {
+			for _, place := range []struct{ name, from, secret string }{
+				{"another namespace", "blind-" + mode, secret},
+				{"own namespace", secrets[m+1], secrets[m+1]},
+			} {
+				var answers []string
+				for _, answer := range ask(place.from, mode, place.secret) {
+					refused := strings.HasPrefix(answer, "403") || strings.HasPrefix(answer, "422")
+					if refused != (mode == "enforce") && !strings.HasPrefix(answer, "422") { // what the schema refuses, it does in each mode
+						t.Errorf("%s, %s, mode %s: refused %v: %s", place.name, situation.name, mode, refused, answer)
+					}
+					answers = append(answers, ownTime.ReplaceAllString(ownUID.ReplaceAllString(strings.ReplaceAll(answer, place.secret, "SECRET"), "UID"), "TIME"))
 				}
-				answers = append(answers, ownTime.ReplaceAllString(ownUID.ReplaceAllString(strings.ReplaceAll(answer, secret, "SECRET"), "UID"), "TIME"))
-			}
-			if i == 0 {
-				first[mode] = answers
-			}
-			if diff := cmp.Diff(first[mode], answers); diff != "" {
-				t.Errorf("mode %s, answers (-%s +%s):\n%s", mode, situations[0].name, situation.name, diff)
+				asked := place.name + ", mode " + mode
+				if i == 0 {
+					first[asked] = answers
+				}
+				if diff := cmp.Diff(first[asked], answers); diff != "" {
+					t.Errorf("%s, answers (-%s +%s):\n%s", asked, situations[0].name, situation.name, diff)
+				}
 			}
 		}
 	}

@@ -196,7 +196,7 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Add links to devices, to pipes, and out of the repository, and paths that leave it, in manifests, kustomizations, charts, and `.gammaguard.yaml`; have `--fix` write through them",
 		"nothing outside the repository is read, shown, or written",
-		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
+		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check/repository.TestReplaced", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
 	},
 	{
 		"Repositories", author, "Add templates that never end or take all memory, files of 1 GiB, and many links or patches that name one large file",
@@ -282,6 +282,11 @@ var attacks = []attack{
 	{
 		"What answers reveal", routesOnly, "Ask about Services, ports, backends and namespaces that exist, and that do not, in each mode", "the answers are equal, byte for byte",
 		[]string{"test/attack.TestAnswersAreEqual", "test/kubectl.TestUngrantedAnswers", "validate.TestUngrantedLearnNothing", "status/desired.TestNothingDisclosed"},
+	},
+	{
+		"What answers reveal", routesOnly, "Have mutations fill in ports and port names from Services of the own namespace, also in dry runs, in each mode",
+		"the answers, and the objects in them, are equal, byte for byte",
+		[]string{"test/attack.TestAnswersAreEqual", "mutate.TestGranted", "webhook.TestMutating"},
 	},
 	{
 		"What answers reveal", routesOnly, "Make server-side dry runs where `preview` is on",

@@ -18,16 +18,19 @@ import (
 )
 
 // Text does something in each output, as it is: it moves the cursor and sets the title of
-// a terminal, begins lines that GitHub and Azure Pipelines take for commands, turns a text
+// a terminal, begins lines that GitHub, Azure Pipelines and Buildkite take for commands, turns a text
 // round, ends a table, and runs a command where it is pasted.
-const Text = "a\x1b]0;pwned\a\x1b[2J\n::add-mask::forged\r\n##vso[task.setvariable variable=PATH]x\t|\u202eb\u2066\u200b\u2028\u009b2J\u0085\ufeff\x7f" +
-	"\n# forged\n|'`touch pasted`$(touch pasted)\";touch pasted;![x](https://example.com)<img src=x>@admins"
+const Text = "a\x1b]0;pwned\a\x1b[2J\n::add-mask::forged\r\n##vso[task.setvariable variable=PATH]x\t|\u202eb\u2066\u200b\u2800\u2028\u009b2J\u0085\ufeff\x7f" +
+	"\n--- forged\n# forged\n|'`touch pasted`$(touch pasted)\";touch pasted;![x](https://example.com)<img src=x>@admins"
 
 // ASCII is what of Text the value of a header may hold by the experimental channel.
 const ASCII = "##vso[task.complete]|'`touch pasted`$(touch pasted)\";touch pasted;![x](https://example.com)<img src=x>@admins"
 
 // command are the lines that GitHub's runner reads as commands: those of check -o github.
 var command = regexp.MustCompile(`^::(error|warning|notice) (file=[^:,]*,line=\d+,)?title=[a-z-]+::`)
+
+// heading are the lines that Buildkite reads as headings of a log, whatever their color.
+var heading = regexp.MustCompile(`^(\x1b\[[0-9;]*[mK])*(---|\+\+\+|~~~|\^\^\^)\s`)
 
 // Check reports why an output in a format of the command line is not safe to show.
 func Check(format, out string) error {
@@ -55,12 +58,15 @@ func shows(format, out string) error {
 	}
 	for i, line := range strings.Split(out, "\n") {
 		for _, r := range line {
-			if r != '\t' && !strconv.IsPrint(r) {
+			if r != '\t' && !strconv.IsPrint(r) || r == '\u2800' {
 				return fmt.Errorf("line %d has the character %U: %q", i+1, r, line)
 			}
 		}
 		if blank := strings.TrimSpace(line); strings.HasPrefix(blank, "::") && (format != "github" || !command.MatchString(line)) {
 			return fmt.Errorf("line %d is a command of GitHub: %q", i+1, line)
+		}
+		if heading.MatchString(line) {
+			return fmt.Errorf("line %d is a heading of Buildkite: %q", i+1, line)
 		}
 		if strings.Contains(line, "##vso[") || strings.Contains(line, "##[") {
 			return fmt.Errorf("line %d is a command of Azure Pipelines: %q", i+1, line)

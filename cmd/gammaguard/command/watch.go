@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,11 +28,11 @@ func (f *checkFlags) keep(cmd *cobra.Command) error {
 		return fmt.Errorf("--watch: %w", err)
 	}
 	defer func() { _ = watcher.Close() }()
-	f.options.ReadFile = func(path string) ([]byte, error) {
+	f.options.ReadFile = func(path string, read func(string) ([]byte, error)) ([]byte, error) {
 		if err := watcher.Add(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("--watch: %w", err)
 		}
-		return os.ReadFile(path)
+		return read(path)
 	}
 	for {
 		again, access := *f, *f.access // the project may say otherwise each time
