@@ -13,16 +13,19 @@ import (
 // mesh.MaxReads a finding is marked as unconfirmed, and denies only together with one
 // that is confirmed.
 func (e *Engine) JudgeConfirmed(req *Request, world mesh.Confirmer) (Verdict, error) {
-	verdict, err := e.Judge(req, world)
 	var made map[mesh.Read]bool
-	for err == nil {
+	for {
+		verdict, err := e.Judge(req, world)
+		if err != nil {
+			return Verdict{}, err
+		}
 		due := verdict.due(made)
 		if len(due) == 0 {
 			err = verdict.markUnconfirmed(made)
 			return verdict, err
 		}
 		if _, err = world.Read(due); err != nil {
-			break
+			return Verdict{}, err
 		}
 		if made == nil {
 			made = make(map[mesh.Read]bool, len(due))
@@ -30,9 +33,7 @@ func (e *Engine) JudgeConfirmed(req *Request, world mesh.Confirmer) (Verdict, er
 		for _, read := range due {
 			made[read] = true
 		}
-		verdict, err = e.Judge(req, world)
 	}
-	return Verdict{}, err
 }
 
 // due returns the reads that are still to be made before the verdict is answered, those
