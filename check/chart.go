@@ -16,6 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Chart is a Helm chart to render.
@@ -118,6 +119,9 @@ func (c *checker) newRendering(ctx context.Context, chart *Chart) (*rendering, e
 	}
 	for _, name := range chart.Values {
 		data, err := c.input.take(name)
+		if err == nil {
+			err = yaml.Check(data)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	case isFolder:
 		return r.read(name, append(slices.Clip(way), resolved))
 	}
-	data, err := r.options.read(file)
+	data, err := readable{r.options}.ReadFile(file)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // discover finds what is deployed together below the paths, each a set: every
@@ -190,7 +190,7 @@ func (d *discovery) file(path string) {
 		return
 	}
 	size := len(data)
-	data = manifest.UTF8(data)
+	data = yaml.UTF8(data)
 	if !looksLikeManifest(data) {
 		d.skip(path, report.NotManifest)
 		return

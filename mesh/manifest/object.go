@@ -6,9 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Origin is where a document stands.

@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Read returns the objects of a file of YAML or JSON documents, in their order,
@@ -45,21 +43,8 @@ type reader struct {
 	errs             []error
 }
 
-// UTF8 returns the text in UTF-8, without a byte order mark. As for kubectl, such a mark
-// says that the text is in UTF-8 or UTF-16; without one, it stays as it is.
-func UTF8(data []byte) []byte {
-	if !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && !bytes.HasPrefix(data, []byte("\xff\xfe")) && !bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return data
-	}
-	text, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), data)
-	if err != nil {
-		return data // never: what is not a character is replaced
-	}
-	return text
-}
-
 func (r *reader) read(data []byte) {
-	for _, part := range split(string(UTF8(data))) {
+	for _, part := range split(string(yaml.UTF8(data))) {
 		r.document(part)
 	}
 }
@@ -103,13 +88,10 @@ func (r *reader) document(part *source) {
 // convert returns the document in JSON.
 func (r *reader) convert(origin Origin, part *source) ([]byte, error) {
 	data := []byte(part.text)
-	if err := CheckAliases(data); err != nil {
-		return nil, err
-	}
-	text, err := yaml.YAMLToJSONStrict(data)
+	text, err := yaml.ToJSONStrict(data)
 	if err != nil {
 		r.duplicateKey(origin, part)
-		text, err = yaml.YAMLToJSON(data)
+		text, err = yaml.ToJSON(data)
 	}
 	return text, err
 }

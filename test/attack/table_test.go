@@ -204,6 +204,11 @@ var attacks = []attack{
 		[]string{"check/build.TestBounds", "check/build.TestLimitShrinks", "check.TestInputIsBounded", "check.TestLinksAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
+		"Repositories", author, "Write YAML that costs a parser more than its size justifies: a hundred thousand directives, millions of tiny values, aliases of aliases",
+		"refused before it is parsed, wherever YAML is read",
+		[]string{"yaml.TestBounds", "yaml.TestAliases", "check.TestProjectAliases", "test/repositories.TestRepositories"},
+	},
+	{
 		"Repositories", author, "Hide tracked manifests by `.gitignore`",
 		"routes in them are reported as not checked, and `--strict` fails",
 		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},

@@ -177,6 +177,7 @@ func repositories() []repository {
 		}, says: "1 route", code: 0},
 		{name: "repeat", make: withTemplate(`{{ repeat 2000000000 "a" }}`), says: "building takes ", code: 1, chart: "chart"},
 		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
+		{name: "directives", make: directives, says: "more than 16 directives", code: 1, files: "m", kustomization: "app", chart: "chart"},
 		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
 	}
 	for name, text := range kustomizations {
@@ -197,6 +198,22 @@ func links(g *ground) {
 	g.put("chart/Chart.yaml", chart)
 	g.must(syscall.Mkfifo(filepath.Join(g.root, "m", "pipe.yaml"), 0o600))
 	g.put("m/good.yaml", services+"---\n"+route)
+}
+
+// directives are so many that a parser compares them with each other for minutes.
+func directives(g *ground) {
+	var tags strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&tags, "%%TAG !%x! b\n", i)
+	}
+	g.put("m/routes.yaml", "# apiVersion: x gateway.networking.k8s.io\n# kind: y\n"+tags.String()+"--- {a: b}\n")
+	g.put("app/kustomization.yaml", "resources: [routes.yaml]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute}}]\n")
+	g.put("app/routes.yaml", services+"---\n"+route)
+	g.put("app/patch.yaml", tags.String()+"--- [{op: add, path: /metadata/labels, value: {a: b}}]\n")
+	g.put("named/kustomization.yaml", tags.String()+"--- {resources: []}\n")
+	g.put("chart/Chart.yaml", chart)
+	g.put("chart/values.yaml", tags.String()+"--- {a: b}\n")
+	g.put("chart/templates/a.yaml", route)
 }
 
 // ignored are tracked files that .gitignore names.
