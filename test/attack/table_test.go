@@ -209,6 +209,11 @@ var attacks = []attack{
 		[]string{"yaml.TestBounds", "yaml.TestAliases", "check.TestProjectAliases", "test/repositories.TestRepositories"},
 	},
 	{
+		"Repositories", author, "Store a git tree that holds itself many times, with long names, for `diff --base-ref`",
+		"refused while the list is read; what is kept of it is bounded",
+		[]string{"check/revision.TestNamesAreBounded", "test/repositories.TestRepositories"},
+	},
+	{
 		"Repositories", author, "Hide tracked manifests by `.gitignore`",
 		"routes in them are reported as not checked, and `--strict` fails",
 		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},

@@ -53,12 +53,22 @@ func (g *ground) large(name, text string) {
 	g.must(os.Truncate(filepath.Join(g.root, filepath.FromSlash(name)), 1<<30))
 }
 
-func (g *ground) git(args ...string) {
+func (g *ground) git(args ...string) string {
+	g.t.Helper()
+	return g.gitWith("", args...)
+}
+
+// gitWith runs git with an input, and returns what it prints.
+func (g *ground) gitWith(input string, args ...string) string {
 	g.t.Helper()
 	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-C", g.root}, args...)
-	if out, err := exec.CommandContext(g.t.Context(), "git", args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(g.t.Context(), "git", args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		g.t.Fatalf("%v: %s", err, out)
 	}
+	return strings.TrimSpace(string(out))
 }
 
 func (g *ground) must(err error) {
@@ -178,6 +188,7 @@ func repositories() []repository {
 		{name: "repeat", make: withTemplate(`{{ repeat 2000000000 "a" }}`), says: "building takes ", code: 1, chart: "chart"},
 		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
 		{name: "directives", make: directives, says: "more than 16 directives", code: 1, files: "m", kustomization: "app", chart: "chart"},
+		{name: "names in git", make: names, says: "1 route", code: 0, files: "m"},
 		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
 	}
 	for name, text := range kustomizations {
@@ -214,6 +225,24 @@ func directives(g *ground) {
 	g.put("chart/Chart.yaml", chart)
 	g.put("chart/values.yaml", tags.String()+"--- {a: b}\n")
 	g.put("chart/templates/a.yaml", route)
+}
+
+// names is a small tree that stands for 2 GB of names.
+func names(g *ground) {
+	g.put("m/routes.yaml", services+"---\n"+route)
+	g.git("add", ".")
+	tree := g.git("write-tree")
+	empty := g.gitWith("", "hash-object", "-w", "--stdin")
+	bomb := g.gitWith("100644 blob "+empty+"\t"+strings.Repeat("f", 20_000)+"\n", "mktree")
+	for range 5 {
+		var level strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&level, "040000 tree %s\t%d\n", bomb, i)
+		}
+		bomb = g.gitWith(level.String(), "mktree")
+	}
+	tree = g.gitWith(g.git("ls-tree", tree)+"\n040000 tree "+bomb+"\tbomb\n", "mktree")
+	g.git("update-ref", "HEAD", g.git("commit-tree", "-m", "first", tree))
 }
 
 // ignored are tracked files that .gitignore names.
