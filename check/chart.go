@@ -71,7 +71,10 @@ func (c *checker) chart(ctx context.Context, chart *Chart) ([]*file, error) {
 		if strings.TrimSpace(rendered[name]) == "" || !slices.Contains(manifestEndings, filepath.Ext(name)) {
 			continue
 		}
-		f := c.input.parse(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		f, err := c.input.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", chart.Path, err)
+		}
 		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
 			return r.sets(name, object, field, value)
 		}

@@ -95,7 +95,7 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 		return err
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if r.size += len(data); r.size > maxChartSize {
+	if r.size += size(data); r.size > maxChartSize {
 		return fmt.Errorf("it has more than %d MiB", maxChartSize>>20)
 	}
 	r.files = append(r.files, build.File{Name: name, Data: data})

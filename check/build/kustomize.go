@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/gammaguard/gammaguard/check/repository"
+	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/yaml"
 )
 
@@ -34,7 +35,7 @@ func (c *child) kustomize(job *kustomization) (resources []Resource, _ error) {
 	for _, res := range built.Resources() {
 		r := Resource{Origin: originOf(res)}
 		if r.JSON, err = withoutOrigin(res); err != nil {
-			r.Error = fmt.Sprintf("%s: %v", res.CurId(), err)
+			r.Error = printable.Shortened(fmt.Sprintf("%s: %v", res.CurId(), err))
 		}
 		resources = append(resources, r)
 	}

@@ -168,3 +168,27 @@ metadata: {name: b}
 		}
 	}
 }
+
+// TestObjectsAreBounded: of a file, only so many objects are read, however they follow each other, and what has a
+// name that is too long is none.
+func TestObjectsAreBounded(t *testing.T) {
+	const many = manifest.MaxObjects + 10
+	for name, text := range map[string]string{
+		"documents": strings.Repeat("---\na: b\n", many),
+		"broken":    strings.Repeat("---\n[\n", many),
+		"JSON":      strings.Repeat("{}\n", many),
+		"a List":    `{"kind": "List", "apiVersion": "v1", "items": [{}` + strings.Repeat(",{}", many) + "]}",
+	} {
+		objects, errs := manifest.ReadUndecoded("f.yaml", []byte(text), "")
+		if len(objects)+len(errs) != manifest.MaxObjects+1 || !strings.HasSuffix(errs[len(errs)-1].Error(), "more than 200000 objects; what follows is not read") {
+			t.Errorf("%s: %d objects, %d errors", name, len(objects), len(errs))
+		}
+	}
+	for _, field := range []string{"namespace", "name", "generateName"} {
+		text := "kind: Service\napiVersion: v1\nmetadata: {" + field + ": " + strings.Repeat("a", 1025) + "}\n"
+		objects, errs := manifest.ReadUndecoded("f.yaml", []byte(text), "")
+		if len(objects) > 0 || len(errs) != 1 || !strings.HasSuffix(errs[0].Error(), "metadata."+field+" is longer than 1024 bytes") {
+			t.Errorf("%s: %v, %v", field, objects, errs)
+		}
+	}
+}

@@ -214,6 +214,11 @@ var attacks = []attack{
 		[]string{"check/revision.TestNamesAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
+		"Repositories", author, "Render names and values of a megabyte, and thousands of routes with findings, from a small chart, with each of many files of values",
+		"texts are shortened; the report is bounded, says how much it does not list, and counts all",
+		[]string{"check.TestOutputIsBounded", "mesh/manifest.TestObjectsAreBounded", "test/repositories.TestRepositories"},
+	},
+	{
 		"Repositories", author, "Hide tracked manifests by `.gitignore`",
 		"routes in them are reported as not checked, and `--strict` fails",
 		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},

@@ -188,6 +188,12 @@ func repositories() []repository {
 		{name: "repeat", make: withTemplate(`{{ repeat 2000000000 "a" }}`), says: "building takes ", code: 1, chart: "chart"},
 		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
 		{name: "directives", make: directives, says: "more than 16 directives", code: 1, files: "m", kustomization: "app", chart: "chart"},
+		{name: "long names", make: func(g *ground) {
+			withTemplate(`{{ range $i := until 30 }}---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: "{{ repeat 1000000 "A" }}{{ $i }}", namespace: s}, spec: {parentRefs: [{group: "", kind: Service, name: "{{ repeat 1000000 "B" }}"}]}}
+{{ end }}`)(g)
+			g.put("chart/ci/a.yaml", "a: b\n")
+		}, says: "is longer than 1024 bytes", code: 1, chart: "chart"},
 		{name: "names in git", make: names, says: "1 route", code: 0, files: "m"},
 		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
 	}
