@@ -36,7 +36,7 @@ func ReadUndecoded(file string, data []byte, defaultNamespace string) ([]*Object
 
 const (
 	// MaxObjects is how many objects are read of a file, those in Lists included.
-	MaxObjects = 200_000
+	MaxObjects = 100_000
 	// maxName is how long a name, a namespace, or a kind may be, in bytes: about four times what an API server
 	// takes, which says itself what is wrong with those between.
 	maxName = 1024

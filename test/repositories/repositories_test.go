@@ -189,11 +189,12 @@ func repositories() []repository {
 		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
 		{name: "directives", make: directives, says: "more than 16 directives", code: 1, files: "m", kustomization: "app", chart: "chart"},
 		{name: "long names", make: func(g *ground) {
-			withTemplate(`{{ range $i := until 30 }}---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: "{{ repeat 1000000 "A" }}{{ $i }}", namespace: s}, spec: {parentRefs: [{group: "", kind: Service, name: "{{ repeat 1000000 "B" }}"}]}}
+			withTemplate(`{{ range $i := until 10 }}---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: "{{ repeat 500000 "A" }}{{ $i }}", namespace: s}, spec: {parentRefs: [{group: "", kind: Service, name: "{{ repeat 500000 "B" }}"}]}}
 {{ end }}`)(g)
 			g.put("chart/ci/a.yaml", "a: b\n")
 		}, says: "is longer than 1024 bytes", code: 1, chart: "chart"},
+		{name: "values", make: values, says: "more than 2097152 values", code: 1, files: "m", kustomization: "app", chart: "chart"},
 		{name: "names in git", make: names, says: "1 route", code: 0, files: "m"},
 		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
 	}
@@ -231,6 +232,22 @@ func directives(g *ground) {
 	g.put("chart/Chart.yaml", chart)
 	g.put("chart/values.yaml", tags.String()+"--- {a: b}\n")
 	g.put("chart/templates/a.yaml", route)
+}
+
+// values are so many that nodes for all of them take gigabytes.
+func values(g *ground) {
+	many := "a: [" + strings.Repeat("a,", 100_000) + "]\n"
+	for i := range 3 {
+		g.put(fmt.Sprintf("m/%02d.yaml", i), fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r%d}\n%s", i, many))
+	}
+	tooMany := "a: [" + strings.Repeat("a,", 8<<20-8) + "]\n"
+	g.put("app/kustomization.yaml", "resources: [routes.yaml]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute}}]\n")
+	g.put("app/routes.yaml", services+"---\n"+route)
+	g.put("app/patch.yaml", tooMany)
+	g.put("chart/Chart.yaml", chart)
+	g.put("chart/values.yaml", tooMany)
+	g.put("chart/templates/a.yaml", route)
+	g.put("large/a.yaml", "# gateway.networking.k8s.io\napiVersion: v1\nkind: ConfigMap\n"+tooMany[:16<<20-100]+"]\n")
 }
 
 // names is a small tree that stands for 2 GB of names.
