@@ -78,13 +78,22 @@ func disconnect() {
 func bound() {
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
 	limitMemory()
-	go func() {
-		for range time.Tick(20 * time.Millisecond) {
-			if inUse() > maxMemory {
-				os.Exit(exitMemory)
-			}
+	go Watch(func(inUse uint64) bool {
+		if inUse > maxMemory {
+			os.Exit(exitMemory)
 		}
-	}()
+		return true
+	})
+}
+
+// Watch calls the function with the bytes of memory that the process holds, again and again, as long as it
+// returns true.
+func Watch(look func(inUse uint64) bool) {
+	for range time.Tick(20 * time.Millisecond) {
+		if !look(inUse()) {
+			return
+		}
+	}
 }
 
 // inUse returns how much memory the process holds.
