@@ -2,10 +2,12 @@ package check_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,7 +81,7 @@ func TestInputIsBounded(t *testing.T) {
 		}
 		for i, want := range test.errors {
 			lines := strings.Split(err.Error(), "\n")
-			if len(lines) != len(test.errors) || !strings.HasPrefix(lines[i], want) || !strings.HasSuffix(lines[i], "its files have more than 64 MiB") {
+			if len(lines) != len(test.errors) || !strings.HasPrefix(lines[i], want) || !strings.Contains(lines[i], "its files have more than 64 MiB") {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
 		}
@@ -161,6 +163,55 @@ func TestIgnoresAreBounded(t *testing.T) {
 			}
 			if got := strings.Join(said, "\n"); !strings.Contains(got, test.want) || strings.Contains(got, "not heeded") && test.want == "" {
 				t.Errorf("said %s", got)
+			}
+		})
+	}
+}
+
+// TestOutputIsBounded: a small chart that makes long names, long values, and many findings is told in a report
+// of bounded size, and all of them count.
+func TestOutputIsBounded(t *testing.T) {
+	const routes = `{{ range $i := until COUNT }}---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: "NAME{{ $i }}", namespace: s}, spec: {parentRefs: [{group: "", kind: Service, name: c, port: 1}], x: VALUE}}
+{{ end }}`
+	for name, test := range map[string]struct {
+		routes            int
+		name, value, want string
+	}{
+		"names":  {500, `{{ repeat 10000 "A" }}`, "y", "metadata.name is longer than 1024 bytes"},
+		"values": {500, "a", `"{{ repeat 10000 "V" }}"`, "V"},
+		"fields": {500, "a", `y, ? {{ repeat 10000 "F" }} : y`, "F"},
+		"many":   {3000, `{{ repeat 900 "A" }}`, `{{ repeat 900 "V" }}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := strings.NewReplacer("COUNT", strconv.Itoa(test.routes), "NAME", test.name, "VALUE", test.value).Replace(routes)
+			filesIn(t, ".", map[string]string{"c/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}\n", "c/templates/a.yaml": template, "c/ci/1.yaml": "a: 1\n", "c/ci/2.yaml": "a: 2\n"})
+			options := &check.Options{Config: config.Default()}
+			sets, skipped, err := check.FindSets(options, []string{"."}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := check.RunSets(t.Context(), options, sets, skipped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := json.Marshal(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := all.Summary
+			if total := 3 * test.routes; s.Routes+s.Broken != total || len(all.Routes)+len(all.Broken)+s.NotListed != total || s.Denials+s.Broken < total {
+				t.Errorf("%d routes, %d broken listed: %+v", len(all.Routes), len(all.Broken), s)
+			}
+			if most := 64 << 20; len(out) > most || !strings.Contains(string(out), test.want) {
+				t.Errorf("the report has %d MiB: %.1000s", len(out)>>20, out)
+			}
+			for i := range all.Routes {
+				for _, f := range all.Routes[i].Findings {
+					if len(f.Message) > 5000 {
+						t.Fatalf("a message of %d bytes", len(f.Message))
+					}
+				}
 			}
 		})
 	}

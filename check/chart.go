@@ -16,6 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Chart is a Helm chart to render.
@@ -70,7 +71,10 @@ func (c *checker) chart(ctx context.Context, chart *Chart) ([]*file, error) {
 		if strings.TrimSpace(rendered[name]) == "" || !slices.Contains(manifestEndings, filepath.Ext(name)) {
 			continue
 		}
-		f := c.input.parse(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		f, err := c.input.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", chart.Path, err)
+		}
 		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
 			return r.sets(name, object, field, value)
 		}
@@ -118,6 +122,9 @@ func (c *checker) newRendering(ctx context.Context, chart *Chart) (*rendering, e
 	}
 	for _, name := range chart.Values {
 		data, err := c.input.take(name)
+		if err == nil {
+			err = yaml.Check(data)
+		}
 		if err != nil {
 			return nil, err
 		}

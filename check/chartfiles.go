@@ -90,12 +90,12 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	case isFolder:
 		return r.read(name, append(slices.Clip(way), resolved))
 	}
-	data, err := r.options.read(file)
+	data, err := readable{r.options}.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if r.size += len(data); r.size > maxChartSize {
+	if r.size += size(data); r.size > maxChartSize {
 		return fmt.Errorf("it has more than %d MiB", maxChartSize>>20)
 	}
 	r.files = append(r.files, build.File{Name: name, Data: data})

@@ -131,7 +131,10 @@ func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 		c.propose()
 	}
 	r := report.New()
-	r.Fixed, r.Duplicates, r.Skipped = fixed, c.duplicates, c.skipped
+	r.Fixed, r.Skipped = fixed, c.skipped
+	for i := range c.duplicates {
+		r.AddDuplicate(c.duplicates[i])
+	}
 	for i, route := range c.routes {
 		if route.undecodable != nil && len(route.refusals) == 0 {
 			c.broken = append(c.broken, route.undecodable)
@@ -141,11 +144,11 @@ func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", route.file.name, route.Key, err)
 		}
-		r.Routes = append(r.Routes, *judged)
+		r.AddRoute(judged)
 	}
 	for _, err := range c.broken {
 		if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
-			r.Broken = append(r.Broken, report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
+			r.AddBroken(report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
 		}
 	}
 	for _, f := range c.files {

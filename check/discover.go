@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/check/repository"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // discover finds what is deployed together below the paths, each a set: every
@@ -189,8 +189,8 @@ func (d *discovery) file(path string) {
 		d.hidden(path, "cannot be read: "+err.Error())
 		return
 	}
-	size := len(data)
-	data = manifest.UTF8(data)
+	size := size(data)
+	data = yaml.UTF8(data)
 	if !looksLikeManifest(data) {
 		d.skip(path, report.NotManifest)
 		return
@@ -277,7 +277,7 @@ func (d *discovery) plain(path string, managed bool) *Set {
 	size := 0
 	files = slices.DeleteFunc(files, func(file string) bool {
 		if size+d.folders[path].sizes[file] > maxInput {
-			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB", maxInput>>20))
+			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB, or %d million values", maxInput>>20, maxValues))
 			return true
 		}
 		size += d.folders[path].sizes[file]

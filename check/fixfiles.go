@@ -10,8 +10,8 @@ import (
 	"github.com/gammaguard/gammaguard/check/fix"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // fix writes the mutations into the files that they concern, also those that the webhook
@@ -57,7 +57,7 @@ func (c *checker) fix() ([]report.Fixed, error) {
 
 // rewritten returns the content of a file with the changes made; a byte order mark stays.
 func rewritten(data []byte, jobs []fix.Job) (string, error) {
-	text := manifest.UTF8(data)
+	text := yaml.UTF8(data)
 	mark, ok := bytes.CutSuffix(data, text)
 	if !ok {
 		return "", errors.New("it is in UTF-16; convert it to UTF-8")

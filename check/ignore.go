@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // gitIgnore and guardIgnore name files and folders that are not looked at, as git reads them.
@@ -163,7 +163,7 @@ func (d *discovery) lookForHidden(path string, entry fs.DirEntry) {
 		switch {
 		case errors.Is(err, errLinked):
 			d.hidden(path, "cannot be read: "+err.Error())
-		case err == nil && looksLikeManifest(manifest.UTF8(data)) && holdsRoute(manifest.UTF8(data)):
+		case err == nil && looksLikeManifest(yaml.UTF8(data)) && holdsRoute(yaml.UTF8(data)):
 			d.hidden(path, "ignored by .gitignore, and it holds routes; check it with -f, or name it in "+guardIgnore)
 		}
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // file is one file of the input, read.
@@ -57,18 +58,30 @@ type input struct {
 	// isNamed reports whether the user named the file: it does not count.
 	isNamed func(path string) bool
 	errs    []error
-	// used counts the bytes of maxInput.
-	used atomic.Int64
+	// used counts the bytes of maxInput that are read, built those that kustomize or Helm made, and objects
+	// those of manifest.MaxObjects.
+	used, built, objects atomic.Int64
 }
 
 // tooLarge is why a set is not checked.
 type tooLarge struct{}
 
-func (tooLarge) Error() string { return fmt.Sprintf("its files have more than %d MiB", maxInput>>20) }
+func (tooLarge) Error() string {
+	return fmt.Sprintf("its files have more than %d MiB, %d million values, or %d objects", maxInput>>20, maxValues, manifest.MaxObjects)
+}
+
+// valueSize is what a value in a file counts at least, in bytes: while it is looked at, it takes some ten times that.
+const valueSize = 16
+
+// maxValues is how many values the files of a set may have, in millions.
+const maxValues = maxInput / valueSize / 1_000_000
+
+// size returns what a file counts.
+func size(data []byte) int { return max(len(data), valueSize*yaml.Nodes(data)) }
 
 // over returns an error if there is more than may be read.
 func (in *input) over() error {
-	if in.used.Load() > maxInput {
+	if max(in.used.Load(), in.built.Load()) > maxInput || in.objects.Load() > manifest.MaxObjects {
 		return tooLarge{}
 	}
 	return nil
@@ -83,10 +96,19 @@ func (in *input) take(path string) ([]byte, error) {
 		return nil, err
 	}
 	data, err := in.readFile(path)
-	if err == nil && in.used.Add(int64(len(data))) > maxInput {
+	if err == nil && in.used.Add(int64(size(data))) > maxInput {
 		return nil, tooLarge{}
 	}
 	return data, err
+}
+
+// parseBuilt is parse of what was built, which counts.
+func (in *input) parseBuilt(name string, data []byte) (*file, error) {
+	in.built.Add(int64(size(data)))
+	if err := in.over(); err != nil {
+		return nil, err
+	}
+	return in.parse(name, data), nil
 }
 
 // read returns the files that the names stand for, each once, in the order of the
@@ -150,6 +172,7 @@ func (in *input) file(path string) (*file, error) {
 // parse reads the documents. It is safe for concurrent use.
 func (in *input) parse(name string, data []byte) *file {
 	objects, errs := manifest.ReadUndecoded(name, data, in.namespace)
+	in.objects.Add(int64(len(objects) + len(errs)))
 	f := &file{name: name, broken: errs}
 	for _, object := range objects {
 		f.documents = append(f.documents, document{object, object})

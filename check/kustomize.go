@@ -41,7 +41,10 @@ func (c *checker) kustomize(ctx context.Context, folder string) (files []*file, 
 				sources[name] = &file{} // not a file on this disk
 			}
 		}
-		f := in.parse(name, res.JSON)
+		f, err := in.parseBuilt(name, res.JSON)
+		if err != nil {
+			return nil, err
+		}
 		f.kustomization, f.sets = kustomizationFile(folder), patches.sets
 		for i := range f.documents {
 			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])

@@ -2,9 +2,13 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/check/repository"
@@ -13,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Stdin is the name of standard input among Options.Files and Options.Base.
@@ -121,8 +126,16 @@ func (o *Options) read(path string) ([]byte, error) {
 // readable are the files that the options have a builder read.
 type readable struct{ *Options }
 
-// ReadFile reads a file.
-func (r readable) ReadFile(path string) ([]byte, error) { return r.read(path) }
+// ReadFile reads a file for a builder: what the builder would parse as YAML exceeds no bound.
+func (r readable) ReadFile(path string) ([]byte, error) {
+	data, err := r.read(path)
+	if err == nil && (slices.Contains(manifestEndings, filepath.Ext(path)) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
+		if err = yaml.Check(data); err != nil {
+			err = fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+	}
+	return data, err
+}
 
 // Resolve returns a path without links.
 func (r readable) Resolve(path string) (resolved string, isFolder bool, err error) {

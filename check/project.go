@@ -10,11 +10,10 @@ import (
 	"strings"
 
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/check/repository"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // ProjectFile is the name of the file that says how a repository is checked.
@@ -92,11 +91,7 @@ func relative(path string) string {
 
 func loadProject(data []byte, folder string, files *repository.Files) (*Project, error) {
 	p := &Project{folder: folder, files: files}
-	var text []byte
-	err := manifest.CheckAliases(data)
-	if err == nil {
-		text, err = yaml.YAMLToJSONStrict(data)
-	}
+	text, err := yaml.ToJSONStrict(data)
 	if err == nil {
 		var strict []error
 		strict, err = json.UnmarshalStrict(text, p)
@@ -107,7 +102,7 @@ func loadProject(data []byte, folder string, files *repository.Files) (*Project,
 	}
 	if err == nil && p.Configuration != "" {
 		if text, unread := files.Read(filepath.Join(folder, filepath.FromSlash(p.Configuration))); unread == nil { // else it is found out later
-			if err = manifest.CheckAliases(text); err != nil {
+			if err = yaml.Check(text); err != nil {
 				err = fmt.Errorf("configuration: %w", err)
 			}
 		}

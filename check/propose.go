@@ -6,7 +6,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/fix"
 	"github.com/gammaguard/gammaguard/check/report"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // propose finds the edits that make the mutations in the files. Those of a file that can
@@ -24,7 +24,7 @@ func (c *checker) propose() {
 			jobs = append(jobs, fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}
 		data, err := c.input.readFile(f.name)
-		text := string(manifest.UTF8(data))
+		text := string(yaml.UTF8(data))
 		if err != nil {
 			continue // it has gone since
 		}

@@ -108,7 +108,7 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 				errs = append(errs, built)
 			case built.broken:
 				all.SeenFile(set.File())
-				all.Broken = append(all.Broken, report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
+				all.AddBroken(report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
 				continue
 			}
 			reason := "cannot be built, so its routes are not checked: "
@@ -122,7 +122,7 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 			return nil, fmt.Errorf("%s: %w", &described, err)
 		}
 		errs = append(errs, err)
-		described.Routes = len(r.Routes)
+		described.Routes = r.CountRoutes()
 		all.Add(r, described)
 	}
 	all.Count()

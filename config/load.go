@@ -15,7 +15,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	sigsjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // LoadFile reads the configuration file at the path, which its errors name.
@@ -63,6 +64,9 @@ func document(data []byte) ([]byte, error) {
 		decoder = yamlv2.NewDecoder(bytes.NewReader(data))
 		filled  int
 	)
+	if err := yaml.Check(data); err != nil {
+		return nil, errors.New(oneLine(err))
+	}
 	for {
 		var content any
 		err := decoder.Decode(&content)
@@ -79,7 +83,7 @@ func document(data []byte) ([]byte, error) {
 	if filled > 1 {
 		return nil, fmt.Errorf("found %d YAML documents, expected one", filled)
 	}
-	object, err := yaml.YAMLToJSONStrict(data)
+	object, err := yaml.ToJSONStrict(data)
 	switch {
 	case err != nil:
 		return nil, errors.New(oneLine(err))

@@ -63,11 +63,14 @@ func shortened(text string) string {
 	return string([]rune(text)[:longestExample-3]) + "..."
 }
 
+// maxExampleRoutes is how many routes Unmatched looks at: it is asked for each route on a Service.
+const maxExampleRoutes = 256
+
 // Unmatched describes a request for which no match of the routes holds: "GET /". The
 // routes are all of one kind, HTTPRoute or GRPCRoute. It is empty where that cannot
-// be told, since only keys of matches are known.
+// be told, since only keys of matches are known, and where there are more than 256 routes.
 func Unmatched(routes []*AttachedRoute) string {
-	if len(routes) == 0 || slices.ContainsFunc(routes, func(r *AttachedRoute) bool { return r.Regular }) {
+	if len(routes) == 0 || len(routes) > maxExampleRoutes || slices.ContainsFunc(routes, func(r *AttachedRoute) bool { return r.Regular }) {
 		return ""
 	}
 	for _, request := range plainRequests[routes[0].Kind] {

@@ -45,6 +45,17 @@ func TestShadowsOfOtherKinds(t *testing.T) {
 	}
 }
 
+// TestUnmatchedIsBounded: it is asked for each route on a Service, about all of them.
+func TestUnmatchedIsBounded(t *testing.T) {
+	route := &mesh.AttachedRoute{Kind: mesh.HTTPRoute}
+	if got := mesh.Unmatched(slices.Repeat([]*mesh.AttachedRoute{route}, 256)); got != "GET /" {
+		t.Errorf("of 256 routes: %q", got)
+	}
+	if got := mesh.Unmatched(slices.Repeat([]*mesh.AttachedRoute{route}, 257)); got != "" {
+		t.Errorf("of 257 routes: %q", got)
+	}
+}
+
 // TestUnmatchedByNobody: without routes every request reaches the Service.
 func TestUnmatchedByNobody(t *testing.T) {
 	if got := mesh.Unmatched(nil); got != "" {

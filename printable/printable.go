@@ -32,6 +32,17 @@ func Text(text string) string {
 	return string(out)
 }
 
+// maxShown is how many bytes of a text Shortened shows.
+const maxShown = 4 << 10
+
+// Shortened leaves out the middle of a text of more than 4 KiB: programs such as Helm say at its end what is wrong.
+func Shortened(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-maxShown/2:], "")
+}
+
 // harmless reports whether Text leaves the text as it is, for nearly all texts.
 func harmless(text string) bool {
 	for i := range len(text) {

@@ -95,6 +95,18 @@ func TestVisible(t *testing.T) {
 	t.Logf("Unicode %s: %d code points pass", unicode.Version, passed)
 }
 
+func TestShortened(t *testing.T) {
+	for _, text := range []string{"", "cart", strings.Repeat("x", 4096)} {
+		if got := Shortened(text); got != text {
+			t.Errorf("Shortened(%.10q) = %.10q", text, got)
+		}
+	}
+	got := Shortened("begin" + strings.Repeat("€", 1<<20) + "end")
+	if len(got) > 4200 || !strings.HasPrefix(got, "begin€") || !strings.HasSuffix(got, "€end") || !strings.Contains(got, "€ ... €") {
+		t.Errorf("%d bytes: %.20q", len(got), got)
+	}
+}
+
 func TestFprintf(t *testing.T) {
 	hostile := "a\n\tb"
 	got := Sprintf("%s\t%-6v|%d|%v|%q\n", hostile, errors.New("x\ny"), int32(7), Bold.Of(hostile), hostile)

@@ -14,6 +14,8 @@ import (
 	"runtime/metrics"
 	"strings"
 	"time"
+
+	"github.com/gammaguard/gammaguard/printable"
 )
 
 // argument is that of a process that is a builder; with allowRemote it may fetch, too.
@@ -76,13 +78,22 @@ func disconnect() {
 func bound() {
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
 	limitMemory()
-	go func() {
-		for range time.Tick(20 * time.Millisecond) {
-			if inUse() > maxMemory {
-				os.Exit(exitMemory)
-			}
+	go Watch(func(inUse uint64) bool {
+		if inUse > maxMemory {
+			os.Exit(exitMemory)
 		}
-	}()
+		return true
+	})
+}
+
+// Watch calls the function with the bytes of memory that the process holds, again and again, as long as it
+// returns true.
+func Watch(look func(inUse uint64) bool) {
+	for range time.Tick(20 * time.Millisecond) {
+		if !look(inUse()) {
+			return
+		}
+	}
 }
 
 // inUse returns how much memory the process holds.
@@ -118,7 +129,7 @@ func (c *child) do(r *request) (done *result) {
 	done = &result{}
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			*done = result{Error: shortened(fmt.Sprintf("it panicked: %v", panicked))}
+			*done = result{Error: printable.Shortened(fmt.Sprintf("it panicked: %v", panicked))}
 		}
 	}()
 	var err error
@@ -143,20 +154,9 @@ func (c *child) do(r *request) (done *result) {
 		done = &result{Error: err.Error(), Remote: isRemote(err)}
 		done.NotLoaded = errors.Is(err, errNotLoaded)
 		done.NotParsed = strings.Contains(done.Error, "parse error at ")
-		done.Error = shortened(done.Error)
+		done.Error = printable.Shortened(done.Error)
 	}
 	return done
-}
-
-// maxError is how long a text about a set may be: a template can fail with any text.
-const maxError = 4 << 10
-
-// shortened leaves out the middle of a longer text: Helm says at its end what is wrong.
-func shortened(text string) string {
-	if len(text) <= maxError {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxError/2]+" ... "+text[len(text)-maxError/2:], "")
 }
 
 // tooLarge returns an error if there is more than a parent takes.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +12,10 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/check/repository"
+	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // kustomize builds the folder.
@@ -33,7 +35,7 @@ func (c *child) kustomize(job *kustomization) (resources []Resource, _ error) {
 	for _, res := range built.Resources() {
 		r := Resource{Origin: originOf(res)}
 		if r.JSON, err = withoutOrigin(res); err != nil {
-			r.Error = fmt.Sprintf("%s: %v", res.CurId(), err)
+			r.Error = printable.Shortened(fmt.Sprintf("%s: %v", res.CurId(), err))
 		}
 		resources = append(resources, r)
 	}
@@ -84,16 +86,27 @@ func (a asked) ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ref := optionIn(data); a.remote && ref != "" {
-		return nil, fmt.Errorf("%s: %q: a git ref must not begin with -", path, ref)
+	if a.remote {
+		if ref, err := optionIn(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		} else if ref != "" {
+			return nil, fmt.Errorf("%s: %q: a git ref must not begin with -", path, ref)
+		}
+	}
+	if path != a.kustomization {
+		return data, nil
 	}
 	var fields map[string]any
-	if path != a.kustomization || yaml.UnmarshalStrict(data, &fields) != nil || fields == nil {
+	text, err := yaml.ToJSONStrict(data)
+	if err != nil || json.Unmarshal(text, &fields) != nil || fields == nil {
 		return data, nil //nolint:nilerr // kustomize says what is wrong
 	}
 	options, _ := fields["buildMetadata"].([]any)
 	fields["buildMetadata"] = append(options, types.OriginAnnotations)
-	return yaml.Marshal(fields)
+	if text, err = json.Marshal(fields); err != nil {
+		return nil, err
+	}
+	return yaml.FromJSON(text)
 }
 
 func (a asked) read(path string) ([]byte, error) {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // remote is what kustomize fetches, by HTTP or git, wherever it takes a path.
@@ -107,21 +107,10 @@ func isInline(field, text string) bool {
 	return !bases[field] && (strings.Contains(text, "\n") || strings.HasPrefix(strings.TrimSpace(text), "{") || strings.HasPrefix(strings.TrimSpace(text), "["))
 }
 
-// documents returns the documents of a text, as far as they can be read.
-func documents(data []byte) (all []*yaml.Node) {
-	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-	for {
-		var root yaml.Node
-		if err := decoder.Decode(&root); err != nil {
-			return all
-		}
-		all = append(all, &root)
-	}
-}
-
-// optionIn returns a ref that git would take for an option.
-func optionIn(data []byte) (option string) {
-	for _, document := range documents(data) {
+// optionIn returns a ref that git would take for an option. The error says why that cannot be known.
+func optionIn(data []byte) (option string, _ error) {
+	all, err := yaml.Documents(data)
+	for _, document := range all {
 		eachPath(document, func(_ string, node *yaml.Node) {
 			_, query, _ := strings.Cut(node.Value, "?")
 			values, _ := url.ParseQuery(query)
@@ -132,5 +121,5 @@ func optionIn(data []byte) (option string) {
 			}
 		})
 	}
-	return option
+	return option, err
 }

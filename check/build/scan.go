@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
+
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // RemoteError is why a kustomization is not built: a file names what is not in the
@@ -80,7 +81,8 @@ func (s *scan) path(path string, plugin bool) {
 // text scans the documents of a text, which begins after the line, and passes on the names that are
 // not remote.
 func (s *scan) text(file string, line int, data []byte, local func(field, name string)) {
-	for _, document := range documents(data) {
+	all, _ := yaml.Documents(data) // where it exceeds a bound, the builder does, too, and it does not connect
+	for _, document := range all {
 		eachPath(document, func(field string, node *yaml.Node) {
 			switch {
 			case s.found != nil:

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // edit returns the edit that makes the change.

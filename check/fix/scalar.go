@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 var errScalar = errors.New("the value is not in a form that --fix can edit: write it on one line")

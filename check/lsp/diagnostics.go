@@ -13,8 +13,8 @@ import (
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/check/repository"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // publish tells the client what was found, for each file about which that is news.
@@ -53,7 +53,7 @@ func (w *worker) diagnostics(path string, items []report.Item) *protocol.Publish
 		return params
 	}
 	data, _ := w.readFile(path, repository.Read) // what is not there has no lines
-	lines := linesOf(string(manifest.UTF8(data)))
+	lines := linesOf(string(yaml.UTF8(data)))
 	for i := range items {
 		params.Diagnostics = append(params.Diagnostics, lines.diagnostic(&items[i]))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/check/repository"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Hover explains what was found on the line.
@@ -51,7 +51,7 @@ func (s *server) CodeAction(ctx context.Context, params *protocol.CodeActionPara
 	if document != nil {
 		text = document.text
 	} else if data, err := repository.Read(pathOf(params.TextDocument.URI)); err == nil {
-		text = string(manifest.UTF8(data))
+		text = string(yaml.UTF8(data))
 	}
 	kind, yes, lines := protocol.CodeActionKindQuickFix, true, linesOf(text)
 	for i := range items {

@@ -176,9 +176,7 @@ func (w *worker) items() map[string][]report.Item {
 	all := report.New()
 	items := slices.Clone(w.skipped)
 	for _, s := range w.sets {
-		all.Routes = append(all.Routes, s.report.Routes...)
-		all.Broken = append(all.Broken, s.report.Broken...)
-		all.Duplicates = append(all.Duplicates, s.report.Duplicates...)
+		all.Merge(s.report)
 		for _, skipped := range s.report.Skipped {
 			items = append(items, notChecked(s.File(), skipped.Reason, validate.Warn))
 		}

@@ -33,6 +33,9 @@ type CheckReport struct {
 	Skipped []Skipped `json:"skipped,omitempty"`
 
 	files map[string]bool
+	// listed is how large the parts of the report are, in bytes, and left are those beyond its bound.
+	listed int
+	left   Summary
 }
 
 // New returns an empty report.
@@ -49,9 +52,7 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	for i := range of.Routes {
 		of.Routes[i].Set = set.String()
 	}
-	r.Routes = append(r.Routes, of.Routes...)
-	r.Broken = append(r.Broken, of.Broken...)
-	r.Duplicates = append(r.Duplicates, of.Duplicates...)
+	r.Merge(of)
 	r.Fixed = append(r.Fixed, of.Fixed...)
 	for _, skipped := range of.Skipped {
 		if !slices.Contains(r.Skipped, skipped) { // a chart is in several sets
@@ -59,6 +60,20 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 		}
 	}
 	maps.Copy(r.files, of.files)
+}
+
+// Merge adds the routes, broken documents, and duplicates of another report.
+func (r *CheckReport) Merge(of *CheckReport) {
+	for i := range of.Routes {
+		r.AddRoute(&of.Routes[i])
+	}
+	for i := range of.Broken {
+		r.AddBroken(of.Broken[i])
+	}
+	for i := range of.Duplicates {
+		r.AddDuplicate(of.Duplicates[i])
+	}
+	r.left.add(&of.left)
 }
 
 // SetKind is what a set is made of.

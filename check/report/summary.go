@@ -3,7 +3,6 @@ package report
 import (
 	"slices"
 
-	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -22,56 +21,59 @@ type Summary struct {
 	Fixed    int `json:"fixed"`
 	// NotChecked counts what was left aside and may hold routes.
 	NotChecked int `json:"notChecked"`
+	// NotListed counts the routes, documents and duplicates that the report does not list, since it
+	// would be too large. The other counts include them.
+	NotListed int `json:"notListed,omitempty"`
 }
 
-// Count fills in the summary. It also quotes the messages: those about files hold what
-// stands in them.
+// Count fills in the summary. It also quotes the messages that were not quoted when they
+// were added.
 func (r *CheckReport) Count() {
-	r.quote()
-	effects := map[validate.Action]int{}
-	changes, skipped := 0, 0
+	s := Summary{Files: len(r.files), Broken: len(r.Broken), Fixed: len(r.Fixed), Warnings: len(r.Duplicates)}
 	for i := range r.Skipped {
 		if r.Skipped[i].Reason != NotManifest {
-			skipped++
+			s.NotChecked++
 		}
+		r.Skipped[i].Reason = shown(r.Skipped[i].Reason)
 	}
 	for i := range r.Routes {
-		changes += len(r.Routes[i].Changes)
-		for j := range r.Routes[i].Withheld {
-			effects[r.Routes[i].Withheld[j].Effect]++
-		}
-		for j := range r.Routes[i].Findings {
-			effects[r.Routes[i].Findings[j].Effect]++
-		}
-	}
-	r.Summary = Summary{
-		Files: len(r.files), Routes: len(r.Routes), Broken: len(r.Broken), Fixed: len(r.Fixed), Changes: changes,
-		Denials: effects[validate.Deny], Warnings: effects[validate.Warn] + len(r.Duplicates), Audits: effects[validate.Audit], Unknown: effects[EffectUnknown],
-		NotChecked: skipped,
-	}
-}
-
-// quote makes texts of all messages that only show.
-func (r *CheckReport) quote() {
-	for i := range r.Routes {
-		route := &r.Routes[i]
-		for j := range route.Findings {
-			f := &route.Findings[j]
-			f.Problem, f.Remedy, f.Message = printable.Text(f.Problem), printable.Text(f.Remedy), printable.Text(f.Message)
-		}
-		for j := range route.Changes {
-			route.Changes[j].Message = printable.Text(route.Changes[j].Message)
-		}
+		s.addRoute(&r.Routes[i])
 	}
 	for i := range r.Broken {
-		r.Broken[i].Message = printable.Text(r.Broken[i].Message)
-	}
-	for i := range r.Skipped {
-		r.Skipped[i].Reason = printable.Text(r.Skipped[i].Reason)
+		r.Broken[i].Message = shown(r.Broken[i].Message)
 	}
 	for i := range r.Fixed {
-		r.Fixed[i].Message = printable.Text(r.Fixed[i].Message)
+		r.Fixed[i].Message = shown(r.Fixed[i].Message)
 	}
+	s.add(&r.left)
+	r.Summary = s
+}
+
+// addRoute counts a route.
+func (s *Summary) addRoute(route *Route) {
+	effects := map[validate.Action]int{}
+	for i := range route.Withheld {
+		effects[route.Withheld[i].Effect]++
+	}
+	for i := range route.Findings {
+		effects[route.Findings[i].Effect]++
+	}
+	s.add(&Summary{
+		Routes: 1, Changes: len(route.Changes), Denials: effects[validate.Deny], Warnings: effects[validate.Warn], Audits: effects[validate.Audit],
+		Unknown: effects[EffectUnknown],
+	})
+}
+
+// add adds the counts of what is added to reports one by one.
+func (s *Summary) add(of *Summary) {
+	s.Routes += of.Routes
+	s.Denials += of.Denials
+	s.Warnings += of.Warnings
+	s.Audits += of.Audits
+	s.Unknown += of.Unknown
+	s.Changes += of.Changes
+	s.Broken += of.Broken
+	s.NotListed += of.NotListed
 }
 
 // FailOn are the names of what makes a check fail, each including those before it.

@@ -110,6 +110,7 @@ func (s *Summary) String() string {
 		{s.Audits, "audit entry", "audit entries"},
 		{s.Unknown, "unknown", "unknown"},
 		{s.NotChecked, "not checked", "not checked"},
+		{s.NotListed, "not listed", "not listed"},
 		{s.Fixed, "fixed", "fixed"},
 	} {
 		if part.n > 0 {

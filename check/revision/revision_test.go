@@ -1,6 +1,7 @@
 package revision_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,5 +156,44 @@ func TestHostileConfiguration(t *testing.T) {
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a command of the repository's configuration ran")
+	}
+}
+
+// TestNamesAreBounded: a small tree that holds itself many times stands for names without end.
+func TestNamesAreBounded(t *testing.T) {
+	for name, test := range map[string]struct {
+		// file and folder are how long the names are, in bytes; the tree has as many levels, of ten
+		// folders each.
+		file, folder, levels int
+		want                 string
+	}{
+		"a long name":      {8_000, 1, 0, "a file whose path is longer than 4096 bytes"},
+		"a very long name": {1 << 20, 1, 6, "a file whose path is longer than 4096 bytes"},
+		"a long path":      {10, 900, 5, "a file whose path is longer than 4096 bytes"},
+		"long names":       {4_000, 1, 5, "256 MiB of names"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository(t)
+			git := func(input string, args ...string) string {
+				cmd := exec.CommandContext(t.Context(), "git", args...)
+				cmd.Stdin = strings.NewReader(input)
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatal(args, err)
+				}
+				return strings.TrimSpace(string(out))
+			}
+			tree := git("100644 blob "+git("", "hash-object", "-w", "--stdin")+"\t"+strings.Repeat("f", test.file)+"\n", "mktree")
+			for range test.levels {
+				var level strings.Builder
+				for i := range 10 {
+					fmt.Fprintf(&level, "040000 tree %s\t%d%s\n", tree, i, strings.Repeat("d", test.folder-1))
+				}
+				tree = git(level.String(), "mktree")
+			}
+			if _, err := revision.Checkout(t.Context(), tree); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Checkout() = %v, want %s", err, test.want)
+			}
+		})
 	}
 }

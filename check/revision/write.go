@@ -19,8 +19,12 @@ import (
 
 // What a revision may hold, and how long git may take.
 const (
-	maxFiles = 1_000_000
+	maxFiles = 1_000_000 // and folders
 	maxSize  = 4 << 30
+	// maxName is how long the path of a file may be, and maxNames how long all are together, in bytes: a tree
+	// that holds itself many times is small in the repository.
+	maxName  = 4096
+	maxNames = 256 << 20
 	timeout  = 5 * time.Minute
 )
 
@@ -54,7 +58,7 @@ func (t *Tree) write(ctx context.Context, tree string) error {
 func list(ctx context.Context, tree string) (entries []entry, err error) {
 	args := []string{"ls-tree", "-r", "-z", "--long", "--full-tree", tree}
 	cmd := command(ctx, args...)
-	var said bytes.Buffer
+	var said words
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -63,27 +67,21 @@ func list(ctx context.Context, tree string) (entries []entry, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	lines, size := bufio.NewReader(out), int64(0)
+	lines, all := bufio.NewReaderSize(out, 2*maxName), total{}
 	for err == nil {
-		var line string
-		if line, err = lines.ReadString(0); err != nil {
+		var line []byte
+		if line, err = lines.ReadSlice(0); err != nil {
 			break
 		}
-		e, use := parse(strings.TrimSuffix(line, "\x00"))
+		e, use := parse(strings.TrimSuffix(string(line), "\x00"))
 		if !use {
 			continue
 		}
-		if e.size < 0 {
-			err = fmt.Errorf("git ls-tree: %s: the object is missing", filepath.ToSlash(e.name))
-			break
-		}
 		entries = append(entries, e)
-		if e.size <= repository.MaxFile {
-			size += e.size
-		}
-		if len(entries) > maxFiles || size > maxSize {
-			err = fmt.Errorf("the revision has more than %d files or %d GiB", maxFiles, maxSize>>30)
-		}
+		err = all.add(&e)
+	}
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = errName
 	}
 	if !errors.Is(err, io.EOF) {
 		_ = cmd.Process.Kill()
@@ -94,6 +92,51 @@ func list(ctx context.Context, tree string) (entries []entry, err error) {
 		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
 	}
 	return entries, nil
+}
+
+// total is what the files of a revision come to.
+type total struct {
+	// files are the files and folders, and folder is that of the last file.
+	files       int
+	folder      []string
+	size, names int64
+}
+
+var errName = fmt.Errorf("the revision has a file whose path is longer than %d bytes", maxName)
+
+// add adds a file; files come in the order of their names. The error says why that is too much.
+func (t *total) add(e *entry) error {
+	switch {
+	case e.size < 0:
+		return fmt.Errorf("git ls-tree: %s: the object is missing", filepath.ToSlash(e.name))
+	case len(e.name) > maxName:
+		return errName
+	case e.size <= repository.MaxFile:
+		t.size += e.size
+	}
+	parts := strings.Split(filepath.ToSlash(e.name), "/")
+	same := 0
+	for same < min(len(t.folder), len(parts)-1) && t.folder[same] == parts[same] {
+		same++
+	}
+	t.folder = parts[:len(parts)-1]
+	t.files += len(parts) - same
+	t.names += int64(len(e.name))
+	if t.files > maxFiles || t.size > maxSize || t.names > maxNames {
+		return fmt.Errorf("the revision has more than %d files and directories, %d GiB, or %d MiB of names", maxFiles, maxSize>>30, maxNames>>20)
+	}
+	return nil
+}
+
+// words keep the beginning of what git says of an error.
+type words struct{ bytes.Buffer }
+
+// Write takes what there is room for.
+func (w *words) Write(p []byte) (int, error) {
+	if room := maxName - w.Len(); room > 0 {
+		w.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
 }
 
 // parse reads MODE TYPE OBJECT SIZE<TAB>NAME; the size of an object that is missing is -1. What is
@@ -115,7 +158,8 @@ func parse(line string) (e entry, use bool) {
 // fill writes the files. One that is too large to be read is as large, and empty.
 func fill(ctx context.Context, root *os.Root, entries []entry) error {
 	cmd := command(ctx, "cat-file", "--batch")
-	var said, asked bytes.Buffer
+	var said words
+	var asked bytes.Buffer
 	for i := range entries {
 		if entries[i].size <= repository.MaxFile {
 			asked.WriteString(entries[i].object + "\n")
@@ -146,7 +190,8 @@ func fill(ctx context.Context, root *os.Root, entries []entry) error {
 func (e *entry) put(root *os.Root, objects *bufio.Reader) error {
 	var data []byte
 	if e.size <= repository.MaxFile {
-		head, err := objects.ReadString('\n')
+		line, err := objects.ReadSlice('\n')
+		head := string(line)
 		if err != nil || !strings.HasSuffix(head, fmt.Sprintf(" blob %d\n", e.size)) {
 			return fmt.Errorf("git cat-file: %s: %q", filepath.ToSlash(e.name), strings.TrimSpace(head))
 		}

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Origin is where a document stands.
@@ -96,8 +95,8 @@ func newSource(text string, line int) *source {
 // object's file; where there is no such field, that of the innermost field above
 // it that is there.
 func (o *Object) Line(path string) int {
-	if o.source == nil {
-		return o.Origin.Line
+	if o.source == nil || path == "" && o.item < 0 {
+		return o.Origin.Line // its nodes would be kept as long as the object
 	}
 	node := o.source.parse()
 	if node == nil {

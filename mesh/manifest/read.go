@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/yaml"
 )
 
 // Read returns the objects of a file of YAML or JSON documents, in their order,
@@ -36,6 +34,14 @@ func ReadUndecoded(file string, data []byte, defaultNamespace string) ([]*Object
 	return r.objects, r.errs
 }
 
+const (
+	// MaxObjects is how many objects are read of a file, those in Lists included.
+	MaxObjects = 100_000
+	// maxName is how long a name, a namespace, or a kind may be, in bytes: about four times what an API server
+	// takes, which says itself what is wrong with those between.
+	maxName = 1024
+)
+
 type reader struct {
 	file             string
 	defaultNamespace string
@@ -45,23 +51,24 @@ type reader struct {
 	errs             []error
 }
 
-// UTF8 returns the text in UTF-8, without a byte order mark. As for kubectl, such a mark
-// says that the text is in UTF-8 or UTF-16; without one, it stays as it is.
-func UTF8(data []byte) []byte {
-	if !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) && !bytes.HasPrefix(data, []byte("\xff\xfe")) && !bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return data
-	}
-	text, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), data)
-	if err != nil {
-		return data // never: what is not a character is replaced
-	}
-	return text
-}
-
 func (r *reader) read(data []byte) {
-	for _, part := range split(string(UTF8(data))) {
+	for _, part := range split(string(yaml.UTF8(data))) {
+		if r.full(Origin{File: r.file, Document: r.documents, Line: part.line}) {
+			return
+		}
 		r.document(part)
 	}
+}
+
+// full reports whether no more is read of the file, and says so once.
+func (r *reader) full(at Origin) bool {
+	switch n := len(r.objects) + len(r.errs); {
+	case n < MaxObjects:
+		return false
+	case n == MaxObjects:
+		r.errs = append(r.errs, &Error{at, fmt.Errorf("the file has more than %d objects; what follows is not read", MaxObjects)})
+	}
+	return true
 }
 
 // envelope is what every object, and every List, has.
@@ -103,13 +110,10 @@ func (r *reader) document(part *source) {
 // convert returns the document in JSON.
 func (r *reader) convert(origin Origin, part *source) ([]byte, error) {
 	data := []byte(part.text)
-	if err := CheckAliases(data); err != nil {
-		return nil, err
-	}
-	text, err := yaml.YAMLToJSONStrict(data)
+	text, err := yaml.ToJSONStrict(data)
 	if err != nil {
 		r.duplicateKey(origin, part)
-		text, err = yaml.YAMLToJSON(data)
+		text, err = yaml.ToJSON(data)
 	}
 	return text, err
 }
@@ -145,8 +149,15 @@ func (r *reader) object(object *Object, version, kind string) {
 	}
 	if itemKind, isList := strings.CutSuffix(e.Kind, "List"); isList && e.Items != nil && object.item < 0 {
 		for i, item := range *e.Items {
+			if r.full(object.Origin) {
+				return
+			}
 			r.object(&Object{Origin: object.Origin, JSON: item, source: object.source, item: i}, e.APIVersion, itemKind)
 		}
+		return
+	}
+	if err := e.check(); err != nil {
+		r.errs = append(r.errs, &Error{object.Origin, err})
 		return
 	}
 	r.identify(object, &e)
@@ -157,6 +168,18 @@ func (r *reader) object(object *Object, version, kind string) {
 		}
 	}
 	r.objects = append(r.objects, object)
+}
+
+// check returns an error if the object cannot be named in an output.
+func (e *envelope) check() error {
+	for field, text := range map[string]string{
+		"apiVersion": e.APIVersion, "kind": e.Kind, "metadata.namespace": e.Metadata.Namespace, "metadata.name": e.Metadata.Name, "metadata.generateName": e.Metadata.GenerateName,
+	} {
+		if len(text) > maxName {
+			return fmt.Errorf("not a Kubernetes object: %s is longer than %d bytes", field, maxName)
+		}
+	}
+	return nil
 }
 
 // identify sets the object's key and version.
@@ -215,6 +238,9 @@ func split(text string) []*source {
 		line  int // lines before it
 	)
 	add := func(end int) {
+		if len(parts) > MaxObjects { // no more is read
+			return
+		}
 		document := text[start:end]
 		before := leadingLines(document)
 		if strings.TrimSpace(document[before:]) != "" {
@@ -280,7 +306,9 @@ func splitJSON(document string, line int) []*source {
 		if err != nil {
 			return whole
 		}
-		parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n")))
+		if parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n"))); len(parts) > MaxObjects {
+			return parts
+		}
 	}
 }
 

@@ -168,3 +168,41 @@ metadata: {name: b}
 		}
 	}
 }
+
+// TestObjectsAreBounded: of a file, only so many objects are read, however they follow each other, and what has a
+// name that is too long is none.
+func TestObjectsAreBounded(t *testing.T) {
+	const many = manifest.MaxObjects + 10
+	for name, text := range map[string]string{
+		"documents": strings.Repeat("---\n[\n", many),
+		"JSON":      strings.Repeat("{}\n", many),
+		"a List":    `{"kind": "List", "apiVersion": "v1", "items": [{}` + strings.Repeat(",{}", many) + "]}",
+	} {
+		objects, errs := manifest.ReadUndecoded("f.yaml", []byte(text), "")
+		if len(objects)+len(errs) != manifest.MaxObjects+1 || !strings.HasSuffix(errs[len(errs)-1].Error(), "more than 100000 objects; what follows is not read") {
+			t.Errorf("%s: %d objects, %d errors", name, len(objects), len(errs))
+		}
+	}
+	for _, field := range []string{"namespace", "name", "generateName"} {
+		text := "kind: Service\napiVersion: v1\nmetadata: {" + field + ": " + strings.Repeat("a", 1025) + "}\n"
+		objects, errs := manifest.ReadUndecoded("f.yaml", []byte(text), "")
+		if len(objects) > 0 || len(errs) != 1 || !strings.HasSuffix(errs[0].Error(), "metadata."+field+" is longer than 1024 bytes") {
+			t.Errorf("%s: %v, %v", field, objects, errs)
+		}
+	}
+}
+
+// TestLineOfObjectKeepsNothing: the line of an object itself takes no nodes, which would be kept for each object of a set.
+func TestLineOfObjectKeepsNothing(t *testing.T) {
+	objects, errs := manifest.ReadUndecoded("f.yaml", []byte("# x\nkind: Service\napiVersion: v1\na: ["+strings.Repeat("a,", 10_000)+"]\n"), "")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if allocated := testing.AllocsPerRun(1, func() {
+		if line := objects[0].Line(""); line != 2 {
+			t.Errorf("line %d", line)
+		}
+	}); allocated > 0 {
+		t.Errorf("%v allocations", allocated)
+	}
+}

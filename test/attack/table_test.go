@@ -204,6 +204,21 @@ var attacks = []attack{
 		[]string{"check/build.TestBounds", "check/build.TestLimitShrinks", "check.TestInputIsBounded", "check.TestLinksAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
+		"Repositories", author, "Write YAML that costs a parser more than its size justifies: a hundred thousand directives, millions of tiny values, aliases of aliases",
+		"refused before it is parsed, wherever YAML is read",
+		[]string{"yaml.TestBounds", "yaml.TestAliases", "check.TestProjectAliases", "test/repositories.TestRepositories"},
+	},
+	{
+		"Repositories", author, "Store a git tree that holds itself many times, with long names, for `diff --base-ref`",
+		"refused while the list is read; what is kept of it is bounded",
+		[]string{"check/revision.TestNamesAreBounded", "test/repositories.TestRepositories"},
+	},
+	{
+		"Repositories", author, "Render names and values of a megabyte, and thousands of routes with findings, from a small chart, with each of many files of values",
+		"texts are shortened; the report is bounded, says how much it does not list, and counts all",
+		[]string{"check.TestOutputIsBounded", "mesh/manifest.TestObjectsAreBounded", "test/repositories.TestRepositories"},
+	},
+	{
 		"Repositories", author, "Hide tracked manifests by `.gitignore`",
 		"routes in them are reported as not checked, and `--strict` fails",
 		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},

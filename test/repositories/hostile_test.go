@@ -28,6 +28,7 @@ import (
 const (
 	maxTime   = 2 * time.Minute
 	maxMemory = 1536 << 20
+	maxOutput = 64 << 20 // printed, in bytes
 )
 
 var program string
@@ -154,6 +155,9 @@ func run(t *testing.T, folder string, wrapper []string, script *script) outcome 
 	}
 	if peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > maxMemory {
 		t.Errorf("%s: takes %d MiB", script.Name, peak>>20)
+	}
+	if output.Len() > maxOutput {
+		t.Errorf("%s: prints %d MiB", script.Name, output.Len()>>20)
 	}
 	if code := cmd.ProcessState.ExitCode(); code >= 0 && code <= 2 {
 		return outcome{code, output.String()}

@@ -53,12 +53,22 @@ func (g *ground) large(name, text string) {
 	g.must(os.Truncate(filepath.Join(g.root, filepath.FromSlash(name)), 1<<30))
 }
 
-func (g *ground) git(args ...string) {
+func (g *ground) git(args ...string) string {
+	g.t.Helper()
+	return g.gitWith("", args...)
+}
+
+// gitWith runs git with an input, and returns what it prints.
+func (g *ground) gitWith(input string, args ...string) string {
 	g.t.Helper()
 	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-C", g.root}, args...)
-	if out, err := exec.CommandContext(g.t.Context(), "git", args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(g.t.Context(), "git", args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		g.t.Fatalf("%v: %s", err, out)
 	}
+	return strings.TrimSpace(string(out))
 }
 
 func (g *ground) must(err error) {
@@ -177,6 +187,15 @@ func repositories() []repository {
 		}, says: "1 route", code: 0},
 		{name: "repeat", make: withTemplate(`{{ repeat 2000000000 "a" }}`), says: "building takes ", code: 1, chart: "chart"},
 		{name: "until", make: withTemplate(`{{ until 2000000000 }}`), says: "building takes ", code: 1},
+		{name: "directives", make: directives, says: "more than 16 directives", code: 1, files: "m", kustomization: "app", chart: "chart"},
+		{name: "long names", make: func(g *ground) {
+			withTemplate(`{{ range $i := until 10 }}---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: "{{ repeat 500000 "A" }}{{ $i }}", namespace: s}, spec: {parentRefs: [{group: "", kind: Service, name: "{{ repeat 500000 "B" }}"}]}}
+{{ end }}`)(g)
+			g.put("chart/ci/a.yaml", "a: b\n")
+		}, says: "is longer than 1024 bytes", code: 1, chart: "chart"},
+		{name: "values", make: values, says: "more than 2097152 values", code: 1, files: "m", kustomization: "app", chart: "chart"},
+		{name: "names in git", make: names, says: "1 route", code: 0, files: "m"},
 		{name: "settings of git", make: hostileGit, says: "1 route", code: 0, files: ".", kustomization: "app"},
 	}
 	for name, text := range kustomizations {
@@ -197,6 +216,56 @@ func links(g *ground) {
 	g.put("chart/Chart.yaml", chart)
 	g.must(syscall.Mkfifo(filepath.Join(g.root, "m", "pipe.yaml"), 0o600))
 	g.put("m/good.yaml", services+"---\n"+route)
+}
+
+// directives are so many that a parser compares them with each other for minutes.
+func directives(g *ground) {
+	var tags strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&tags, "%%TAG !%x! b\n", i)
+	}
+	g.put("m/routes.yaml", "# apiVersion: x gateway.networking.k8s.io\n# kind: y\n"+tags.String()+"--- {a: b}\n")
+	g.put("app/kustomization.yaml", "resources: [routes.yaml]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute}}]\n")
+	g.put("app/routes.yaml", services+"---\n"+route)
+	g.put("app/patch.yaml", tags.String()+"--- [{op: add, path: /metadata/labels, value: {a: b}}]\n")
+	g.put("named/kustomization.yaml", tags.String()+"--- {resources: []}\n")
+	g.put("chart/Chart.yaml", chart)
+	g.put("chart/values.yaml", tags.String()+"--- {a: b}\n")
+	g.put("chart/templates/a.yaml", route)
+}
+
+// values are so many that nodes for all of them take gigabytes.
+func values(g *ground) {
+	many := "a: [" + strings.Repeat("a,", 100_000) + "]\n"
+	for i := range 3 {
+		g.put(fmt.Sprintf("m/%02d.yaml", i), fmt.Sprintf("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r%d}\n%s", i, many))
+	}
+	tooMany := "a: [" + strings.Repeat("a,", 8<<20-8) + "]\n"
+	g.put("app/kustomization.yaml", "resources: [routes.yaml]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute}}]\n")
+	g.put("app/routes.yaml", services+"---\n"+route)
+	g.put("app/patch.yaml", tooMany)
+	g.put("chart/Chart.yaml", chart)
+	g.put("chart/values.yaml", tooMany)
+	g.put("chart/templates/a.yaml", route)
+	g.put("large/a.yaml", "# gateway.networking.k8s.io\napiVersion: v1\nkind: ConfigMap\n"+tooMany[:16<<20-100]+"]\n")
+}
+
+// names is a small tree that stands for 2 GB of names.
+func names(g *ground) {
+	g.put("m/routes.yaml", services+"---\n"+route)
+	g.git("add", ".")
+	tree := g.git("write-tree")
+	empty := g.gitWith("", "hash-object", "-w", "--stdin")
+	bomb := g.gitWith("100644 blob "+empty+"\t"+strings.Repeat("f", 20_000)+"\n", "mktree")
+	for range 5 {
+		var level strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&level, "040000 tree %s\t%d\n", bomb, i)
+		}
+		bomb = g.gitWith(level.String(), "mktree")
+	}
+	tree = g.gitWith(g.git("ls-tree", tree)+"\n040000 tree "+bomb+"\tbomb\n", "mktree")
+	g.git("update-ref", "HEAD", g.git("commit-tree", "-m", "first", tree))
 }
 
 // ignored are tracked files that .gitignore names.

@@ -43,6 +43,7 @@ func startProgress(out io.Writer) *progress {
 func (p *progress) set(set, of int, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	underway.Store(&name)
 	p.text = fmt.Sprintf("checking set %d of %d: %s", set, of, name)
 	p.write()
 }

@@ -46,6 +46,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args[1:])
 	log.SetOutput(root.ErrOrStderr()) // libraries log what they find in charts
 	defer flush(root.OutOrStdout(), root.ErrOrStderr())
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if limited(cmd) {
+			ofRepositories.enforce(exit(stderr))
+		}
+	}
 	var code exitCode
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:

@@ -1,4 +1,4 @@
-package manifest
+package yaml
 
 import (
 	"bytes"
@@ -7,13 +7,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxExpanded is how large a document may become where its aliases are replaced, in bytes; a larger one
+// maxExpanded is how large a document may become where its aliases are replaced, in bytes; a larger one
 // may become as large as it is written.
-const MaxExpanded = 16 << 20
+const maxExpanded = 16 << 20
 
-// CheckAliases returns an error if the first YAML document of the text becomes too large where its aliases
+// checkAliases returns an error if the first YAML document of the text becomes too large where its aliases
 // are replaced by what they stand for, or cannot be parsed so that this is not known.
-func CheckAliases(data []byte) error {
+func checkAliases(data []byte) error {
 	if bytes.IndexByte(data, '&') < 0 || bytes.IndexByte(data, '*') < 0 {
 		return nil // there is no alias
 	}
@@ -21,7 +21,7 @@ func CheckAliases(data []byte) error {
 	if err := yaml.Unmarshal(data, &root); err != nil {
 		return err
 	}
-	e := expansion{limit: max(MaxExpanded, len(data)), anchors: map[*yaml.Node]int{}}
+	e := expansion{limit: max(maxExpanded, len(data)), anchors: map[*yaml.Node]int{}}
 	if e.size(&root) > e.limit {
 		return fmt.Errorf("yaml: its aliases expand to more than %d MiB", e.limit>>20)
 	}
