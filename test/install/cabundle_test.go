@@ -63,7 +63,7 @@ func changes() []change {
 		{"objectSelector", webhook("objectSelector", none)},
 		{"matchPolicy", webhook("matchPolicy", "Exact")},
 		{"sideEffects", webhook("sideEffects", "NoneOnDryRun")},
-		{"timeoutSeconds", webhook("timeoutSeconds", int64(1))},
+		{"timeoutSeconds", webhook("timeoutSeconds", int64(30))},
 		{"admissionReviewVersions", webhook("admissionReviewVersions", []any{"v1", "v1beta1"})},
 		{"matchConditions", webhook("matchConditions", []any{fields{"name": "never", "expression": "false"}})},
 		{"no matchConditions", func(_, w fields) { delete(w, "matchConditions") }},
