@@ -78,7 +78,7 @@ var attacks = []attack{
 		"Mesh admins", "a mesh admin by any RBAC binding, who may patch namespaces and not update them",
 		"Change Pod Security labels, other labels and annotations, finalizers, and ownerReferences of a namespace",
 		"only the labels and annotations of `gammaguard.dev` change",
-		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "config.TestGrantsPolicyKeepsMeshAdmins", "test/labels.TestSizes"},
+		[]string{"test/labels.TestMeshAdminsChangeOursAlone", "test/labels.TestRoleBindingPatchesNothing", "config.TestGrantsPolicyKeepsMeshAdmins", "test/labels.TestSizes"},
 	},
 	{
 		"Mesh admins", nsAdmin, "Give a granted namespace as many labels or annotations as can be stored, so that the grant cannot be withdrawn",

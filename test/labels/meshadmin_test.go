@@ -92,6 +92,27 @@ func TestMeshAdminsChangeOursAlone(t *testing.T) {
 	}
 }
 
+// TestRoleBindingPatchesNothing: bound in a namespace, the mesh admins' ClusterRole lets patch it as
+// far as RBAC goes, and neither grants nor reaches other labels.
+func TestRoleBindingPatchesNothing(t *testing.T) {
+	const user = "bound"
+	n := stored(t, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}).Name
+	give(t, binding(n, "gammaguard-mesh-admin", user))
+	awaitRight(t, user, authorizationv1.ResourceAttributes{Namespace: n, Verb: "patch", Resource: "namespaces", Name: n})
+	c := mustClient(t, user)
+	for what, metadata := range map[string]string{
+		"a grant":           `{"labels":{"gammaguard.dev/grant":"all"}}`,
+		"a level":           `{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}`,
+		"an annotation":     `{"annotations":{"team":"cart"}}`,
+		"an ownerReference": `{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone","uid":"gone"}]}`,
+	} {
+		err := c.Patch(t.Context(), namespace(n), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":%s}`, metadata)))
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "gammaguard-grants") {
+			t.Errorf("%s: got %v, want that the policy refuses it", what, err)
+		}
+	}
+}
+
 // forced is what a patch of the type says of conflicts.
 func forced(kind types.PatchType) *bool {
 	if kind != types.ApplyPatchType {
