@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +69,8 @@ func (c *checker) chart(ctx context.Context, chart *Chart) ([]*file, error) {
 	}
 	var files []*file
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		if strings.TrimSpace(rendered[name]) == "" || !slices.Contains(manifestEndings, filepath.Ext(name)) {
+		// Helm applies all that is not a partial or its notes, whatever its ending.
+		if base := path.Base(name); strings.TrimSpace(rendered[name]) == "" || base[0] == '_' || base == "NOTES.txt" {
 			continue
 		}
 		f, err := c.input.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))

@@ -147,7 +147,11 @@ func (r *reader) object(object *Object, version, kind string) {
 		object.JSON = append([]byte(head), object.JSON[1:]...)
 		e.APIVersion, e.Kind = version, kind
 	}
-	if itemKind, isList := strings.CutSuffix(e.Kind, "List"); isList && e.Items != nil && object.item < 0 {
+	if e.Items != nil && object.item < 0 { // to kubectl, whatever has items is a list
+		itemKind, isList := strings.CutSuffix(e.Kind, "List")
+		if !isList {
+			itemKind = ""
+		}
 		for i, item := range *e.Items {
 			if r.full(object.Origin) {
 				return
@@ -303,8 +307,11 @@ func splitJSON(document string, line int) []*source {
 			return parts
 		}
 		value, err := decoder.ReadValue()
-		if err != nil {
+		switch {
+		case err != nil && len(parts) == 0:
 			return whole
+		case err != nil: // what follows JSON may be YAML
+			return append(parts, newSource(document[before:], line+strings.Count(document[:before], "\n")))
 		}
 		if parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n"))); len(parts) > MaxObjects {
 			return parts

@@ -74,6 +74,23 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadAsKubectl: what kubectl takes for objects is read, however it is packed.
+func TestReadAsKubectl(t *testing.T) {
+	const route = `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}, "spec": {}}`
+	for name, text := range map[string]string{
+		"a List":                     `{"apiVersion": "v1", "kind": "List", "items": [` + route + `]}`,
+		"items of another kind":      `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "items": [` + route + `]}`,
+		"YAML after JSON":            `{"apiVersion": "v1", "kind": "ConfigMap"}` + "\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r}\nspec: {}\n",
+		"JSON behind a comment":      `{"apiVersion": "v1", "kind": "ConfigMap"}` + "\n# c\n" + route,
+		"JSON values that follow on": `{"apiVersion": "v1", "kind": "ConfigMap"}` + route,
+	} {
+		objects := read(t, text)
+		if n := len(objects); n == 0 || objects[n-1].Route == nil || objects[n-1].Key.Name != "r" {
+			t.Errorf("%s: %d objects, and no route", name, n)
+		}
+	}
+}
+
 func TestLine(t *testing.T) {
 	objects := read(t, stream)
 	for path, want := range map[string]int{

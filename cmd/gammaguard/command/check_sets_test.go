@@ -94,6 +94,18 @@ func TestCheckHelm(t *testing.T) {
 	}
 }
 
+// TestCheckChartEndings: Helm applies what a template writes whatever its ending, but for partials
+// and notes.
+func TestCheckChartEndings(t *testing.T) {
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: shop}, spec: {parentRefs: [{group: '', kind: Service, name: cart}]}}\n"
+	for name, want := range map[string]string{"r.txt": "1 route", "r.yaml.tpl": "1 route", "r": "1 route", "_r.yaml": "0 routes", "NOTES.txt": "0 routes"} {
+		got := runIn(t, written(t, map[string]string{"Chart.yaml": "{apiVersion: v2, name: x, version: 1.0.0}\n", "templates/" + name: route}), "check")
+		if !strings.Contains(got.stdout, want+" in ") || got.stderr != "" {
+			t.Errorf("templates/%s: want %s: %+v", name, want, got)
+		}
+	}
+}
+
 // TestCheckNone: a run without routes says so, and fails if told to.
 func TestCheckNone(t *testing.T) {
 	folder := t.TempDir()
