@@ -168,7 +168,7 @@ func TestIgnoresAreBounded(t *testing.T) {
 	}
 }
 
-// TestOutputIsBounded: a small chart that makes long names, long values, and many findings is told in a report
+// TestOutputIsBounded: a small chart that makes long names, long values, and many findings leads to a report
 // of bounded size, and all of them count.
 func TestOutputIsBounded(t *testing.T) {
 	const routes = `{{ range $i := until COUNT }}---
