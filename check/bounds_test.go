@@ -42,7 +42,7 @@ func TestInputIsBounded(t *testing.T) {
 		".gammaguard.yaml": projectHeader + "sets: [{chart: c, values: [" + strings.Repeat("large.yaml, ", 9) + "]}, {files: [l]}, {kustomization: p}, {files: [m]}]\n",
 		"large.yaml":       "large", "m/a.yaml": evil, "c/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}\n",
 		"p/kustomization.yaml": "resources: [a.yaml]\npatches: [" + strings.Repeat("{path: patch.yaml, target: {kind: HTTPRoute}}, ", 9) + "]\n",
-		"p/a.yaml":             evil, "p/patch.yaml": "patch",
+		"l/a.yaml":             evil, "p/a.yaml": evil, "p/patch.yaml": "patch",
 	}
 	for i := range 9 {
 		files[fmt.Sprintf("l/%d.yaml", i)] = "large"
@@ -56,17 +56,18 @@ func TestInputIsBounded(t *testing.T) {
 		paths   []string
 		project *check.Project
 		errors  []string
+		routes  int
 		skipped string
 	}{
-		"named":      {nil, project, []string{"chart c with large.yaml", "folder l: ", "kustomization p: "}, ""},
-		"discovered": {[]string{"l", "m"}, nil, nil, "l/7.yaml l/8.yaml"},
+		"named":      {nil, project, []string{"chart c with large.yaml", "folder l: ", "kustomization p: "}, 1, ""},
+		"discovered": {[]string{"l", "m"}, nil, nil, 2, "l/7.yaml l/8.yaml"},
 	} {
-		sets, skipped, err := check.FindSets(options, test.paths, test.project)
+		found, err := check.FindSets(t.Context(), options, test.paths, test.project)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := check.RunSets(t.Context(), options, sets, skipped)
-		if all == nil || len(all.Routes) != 1 || (err == nil) != (test.errors == nil) {
+		all, err := check.RunSets(t.Context(), options, found)
+		if all == nil || len(all.Routes) != test.routes || (err == nil) != (test.errors == nil) {
 			t.Fatalf("%s: %+v, %v", name, all, err)
 		}
 		var left []string
@@ -107,7 +108,7 @@ func TestLinksAreBounded(t *testing.T) {
 			}
 		}
 	}
-	sets, skipped, err := check.FindSets(options, []string{"."}, nil)
+	found, err := check.FindSets(t.Context(), options, []string{"."}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +116,13 @@ func TestLinksAreBounded(t *testing.T) {
 		t.Errorf("read %d MiB", read>>20)
 	}
 	hidden := 0
-	for _, s := range skipped {
+	for _, s := range found.Skipped {
 		if s.Hides && strings.Contains(s.Reason, "more than 64 MiB behind links") {
 			hidden++
 		}
 	}
-	if hidden != 12+20 || len(sets) != 20+1 {
-		t.Errorf("%d hidden, %d sets: %+v", hidden, len(sets), skipped)
+	if hidden != 12+20 || len(found.Sets) != 20+1 {
+		t.Errorf("%d hidden, %d sets: %+v", hidden, len(found.Sets), found.Skipped)
 	}
 }
 
@@ -140,17 +141,17 @@ func TestIgnoresAreBounded(t *testing.T) {
 		"large":      {map[string]string{own: "m\n#" + strings.Repeat("x", 1<<20)}, 2, own + unheeded + "it is larger than 1 MiB"},
 		"many":       {map[string]string{own: "m\n" + many + many}, 2, own + unheeded + tooMany},
 		"in all":     {map[string]string{own: many, "m/" + own: "*\n" + many}, 2, "m/" + own + unheeded + tooMany},
-		"helmignore": {map[string]string{"m/Chart.yaml": chart, "m/.helmignore": many + many}, 2, ".helmignore: " + tooMany},
+		"helmignore": {map[string]string{"m/Chart.yaml": chart, "m/.helmignore": many + many}, 3, ".helmignore: " + tooMany},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.files["m/a.yaml"], test.files["n/a.yaml"] = evil, evil
 			filesIn(t, ".", test.files)
 			options := &check.Options{Config: config.Default()}
-			sets, skipped, err := check.FindSets(options, []string{"m", "n"}, nil)
-			if err != nil || len(sets) != test.sets {
-				t.Fatalf("%+v, %v", sets, err)
+			found, err := check.FindSets(t.Context(), options, []string{"m", "n"}, nil)
+			if err != nil || len(found.Sets) != test.sets {
+				t.Fatalf("%+v, %v", found, err)
 			}
-			all, err := check.RunSets(t.Context(), options, sets, skipped)
+			all, err := check.RunSets(t.Context(), options, found)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,11 +188,11 @@ func TestOutputIsBounded(t *testing.T) {
 			template := strings.NewReplacer("COUNT", strconv.Itoa(test.routes), "NAME", test.name, "VALUE", test.value).Replace(routes)
 			filesIn(t, ".", map[string]string{"c/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}\n", "c/templates/a.yaml": template, "c/ci/1.yaml": "a: 1\n", "c/ci/2.yaml": "a: 2\n"})
 			options := &check.Options{Config: config.Default()}
-			sets, skipped, err := check.FindSets(options, []string{"."}, nil)
+			found, err := check.FindSets(t.Context(), options, []string{"."}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := check.RunSets(t.Context(), options, sets, skipped)
+			all, err := check.RunSets(t.Context(), options, found)
 			if err != nil {
 				t.Fatal(err)
 			}

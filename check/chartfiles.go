@@ -26,21 +26,32 @@ type chartReader struct {
 	options *Options
 	folder  string
 	rules   *ignore.Rules
-	files   []build.File
-	entries int
-	size    int
+	// patterns is how many there are, and compared counts how often they were compared with a name.
+	patterns, compared int
+	files              []build.File
+	entries            int
+	size               int
 }
 
 // chartFiles returns the files of the chart in the folder that .helmignore does not name. Links
 // are followed inside the repository.
 func chartFiles(options *Options, folder string) ([]build.File, error) {
 	r := &chartReader{options: options, folder: folder, rules: ignore.Empty()}
+	return r.all()
+}
+
+func (r *chartReader) all() ([]build.File, error) {
+	options, folder := r.options, r.folder
 	text, err := options.read(filepath.Join(folder, ignore.HelmIgnore))
 	if err == nil {
-		if _, err = patternsIn(text); err != nil {
+		patterns, err := patternsIn(text)
+		if err == nil {
+			r.patterns = len(patterns)
+			r.rules, err = ignore.Parse(bytes.NewReader(text))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
 		}
-		r.rules, err = ignore.Parse(bytes.NewReader(text))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -64,6 +75,9 @@ func (r *chartReader) read(within string, way []string) error {
 			return fmt.Errorf("it has more than %d files", maxChartEntries)
 		}
 		name := path.Join(within, entry.Name())
+		if r.compared += comparisons(r.patterns, name); r.compared > maxHelmCompared {
+			return fmt.Errorf("%s: %w", ignore.HelmIgnore, errCompared)
+		}
 		file := filepath.Join(r.folder, filepath.FromSlash(name))
 		resolved, isFolder, err := r.options.files.Resolve(file)
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Run checks the input, as one set. Apart from a report of all that could be read, the
@@ -27,6 +28,9 @@ func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 	r, err := run(ctx, options)
 	if r != nil {
 		r.Count()
+		if options.Strict {
+			err = errors.Join(append(r.Hidden(), err)...)
+		}
 	}
 	return r, err
 }
@@ -66,6 +70,9 @@ type checker struct {
 	broken []error
 	// skipped are parts of the input that are left aside.
 	skipped []report.Skipped
+	// notices say what bears on the judgements, and trusted are the names of the definitions that --crds names.
+	notices []report.Notice
+	trusted map[string]bool
 	// declared says where each object that bears on routes stands first, and duplicates
 	// which ones are there again.
 	declared   map[manifest.Key]report.Place
@@ -74,8 +81,9 @@ type checker struct {
 	routes     []*route
 	// arrived counts the routes that are new.
 	arrived int
-	// view is what status says, once all is loaded.
-	view *desired.View
+	// view is what status says, and tables are what becomes of routes, once all is loaded.
+	view   *desired.View
+	tables *validate.Tables
 	// creation decides which mutations are made.
 	creation creation.Judge
 	// ungranted are the namespaces whose grants were said to be unknown.
@@ -103,7 +111,7 @@ type route struct {
 }
 
 func newChecker(options *Options) (*checker, error) {
-	engine, err := validate.New(options.Config.Policy())
+	engine, err := validate.New(rules.Catalogue(), options.Config.Policy())
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +126,11 @@ func newChecker(options *Options) (*checker, error) {
 			}),
 			cluster: options.Cluster,
 		},
+		trusted:   map[string]bool{},
 		declared:  map[manifest.Key]report.Place{},
 		ungranted: map[string]bool{},
 	}
+	c.tables = engine.Tables(c.world)
 	c.view = desired.NewView(engine, c.world, desired.Settings(options.Config.Status))
 	return c, nil
 }
@@ -131,7 +141,7 @@ func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
 		c.propose()
 	}
 	r := report.New()
-	r.Fixed, r.Skipped = fixed, c.skipped
+	r.Fixed, r.Skipped, r.Notices = fixed, c.skipped, c.notices
 	for i := range c.duplicates {
 		r.AddDuplicate(c.duplicates[i])
 	}

@@ -3,9 +3,9 @@ package check
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,51 +13,86 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
+	"github.com/gammaguard/gammaguard/check/build"
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/check/repository"
-	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/yaml"
 )
 
-// discover finds what is deployed together below the paths, each a set: every
+// discover finds what is deployed together below the paths: the sets of the project, or else every
 // kustomization that no other one uses, every Helm chart, with its default values and
 // with each values file in its folder ci, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
-// what it left aside.
-func discover(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
-	d := &discovery{readFile: options.read, files: options.files, project: project, ignores: map[string]*ignores{}, seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}}
+// what it left aside, and the files that the sets must have read.
+func discover(ctx context.Context, options *Options, paths []string, project *Project) (*Found, error) {
+	return newDiscovery(ctx, options, project).find(paths)
+}
+
+func newDiscovery(ctx context.Context, options *Options, project *Project) *discovery {
+	return &discovery{
+		Found: &Found{options: options, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		ctx:   ctx, readFile: options.read, files: options.files, project: project, ignores: map[string]*ignores{},
+		seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+	}
+}
+
+// find looks below the paths.
+func (d *discovery) find(paths []string) (*Found, error) {
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return d.sets(), d.skipped, nil
+	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+		return nil, err
+	}
+	if d.project != nil && len(d.project.Sets) > 0 {
+		d.Sets = d.project.SetsBelow(paths)
+		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
+	} else {
+		d.Sets = d.sets()
+	}
+	return d.Found, nil
 }
 
 // discovery is one search for sets.
 type discovery struct {
+	*Found
+	ctx      context.Context //nolint:containedctx // it is one search
 	readFile func(path string) ([]byte, error)
 	files    *repository.Files
 	project  *Project // may be nil
 	ignores  map[string]*ignores
-	// patterns counts those in ignores.
-	patterns int
-	// charts are the folders with a Chart.yaml; kustomizations are those with a
-	// kustomization, by whether it is a component.
+	// patterns counts those in ignores, and compared how often a pattern was compared with a path.
+	patterns, compared int
+	// charts are the folders with a Chart.yaml that are no parts of others; kustomizations are those with a kustomization.
 	charts         []string
 	kustomizations []kustomization
 	folders        map[string]*folder
-	// seen are the folders that were looked at: paths may overlap.
-	seen map[string]bool
-	// used are the files and folders that kustomizations name.
-	used    map[string]bool
-	skipped []report.Skipped
-	// looked counts what was looked at though git ignores it, and linked the bytes that were read by
-	// way of links.
-	looked, linked int
+	// seen are the folders that were looked at: paths may overlap. inChart says which of them are parts of charts.
+	seen    map[string]bool
+	inChart map[string]chartPart
+	// used are the files that kustomizations make objects of, or patches.
+	used map[string]bool
+	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
+	// were read by way of links.
+	looked, lookedAt, linked int
+	// err is why the search ended.
+	err error
 }
+
+// chartPart is a part of a chart.
+type chartPart int
+
+const (
+	noPart chartPart = iota
+	// chartRoot is the folder of a chart, or its folder ci: files there are often no manifests.
+	chartRoot
+	// chartMade is a folder that Helm makes objects of.
+	chartMade
+)
 
 // maxLinked is how much is read by way of links, in bytes: many links to a large file make a
 // repository no larger.
@@ -82,6 +117,8 @@ func (d *discovery) read(path string) ([]byte, error) {
 type kustomization struct {
 	folder    string
 	component bool
+	// bases are the folders that it uses, and files the files that it makes objects of, or patches.
+	bases, files []string
 }
 
 // folder is a folder of manifests.
@@ -101,103 +138,132 @@ func PassedOver(name string) bool {
 
 func (d *discovery) walk(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+			return err
+		}
 		switch {
 		case err != nil && path == root:
 			return err
 		case err != nil:
-			d.skip(path, "cannot be read: "+err.Error())
+			d.hidden(path, "cannot be read: "+err.Error())
 			return nil //nolint:nilerr // the others are judged all the same
-		case path != root && d.ignored(path, entry):
-			d.lookForHidden(path, entry)
-			if entry.IsDir() {
-				return filepath.SkipDir
-			}
+		case path == root && entry.IsDir():
+			return d.folder(path)
+		case path == root:
+			d.file(filepath.Clean(path))
 			return nil
+		}
+		switch where, by := d.ignored(path, entry.IsDir()); {
+		case where != inSight && entry.IsDir():
+			d.lookForHidden(path, where, by)
+			return filepath.SkipDir
+		case where != inSight:
+			d.lookForHidden(path, where, by)
 		case entry.IsDir():
 			return d.folder(path)
-		case path == root || slices.Contains(manifestEndings, filepath.Ext(path)):
+		case slices.Contains(manifestEndings, filepath.Ext(path)):
 			d.file(filepath.Clean(path))
 		}
 		return nil
 	})
 }
 
-// ignored reports whether a file or folder is not to be looked at.
-func (d *discovery) ignored(path string, entry fs.DirEntry) bool {
-	if entry.IsDir() && PassedOver(entry.Name()) {
-		return true
-	}
-	return d.ignoresOf(filepath.Dir(path)).match(path, entry.IsDir())
-}
-
-// folder looks at a folder: that of a chart is a set as a whole.
+// folder looks at a folder.
 func (d *discovery) folder(path string) error {
 	path = filepath.Clean(path)
 	if d.seen[path] {
 		return filepath.SkipDir
 	}
 	d.seen[path] = true
-	if isChart(path) {
-		d.charts = append(d.charts, path)
-		return filepath.SkipDir
+	parent, name := filepath.Dir(path), filepath.Base(path)
+	switch {
+	case d.inChart[parent] == chartMade, isChart(parent) && slices.Contains([]string{"charts", "crds", "templates"}, name) && d.seen[parent]:
+		d.inChart[path] = chartMade
+	case isChart(path), isChart(parent) && name == "ci":
+		d.inChart[path] = chartRoot
 	}
+	if isChart(path) {
+		d.makers = append(d.makers, maker{folder: path, file: filepath.Join(path, chartFile)})
+		if d.inChart[path] == chartRoot {
+			d.charts = append(d.charts, path)
+		}
+	}
+	if d.inChart[path] != chartMade {
+		d.kustomization(path)
+	}
+	return nil
+}
+
+// kustomization looks for a kustomization in the folder.
+func (d *discovery) kustomization(path string) {
 	file := kustomizationFile(path)
 	if file == path {
-		return nil
+		return
 	}
+	k := kustomization{folder: path}
 	data, err := d.read(file)
 	var root yaml.Node
 	if err == nil {
 		err = yaml.Unmarshal(data, &root)
 	}
-	if err != nil { // kustomize says what is wrong
-		d.kustomizations = append(d.kustomizations, kustomization{folder: path})
-		return nil //nolint:nilerr // where the set is built
+	if err == nil { // else kustomize says what is wrong, where the set is built
+		var kind struct {
+			Kind string `yaml:"kind"`
+		}
+		_ = root.Decode(&kind) // it has none, then
+		k.component = kind.Kind == "Component"
+		build.EachPath(&root, func(field, name string) { d.uses(&k, field, name) })
 	}
-	var kind struct {
-		Kind string `yaml:"kind"`
-	}
-	_ = root.Decode(&kind) // it has none, then
-	d.kustomizations = append(d.kustomizations, kustomization{path, kind.Kind == "Component"})
-	d.uses(path, &root)
-	return nil
+	d.kustomizations = append(d.kustomizations, k)
+	d.makers = append(d.makers, maker{folder: path, file: file, component: k.component})
 }
 
-// uses notes the files and folders that a kustomization names, in whatever field.
-func (d *discovery) uses(folder string, node *yaml.Node) {
-	if node.Kind == yaml.ScalarNode && node.Value != "" && !strings.Contains(node.Value, "\n") {
-		path := filepath.Join(folder, filepath.FromSlash(node.Value))
-		if path != filepath.Clean(folder) && d.files.Inside(path) {
-			if _, err := os.Stat(path); err == nil {
-				d.used[path] = true
-			}
-		}
+// uses notes a path that a kustomization names.
+func (d *discovery) uses(k *kustomization, field, name string) {
+	path := filepath.Join(k.folder, filepath.FromSlash(name))
+	if path == k.folder || !d.files.Inside(path) {
+		return
 	}
-	for _, child := range node.Content {
-		d.uses(folder, child)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case info.IsDir() && build.IsBase(field):
+		k.bases = append(k.bases, path)
+	case !info.IsDir() && (build.IsBase(field) || build.IsPatch(field)):
+		k.files = append(k.files, path)
 	}
 }
 
 // file looks at a file that may be a manifest.
 func (d *discovery) file(path string) {
-	if name := filepath.Base(path); name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
-		return
-	}
-	at := filepath.Dir(path)
+	name, at := filepath.Base(path), filepath.Dir(path)
 	data, err := d.read(path)
-	if err != nil {
+	switch {
+	case err != nil && path == kustomizationFile(at): // that of a set, which says so
+		return
+	case err != nil:
 		d.hidden(path, "cannot be read: "+err.Error())
 		return
 	}
 	size := size(data)
 	data = yaml.UTF8(data)
-	if !looksLikeManifest(data) {
-		d.skip(path, report.NotManifest)
-		return
+	h, may := routesIn(d.options, path, data)
+	settings := name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+	if may {
+		d.holders = append(d.holders, h)
 	}
-	if bytes.Contains(data, []byte("{{")) {
+	like := looksLikeManifest(data)
+	switch {
+	case d.inChart[at] == chartMade, settings && (!may || name != ProjectFile):
+		return
+	case !may && !like:
+		if d.inChart[at] == noPart {
+			d.skip(path, report.NotManifest)
+		}
+		return
+	case len(h.routes) == 0 && bytes.Contains(data, []byte("{{")):
 		if _, errs := manifest.ReadUndecoded(path, data, ""); len(errs) > 0 {
-			d.skip(path, "a template outside a chart; render it first")
+			d.template(path, may)
 			return
 		}
 	}
@@ -206,91 +272,25 @@ func (d *discovery) file(path string) {
 	}
 	d.folders[at].sizes[path] = size
 	d.folders[at].files = append(d.folders[at].files, path)
-	d.folders[at].routes = d.folders[at].routes || holdsRoute(data)
+	d.folders[at].routes = d.folders[at].routes || may
 }
 
-// looksLikeManifest reports whether the text has the fields of an object's kind and version,
-// in YAML or JSON.
-func looksLikeManifest(data []byte) bool {
-	return hasField(data, "apiVersion") && hasField(data, "kind")
-}
-
-// hasField reports whether the name is followed by a colon somewhere in the text.
-func hasField(data []byte, name string) bool {
-	for found := true; found; {
-		if _, data, found = bytes.Cut(data, []byte(name)); found && bytes.HasPrefix(bytes.TrimLeft(data, "\"' \t"), []byte(":")) {
-			return true
-		}
+// template leaves a template outside a chart aside.
+func (d *discovery) template(path string, may bool) {
+	const reason = "a template outside a chart; render it first"
+	if may {
+		d.hidden(path, reason+", or name it in "+guardIgnore)
+	} else {
+		d.skip(path, reason)
 	}
-	return false
-}
-
-// holdsRoute reports whether the text may hold a route.
-func holdsRoute(data []byte) bool { return bytes.Contains(data, []byte(mesh.GatewayGroup)) }
-
-// sets returns the sets, by path.
-func (d *discovery) sets() []Set {
-	var sets []Set
-	managed := map[string]bool{} // the folders of kustomizations
-	for _, k := range d.kustomizations {
-		managed[k.folder] = true
-		switch {
-		case d.used[k.folder]:
-		case k.component:
-			d.skip(k.folder, "a kustomize component that no kustomization uses")
-		default:
-			sets = append(sets, Set{Kind: report.Kustomization, Path: k.folder, kustomization: k.folder})
-		}
-	}
-	for _, chart := range d.charts {
-		if d.used[chart] {
-			continue // a kustomization inflates it
-		}
-		sets = append(sets, Set{Kind: report.Chart, Path: chart, chart: &Chart{Path: chart}})
-		values, _ := filepath.Glob(filepath.Join(chart, "ci", "*.yaml")) // the pattern is right
-		for _, file := range values {
-			sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, chart: &Chart{Path: chart, Values: []string{file}}})
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
-		if set := d.plain(path, managed[path]); set != nil {
-			sets = append(sets, *set)
-		}
-	}
-	slices.SortStableFunc(sets, func(a, b Set) int { return cmp.Compare(a.Path, b.Path) })
-	return sets
-}
-
-// plain returns the set of a folder's manifests, without those that kustomizations use, and those
-// beyond what is read of a set; nil if no route is among them.
-func (d *discovery) plain(path string, managed bool) *Set {
-	files := slices.DeleteFunc(d.folders[path].files, func(file string) bool { return d.used[file] })
-	switch {
-	case len(files) == 0 || !d.folders[path].routes:
-		return nil
-	case managed:
-		for _, file := range files {
-			d.skip(file, "not used by the kustomization in its folder")
-		}
-		return nil
-	}
-	size := 0
-	files = slices.DeleteFunc(files, func(file string) bool {
-		if size+d.folders[path].sizes[file] > maxInput {
-			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB, or %d million values", maxInput>>20, maxValues))
-			return true
-		}
-		size += d.folders[path].sizes[file]
-		return false
-	})
-	return &Set{Kind: report.Folder, Path: path, files: files}
 }
 
 func (d *discovery) skip(path, reason string) {
-	d.skipped = append(d.skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
+	d.Skipped = append(d.Skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
 }
 
 // hidden skips what may hold routes: a strict check fails because of it.
 func (d *discovery) hidden(path, reason string) {
-	d.skipped = append(d.skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason, Hides: true})
+	d.reported[path] = true
+	d.Skipped = append(d.Skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason, Hides: true})
 }

@@ -47,6 +47,9 @@ func (c *checker) fix() ([]report.Fixed, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
+	if c.options.Hold != nil {
+		defer c.options.Hold()()
+	}
 	for f, text := range texts {
 		if err := overwrite(f.name, text); err != nil {
 			return nil, err

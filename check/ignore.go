@@ -1,11 +1,11 @@
 package check
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,42 +21,86 @@ const (
 	guardIgnore = ".gammaguardignore"
 )
 
-// What is heeded: bytes in each file of patterns, and patterns in all, or in one .helmignore.
+// What is heeded: bytes in each file of patterns, and in each pattern, and patterns in all, or in one .helmignore; and
+// how often a pattern is compared with 16 bytes of a path, in all, and for one chart: each takes about 0.1 microseconds,
+// and three times that at worst.
 const (
-	maxIgnoreFile = 1 << 20
-	maxPatterns   = 10_000
+	maxIgnoreFile   = 1 << 20
+	maxPattern      = 1 << 10
+	maxPatterns     = 10_000
+	maxCompared     = 500_000_000
+	maxHelmCompared = 100_000_000
 )
+
+var errCompared = errors.New("there are too many patterns for so many files; use fewer patterns, or check a part of the files")
+
+// comparisons returns what it counts to compare patterns with a path.
+func comparisons(patterns int, path string) int { return patterns * (1 + len(path)/16) }
 
 // ignores are the patterns in a folder.
 type ignores struct {
 	// above are those of the folders above it; nil for none.
 	above    *ignores
 	patterns []gitignore.Pattern
-	// own are those that are not git's: what they name is left aside on purpose.
-	own []gitignore.Pattern
+	// own are those that are not git's: what they name is left aside on purpose. names are their texts.
+	own   []gitignore.Pattern
+	names []ignorePattern
+}
+
+// ignorePattern is a pattern of ours, in its file.
+type ignorePattern struct{ file, text string }
+
+func (p ignorePattern) compare(q ignorePattern) int {
+	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.text, q.text))
 }
 
 // match reports whether the patterns that hold in the folder name the file or folder: the last one that
 // does decides.
-func (i *ignores) match(path string, isDir bool) bool {
-	return i.decide(path, isDir, func(at *ignores) []gitignore.Pattern { return at.patterns })
+func (d *discovery) match(i *ignores, path string, isDir bool) bool {
+	_, excluded := d.decide(i, path, isDir, func(at *ignores) []gitignore.Pattern { return at.patterns })
+	return excluded
 }
 
-// matchOwn is match with those that are not git's.
-func (i *ignores) matchOwn(path string, isDir bool) bool {
-	return i.decide(path, isDir, func(at *ignores) []gitignore.Pattern { return at.own })
+// matchOwn is match with those that are not git's, and returns which it is.
+func (d *discovery) matchOwn(i *ignores, path string, isDir bool) (by ignorePattern, excluded bool) {
+	return d.decide(i, path, isDir, func(at *ignores) []gitignore.Pattern { return at.own })
 }
 
-func (i *ignores) decide(path string, isDir bool, of func(*ignores) []gitignore.Pattern) bool {
+func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores) []gitignore.Pattern) (by ignorePattern, excluded bool) {
 	parts := segments(path)
 	for at := i; at != nil; at = at.above {
-		for _, pattern := range slices.Backward(of(at)) {
+		patterns := of(at)
+		if d.compared += comparisons(len(patterns), path); d.compared > maxCompared {
+			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, errCompared)
+			return by, false
+		}
+		for n, pattern := range slices.Backward(patterns) {
 			if result := pattern.Match(parts, isDir); result != gitignore.NoMatch {
-				return result == gitignore.Exclude
+				if n < len(at.names) {
+					by = at.names[n]
+				}
+				return by, result == gitignore.Exclude
 			}
 		}
 	}
-	return false
+	return by, false
+}
+
+// ignored returns where a file or folder is that is not to be looked at: in sight, if it is.
+func (d *discovery) ignored(path string, isDir bool) (place, ignorePattern) {
+	patterns := d.ignoresOf(filepath.Dir(path))
+	passed := isDir && PassedOver(filepath.Base(path))
+	if !passed && !d.match(patterns, path, isDir) {
+		return inSight, ignorePattern{}
+	}
+	by, own := d.matchOwn(patterns, path, isDir)
+	switch {
+	case own:
+		return leftAside, by
+	case passed:
+		return passedOver, by
+	}
+	return ignoredByGit, by
 }
 
 // patternsIn returns the patterns in an ignore file.
@@ -64,8 +108,11 @@ func patternsIn(data []byte) (patterns []string, err error) {
 	if len(data) > maxIgnoreFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxIgnoreFile>>20)
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
-		if line := lines.Text(); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			if len(line) > maxPattern {
+				return nil, fmt.Errorf("a pattern is longer than %d bytes", maxPattern)
+			}
 			patterns = append(patterns, line)
 		}
 	}
@@ -126,48 +173,85 @@ func (d *discovery) heed(found *ignores, folder, name string, patterns []string,
 		found.patterns = append(found.patterns, pattern)
 		if name != gitIgnore {
 			found.own = append(found.own, pattern)
+			found.names = append(found.names, ignorePattern{relative(filepath.Join(folder, name)), line})
 		}
 	}
 }
 
-// maxHidden bounds how many files and folders that git ignores are looked at.
-const maxHidden = 20_000
+// What is looked at of what is left aside: so many files and folders, and bytes.
+const (
+	maxLooked     = 200_000
+	maxLookedSize = 1 << 30
+)
 
-// lookForHidden reports routes in manifests that git's patterns alone name: git may track them all the
-// same, and then they are part of what is deployed.
-func (d *discovery) lookForHidden(path string, entry fs.DirEntry) {
-	ignores := d.ignoresOf(filepath.Dir(path))
-	if entry.IsDir() && PassedOver(entry.Name()) || ignores.matchOwn(path, entry.IsDir()) {
-		return
-	}
-	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
-		if d.looked++; d.looked > maxHidden {
-			if d.looked == maxHidden+1 {
-				d.hidden(path, "ignored by .gitignore, as so many files are that they were not all looked at")
-			}
+// lookForHidden looks for files that may hold routes in what is left aside: git may track what it ignores, and
+// a file of dependencies may be applied, all the same.
+func (d *discovery) lookForHidden(root string, where place, by ignorePattern) {
+	at := where
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+			return filepath.SkipAll
+		}
+		if d.looked++; d.looked > maxLooked || d.lookedAt > maxLookedSize {
+			d.notLooked(path, at, by)
 			return filepath.SkipAll
 		}
 		if err != nil {
 			return nil //nolint:nilerr // the others are looked at all the same
 		}
-		if entry.IsDir() {
-			if PassedOver(entry.Name()) || ignores.matchOwn(path, true) {
-				return filepath.SkipDir
-			}
-			return nil
+		if entry.IsDir() && entry.Name() == ".git" {
+			return filepath.SkipDir // git tracks nothing in it
 		}
-		if !slices.Contains(manifestEndings, filepath.Ext(path)) || ignores.matchOwn(path, false) {
-			return nil
+		here, name := at, by
+		if own, is := d.matchOwn(d.ignoresOf(filepath.Dir(path)), path, entry.IsDir()); where != leftAside && is {
+			here, name = leftAside, own
 		}
-		data, err := d.read(path)
 		switch {
-		case errors.Is(err, errLinked):
-			d.hidden(path, "cannot be read: "+err.Error())
-		case err == nil && looksLikeManifest(yaml.UTF8(data)) && holdsRoute(yaml.UTF8(data)):
-			d.hidden(path, "ignored by .gitignore, and it holds routes; check it with -f, or name it in "+guardIgnore)
+		case entry.IsDir() && path != root && here != at:
+			d.lookForHidden(path, here, name)
+			return filepath.SkipDir
+		case entry.IsDir():
+			for _, file := range []string{filepath.Join(path, chartFile), kustomizationFile(path)} {
+				if info, err := os.Stat(file); err == nil && !info.IsDir() {
+					d.makers = append(d.makers, maker{folder: path, file: file, place: here, by: name})
+				}
+			}
+		case slices.Contains(manifestEndings, filepath.Ext(path)):
+			d.holder(path, here, name)
 		}
 		return nil
 	})
+}
+
+// holder notes a file that is left aside, if it may hold routes.
+func (d *discovery) holder(path string, where place, by ignorePattern) {
+	data, err := d.read(path)
+	d.lookedAt += len(data)
+	if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case where == leftAside:
+			d.holders = append(d.holders, holder{path: filepath.Clean(path), place: where, by: by})
+		default:
+			d.hidden(path, "cannot be read: "+err.Error()+"; if it is not deployed, name it in "+guardIgnore)
+		}
+		return
+	}
+	if h, may := routesIn(d.options, path, yaml.UTF8(data)); may {
+		h.place, h.by = where, by
+		d.holders = append(d.holders, h)
+	}
+}
+
+// notLooked notes that not all was looked at.
+func (d *discovery) notLooked(path string, where place, by ignorePattern) {
+	switch {
+	case where == leftAside:
+		d.unlooked[by] = true
+	case !d.reported[""]:
+		d.reported[""] = true
+		d.hidden(path, "ignored by .gitignore, or in a hidden directory, node_modules, or vendor, as so many files are that they were not all looked at; name what is not deployed in "+guardIgnore)
+	}
 }
 
 // segments returns the parts of the absolute path.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/check"
+	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
 )
 
@@ -60,8 +61,8 @@ func TestSearchEndsAtRoot(t *testing.T) {
 	if project != nil || err != nil {
 		t.Errorf("%+v: %v", project, err)
 	}
-	if sets, skipped, err := check.FindSets(&check.Options{}, []string{"m"}, nil); err != nil || len(sets) != 1 || len(skipped) != 0 {
-		t.Errorf("%+v, %+v: %v", sets, skipped, err)
+	if found, err := check.FindSets(t.Context(), &check.Options{}, []string{"m"}, nil); err != nil || len(found.Sets) != 1 || len(found.Skipped) != 0 {
+		t.Errorf("%+v: %v", found, err)
 	}
 	if err := os.Chdir(".."); err != nil { //nolint:usetesting // TestSearchEndsAtRoot goes back
 		t.Fatal(err)
@@ -83,22 +84,25 @@ func TestIgnoredRoutes(t *testing.T) {
 		{map[string]string{".gitignore": "m/\n", ".gammaguardignore": "m/\n", "m/a.yaml": evil}, ""},
 		{map[string]string{".gammaguardignore": "m/\n", "m/a.yaml": evil}, ""},
 		{map[string]string{".gitignore": "m/\n", "m/a.yaml": "{apiVersion: v1, kind: Service}\n", "m/b.txt": evil}, ""},
-		{map[string]string{".gitignore": "node_modules/\n", "node_modules/a.yaml": evil}, ""},
+		{map[string]string{".gitignore": "node_modules/\n", "node_modules/a.yaml": evil}, "node_modules/a.yaml"},
 	} {
 		filesIn(t, ".", test.files)
 		options := &check.Options{Strict: true, Config: config.Default()}
-		sets, skipped, err := check.FindSets(options, nil, nil)
+		found, err := check.FindSets(t.Context(), options, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all, err := check.RunSets(t.Context(), options, found)
 		var got []string
-		for _, s := range skipped {
-			got = append(got, s.Path)
+		for _, s := range all.Skipped {
+			if s.Reason != report.NotManifest {
+				got = append(got, s.Path)
+			}
 		}
 		if strings.Join(got, " ") != test.want {
-			t.Errorf("%v: %+v", test.files, skipped)
+			t.Errorf("%v: %+v", test.files, all.Skipped)
 		}
-		if _, err := check.RunSets(t.Context(), options, sets, skipped); (err != nil) != (test.want != "") {
+		if (err != nil) != (test.want != "") {
 			t.Errorf("%v: strict: %v", test.files, err)
 		}
 	}

@@ -49,7 +49,11 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 		judged.Verdict, judged.Status.Parents = report.Deny, []report.ParentStatus{}
 		return judged, nil
 	}
-	verdict, err := c.engine.Judge(c.request(r), c.world)
+	judge := c.tables.Judge
+	if c.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
+		judge = func(req *validate.Request) (validate.Verdict, error) { return c.engine.Judge(req, c.world) }
+	}
+	verdict, err := judge(c.request(r))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func findingOf(r *route, f *validate.Finding) report.Finding {
 // firstMention reports whether the unknown is to be reported: that a namespace's grants
 // are not known is told once.
 func (c *checker) firstMention(f *validate.Finding) bool {
-	if f.Rule != "grant-missing" {
+	if f.Rule != validate.RuleGrantMissing {
 		return true
 	}
 	told := c.ungranted[f.Reference.Namespace]
@@ -134,7 +138,7 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 	if f.Reference.Service != (mesh.ServiceKey{}) {
 		lacks = f.Reference.Service.String()
 	}
-	if f.Rule == "backend-not-permitted" {
+	if f.Rule == validate.RuleBackendNotPermitted {
 		lacks = "a ReferenceGrant for " + lacks
 	}
 	problem := lacks + " is not in the input"
@@ -142,7 +146,7 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.Finding{
-		Rule: f.Rule, Action: c.engine.Policy().Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
+		Rule: f.Rule, Action: c.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
 		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
 		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 		Reference: f.Reference,

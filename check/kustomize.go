@@ -51,6 +51,8 @@ func (c *checker) kustomize(ctx context.Context, folder string) (files []*file, 
 		}
 		files = append(files, f)
 	}
+	c.builds(folder)
+	c.takesPatches(folder, patches, files)
 	return files, nil
 }
 
@@ -80,6 +82,8 @@ func counterpart(object *manifest.Object, source *file) *manifest.Object {
 		switch {
 		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !strings.Contains(object.Key.Name, d.Key.Name):
 		case of == nil, len(d.Key.Name) > len(of.Key.Name):
+			of = d.Object
+		case d.Key.Name == of.Key.Name && d.Key.Namespace == object.Key.Namespace:
 			of = d.Object
 		}
 	}

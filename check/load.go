@@ -41,6 +41,7 @@ func load(ctx context.Context, options *Options) (*checker, error) {
 		}
 		c.files = append(c.files, files...)
 	}
+	c.takes()
 	before, err := c.base()
 	if err := errors.Join(err, c.input.over()); err != nil {
 		return nil, err
@@ -145,7 +146,11 @@ func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 		}
 		err := set.Put(document.Object)
 		if err == nil && definesRoutes(document.Key) {
-			err = c.definitions.PutJSON(document.JSON)
+			if set == c.world.files {
+				err = c.define(&document, f.name)
+			} else { // what is there already
+				err = c.definitions.PutJSON(document.JSON)
+			}
 		}
 		if err != nil {
 			c.broken = append(c.broken, broken(&document, err))

@@ -63,6 +63,8 @@ type Options struct {
 	DryRun bool
 	// Fix writes mutations back into the files.
 	Fix bool
+	// Hold, if it is not nil, is called before files are written, and what it returns once all are.
+	Hold func() (release func())
 	// Propose has the report say how to write each mutation into its file.
 	Propose bool
 	// AllowRemote has kustomize fetch what is not in the repository. It then runs git, and connects.
@@ -85,6 +87,8 @@ type Options struct {
 
 	// earlier are routes that were there before the others.
 	earlier map[manifest.Key]bool
+	// taken, if it is not nil, records what the set has of the files.
+	taken *taken
 	// files are those that may be read, and builder builds of them.
 	files   *repository.Files
 	builder *build.Builder
@@ -129,6 +133,9 @@ type readable struct{ *Options }
 // ReadFile reads a file for a builder: what the builder would parse as YAML exceeds no bound.
 func (r readable) ReadFile(path string) ([]byte, error) {
 	data, err := r.read(path)
+	if err == nil && r.taken != nil {
+		r.taken.file(resolved(r.files, path))
+	}
 	if err == nil && (slices.Contains(manifestEndings, filepath.Ext(path)) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
 		if err = yaml.Check(data); err != nil {
 			err = fmt.Errorf("%s: %w", filepath.Base(path), err)

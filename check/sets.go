@@ -24,6 +24,8 @@ type Set struct {
 
 	// within are the files that may be read for it.
 	within *repository.Files
+	// taken is what it took of the files of the repository when it was run.
+	taken *taken
 	// named is set if somebody named it, so that it must be there.
 	named bool
 	// One of the following is what there is to read.
@@ -47,42 +49,41 @@ func (s *Set) File() string {
 
 // FindSets returns the sets below the paths, by default the working directory: those of
 // the project, which may be nil, or, if it names none, those that discover finds. It also
-// returns what was left aside.
-func FindSets(options *Options, paths []string, project *Project) (sets []Set, skipped []report.Skipped, err error) {
+// returns what was left aside, and what the sets must have read.
+func FindSets(ctx context.Context, options *Options, paths []string, project *Project) (*Found, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
 	opened := *options
 	opened.files = repository.New(options.Root, slices.Concat(paths, options.named())...)
-	if project != nil && len(project.Sets) > 0 {
-		sets = project.SetsBelow(paths)
-	} else if sets, skipped, err = discover(&opened, paths, project); err != nil {
-		return nil, nil, err
+	found, err := discover(ctx, &opened, paths, project)
+	if err != nil {
+		return nil, err
 	}
-	for i := range sets {
-		sets[i].within = opened.files
+	for i := range found.Sets {
+		found.Sets[i].within, found.Sets[i].taken = opened.files, &taken{}
+		found.Sets[i].taken.reset()
 	}
-	return sets, skipped, nil
+	return found, nil
 }
 
 // RunSets checks each set by itself, and returns one report of all. A set that cannot be
 // built is broken, or, where that takes what is not on this disk, such as a remote base,
-// left aside. Apart from a report of all that could be read, the error names what
-// could not.
-func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report.Skipped) (*report.CheckReport, error) {
+// left aside, and so is what may hold routes and no set has read. Apart from a report of all that could be read, the
+// error names what could not.
+func RunSets(ctx context.Context, options *Options, found *Found) (*report.CheckReport, error) {
 	options, done := options.opened()
 	defer done()
 	all := report.New()
-	all.Skipped = skipped
+	all.Skipped = found.Skipped
 	var errs []error
-	for _, s := range skipped {
-		if options.Strict && s.Hides {
-			errs = append(errs, fmt.Errorf("%s: %s", s.Path, s.Reason))
-		}
-	}
+	sets := found.Sets
 	for i := range sets {
 		set := &sets[i]
 		o := *options
+		if o.taken = set.taken; o.taken != nil {
+			o.taken.reset()
+		}
 		o.files = cmp.Or(set.within, options.files)
 		o.Files = set.files
 		if set.kustomization != "" {
@@ -99,9 +100,11 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 		r, err := run(ctx, &o)
 		if errors.As(err, &tooLarge{}) {
 			errs = append(errs, fmt.Errorf("%s: not checked: %w", &described, err))
+			set.excuse(&o)
 			continue
 		}
 		if built := (*notBuilt)(nil); errors.As(err, &built) {
+			set.excuse(&o)
 			why := strings.Join(strings.Fields(built.Error()), " ") // on one line
 			switch {
 			case options.Strict || set.named:
@@ -125,7 +128,17 @@ func RunSets(ctx context.Context, options *Options, sets []Set, skipped []report
 		described.Routes = r.CountRoutes()
 		all.Add(r, described)
 	}
+	if found.options != nil {
+		if options.Progress != nil && len(sets) > 0 {
+			options.Progress(len(sets), len(sets), "what no set has")
+		}
+		skipped, notices := found.Unread(ctx)
+		all.Skipped, all.Notices = append(all.Skipped, grouped(skipped)...), append(all.Notices, notices...)
+	}
 	all.Count()
+	if options.Strict {
+		errs = append(all.Hidden(), errs...)
+	}
 	return all, errors.Join(errs...)
 }
 

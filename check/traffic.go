@@ -91,9 +91,12 @@ func loadWhole(ctx context.Context, options *Options) (*checker, error) {
 	return c, errors.Join(errs...)
 }
 
-// leftOut says which routes have no effect because the API server refuses them.
+// leftOut says which routes have no effect because the API server refuses them, and what bears on that.
 func (c *checker) leftOut() []string {
 	var notes []string
+	for _, n := range c.notices {
+		notes = append(notes, n.Path+": "+n.Message)
+	}
 	for _, r := range c.routes {
 		if len(r.refusals) > 0 {
 			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ func (c *checker) channel(ctx context.Context) (*definitions.Set, error) {
 				continue
 			}
 			found = true
+			c.trusted[document.Key.Name] = true
 			if err := set.PutJSON(document.JSON); err != nil {
 				c.broken = append(c.broken, broken(&document, err))
 			}
@@ -74,6 +76,21 @@ func (c *checker) ofCluster(ctx context.Context, set *definitions.Set) error {
 }
 
 func definitionName(kind mesh.RouteKind) string { return kind.Resource() + "." + mesh.GatewayGroup }
+
+// define has routes judged by a definition of the input, unless --crds names one. The input may be somebody else's.
+func (c *checker) define(d *document, file string) error {
+	if c.trusted[d.Key.Name] {
+		return nil
+	}
+	replaces, err := c.definitions.PutForeign(d.JSON)
+	if replaces {
+		c.notices = append(c.notices, report.Notice{
+			Path: filepath.ToSlash(file), Fails: true,
+			Message: "its CustomResourceDefinition " + d.Key.Name + " is not the one that gammaguard is built with, and replaces it, without its CEL rules; to trust a definition, name it with --crds",
+		})
+	}
+	return err
+}
 
 // definesRoutes reports whether the object is the definition of a route kind.
 func definesRoutes(key manifest.Key) bool {

@@ -281,9 +281,9 @@ func TestPoliciesOnTheServiceAccountCompile(t *testing.T) {
 		index int
 	}{
 		{"components/self-managed/policy.yaml", 0},
-		{"policy/serving.yaml", 0},
-		{"policy/service_account.yaml", 0},
-		{"policy/service_account.yaml", 2},
+		{"policy/account/serving.yaml", 0},
+		{"policy/account/service_account.yaml", 0},
+		{"policy/account/service_account.yaml", 2},
 	} {
 		policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, place.file, place.index)
 		compiler := compileVariables(t, policy)
@@ -298,7 +298,7 @@ func TestPoliciesOnTheServiceAccountCompile(t *testing.T) {
 // TestPoliciesKnowWhatStatusWrites: the default name, and the reasons of all meshes.
 func TestPoliciesKnowWhatStatusWrites(t *testing.T) {
 	values := func(index int, variable string) string {
-		policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/service_account.yaml", index)
+		policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/account/service_account.yaml", index)
 		at := slices.IndexFunc(policy.Spec.Variables, func(v admissionv1.Variable) bool { return v.Name == variable })
 		if at != 0 { // docs/configuration.md has the index
 			t.Fatalf("variable %s of %s is at %d", variable, policy.Name, at)

@@ -40,7 +40,7 @@ const grant = "gammaguard.dev/grant"
 // our labels and nothing else, at a cost that is far below the API server's limit, in
 // linear time. The sizes are those that could be stored before the policy was.
 func TestGrantsPolicySizes(t *testing.T) {
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	const others = "not other labels or annotations;"
 	for _, size := range []struct {
 		labels, annotations int
@@ -110,7 +110,7 @@ func TestGrantsPolicySizes(t *testing.T) {
 // TestGrantsPolicyBoundsSizes: no request raises the number of labels or of annotations above
 // what is evaluated at little cost, and all others pass.
 func TestGrantsPolicyBoundsSizes(t *testing.T) {
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	const most = 1000
 	for _, test := range []struct {
 		name     string
@@ -140,7 +140,7 @@ func TestGrantsPolicyBoundsSizes(t *testing.T) {
 // TestGrantsPolicyGuardsThePrefix: a key of our domain or of its subdomains is guarded, in
 // any case, known or not, and no other key is.
 func TestGrantsPolicyGuardsThePrefix(t *testing.T) {
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	const request = "gammaguard.dev/grant-request"
 	for key, guarded := range map[string]bool{
 		"gammaguard.dev/scrape": true, "gammaguard.dev/Grant": true, "gammaguard.dev/GRANT": true, "gammaguard.dev/grant-route-kinds": true,

@@ -12,7 +12,7 @@ import (
 )
 
 func TestGrantsPolicyCoversNamespaces(t *testing.T) {
-	policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0)
+	policy := manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0)
 	want := admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
 		RuleWithOperations: admissionv1.RuleWithOperations{
 			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
@@ -29,7 +29,7 @@ func TestGrantsPolicyCoversNamespaces(t *testing.T) {
 	if policy.Spec.FailurePolicy == nil || *policy.Spec.FailurePolicy != admissionv1.Fail {
 		t.Errorf("failurePolicy is %v", policy.Spec.FailurePolicy)
 	}
-	binding := manifest[admissionv1.ValidatingAdmissionPolicyBinding](t, "policy/grants.yaml", 1)
+	binding := manifest[admissionv1.ValidatingAdmissionPolicyBinding](t, "policy/labels/grants.yaml", 1)
 	wantBinding := admissionv1.ValidatingAdmissionPolicyBindingSpec{
 		PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 	}
@@ -53,7 +53,7 @@ func TestGrantsPolicy(t *testing.T) {
 			`with the verb update on grants.gammaguard.dev "shop", such as gammaguard-mesh-admin`
 	}
 	const unknownGrant = `namespace "shop" has labels of unknown value; gammaguard.dev/grant is "some", known are none, producer, consumer, all`
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	for _, test := range []struct {
 		name, old, new string // no old: CREATE
 		// other are the messages for others than mesh admins, admin those for them.
@@ -155,7 +155,7 @@ func TestGrantsPolicy(t *testing.T) {
 // TestGrantsPolicyKeepsMeshAdmins: who may grant and patch, and not update namespaces, may
 // change nothing but our labels and annotations; everyone else may.
 func TestGrantsPolicyKeepsMeshAdmins(t *testing.T) {
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	const stored = "metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: restricted, gammaguard.dev/grant: none}, annotations: {owner: a}}"
 	for changes, others := range map[string]string{
 		"metadata: {name: shop, labels: {team: cart, pod-security.kubernetes.io/enforce: restricted, gammaguard.dev/grant: all}, annotations: {owner: a, gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/grant-request: x}}": "",
@@ -194,7 +194,7 @@ func TestGrantsPolicyKeepsMeshAdmins(t *testing.T) {
 // TestGrantsPolicyKnowsWhatMeshKnows: the labels and values of the policy are
 // those that mesh reads.
 func TestGrantsPolicyKnowsWhatMeshKnows(t *testing.T) {
-	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/grants.yaml", 0))
+	policy := compilePolicy(t, manifest[admissionv1.ValidatingAdmissionPolicy](t, "policy/labels/grants.yaml", 0))
 	admitted := func(label, value string) bool {
 		namespace := object(t, "metadata: {name: shop}")
 		namespace.SetLabels(map[string]string{label: value})

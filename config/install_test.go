@@ -279,7 +279,8 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 	}
 	// Some components are for users to add, see docs/install.md.
 	for _, folder := range append(slices.Clone(overlays),
-		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports", "components/monitoring") {
+		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports", "components/monitoring",
+		"components/policies", "components/fail-open", "overlays/policies") {
 		visit(folder)
 	}
 	err := fs.WalkDir(Manifests, ".", func(path string, entry fs.DirEntry, err error) error {

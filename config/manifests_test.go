@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // documents returns the YAML documents of a file of Manifests.
@@ -194,7 +194,7 @@ func TestKindsAndVersions(t *testing.T) {
 	if diff := cmp.Diff(sorted(versions), sorted(rule.APIVersions)); diff != "" {
 		t.Errorf("versions (-Gateway API +webhook):\n%s", diff)
 	}
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		for _, kind := range rule.Kinds {
 			if !slices.Contains(kinds, kind) {
 				t.Errorf("rule %s is about %s, which is no route kind of the Gateway API", rule.ID, kind)

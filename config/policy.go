@@ -30,7 +30,7 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 	}
 	policy.Actions = map[string]validate.Action{}
 	if policy.Mesh != nil && policy.Mesh.ReferenceGrants.Value {
-		policy.Actions["backend-not-permitted"] = validate.Warn
+		policy.Actions[validate.RuleBackendNotPermitted] = validate.Warn
 	}
 	for id, action := range c.Rules {
 		policy.Actions[id] = validate.Action(action)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 func TestPolicy(t *testing.T) {
@@ -39,7 +40,7 @@ func TestPolicy(t *testing.T) {
 	if diff := cmp.Diff(want, c.Policy(), selectors); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := validate.New(c.Policy()); err != nil {
+	if _, err := validate.New(rules.Catalogue(), c.Policy()); err != nil {
 		t.Errorf("the engine refuses it: %v", err)
 	}
 }

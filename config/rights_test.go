@@ -26,6 +26,9 @@ func TestRights(t *testing.T) {
 		"get,list,watch " + kinds("") + ".gateway.networking.k8s.io",
 		"patch " + kinds("/status") + ".gateway.networking.k8s.io",
 		"create,patch events.events.k8s.io",
+		"get validatingadmissionpolicies.admissionregistration.k8s.io gammaguard-route-grants",
+		"get validatingadmissionpolicybindings.admissionregistration.k8s.io gammaguard-route-grants-audit,gammaguard-route-grants-enforce," +
+			"gammaguard-route-grants-unlabeled,gammaguard-route-grants-warn",
 		"get,update clusterrolebindings.rbac.authorization.k8s.io gammaguard-serving",
 		"bind clusterroles.rbac.authorization.k8s.io gammaguard-serving",
 	}

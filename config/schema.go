@@ -7,6 +7,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Schema returns the JSON schema of the configuration file. It has the fields and the
@@ -67,7 +68,7 @@ var keys = map[reflect.Type]func() []string{
 	reflect.TypeFor[Switch](): mutate.Names,
 	reflect.TypeFor[RuleAction](): func() []string {
 		var ids []string
-		for _, rule := range validate.Catalogue() {
+		for _, rule := range rules.Catalogue() {
 			ids = append(ids, rule.ID)
 		}
 		return ids

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agext/levenshtein"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 var (
@@ -43,8 +45,8 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
 	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
 	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "is allowed in any case")...)
-	if len(c.Parents.AllowedKinds) > 0 && c.Rules["parent-kind-not-allowed"] == RuleAction(validate.Off) {
-		errs = append(errs, field.Invalid(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "has no effect while the rule parent-kind-not-allowed is off"))
+	if len(c.Parents.AllowedKinds) > 0 && c.Rules[validate.RuleParentKindNotAllowed] == RuleAction(validate.Off) {
+		errs = append(errs, field.Invalid(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "has no effect while the rule "+validate.RuleParentKindNotAllowed+" is off"))
 	}
 	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
 	errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{NoReports, OpenReports})...)
@@ -81,7 +83,7 @@ func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
 
 func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
 	var known []string
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		known = append(known, rule.ID)
 	}
 	var errs field.ErrorList
@@ -219,4 +221,16 @@ func unknown(path *field.Path, id, what string, known []string) *field.Error {
 		err.Detail += ", valid values: " + strings.Join(known, ", ")
 	}
 	return err
+}
+
+// nearest returns the known word that the given one was probably meant to be, or nothing if
+// none is near: at most one edit in three letters.
+func nearest(word string, known []string) string {
+	best, least := "", len(word)/3+1
+	for _, candidate := range known {
+		if distance := levenshtein.Distance(word, candidate, nil); distance < least {
+			best, least = candidate, distance
+		}
+	}
+	return best
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 const cluster = `
@@ -48,7 +49,7 @@ func TestAudit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, err := validate.New(&validate.Policy{Mesh: test.profile, Actions: map[string]validate.Action{"no-catch-all": validate.Off, "backend-missing": validate.Off, "parent-not-found": validate.Off}})
+			engine, err := validate.New(rules.Catalogue(), &validate.Policy{Mesh: test.profile, Actions: map[string]validate.Action{"no-catch-all": validate.Off, "backend-missing": validate.Off, "parent-not-found": validate.Off}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package definitions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -55,6 +56,9 @@ func newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) (*version, e
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, &props, nil); err != nil {
 		return nil, err
 	}
+	if hasUnique(&props) {
+		return nil, errors.New("uniqueItems cannot be true, as for the API server")
+	}
 	structural, err := structuralschema.NewStructural(&props)
 	if err != nil {
 		return nil, err
@@ -71,4 +75,26 @@ func newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) (*version, e
 			return cel.NewValidator(structural, true, celconfig.PerCallLimit)
 		}),
 	}, nil
+}
+
+// hasUnique reports whether the schema compares all items of a list with each other. The API server takes no such
+// definition.
+func hasUnique(s *apiextensions.JSONSchemaProps) bool {
+	inner := []*apiextensions.JSONSchemaProps{s.Not}
+	if s.Items != nil {
+		inner = append(inner, s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		inner = append(inner, s.AdditionalProperties.Schema)
+	}
+	for _, all := range [][]apiextensions.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range all {
+			inner = append(inner, &all[i])
+		}
+	}
+	for name := range s.Properties {
+		property := s.Properties[name]
+		inner = append(inner, &property)
+	}
+	return s.UniqueItems || slices.ContainsFunc(inner, func(s *apiextensions.JSONSchemaProps) bool { return s != nil && hasUnique(s) })
 }

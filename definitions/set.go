@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -65,10 +67,14 @@ func (s *Set) Put(crd *apiextensionsv1.CustomResourceDefinition) error {
 	if err != nil {
 		return err
 	}
+	s.put(crd, d)
+	return nil
+}
+
+func (s *Set) put(crd *apiextensionsv1.CustomResourceDefinition, d *definition) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.kinds[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = d
-	return nil
 }
 
 // PutJSON adds a definition that is written in JSON, as Put does.
@@ -78,6 +84,70 @@ func (s *Set) PutJSON(data []byte) error {
 		return err
 	}
 	return s.Put(crd)
+}
+
+// PutForeign is PutJSON for a definition that somebody else may have written: its CEL rules are not evaluated, since they can
+// cost more than anything else in it. It leaves a definition alone that comes with the binary, in one of the
+// channels, and returns false.
+func (s *Set) PutForeign(data []byte) (replaces bool, _ error) {
+	crd, err := decode(data)
+	if err != nil || builtIn(crd.Spec.Names.Kind, data) && s.channel != "" {
+		return false, err
+	}
+	d, err := newDefinition(crd)
+	if err != nil {
+		return false, err
+	}
+	for _, v := range d.versions {
+		v.rules = func() *cel.Validator { return nil }
+	}
+	s.put(crd, d)
+	return true, nil
+}
+
+// builtIn reports whether the definition, in JSON, is one that comes with the binary, but for descriptions.
+func builtIn(kind string, data []byte) bool {
+	var given map[string]any
+	if json.Unmarshal(data, &given) != nil {
+		return false
+	}
+	for _, channel := range []Channel{Standard, Experimental} {
+		var own map[string]any
+		text, err := generated.ReadFile(path.Join("generated", string(channel), kind+".json"))
+		if err == nil && json.Unmarshal(text, &own) == nil && same(own["spec"], given["spec"]) {
+			return true
+		}
+	}
+	return false
+}
+
+// same compares two JSON values without the texts of descriptions.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, is := b.(map[string]any)
+		described := func(of map[string]any) int {
+			if _, text := of["description"].(string); text {
+				return 1
+			}
+			return 0
+		}
+		if !is || len(a)-described(a) != len(b)-described(b) {
+			return false
+		}
+		for name, value := range a {
+			other, has := b[name]
+			_, text := value.(string)
+			if described := name == "description" && text; !described && (!has || !same(value, other)) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, is := b.([]any)
+		return is && slices.EqualFunc(a, b, same)
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // Remove makes the set one without a definition of the kind.

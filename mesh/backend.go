@@ -34,9 +34,9 @@ func (b *BackendRef) IsService(profile *Profile) bool {
 func (b *BackendRef) WrongGroup(profile *Profile) bool {
 	switch b.Kind {
 	case "", ServiceKind:
-		return !b.IsService(profile) && (b.Group == MulticlusterGroup || mistakenGroup(b.Group))
+		return !b.IsService(profile) && inServiceGroup(b.Group)
 	case ServiceImportKind:
-		return b.Group != MulticlusterGroup && mistakenGroup(b.Group)
+		return b.Group != MulticlusterGroup && inServiceGroup(b.Group)
 	}
 	return false
 }

@@ -61,6 +61,16 @@ func (c *Controller) In(namespace string) string {
 	return plain(c.Kind) + " " + namespace + "/" + plain(c.Name)
 }
 
+// InController reads " in Canary shop/podinfo, which writes this route", for the end of a remedy
+// that no mutation makes; it is empty where no controller writes the route.
+func (r *Route) InController() string {
+	controller := r.Controller()
+	if controller == nil {
+		return ""
+	}
+	return " in " + controller.In(r.Metadata.Namespace) + ", which writes this route"
+}
+
 // plain returns the text, or quotes it if it has characters that names do not have.
 func plain(text string) string {
 	if len(text) > maxControllerText {

@@ -129,6 +129,23 @@ func (p *GrantPolicy) Covers(ref *ParentRef) bool {
 	return false
 }
 
+// Needed returns the roles that parentRefs of a route in the namespace need, each once.
+func (p *GrantPolicy) Needed(namespace string, refs []ParentRef) []Role {
+	var needed []Role
+	for i := range refs {
+		if role := ScopeOf(namespace, refs[i].Service(namespace)).Role(); p.Covers(&refs[i]) && !slices.Contains(needed, role) {
+			needed = append(needed, role)
+		}
+	}
+	return needed
+}
+
+// Missing returns those of the roles that routes of the kind in the namespace are not
+// granted.
+func (p *GrantPolicy) Missing(namespace *Namespace, kind RouteKind, roles []Role) []Role {
+	return slices.DeleteFunc(slices.Clone(roles), func(role Role) bool { return p.Allows(namespace, role, kind) })
+}
+
 // Label returns the grant by the namespace's label, or the default.
 func (p *GrantPolicy) Label(namespace *Namespace) Grant {
 	policy, _ := namespace.Policy()

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -97,7 +98,7 @@ func (p *ParentRef) Class(profile *Profile) ParentClass {
 		return ImplementationSpecificParent
 	case p.Kind == kind && group == groupOf(kind), profile.reads(p, kind):
 		return MeshParent
-	case group == MulticlusterGroup, mistakenGroup(group):
+	case inServiceGroup(group):
 		return LookAlikeParent
 	}
 	return ImplementationSpecificParent
@@ -111,17 +112,17 @@ func groupOf(kind string) string {
 	return ""
 }
 
-// mistakenGroup knows the groups that are written where the core group, or
-// multicluster.x-k8s.io, is meant: no API group has these names and a Service.
-func mistakenGroup(group string) bool {
-	name, _, versioned := strings.Cut(group, "/")
-	switch name {
-	case "core", "v1", "", GatewayGroup:
-		return true
-	case MulticlusterGroup:
-		return versioned
-	}
-	return false
+// ServiceGroups returns the groups, each also with a version, in which a parentRef to a
+// Service or ServiceImport is a mesh parent or a look-alike. Besides their own, these are the
+// groups that are written where those are meant: no API group has these names and a Service.
+func ServiceGroups() []string { return []string{"", "core", "v1", GatewayGroup, MulticlusterGroup} }
+
+var serviceGroups = ServiceGroups()
+
+// inServiceGroup reports whether the group, without its version, is one of ServiceGroups.
+func inServiceGroup(group string) bool {
+	name, _, _ := strings.Cut(group, "/")
+	return slices.Contains(serviceGroups, name)
 }
 
 // Service returns the key of the Service or ServiceImport that the parentRef of

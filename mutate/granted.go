@@ -7,7 +7,7 @@ import (
 )
 
 // Granted returns an Options.MayRead for the route. Objects of its own namespace may be
-// read if that is granted the role of every mesh parent, or may be, as files do not have it;
+// read if that is granted each role that its parents need, or may be, as files do not have it;
 // with enforced unset, always, since the missing grant denies nothing. Objects of other
 // namespaces may be read if the grant is known and no consumer parent is refused. Parents
 // that only lack the right group count. The labels are read once, and only if needed; the
@@ -71,19 +71,14 @@ func confirm(world mesh.Reader, reads ...mesh.Read) bool {
 	return err == nil
 }
 
-// granted reports whether the route's namespace is granted the role of every parent. The
+// granted reports whether the route's namespace is granted each role that its parents need. The
 // error is why that cannot be known.
 func granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) (bool, error) {
 	own, err := mesh.FindNamespace(world, route.Metadata.Namespace)
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
 		return false, err
 	}
-	for _, key := range parents(route) {
-		if !grants.Allows(own, mesh.ScopeOf(route.Metadata.Namespace, key).Role(), route.Kind) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return len(grants.Missing(own, route.Kind, grants.Needed(route.Metadata.Namespace, route.Spec.ParentRefs))) == 0, nil
 }
 
 // refusing returns the parents that refuse the route, or may, as a consumer route.

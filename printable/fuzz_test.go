@@ -14,7 +14,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, step uint8) {
 		line := Text(text)
-		for name, got := range map[string]string{"Text": line, "Shell": Shell(text), "Sprintf": Sprintf("%s", text), "Code": Code(text), "Style": Text(string(Bold.Of(text)))} {
+		for name, got := range map[string]string{"Text": line, "Shell": Shell(text), "Sprintf": Sprintf("%s", text), "Code": Code(text), "Cell": Cell(text), "Style": Text(string(Bold.Of(text)))} {
 			if err := hostile.Check("text", got); err != nil || strings.ContainsAny(got, "\n\t") {
 				t.Errorf("%s(%q): %q: %v", name, text, got, err)
 			}
@@ -22,8 +22,8 @@ func FuzzText(f *testing.F) {
 		if again := Text(line); again != line {
 			t.Errorf("Text of Text(%q) = %q, want %q", text, again, line)
 		}
-		if err := hostile.Check("markdown", "| "+Code(text)+" | a | b |"); err != nil {
-			t.Errorf("Code(%q): %v", text, err)
+		if err := hostile.Check("markdown", "| "+Cell(text)+" | a | b |"); err != nil {
+			t.Errorf("Cell(%q): %v", text, err)
 		}
 		var out strings.Builder
 		w := NewWriter(&out, false)

@@ -142,7 +142,10 @@ func Shell(text string) string {
 	return `"$(printf '` + word.String() + `')"`
 }
 
-// Code returns the text as code of Markdown that can be a cell of a table. A renderer
+// Cell is Code for a cell of a table.
+func Cell(text string) string { return strings.ReplaceAll(Code(text), "|", `\|`) }
+
+// Code returns the text as code of Markdown, outside of tables. A renderer
 // takes nothing in it for a link, an image, or a mention, and it is copied as it is shown.
 func Code(text string) string {
 	text = Text(text)
@@ -160,7 +163,7 @@ func Code(text string) string {
 	if strings.Trim(text, "` ") != text {
 		pad = " "
 	}
-	return fence + pad + strings.ReplaceAll(text, "|", `\|`) + pad + fence
+	return fence + pad + text + pad + fence
 }
 
 // Error returns an error as people read it: on one line, or, if it was joined of several,

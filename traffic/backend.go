@@ -71,7 +71,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", key, err)
 	}
-	if key.Namespace != from.Namespace && t.engine.Policy().Action("backend-not-permitted") != validate.Off {
+	if key.Namespace != from.Namespace && t.engine.Action(validate.RuleBackendNotPermitted) != validate.Off {
 		permitted, err := t.permitted(from, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):

@@ -80,7 +80,7 @@ func BenchmarkDiff(b *testing.B) {
 			var start, end runtime.MemStats
 			runtime.ReadMemStats(&start)
 			for b.Loop() {
-				difference, err := Diff(New(w, before, Options{}), New(w, after, Options{}))
+				difference, err := Diff(tableOf(w, before, Options{}), tableOf(w, after, Options{}))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -29,7 +29,7 @@ func TestDiffOfServerNames(t *testing.T) {
 	names := []string{"", "a.example", "b.example", "b.a.example", "c.a.example", "c.b.a.example", "a.other", "b.other", "example"}
 	for seed := range uint64(500) {
 		c := randomChoices(seed, 100)
-		before, after := New(w, routes(c), Options{ServerNames: true}), New(w, routes(c), Options{ServerNames: true})
+		before, after := tableOf(w, routes(c), Options{ServerNames: true}), tableOf(w, routes(c), Options{ServerNames: true})
 		difference, err := Diff(before, after)
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestDiffOfExpressions(t *testing.T) {
 	changes := 0
 	for seed := range uint64(500) {
 		c := randomChoices(seed, 300)
-		before, after := New(w, routes(c), Options{}), New(w, routes(c), Options{})
+		before, after := tableOf(w, routes(c), Options{}), tableOf(w, routes(c), Options{})
 		difference, err := Diff(before, after)
 		if err != nil {
 			t.Fatal(err)

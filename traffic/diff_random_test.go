@@ -143,7 +143,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 		changed.GRPC = append(changed.GRPC[:0], old.GRPC[min(c.below(2), len(old.GRPC)):]...)
 	}
 	options := c.options(t)
-	before, after := New(w, old.stored(t), options), New(w, changed.stored(t), options)
+	before, after := tableOf(w, old.stored(t), options), tableOf(w, changed.stored(t), options)
 	was, is := newOracle(before), newOracle(after.since(before))
 	faulty := *after
 	faulty.compare = compare
@@ -215,7 +215,7 @@ func TestDiffBeyondItsBound(t *testing.T) {
 func TestDiffOfManyOthers(t *testing.T) {
 	w := newWorld()
 	w.read(t, shop)
-	before, after := New(w, manyTenants(1000, "tenant", "cart-v1").stored(t), Options{}), New(w, manyTenants(1000, "team", "cart-v2").stored(t), Options{})
+	before, after := tableOf(w, manyTenants(1000, "tenant", "cart-v1").stored(t), Options{}), tableOf(w, manyTenants(1000, "team", "cart-v2").stored(t), Options{})
 	difference, err := Diff(before, after)
 	if err != nil {
 		t.Fatal(err)

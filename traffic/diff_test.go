@@ -163,7 +163,7 @@ func TestDiffOfUnknownService(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
 	table := func(manifests ...string) *Table {
-		return New(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
+		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
 	}
 	got, err := Diff(table(http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), table(http("shop/cart", onCart+`, rules: [{`+toV2+`}]`), http("shop/all", onAll+`, rules: [{`+toV2+`}]`)))
 	if err != nil {
@@ -190,7 +190,7 @@ func TestDiffOfOneKnownService(t *testing.T) {
 	table := func(manifests ...string) *Table {
 		w := newWorld()
 		w.incomplete = true
-		return New(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
+		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
 	}
 	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
 	for want, tables := range map[string][2]*Table{

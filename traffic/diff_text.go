@@ -172,8 +172,8 @@ func (d *Difference) Markdown() string {
 		for j := range port.Changes {
 			change := &port.Changes[j]
 			columns := change.columns(port.Namespace)
-			printable.Fprintf(&out, "| %s | %s | %s | %s |\n", printable.Code(change.Class.String()), printable.Code(columns[2]), printable.Code(columns[3]),
-				printable.Code(change.Witness.String()))
+			printable.Fprintf(&out, "| %s | %s | %s | %s |\n", printable.Cell(change.Class.String()), printable.Cell(columns[2]), printable.Cell(columns[3]),
+				printable.Cell(change.Witness.String()))
 		}
 		if port.WitnessesOnly {
 			printable.Fprintf(&out, "\n%s\n", onlyWitnesses)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // world is a Reader over what a test says.
@@ -174,23 +176,40 @@ const shop = `
 {apiVersion: v1, kind: Service, metadata: {namespace: faces, name: stub}, spec: {ports: [{port: 80}]}}
 `
 
-// newTable returns a table of manifests in the world shop.
 // by returns the options of the policy, which grants everything unless it says otherwise.
 func by(t testing.TB, policy validate.Policy) Options {
 	t.Helper()
 	policy.Grants.Default = cmp.Or(policy.Grants.Default, mesh.GrantAll)
-	engine, err := validate.New(&policy)
+	engine, err := validate.New(rules.Catalogue(), &policy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Options{Engine: engine}
 }
 
+// granting is an engine by the specification, under a policy that grants everything.
+var granting = sync.OnceValues(func() (*validate.Engine, error) {
+	return validate.New(rules.Catalogue(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+})
+
+// tableOf returns a table of the routes, by granting unless the options have another engine.
+func tableOf(reader mesh.Reader, routes Routes, options Options) *Table {
+	if options.Engine == nil {
+		engine, err := granting()
+		if err != nil {
+			panic(err) // the policy is constant
+		}
+		options.Engine = engine
+	}
+	return New(reader, routes, options)
+}
+
+// newTable returns a table of manifests in the world shop.
 func newTable(t testing.TB, options Options, manifests ...string) *Table {
 	t.Helper()
 	w := newWorld()
 	routes := w.read(t, strings.Join(append([]string{shop}, manifests...), "\n---\n"))
-	return New(w, routes.stored(t), options)
+	return tableOf(w, routes.stored(t), options)
 }
 
 func serviceKey(name string) mesh.ServiceKey {

@@ -111,7 +111,7 @@ func (e *expectation) check(t *testing.T, module string) error {
 		northSouth(t, w, &routes, &request, manifest(t, module, base)+text.String())
 		options = by(t, validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Warn}})
 	}
-	trace, err := New(w, routes.stored(t), options).Trace(request)
+	trace, err := tableOf(w, routes.stored(t), options).Trace(request)
 	if err != nil {
 		return err
 	}

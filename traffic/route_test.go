@@ -20,7 +20,7 @@ func TestSettings(t *testing.T) {
 			"retry": %s, "sessionPersistence": null, "filters": [{"type": "CORS", "cors": %s}], "backendRefs": [{"name": "cart-v1", "port": 8080}]}]}}`, retry, cors)); err != nil {
 			t.Fatal(err)
 		}
-		return New(w, routes, Options{})
+		return tableOf(w, routes, Options{})
 	}
 	first := table(`{"codes": [500], "attempts": 3}`, `{"maxAge": 5, "allowOrigins": ["*"]}`)
 	trace, err := first.Trace(ask(t))

@@ -33,7 +33,7 @@ func TestShadowsNeverDecide(t *testing.T) {
 		}
 		w := newWorld()
 		w.read(t, shop)
-		table := New(w, apiRoutes{HTTP: []*gatewayv1.HTTPRoute{route}}.stored(t), Options{})
+		table := tableOf(w, apiRoutes{HTTP: []*gatewayv1.HTTPRoute{route}}.stored(t), Options{})
 		for range 40 {
 			trace, err := table.Trace(c.request())
 			if err != nil {
@@ -80,7 +80,7 @@ func TestUnmatchedIsUnmatched(t *testing.T) {
 		}
 		w := newWorld()
 		w.read(t, shop)
-		trace, err := New(w, routes.stored(t), Options{}).Trace(request)
+		trace, err := tableOf(w, routes.stored(t), Options{}).Trace(request)
 		if err != nil {
 			t.Fatal(err)
 		}

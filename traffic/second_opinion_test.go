@@ -13,7 +13,7 @@ func disagreement(t testing.TB, c *choices, compare func(a, b *entry) int) strin
 	w.read(t, shop)
 	routes := c.routes()
 	options := c.options(t)
-	table := New(w, routes.stored(t), options)
+	table := tableOf(w, routes.stored(t), options)
 	table.compare = compare
 	for range 20 {
 		r := c.request()

@@ -14,7 +14,7 @@ import (
 // Options say what the mesh does where the specification leaves it open.
 type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
-	// the mesh. Nil has every route take part, by the specification.
+	// the mesh.
 	Engine *validate.Engine
 	// ServerNames: the mesh matches the hostnames of a TLSRoute by SNI. By
 	// GEP-1294, hostnames field, it should not.
@@ -36,7 +36,7 @@ type Table struct {
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: cmp.Or(options.Engine, validate.Granting()), compare: compareEntries}
+	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries}
 	lowered := routes.lower(options.ServerNames)
 	for _, r := range lowered {
 		r.WithParents(r.Parents, t.engine.Policy().Mesh)

@@ -224,7 +224,7 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
 	routes := w.read(t, shop+"---\n"+http("shop/cart", onCart+`, rules: [{backendRefs: [{name: other, port: 80}]}]`))
-	table := New(w, routes.stored(t), Options{})
+	table := tableOf(w, routes.stored(t), Options{})
 	trace, err := table.Trace(ask(t))
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestTraceOfTwoPorts(t *testing.T) {
 	w := newWorld()
 	dns := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns}, spec: {ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}}`
 	on := `parentRefs: [{group: "", kind: Service, name: dns}], rules: [{` + toV1 + `}]`
-	table := New(w, w.read(t, shop+"---\n"+dns+"\n---\n"+object("UDPRoute shop/u", on)+"\n---\n"+object("TCPRoute shop/t", on)).stored(t), Options{})
+	table := tableOf(w, w.read(t, shop+"---\n"+dns+"\n---\n"+object("UDPRoute shop/u", on)+"\n---\n"+object("TCPRoute shop/t", on)).stored(t), Options{})
 	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil {

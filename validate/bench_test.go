@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // typicalRoute is an HTTPRoute of about 2 KB, as one finds them: two parents, five
@@ -49,7 +50,7 @@ func BenchmarkJudge(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				verdict, err := engine.Judge(&Request{Route: route}, world)
+				verdict, err := engine.Judge(&validate.Request{Route: route}, world)
 				if err != nil || len(verdict.Findings) > 0 {
 					b.Fatalf("findings %q, error %v", told(verdict), err)
 				}

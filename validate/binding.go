@@ -141,7 +141,7 @@ func (t *Table) bind(route *mesh.AttachedRoute, ref int) ([]Binding, error) {
 		b.State, b.Unknown = Unknown, b.Unknown|Only(attached.fault)
 	case attached.fault != NoFault:
 		b.State, b.Fault = Invalid, attached.fault
-	case policy.ignores(route.Kind, t.key, parent.Scope):
+	case policy.Ignores(route.Kind, t.key, parent.Scope):
 		b.State = Unsupported
 	}
 	if len(parent.Ports) == 0 {
@@ -180,7 +180,7 @@ func (t *Table) onPorts(b Binding) ([]Binding, error) {
 	bindings := make([]Binding, 0, len(b.parent.Ports))
 	for _, port := range b.parent.Ports {
 		here := b
-		here.At = b.parent.at(port)
+		here.At = b.parent.At(port)
 		if here.State == "" {
 			here.hold(owners[here.At])
 		}
@@ -257,10 +257,10 @@ func (b *Binding) Reason() (why, rule string) {
 		}
 		return f.Problem, f.Rule
 	case b.State == Unsupported:
-		f := unsupportedParent(engine.policy, b.Route, b.Ref)
-		return f.Problem, "mesh-unsupported"
+		f := engine.byID[RuleMeshUnsupported].describe(engine.policy, b.parent)
+		return f.Problem, f.Rule
 	case b.State == Dormant:
-		f := engine.describeDormant(b.Ref, b.parent.Ref, b.Route.Namespace)
+		f := engine.describeDormant(b.parent)
 		return f.Problem, f.Rule
 	case b.Route.Kind.GrantOnly():
 		return "only its grant is checked: Linkerd decides what it does", ""

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // manyBackends returns a route with a backendRef to each of so many Services.
@@ -26,22 +29,22 @@ func manyBackends(t *testing.T, backends int) *mesh.Route {
 // beyond is not confirmed, and denies only together with what is.
 func TestBoundedReads(t *testing.T) {
 	const backends = 100
-	engine := newEngine(t, only(map[string]Action{"backend-not-found": Deny}))
+	engine := newEngine(t, only(map[string]validate.Action{"backend-not-found": validate.Deny}))
 	route := manyBackends(t, backends)
 	cache := newWorld(t, cluster)
 
-	confirming := newConfirming(cache, cache)
-	verdict, err := engine.JudgeConfirmed(&Request{Route: route}, confirming)
+	confirming := fixture.NewConfirming(cache, cache)
+	verdict, err := engine.JudgeConfirmed(&validate.Request{Route: route}, confirming)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(confirming.made) != mesh.MaxReads {
-		t.Errorf("%d live reads, want %d", len(confirming.made), mesh.MaxReads)
+	if len(confirming.Made) != mesh.MaxReads {
+		t.Errorf("%d live reads, want %d", len(confirming.Made), mesh.MaxReads)
 	}
 	confirmed := 0
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
-		if f.Effect != Deny || f.Unconfirmed != strings.HasPrefix(f.Message(), "not confirmed: ") {
+		if f.Effect != validate.Deny || f.Unconfirmed != strings.HasPrefix(f.Message(), "not confirmed: ") {
 			t.Errorf("finding %d: %s: %s", i, f.Effect, f.Message())
 		}
 		if !f.Unconfirmed {
@@ -53,13 +56,13 @@ func TestBoundedReads(t *testing.T) {
 		t.Errorf("%d findings, %d of them confirmed, want %d and %d", len(verdict.Findings), confirmed, backends, mesh.MaxReads-1)
 	}
 
-	confirming = newConfirming(cache, fine{labels: map[string]string{"gammaguard.dev/grant": "all"}})
-	_, err = engine.JudgeConfirmed(&Request{Route: route}, confirming)
+	confirming = fixture.NewConfirming(cache, fixture.Fine{Labels: map[string]string{"gammaguard.dev/grant": "all"}})
+	_, err = engine.JudgeConfirmed(&validate.Request{Route: route}, confirming)
 	if err == nil || !strings.Contains(err.Error(), "37 findings take more than the 64 live reads") {
 		t.Errorf("where the cache is wrong, and more than the bound is to be confirmed: %v", err)
 	}
-	if len(confirming.made) != mesh.MaxReads {
-		t.Errorf("%d live reads, want %d", len(confirming.made), mesh.MaxReads)
+	if len(confirming.Made) != mesh.MaxReads {
+		t.Errorf("%d live reads, want %d", len(confirming.Made), mesh.MaxReads)
 	}
 }
 
@@ -72,10 +75,10 @@ func TestManyIgnoredNames(t *testing.T) {
 		fmt.Fprintf(&names, "n%d,", i)
 	}
 	route.Metadata.Annotations.Ignore = names.String()
-	if got := len(judge(t, nil, newWorld(t, cluster), &Request{Route: route}).UnknownIgnores); got != maxIgnored {
-		t.Errorf("%d unknown names are reported, want %d", got, maxIgnored)
+	if got := len(judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route}).UnknownIgnores); got != validate.MaxIgnored {
+		t.Errorf("%d unknown names are reported, want %d", got, validate.MaxIgnored)
 	}
-	if rules := len(Catalogue()); rules >= maxIgnored {
+	if rules := len(rules.Catalogue()); rules >= validate.MaxIgnored {
 		t.Errorf("%d rules, which is more than are read", rules)
 	}
 }

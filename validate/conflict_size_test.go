@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestManyConflicts: a route that takes all 100 ports of a Service from 10,000 routes of
@@ -55,7 +56,7 @@ func TestManyPorts(t *testing.T) {
 
 // amongOthers returns the judgement on a route that shares all ports of a Service with
 // routes of another kind.
-func amongOthers(t *testing.T, own, others mesh.RouteKind, routes, ports int) func() (Verdict, error) {
+func amongOthers(t *testing.T, own, others mesh.RouteKind, routes, ports int) func() (validate.Verdict, error) {
 	t.Helper()
 	world, _ := crowdOf(t, routes)
 	world.service.Ports = nil
@@ -72,5 +73,5 @@ func amongOthers(t *testing.T, own, others mesh.RouteKind, routes, ports int) fu
 		t.Fatal(err)
 	}
 	engine := newEngine(t, nil)
-	return func() (Verdict, error) { return engine.Judge(&Request{Route: route}, world) }
+	return func() (validate.Verdict, error) { return engine.Judge(&validate.Request{Route: route}, world) }
 }

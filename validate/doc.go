@@ -1,8 +1,11 @@
-// Package validate is the catalogue of gammaguard's rules and the engine that
-// runs them: a route and a Reader in, a Verdict out.
+// Package validate is the engine that runs gammaguard's rules: a route and a Reader in, a
+// Verdict out.
 //
-// Each rule has one file, named after its ID. The engine checks grants first,
-// then all other rules, and settles by the Policy what each finding leads to.
-// The package is pure; the webhook, the command line and the documentation all
-// drive this one engine.
+// New takes the rules as a value: package validate/rules has them, and this package does not
+// know it. The engine checks grants first, then all other rules, and decides by the Policy what
+// each finding leads to. The package is pure; the webhook and the command line drive this one
+// engine.
+//
+// To write a rule, read Rule, which says what one is and when it runs, then Pass, through
+// which it reads and reports, and Parent.
 package validate

@@ -11,22 +11,25 @@ import (
 func (e *Engine) Dormant(route *mesh.Route) []Finding {
 	var findings []Finding
 	dormant := route.Dormant(e.policy.Mesh)
+	attached := &mesh.AttachedRoute{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name, Parents: route.Spec.ParentRefs}
 	for i := range route.Spec.ParentRefs {
 		if dormant.Has(i) {
-			f := e.describeDormant(i, &route.Spec.ParentRefs[i], route.Metadata.Namespace)
-			f.Remedy += byController(route)
+			ref := &route.Spec.ParentRefs[i]
+			f := e.describeDormant(&Parent{Route: attached, Index: i, Ref: ref, Key: ref.Service(attached.Namespace)})
+			f.Remedy += route.InController()
 			findings = append(findings, f)
 		}
 	}
 	return findings
 }
 
-func (e *Engine) describeDormant(index int, ref *mesh.ParentRef, namespace string) Finding {
-	rule := parentGroupInvalid()
-	f := describeLookAlike(index, ref, namespace)
-	f.Rule, f.Action, f.Effect, f.Downgraded = rule.ID, e.policy.Action(rule.ID), Audit, DowngradedByDormancy
+// describeDormant describes a dormant parentRef, in the words of RuleParentGroupInvalid.
+func (e *Engine) describeDormant(parent *Parent) Finding {
+	rule := e.byID[RuleParentGroupInvalid]
+	f := rule.describe(e.policy, parent)
+	f.Action, f.Effect, f.Downgraded = rule.action, Audit, DowngradedByDormancy
 	who := "no mesh acts"
-	switch others := ref.ReadBy(); {
+	switch others := parent.Ref.ReadBy(); {
 	case e.policy.Mesh != nil:
 		who = e.policy.Mesh.Title + " does not act"
 	case len(others) > 0:

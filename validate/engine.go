@@ -9,13 +9,14 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Engine judges routes by the catalogue under one policy. It is immutable and safe
+// Engine judges routes by a catalogue of rules, under one policy. It is immutable and safe
 // for concurrent use.
 type Engine struct {
 	policy *Policy
 	// rules are those that are not off, by stage and then by ID.
 	rules []activeRule
-	// byFault are the rules that report faults of parents, those that are off too.
+	// byID are all rules, and byFault those that report faults of parents, those that are off too.
+	byID    map[string]activeRule
 	byFault [faults]activeRule
 	// marking are the faults whose rules deny or warn.
 	marking Faults
@@ -44,43 +45,77 @@ func (r activeRule) of(kind mesh.RouteKind) activeRule {
 	return r
 }
 
-// New returns an engine for the policy. It fails where the policy names a rule or
-// an action that does not exist.
-func New(policy *Policy) (*Engine, error) {
-	engine := &Engine{policy: policy}
-	catalogue := Catalogue()
+// describe returns the rule's finding on a parentRef of which it is known that something
+// keeps it from taking effect.
+func (r activeRule) describe(policy *Policy, parent *Parent) Finding {
+	f := r.Describe(policy, parent)
+	f.Rule = r.ID
+	f.quote()
+	return f
+}
+
+// New returns an engine that judges by the rules of the catalogue under the policy. It fails
+// where the policy names a rule or an action that does not exist, and where the catalogue has
+// two rules for one thing, or none for one that the engine needs.
+func New(catalogue []*Rule, policy *Policy) (*Engine, error) {
+	engine := &Engine{policy: policy, byID: make(map[string]activeRule, len(catalogue))}
+	for _, rule := range catalogue {
+		if err := engine.add(rule); err != nil {
+			return nil, err
+		}
+	}
+	for fault := GrantMissing; fault < faults; fault++ {
+		if engine.byFault[fault].Rule == nil {
+			return nil, fmt.Errorf("no rule is about fault %d", fault)
+		}
+	}
+	for _, id := range []string{RuleParentGroupInvalid, RuleMeshUnsupported} {
+		if rule := engine.byID[id].Rule; rule == nil || rule.Describe == nil {
+			return nil, fmt.Errorf("no rule %s describes parentRefs", id)
+		}
+	}
 	for id, action := range policy.Actions {
-		if !slices.ContainsFunc(catalogue, func(r *Rule) bool { return r.ID == id }) {
+		if engine.byID[id].Rule == nil {
 			return nil, fmt.Errorf("unknown rule %q", id)
 		}
 		if !slices.Contains(Actions(), action) {
 			return nil, fmt.Errorf("rule %s: unknown action %q", id, action)
 		}
 	}
-	for _, rule := range catalogue {
-		active := activeRule{rule, cmp.Or(policy.Actions[rule.ID], rule.Default), policy.Actions[rule.ID] != ""}
-		if active.action != Off {
-			engine.rules = append(engine.rules, active)
-		}
-		if rule.Fault != NoFault {
-			engine.byFault[rule.Fault] = active
-			if active.action == Deny || active.action == Warn {
-				engine.marking |= Only(rule.Fault)
-			}
-		}
-	}
-	slices.SortStableFunc(engine.rules, func(a, b activeRule) int { return cmp.Compare(a.stage(), b.stage()) })
+	slices.SortFunc(engine.rules, func(a, b activeRule) int {
+		return cmp.Or(cmp.Compare(a.stage(), b.stage()), strings.Compare(a.ID, b.ID))
+	})
 	return engine, nil
 }
 
-// Granting returns an engine by the specification, under a policy that grants everything.
-func Granting() *Engine {
-	engine, err := New(&Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
-	if err != nil {
-		panic(err) // the policy is constant
+// add adds a rule of the catalogue.
+func (e *Engine) add(rule *Rule) error {
+	active := activeRule{rule, cmp.Or(e.policy.Actions[rule.ID], rule.Default), e.policy.Actions[rule.ID] != ""}
+	if e.byID[rule.ID].Rule != nil {
+		return fmt.Errorf("two rules are %s", rule.ID)
 	}
-	return engine
+	if rule.Route != nil && (rule.Fault != NoFault || rule.Parent != nil || rule.Backend != nil || rule.Other != nil) {
+		return fmt.Errorf("rule %s: Route runs without a grant, and so no other function of the rule may read", rule.ID)
+	}
+	e.byID[rule.ID] = active
+	if active.action != Off {
+		e.rules = append(e.rules, active)
+	}
+	if rule.Fault == NoFault {
+		return nil
+	}
+	if other := e.byFault[rule.Fault].Rule; other != nil || rule.Describe == nil {
+		return fmt.Errorf("rule %s: another one is about its fault, or it does not describe it", rule.ID)
+	}
+	e.byFault[rule.Fault] = active
+	if active.action == Deny || active.action == Warn {
+		e.marking |= Only(rule.Fault)
+	}
+	return nil
 }
+
+// Action returns the action of the rule with the ID by the configuration, or its default.
+func (e *Engine) Action(id string) Action { return e.byID[id].action }
 
 // Policy returns the policy that the engine judges by. It is not to be changed.
 func (e *Engine) Policy() *Policy { return e.policy }
@@ -110,10 +145,14 @@ func (v *Verdict) says() bool { return len(v.Findings)+len(v.Unknown)+len(v.Unkn
 // counts: the match conditions do not even send it. The error is not nil if a read
 // failed; there is no verdict then.
 func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
+	return e.judge(req, e.newPass(req.Route, world))
+}
+
+func (e *Engine) judge(req *Request, pass *Pass) (Verdict, error) {
 	if !e.concerns(req.Route) {
 		return Verdict{}, nil
 	}
-	j := &judgement{engine: e, req: req, pass: e.newPass(req.Route, world)}
+	j := &judgement{engine: e, req: req, pass: pass}
 	if err := j.run(); err != nil {
 		return Verdict{}, err
 	}
@@ -160,10 +199,8 @@ func (e *Engine) excluding(namespace *mesh.Namespace) Faults {
 // Describe returns the finding that the fault of the parentRef is, as one that
 // denies: the message is the same at admission and in status.
 func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
-	rule := e.byFault[fault]
-	f := rule.Describe(e.policy, parent)
-	f.Rule, f.Action, f.Effect = rule.ID, Deny, Deny
-	f.quote()
+	f := e.byFault[fault].describe(e.policy, parent)
+	f.Action, f.Effect = Deny, Deny
 	return f
 }
 
@@ -176,8 +213,7 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	var unknown []string
 	for id := range ignored(route) {
-		rule := Find(id)
-		if rule == nil || !rule.Milder && cmp.Or(e.policy.Actions[id], rule.Default) == Deny {
+		if rule := e.byID[id]; rule.Rule == nil || !rule.Milder && rule.action == Deny {
 			unknown = append(unknown, id)
 		}
 	}

@@ -1,6 +1,7 @@
-package validate
+package validate_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,11 +9,14 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // judge returns the verdict of the engine for the policy, and fails the test on an
 // error.
-func judge(t *testing.T, policy *Policy, world mesh.Reader, req *Request) Verdict {
+func judge(t *testing.T, policy *validate.Policy, world mesh.Reader, req *validate.Request) validate.Verdict {
 	t.Helper()
 	verdict, err := newEngine(t, policy).Judge(req, world)
 	if err != nil {
@@ -22,8 +26,8 @@ func judge(t *testing.T, policy *Policy, world mesh.Reader, req *Request) Verdic
 }
 
 // with returns the findings of the given effect.
-func with(verdict Verdict, effect Action) []Finding {
-	var found []Finding
+func with(verdict validate.Verdict, effect validate.Action) []validate.Finding {
+	var found []validate.Finding
 	for _, f := range verdict.Findings {
 		if f.Effect == effect {
 			found = append(found, f)
@@ -32,55 +36,70 @@ func with(verdict Verdict, effect Action) []Finding {
 	return found
 }
 
-func TestNewRefuses(t *testing.T) {
-	for want, actions := range map[string]map[string]Action{
-		`unknown rule "parent-headles"`:               {"parent-headles": Warn},
-		`rule parent-headless: unknown action "Deny"`: {"parent-headless": "Deny"},
-		`rule parent-headless: unknown action ""`:     {"parent-headless": ""},
-	} {
-		if engine, err := New(&Policy{Actions: actions}); err == nil || err.Error() != want || engine != nil {
-			t.Errorf("New with %v: %v, %v; want the error %s", actions, engine, err, want)
-		}
+// A catalogue that would leave the engine without words for something makes none.
+func TestNewRefusesCatalogues(t *testing.T) {
+	without := func(id string) []*validate.Rule {
+		return slices.DeleteFunc(rules.Catalogue(), func(r *validate.Rule) bool { return r.ID == id })
 	}
-	policy := &Policy{Actions: map[string]Action{"parent-headless": Off}}
-	if engine := newEngine(t, policy); engine.Policy() != policy {
-		t.Error("the engine has another policy than it was made for")
+	changed := func(id string, change func(*validate.Rule)) []*validate.Rule {
+		all := rules.Catalogue()
+		change(all[slices.IndexFunc(all, func(r *validate.Rule) bool { return r.ID == id })])
+		return all
+	}
+	for name, test := range map[string]struct {
+		catalogue []*validate.Rule
+		want      string
+	}{
+		"none":               {nil, "no rule is about fault 1"},
+		"a fault is missing": {without("route-conflict"), "no rule is about fault 8"},
+		"words are missing":  {without(validate.RuleMeshUnsupported), "no rule mesh-unsupported describes parentRefs"},
+		"a rule lost them":   {changed(validate.RuleParentGroupInvalid, func(r *validate.Rule) { r.Describe = nil }), "no rule parent-group-invalid describes parentRefs"},
+		"a fault lost them":  {changed("parent-headless", func(r *validate.Rule) { r.Describe = nil }), "rule parent-headless: another one is about its fault, or it does not describe it"},
+		"one fault, twice":   {changed("parent-not-found", func(r *validate.Rule) { r.Fault = validate.ParentHeadless }), "rule parent-not-found: another one is about its fault, or it does not describe it"},
+		"one reads unasked":  {changed("hostnames-ignored", func(r *validate.Rule) { r.Parent = func(*validate.Pass, *validate.Parent) {} }), "rule hostnames-ignored: Route runs without a grant, and so no other function of the rule may read"},
+		"one ID, twice":      {changed("no-catch-all", func(r *validate.Rule) { r.ID = "backend-missing" }), "two rules are backend-missing"},
+	} {
+		if engine, err := validate.New(test.catalogue, &validate.Policy{}); err == nil || err.Error() != test.want || engine != nil {
+			t.Errorf("%s: %v, %v; want the error %s", name, engine, err, test.want)
+		}
 	}
 }
 
-// The action of every rule can be set, whatever its default.
-func TestActionsOfThePolicy(t *testing.T) {
-	tried := map[string]bool{}
-	for _, c := range ruleCases() {
-		if len(c.want) == 0 || tried[c.rule] {
-			continue
+// In which order a catalogue lists the rules makes no difference.
+func TestOrderOfTheCatalogue(t *testing.T) {
+	reversed := rules.Catalogue()
+	slices.Reverse(reversed)
+	req := &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"), service("cart, port: 80"))+`, hostnames: [a.example], rules: [{backendRefs: [{name: gone, port: 1}]}]`)}
+	var verdicts []validate.Verdict
+	for _, catalogue := range [][]*validate.Rule{rules.Catalogue(), reversed} {
+		engine, err := validate.New(catalogue, &validate.Policy{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		tried[c.rule] = true
-		for _, action := range Actions() {
-			policy := only(map[string]Action{c.rule: action})
-			if c.policy != nil {
-				c.policy.Actions, policy = policy.Actions, c.policy
-			}
-			got := map[Action]int{}
-			for _, f := range judge(t, policy, newWorld(t, cluster, c.routes), &Request{Route: newRoute(t, c.kind, c.namespace, c.spec)}).Findings {
-				if f.Rule != c.rule || f.Action != f.Effect || f.Downgraded != NotDowngraded {
-					t.Errorf("%s set to %s: %+v", c.rule, action, f)
-				}
-				got[f.Effect]++
-			}
-			want := map[Action]int{}
-			if action != Off {
-				want[action] = len(c.want)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s set to %s: findings by effect (-want +got):\n%s", c.rule, action, diff)
-			}
+		verdict, err := engine.Judge(req, newWorld(t, cluster))
+		if err != nil || len(verdict.Findings) < 3 {
+			t.Fatalf("%v, error %v", told(verdict), err)
+		}
+		verdicts = append(verdicts, verdict)
+	}
+	if diff := cmp.Diff(told(verdicts[0]), told(verdicts[1])); diff != "" {
+		t.Errorf("findings (-sorted +reversed):\n%s", diff)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for want, actions := range map[string]map[string]validate.Action{
+		`unknown rule "parent-headles"`:               {"parent-headles": validate.Warn},
+		`rule parent-headless: unknown action "Deny"`: {"parent-headless": "Deny"},
+		`rule parent-headless: unknown action ""`:     {"parent-headless": ""},
+	} {
+		if engine, err := validate.New(rules.Catalogue(), &validate.Policy{Actions: actions}); err == nil || err.Error() != want || engine != nil {
+			t.Errorf("New with %v: %v, %v; want the error %s", actions, engine, err, want)
 		}
 	}
-	for _, rule := range Catalogue() {
-		if !tried[rule.ID] {
-			t.Errorf("%s has no case in which it fires", rule.ID)
-		}
+	policy := &validate.Policy{Actions: map[string]validate.Action{"parent-headless": validate.Off}}
+	if engine := newEngine(t, policy); engine.Policy() != policy {
+		t.Error("the engine has another policy than it was made for")
 	}
 }
 
@@ -94,15 +113,15 @@ func TestOfNoConcern(t *testing.T) {
 		"no parent":     newRoute(t, mesh.HTTPRoute, "lab", on()+faulty),
 	} {
 		route.Metadata.Annotations.Ignore = "no-such-rule"
-		world := &witness{Reader: newWorld(t, cluster)}
-		if verdict := judge(t, nil, world, &Request{Route: route}); !cmp.Equal(verdict, Verdict{}) || world.asked != nil {
-			t.Errorf("%s: verdict %+v, asked %q", name, verdict, world.asked)
+		world := &fixture.Witness{Reader: newWorld(t, cluster)}
+		if verdict := judge(t, nil, world, &validate.Request{Route: route}); !cmp.Equal(verdict, validate.Verdict{}) || world.Asked != nil {
+			t.Errorf("%s: verdict %+v, asked %q", name, verdict, world.Asked)
 		}
 	}
-	if verdict := judge(t, nil, newWorldWith(t, manifest.Options{}, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)}); len(verdict.Findings) > 0 {
+	if verdict := judge(t, nil, newWorldWith(t, manifest.Options{}, cluster), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)}); len(verdict.Findings) > 0 {
 		t.Errorf("another implementation: %+v", verdict)
 	}
-	verdict := judge(t, &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)})
+	verdict := judge(t, &validate.Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}, newWorld(t, cluster), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "lab", foreign+faulty)})
 	if diff := cmp.Diff([]string{"deny spec.parentRefs[0].kind parent-kind-not-allowed"}, inShort(verdict)); diff != "" {
 		t.Errorf("another implementation's parent where kinds are listed (-want +got):\n%s", diff)
 	}
@@ -114,13 +133,13 @@ func TestDeleted(t *testing.T) {
 	route, raw := newRoute(t, mesh.HTTPRoute, "lab", on(service("headless"))), routeJSON(t, mesh.HTTPRoute, "lab", on(service("headless")))
 	route.Metadata.DeletionTimestamp = &time.Time{}
 	for name, test := range map[string]struct {
-		req  *Request
+		req  *validate.Request
 		want bool
 	}{
-		"its spec stays":    {&Request{Route: route, Object: raw, Old: raw}, false},
-		"its spec changes":  {&Request{Route: route, Object: raw, Old: routeJSON(t, mesh.HTTPRoute, "lab", on())}, true},
-		"it is created so":  {&Request{Route: route}, true},
-		"old is unreadable": {&Request{Route: route, Object: raw, Old: []byte("{")}, true},
+		"its spec stays":    {&validate.Request{Route: route, Object: raw, Old: raw}, false},
+		"its spec changes":  {&validate.Request{Route: route, Object: raw, Old: routeJSON(t, mesh.HTTPRoute, "lab", on())}, true},
+		"it is created so":  {&validate.Request{Route: route}, true},
+		"old is unreadable": {&validate.Request{Route: route, Object: raw, Old: []byte("{")}, true},
 	} {
 		if verdict := judge(t, nil, newWorld(t, cluster), test.req); verdict.Denied() != test.want {
 			t.Errorf("%s: denied %t, want %t", name, verdict.Denied(), test.want)
@@ -137,7 +156,7 @@ func TestAllFindingsAtOnce(t *testing.T) {
 	}
 	refs = append(refs, service("alias"), service("gone"))
 	spec := on(refs...) + `, hostnames: [a.example], rules: [{backendRefs: [{name: cart, port: 80}, {name: gone, port: 80}]}, {matches: [{method: GET}], backendRefs: [{name: alias, port: 80, weight: 0}]}]`
-	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)})
+	verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)})
 	want := []string{
 		"warn spec.hostnames hostnames-ignored",
 		"deny spec.parentRefs[1].name parent-headless",
@@ -152,8 +171,8 @@ func TestAllFindingsAtOnce(t *testing.T) {
 	if diff := cmp.Diff(want, inShort(verdict)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if !verdict.Denied() || len(with(verdict, Deny)) != 6 || len(with(verdict, Warn)) != 3 || with(verdict, Audit) != nil {
-		t.Errorf("denied %v, %d denials, %d warnings", verdict.Denied(), len(with(verdict, Deny)), len(with(verdict, Warn)))
+	if !verdict.Denied() || len(with(verdict, validate.Deny)) != 6 || len(with(verdict, validate.Warn)) != 3 || with(verdict, validate.Audit) != nil {
+		t.Errorf("denied %v, %d denials, %d warnings", verdict.Denied(), len(with(verdict, validate.Deny)), len(with(verdict, validate.Warn)))
 	}
 }
 
@@ -165,10 +184,17 @@ func TestComparePaths(t *testing.T) {
 	}
 	for i, a := range sorted {
 		for j, b := range sorted {
-			got := comparePaths(a, b)
+			got := validate.ComparePaths(a, b)
 			if (got < 0) != (i < j) || (got == 0) != (i == j) {
 				t.Errorf("comparePaths(%q, %q) = %d", a, b, got)
 			}
 		}
+	}
+}
+
+func TestActions(t *testing.T) {
+	want := []validate.Action{validate.Deny, validate.Warn, validate.Audit, validate.Off} // the strictest first: lowering relies on it
+	if diff := cmp.Diff(want, validate.Actions()); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
 	}
 }

@@ -1,10 +1,7 @@
 package validate
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -52,86 +49,6 @@ func TestFieldError(t *testing.T) {
 		finding := Finding{Rule: "some-rule", Field: "spec.a", Type: test.fault, Value: test.value, Problem: "wrong", Remedy: "fix it", Action: Deny, Effect: Deny}
 		if got := finding.FieldError().Error(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
-		}
-	}
-}
-
-// longest is the maximum length of a warning: kubectl and the API server cut longer ones.
-const longest = 256
-
-// A warning is not cut, even with the longest valid names. If a rule names several
-// objects, or a command, its warnings fit with names of a realistic length.
-func TestWarningsFit(t *testing.T) {
-	realistic := map[string]int{
-		"backend-external-name":  49, // in a mirror of a backendRef
-		"backend-has-routes":     14,
-		"backend-not-found":      57, // in a mirror
-		"backend-not-permitted":  22,
-		"backend-port-not-found": 60,
-		"consumer-refused":       18,
-		"grant-missing":          22,
-		"no-catch-all":           42,
-		"parent-app-protocol":    43,
-		"parent-headless":        56,
-		"parent-port-not-found":  57,
-		"route-conflict":         13,
-		"route-overlap":          14,
-	}
-	const names = "shop faces lab closed some cart headless alias alias-none node balanced one vault nothing cards gone " +
-		"loose portless many syslog plain secure own old lost probe smiley far shy unsure"
-	fired := map[string]bool{}
-	for _, c := range ruleCases() {
-		length := realistic[c.rule]
-		if length == 0 {
-			length = 63
-		}
-		long := func(text string) string {
-			for _, name := range strings.Fields(names) {
-				text = replaceName(text, name, name+strings.Repeat("x", length-len(name)))
-			}
-			return text
-		}
-		c.spec, c.namespace, c.routes = long(c.spec), long(c.namespace), long(c.routes)
-		for _, f := range c.look(t, newWorld(t, long(cluster), c.routes)).findings {
-			fired[c.rule] = true
-			f.Action, f.Effect, f.Downgraded = Deny, Deny, NotDowngraded
-			if warning := f.Warning(); len(warning) > longest {
-				t.Errorf("%s, %s: %d characters with names of %d:\n%s", c.rule, c.name, len(warning), length, warning)
-			}
-		}
-	}
-	for _, rule := range Catalogue() {
-		if !fired[rule.ID] {
-			t.Errorf("%s did not fire", rule.ID)
-		}
-	}
-}
-
-// replaceName replaces the name where it is a namespace's or an object's.
-func replaceName(text, name, long string) string {
-	if text == name {
-		return long
-	}
-	for _, field := range []string{"name: ", "namespace: ", "service-name: "} {
-		for _, end := range []string{",", "}"} {
-			text = strings.ReplaceAll(text, field+name+end, field+long+end)
-		}
-	}
-	return text
-}
-
-func TestShortLists(t *testing.T) {
-	for _, test := range []struct {
-		names            []string
-		list, portsNamed string
-	}{
-		{[]string{"80"}, "80", "port 80"},
-		{[]string{"80", "443"}, "80, 443", "ports 80, 443"},
-		{[]string{"1", "2", "3", "4", "5", "6"}, "1, 2, 3, 4, 5, 6", "ports 1, 2, 3, 4, 5, 6"},
-		{[]string{"1", "2", "3", "4", "5", "6", "7"}, "1, 2, 3, 4, 5, 6 and 1 more", "ports 1, 2, 3, 4, 5, 6 and 1 more"},
-	} {
-		if diff := cmp.Diff([]string{test.list, test.portsNamed}, []string{shortList(test.names), portsNamed(test.names)}); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", test.names, diff)
 		}
 	}
 }

@@ -1,54 +1,90 @@
-package validate
+package validate_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // judgeTwice judges the request twice, as a CREATE and as an UPDATE of itself, and
 // holds the verdicts to what is true of all. It returns the verdict on the CREATE.
-func judgeTwice(t *testing.T, engine *Engine, world mesh.Reader, route *mesh.Route, raw []byte) Verdict {
+func judgeTwice(t *testing.T, engine *validate.Engine, world mesh.Reader, route *mesh.Route, raw []byte) validate.Verdict {
 	t.Helper()
-	req := &Request{Route: route}
+	req := &validate.Request{Route: route}
 	first, err := engine.Judge(req, world)
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, err := engine.Judge(req, world)
-	if diff := cmp.Diff(first, second, cmp.AllowUnexported(Finding{})); err != nil || diff != "" {
+	if diff := cmp.Diff(first, second, cmp.AllowUnexported(validate.Finding{})); err != nil || diff != "" {
 		t.Fatalf("the second verdict is another one (error %v):\n%s", err, diff)
 	}
 	for i, f := range first.Findings {
-		if Find(f.Rule) == nil || f.Field == "" || f.Problem == "" || f.Remedy == "" || f.Action == "" || f.Effect == "" {
+		if rules.Find(f.Rule) == nil || f.Field == "" || f.Problem == "" || f.Remedy == "" || f.Action == "" || f.Effect == "" {
 			t.Errorf("incomplete finding %+v", f)
 		}
-		if i > 0 && comparePaths(first.Findings[i-1].Field, f.Field) > 0 {
+		if i > 0 && validate.ComparePaths(first.Findings[i-1].Field, f.Field) > 0 {
 			t.Errorf("%s stands before %s", first.Findings[i-1].Field, f.Field)
 		}
 	}
-	verdict, err := engine.Judge(&Request{Route: route, Object: raw, Old: raw}, world)
+	verdict, err := engine.Judge(&validate.Request{Route: route, Object: raw, Old: raw}, world)
 	if err != nil || verdict.Denied() {
 		t.Errorf("an update that changes nothing is denied (error %v): %q", err, told(verdict))
 	}
 	return first
 }
 
+// scenarioRoutes returns the routes that the scenarios apply, in JSON.
+func scenarioRoutes(f *testing.F) (routes [][]byte) {
+	f.Helper()
+	files, err := filepath.Glob("../test/scenarios/*/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			if !strings.HasPrefix(part.Name, "apply") {
+				continue
+			}
+			objects, _ := manifest.Read(file, part.Data, "default") // some are broken on purpose
+			for _, object := range objects {
+				if object.Route != nil {
+					routes = append(routes, object.JSON)
+				}
+			}
+		}
+	}
+	if len(routes) < 200 {
+		f.Fatalf("%d routes", len(routes))
+	}
+	return routes
+}
+
 func FuzzJudgeRoute(f *testing.F) {
-	for _, c := range ruleCases() {
-		f.Add(routeJSON(f, c.kind, c.namespace, c.spec))
+	for _, seed := range scenarioRoutes(f) {
+		f.Add(seed)
 	}
 	f.Add([]byte(`{"kind": "HTTPRoute", "metadata": {"namespace": "shop", "deletionTimestamp": "2024-05-06T07:08:09Z"}}`))
 	f.Add([]byte(`{"kind": "GRPCRoute", "spec": {"parentRefs": [{"group": "", "kind": "Service", "namespace": "", "name": ""}]}}`))
 	f.Add([]byte(`{"kind": "UDPRoute", "metadata": {"namespace": "shop"}, "spec": {"parentRefs": [{"group": "", "kind": "Service", "name": "dns", "port": -53}], "rules": [null]}}`))
-	policy := &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}, Actions: map[string]Action{"backend-not-permitted": Deny}}
-	engine, err := New(policy)
+	policy := &validate.Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}, Actions: map[string]validate.Action{"backend-not-permitted": validate.Deny}}
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -100,7 +136,7 @@ func FuzzJudgeNamespace(f *testing.F) {
 // labelledWorld is a world of one consumer namespace, one producer namespace and one
 // Service, with these labels.
 type labelledWorld struct {
-	unknowing
+	fixture.Unknowing
 	grant, mode, consumers, own string
 }
 
@@ -116,7 +152,7 @@ func (w *labelledWorld) Do(read mesh.Read) mesh.Answer {
 		service.ConsumerRoutes = w.own
 		return mesh.Answer{Service: service}
 	}
-	return w.unknowing.Do(read)
+	return w.Unknowing.Do(read)
 }
 
 // FuzzJudgePorts judges a route that selects by port and name on a Service with
@@ -143,7 +179,7 @@ func FuzzJudgePorts(f *testing.F) {
 		route.Spec.ParentRefs = []mesh.ParentRef{{Group: &group, Kind: "Service", Name: "cart", Port: port, SectionName: name}}
 		verdict := judgeTwice(t, newEngine(t, nil), &oneService{service: cart}, route, written(t, route))
 		attached, _ := cart.Attach(route.Kind, &route.Spec.ParentRefs[0])
-		if denials := with(verdict, Deny); len(denials) > 1 || (len(denials) == 0) != (len(attached) > 0) {
+		if denials := with(verdict, validate.Deny); len(denials) > 1 || (len(denials) == 0) != (len(attached) > 0) {
 			t.Errorf("%d ports are selected, and the denials are %q", len(attached), told(verdict))
 		}
 	})
@@ -151,7 +187,7 @@ func FuzzJudgePorts(f *testing.F) {
 
 // oneService is a world in which there is one Service, and everything is granted.
 type oneService struct {
-	unknowing
+	fixture.Unknowing
 	service *mesh.Service
 }
 
@@ -166,13 +202,13 @@ func (w *oneService) Do(read mesh.Read) mesh.Answer {
 	case mesh.ReadRoutes:
 		return mesh.Answer{}
 	}
-	return w.unknowing.Do(read)
+	return w.Unknowing.Do(read)
 }
 
 // FuzzIgnoreAnnotation: no text in the annotation opens what denies, and every
 // name in it either silences a rule or is told to be unknown.
 func FuzzIgnoreAnnotation(f *testing.F) {
-	for _, rule := range Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		f.Add(rule.ID)
 	}
 	f.Add("")
@@ -184,7 +220,7 @@ func FuzzIgnoreAnnotation(f *testing.F) {
 		plain := judgeTwice(t, newEngine(t, nil), world, route, written(t, route))
 		route.Metadata.Annotations.Ignore = ignore
 		verdict := judgeTwice(t, newEngine(t, nil), world, route, written(t, route))
-		if diff := cmp.Diff(with(plain, Deny), with(verdict, Deny), cmp.AllowUnexported(Finding{})); diff != "" {
+		if diff := cmp.Diff(with(plain, validate.Deny), with(verdict, validate.Deny), cmp.AllowUnexported(validate.Finding{})); diff != "" {
 			t.Errorf("denials (-without +with the annotation):\n%s", diff)
 		}
 		if len(plain.Findings) != len(verdict.Findings) {
@@ -195,18 +231,18 @@ func FuzzIgnoreAnnotation(f *testing.F) {
 			names[strings.TrimSpace(name)] = true
 		}
 		for _, f := range verdict.Findings {
-			if want := names[f.Rule] && f.Action != Deny; (f.Effect == Off) != want {
+			if want := names[f.Rule] && f.Action != validate.Deny; (f.Effect == validate.Off) != want {
 				t.Errorf("%s leads to %s, silenced = %v", f.Rule, f.Effect, want)
 			}
 		}
 		for _, name := range verdict.UnknownIgnores {
-			if rule := Find(name); !names[name] || rule != nil && (rule.Default != Deny || rule.Milder) {
+			if rule := rules.Find(name); !names[name] || rule != nil && (rule.Default != validate.Deny || rule.Milder) {
 				t.Errorf("%q is told to be unknown", name)
 			}
 			delete(names, name)
 		}
 		for name := range names {
-			if rule := Find(name); name != "" && (rule == nil || rule.Default == Deny && !rule.Milder) {
+			if rule := rules.Find(name); name != "" && (rule == nil || rule.Default == validate.Deny && !rule.Milder) {
 				t.Errorf("%q is not told to be unknown", name)
 			}
 		}

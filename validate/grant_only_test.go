@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestGrantOnly: Linkerd's own HTTPRoute needs the grant for the same parents, and the
@@ -37,8 +38,8 @@ func TestGrantOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			policy := &Policy{Grants: mesh.GrantPolicy{ParentKinds: mesh.ParentKindsOfMeshes()}, AllowedParentKinds: []string{"Zone.example.com"}}
-			verdict := judge(t, policy, newWorld(t, cluster), &Request{Route: route})
+			policy := &validate.Policy{Grants: mesh.GrantPolicy{ParentKinds: mesh.ParentKindsOfMeshes()}, AllowedParentKinds: []string{"Zone.example.com"}}
+			verdict := judge(t, policy, newWorld(t, cluster), &validate.Request{Route: route})
 			var got []string
 			for _, f := range verdict.Findings {
 				got = append(got, f.Field+" "+f.Rule)

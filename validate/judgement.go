@@ -51,7 +51,7 @@ func (j *judgement) run() error {
 		if stage == lastStage && j.req.Route.Kind.GrantOnly() {
 			return nil
 		}
-		if blind && rule.Route == nil || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, j.req.Route.Kind) {
+		if blind && rule.Route == nil {
 			continue
 		}
 		rule = rule.of(j.req.Route.Kind)

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"slices"
@@ -7,10 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // effects returns rule, action, effect and reason of each finding.
-func effects(verdict Verdict) []string {
+func effects(verdict validate.Verdict) []string {
 	var lines []string
 	for _, f := range verdict.Findings {
 		line := f.Rule + " " + string(f.Action)
@@ -51,12 +53,12 @@ func TestModes(t *testing.T) {
 		{"audit", mesh.Enforce, audited},
 		{"relaxed", mesh.Audit, enforced}, // an unknown value enforces
 	} {
-		verdict := judge(t, &Policy{Mode: test.policy}, modeWorld(t, test.label), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
+		verdict := judge(t, &validate.Policy{Mode: test.policy}, modeWorld(t, test.label), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
 		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
 			t.Errorf("label %q, policy %q (-want +got):\n%s", test.label, test.policy, diff)
 		}
 	}
-	verdict := judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "gone", spec)})
+	verdict := judge(t, &validate.Policy{Mode: mesh.Warn}, newWorld(t, cluster), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "gone", spec)})
 	if diff := cmp.Diff(warned, effects(verdict)); diff != "" {
 		t.Errorf("a namespace that does not exist has the policy's mode (-want +got):\n%s", diff)
 	}
@@ -71,7 +73,7 @@ func TestStored(t *testing.T) {
 		"warn":    {"grant-missing deny to warn by mode", "parent-headless deny to warn by mode"},
 		"audit":   {"grant-missing deny to audit by mode", "parent-headless deny to audit by mode"},
 	} {
-		verdict := judge(t, nil, modeWorld(t, mode), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec), Stored: true})
+		verdict := judge(t, nil, modeWorld(t, mode), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec), Stored: true})
 		if diff := cmp.Diff(want, effects(verdict)); diff != "" {
 			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
 		}
@@ -82,26 +84,26 @@ func TestExemptions(t *testing.T) {
 	spec := on(service("headless, namespace: shop")) + `, hostnames: [a.example]`
 	enforced := []string{"hostnames-ignored warn", "grant-missing deny"}
 	exempt := []string{"hostnames-ignored warn", "grant-missing deny to audit by exemption"}
-	exemptions := Exemptions{Usernames: []string{"root", "system:serviceaccount:argo:sync"}, Groups: []string{"system:masters"}, Namespaces: []string{"mine"}}
+	exemptions := validate.Exemptions{Usernames: []string{"root", "system:serviceaccount:argo:sync"}, Groups: []string{"system:masters"}, Namespaces: []string{"mine"}}
 	for _, test := range []struct {
 		name, namespace string
-		user            User
+		user            validate.User
 		want            []string
 	}{
-		{"nobody", "lab", User{}, enforced},
-		{"somebody", "lab", User{Name: "dev", Groups: []string{"system:authenticated", "root"}}, enforced},
-		{"user", "lab", User{Name: "root"}, exempt},
-		{"service account", "lab", User{Name: "system:serviceaccount:argo:sync"}, exempt},
-		{"group", "lab", User{Name: "dev", Groups: []string{"system:authenticated", "system:masters"}}, exempt},
-		{"a user named like a group", "lab", User{Name: "system:masters"}, enforced},
-		{"namespace", "mine", User{Name: "dev"}, exempt},
+		{"nobody", "lab", validate.User{}, enforced},
+		{"somebody", "lab", validate.User{Name: "dev", Groups: []string{"system:authenticated", "root"}}, enforced},
+		{"user", "lab", validate.User{Name: "root"}, exempt},
+		{"service account", "lab", validate.User{Name: "system:serviceaccount:argo:sync"}, exempt},
+		{"group", "lab", validate.User{Name: "dev", Groups: []string{"system:authenticated", "system:masters"}}, exempt},
+		{"a user named like a group", "lab", validate.User{Name: "system:masters"}, enforced},
+		{"namespace", "mine", validate.User{Name: "dev"}, exempt},
 	} {
-		verdict := judge(t, &Policy{Exemptions: exemptions}, modeWorld(t, ""), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, spec), User: test.user})
+		verdict := judge(t, &validate.Policy{Exemptions: exemptions}, modeWorld(t, ""), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, spec), User: test.user})
 		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
-	verdict := judge(t, &Policy{Exemptions: exemptions}, modeWorld(t, "warn"), &Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
+	verdict := judge(t, &validate.Policy{Exemptions: exemptions}, modeWorld(t, "warn"), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "mine", spec)})
 	if diff := cmp.Diff(exempt, effects(verdict)); diff != "" {
 		t.Errorf("exempt, and in mode warn (-want +got):\n%s", diff)
 	}
@@ -111,20 +113,20 @@ func TestDryRun(t *testing.T) {
 	spec := on(service("gone"), service("headless")) + to(`{name: gone, port: 80}`)
 	for _, test := range []struct {
 		name   string
-		policy *Policy
+		policy *validate.Policy
 		want   []string
 	}{
 		{"by default", nil, []string{"parent-not-found deny to warn by dry-run", "parent-headless deny", "backend-not-found warn"}},
-		{"set to audit", &Policy{Actions: map[string]Action{"parent-not-found": Audit}}, []string{"parent-not-found audit", "parent-headless deny", "backend-not-found warn"}},
-		{"set to warn", &Policy{Actions: map[string]Action{"parent-not-found": Warn}}, []string{"parent-not-found warn", "parent-headless deny", "backend-not-found warn"}},
-		{"in mode audit", &Policy{Mode: mesh.Audit}, []string{"parent-not-found deny to audit by mode", "parent-headless deny to audit by mode", "backend-not-found warn"}},
+		{"set to audit", &validate.Policy{Actions: map[string]validate.Action{"parent-not-found": validate.Audit}}, []string{"parent-not-found audit", "parent-headless deny", "backend-not-found warn"}},
+		{"set to warn", &validate.Policy{Actions: map[string]validate.Action{"parent-not-found": validate.Warn}}, []string{"parent-not-found warn", "parent-headless deny", "backend-not-found warn"}},
+		{"in mode audit", &validate.Policy{Mode: mesh.Audit}, []string{"parent-not-found deny to audit by mode", "parent-headless deny to audit by mode", "backend-not-found warn"}},
 	} {
-		req := &Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec), DryRun: true}
+		req := &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec), DryRun: true}
 		if diff := cmp.Diff(test.want, effects(judge(t, test.policy, newWorld(t, cluster), req))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
-	req := &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec), DryRun: true}
+	req := &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec), DryRun: true}
 	want := []string{"grant-missing deny", "grant-missing deny"}
 	if diff := cmp.Diff(want, effects(judge(t, nil, newWorld(t, cluster), req))); diff != "" {
 		t.Errorf("a dry run without a grant (-want +got):\n%s", diff)
@@ -162,7 +164,7 @@ func TestIgnoreAnnotation(t *testing.T) {
 	} {
 		route := newRoute(t, mesh.HTTPRoute, "shop", spec)
 		route.Metadata.Annotations.Ignore = test.ignore
-		verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route})
+		verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route})
 		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.ignore, diff)
 		}
@@ -177,8 +179,8 @@ func TestIgnoreAnnotation(t *testing.T) {
 func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {
 	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))+`, hostnames: [a.example]`)
 	route.Metadata.Annotations.Ignore = "parent-headless,hostnames-ignored"
-	policy := &Policy{Mode: mesh.Warn, Actions: map[string]Action{"parent-headless": Warn, "hostnames-ignored": Deny}}
-	verdict := judge(t, policy, newWorld(t, cluster), &Request{Route: route})
+	policy := &validate.Policy{Mode: mesh.Warn, Actions: map[string]validate.Action{"parent-headless": validate.Warn, "hostnames-ignored": validate.Deny}}
+	verdict := judge(t, policy, newWorld(t, cluster), &validate.Request{Route: route})
 	want := []string{"hostnames-ignored deny to warn by mode", "parent-headless warn to off by annotation"}
 	if diff := cmp.Diff(want, effects(verdict)); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
@@ -194,7 +196,7 @@ func TestReads(t *testing.T) {
 	old := routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
 	for _, test := range []struct {
 		name, namespace, spec string
-		policy                *Policy
+		policy                *validate.Policy
 		old                   []byte
 		want                  []string
 	}{
@@ -210,28 +212,29 @@ func TestReads(t *testing.T) {
 			"a refusal", "faces", on(service("vault, namespace: closed")), nil, nil,
 			[]string{"Namespace closed", "Namespace faces", "Service closed/vault"},
 		},
-		{"lowered by the mode", "shop", on(service("headless")), &Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
+		{"lowered by the mode", "shop", on(service("headless")), &validate.Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
 		{
-			"lowered by an exemption", "shop", on(service("headless")), &Policy{Exemptions: Exemptions{Namespaces: []string{"shop"}}}, nil,
+			"lowered by an exemption", "shop", on(service("headless")), &validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"shop"}}}, nil,
 			[]string{"Service shop/headless", "Namespace shop"},
 		},
 		{"it was so before", "shop", on(service("headless")), nil, old, nil},
 		{"a backend", "shop", on(service("cart")) + to(`{name: alias, port: 80}`), nil, nil, []string{"Service shop/alias", "Namespace shop"}},
 		{
-			"a kind", "shop", on(`{group: a.example, kind: B, name: c}`), &Policy{AllowedParentKinds: []string{"Mesh.b.example"}}, nil,
+			"a kind", "shop", on(`{group: a.example, kind: B, name: c}`), &validate.Policy{AllowedParentKinds: []string{"Mesh.b.example"}}, nil,
 			[]string{"Namespace shop"},
 		},
 		{
-			"routes", "shop", on(service("cart, port: 80")) + getOnly, only(map[string]Action{"no-catch-all": Deny}), nil,
+			"routes", "shop", on(service("cart, port: 80")) + getOnly, only(map[string]validate.Action{"no-catch-all": validate.Deny}), nil,
 			[]string{"Service shop/cart", "routes in shop on Service shop/cart", "Namespace shop"},
 		},
 	} {
-		verdict := judge(t, test.policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old})
-		world := &witness{Reader: unknowing{}}
-		for _, read := range verdict.due(nil) {
-			world.Do(read)
+		cache := newWorld(t, cluster)
+		confirming := fixture.NewConfirming(cache, cache)
+		req := &validate.Request{Route: newRoute(t, mesh.HTTPRoute, test.namespace, test.spec), Old: test.old}
+		if _, err := newEngine(t, test.policy).JudgeConfirmed(req, confirming); err != nil {
+			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.want, world.asked); diff != "" {
+		if diff := cmp.Diff(test.want, confirming.Order); diff != "" {
 			t.Errorf("%s: reads (-want +got):\n%s", test.name, diff)
 		}
 	}

@@ -229,13 +229,13 @@ func (p *Parent) attach() (fault Fault, unknown bool, err error) {
 
 // compete compares the route with the owners of the ports that it attaches to.
 func (p *Parent) compete() (Fault, error) {
-	if attached := p.ask(whetherAttached); attached.err != nil || len(p.Ports) == 0 || p.table.engine.policy.ignores(p.Route.Kind, p.Key, p.Scope) {
+	if attached := p.ask(whetherAttached); attached.err != nil || len(p.Ports) == 0 || p.table.engine.policy.Ignores(p.Route.Kind, p.Key, p.Scope) {
 		return NoFault, attached.err
 	}
 	owners, err := p.table.Owners()
 	for _, port := range p.Ports {
-		if owner := owners.LostTo(p.Route, p.at(port)); owner != nil {
-			p.Lost = append(p.Lost, LostPort{p.at(port), owner})
+		if owner := owners.LostTo(p.Route, p.At(port)); owner != nil {
+			p.Lost = append(p.Lost, LostPort{p.At(port), owner})
 		}
 	}
 	if len(p.Lost) > 0 {
@@ -248,15 +248,15 @@ func (p *Parent) compete() (Fault, error) {
 func (p *Parent) Kept() []mesh.PortScope {
 	var kept []mesh.PortScope
 	for _, port := range p.Ports {
-		if at := p.at(port); !slices.ContainsFunc(p.Lost, func(lost LostPort) bool { return lost.PortScope == at }) {
+		if at := p.At(port); !slices.ContainsFunc(p.Lost, func(lost LostPort) bool { return lost.PortScope == at }) {
 			kept = append(kept, at)
 		}
 	}
 	return kept
 }
 
-// at returns what the parentRef competes for at a port.
-func (p *Parent) at(port mesh.Port) mesh.PortScope {
+// At returns what the parentRef competes for at a port.
+func (p *Parent) At(port mesh.Port) mesh.PortScope {
 	return mesh.PortScope{Port: port.Number, Protocol: port.Protocol, Scope: p.Scope}
 }
 

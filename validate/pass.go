@@ -21,9 +21,11 @@ type Pass struct {
 	backends []BackendService
 	// backendTables are the tables that BackendOwners has made.
 	backendTables []*Table
-	attached      *mesh.AttachedRoute
-	modified      []mesh.ModifiedHeader
-	expressions   []mesh.Expression
+	// tables are those of a world that has the route as it is; nil where it may not.
+	tables      *Tables
+	attached    *mesh.AttachedRoute
+	modified    []mesh.ModifiedHeader
+	expressions []mesh.Expression
 	// contents is set once modified and expressions are known: most routes have neither.
 	contents bool
 	findings []Finding
@@ -35,8 +37,11 @@ func (e *Engine) newPass(route *mesh.Route, world mesh.Reader) *Pass {
 	return &Pass{Route: route, Policy: e.policy, engine: e, world: newRecorder(world)}
 }
 
-// run runs one rule.
+// run runs one rule, if it is about routes of the kind.
 func (p *Pass) run(rule activeRule) {
+	if len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, p.Route.Kind) {
+		return
+	}
 	p.rule = rule
 	if rule.Route != nil {
 		p.world.begin()
@@ -53,7 +58,7 @@ func (p *Pass) run(rule activeRule) {
 	}
 	if rule.Parent != nil {
 		p.each(p.Parents(), func(parent *Parent) {
-			p.attach(parent)
+			p.Ports(parent)
 			rule.Parent(p, parent)
 		})
 	}
@@ -93,7 +98,12 @@ func (p *Pass) evaluate(parent *Parent) {
 	}
 }
 
-func (p *Pass) attach(parent *Parent) { p.note(parent.ask(whetherAttached).err) }
+// Ports looks up the Service of a mesh parent, and returns the ports that the route attaches to.
+// Rule.Parent is called with the parent after that.
+func (p *Pass) Ports(parent *Parent) []mesh.Port {
+	p.note(parent.ask(whetherAttached).err)
+	return parent.Ports
+}
 
 // Parents returns the mesh parents of the route as they are written, with the
 // results of the rules that ran before.
@@ -142,16 +152,11 @@ func (p *Pass) table(parents []Parent, key mesh.ServiceKey) *Table {
 			return parents[i].table
 		}
 	}
+	if p.tables != nil {
+		return p.tables.Of(key)
+	}
 	own := p.Attached()
 	return &Table{engine: p.engine, world: p.world, key: key, namespace: own.Namespace, own: own, recorder: p.world}
-}
-
-// EligibleRoutes returns the routes that take part on the parent's Service in the
-// route's scope, as they will be after this change: the route at hand is among them.
-func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
-	routes, err := parent.table.EligibleRoutes()
-	p.note(err)
-	return routes
 }
 
 // Owned yields each port that the route selects by the parent, in the order of the
@@ -159,13 +164,13 @@ func (p *Pass) EligibleRoutes(parent *Parent) []*mesh.AttachedRoute {
 // implement, or where the routes cannot be known.
 func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	return func(yield func(mesh.PortScope, *mesh.Owner) bool) {
-		if len(parent.Ports) == 0 || p.Policy.ignores(p.Route.Kind, parent.Key, parent.Scope) {
+		if len(parent.Ports) == 0 || p.Policy.Ignores(p.Route.Kind, parent.Key, parent.Scope) {
 			return
 		}
 		owners, err := parent.table.Owners()
 		p.note(err)
 		for _, port := range parent.Ports {
-			if at := parent.at(port); owners[at] != nil && !yield(at, owners[at]) {
+			if at := parent.At(port); owners[at] != nil && !yield(at, owners[at]) {
 				return
 			}
 		}
@@ -175,6 +180,11 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 // BackendOwners returns who owns the ports of a Service, which is not a parent of the
 // route, among the routes of one namespace: none if that cannot be known.
 func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.PortOwners {
+	if p.tables != nil {
+		owners, err := p.tables.Of(service).Owners()
+		p.note(err)
+		return owners
+	}
 	i := slices.IndexFunc(p.backendTables, func(t *Table) bool { return t.key == service && t.namespace == namespace })
 	if i < 0 {
 		i = len(p.backendTables)

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -57,8 +56,11 @@ func (p *Policy) Implements(kind mesh.RouteKind) bool {
 	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
 }
 
-// Action returns the action of the rule of this ID.
-func (p *Policy) Action(id string) Action { return cmp.Or(p.Actions[id], Find(id).Default) }
+// Ignores reports whether the mesh acts on no route of the kind and scope on the Service.
+func (p *Policy) Ignores(kind mesh.RouteKind, service mesh.ServiceKey, scope mesh.Scope) bool {
+	return !p.Implements(kind) || kind.GrantOnly() || p.Mesh != nil &&
+		(service.Kind == mesh.ServiceImportKind && !p.Mesh.ServiceImports.Value || scope.Role() == mesh.Consumer && !p.Mesh.ConsumerRoutes.Value)
+}
 
 // User is the user who makes a request.
 type User struct {

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // An update denies only what it brings in. A fault is the same one if its rule and
@@ -52,18 +54,18 @@ func TestRatchet(t *testing.T) {
 		{"another backend", "backend-external-name", mesh.HTTPRoute, backends(`{name: alias, port: 80}`), backends(`{name: alias-none, port: 80}`), []string{"spec.rules[0].backendRefs[0].name"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			verdict := judge(t, only(map[string]Action{test.rule: Deny}), newWorld(t, cluster), &Request{
+			verdict := judge(t, only(map[string]validate.Action{test.rule: validate.Deny}), newWorld(t, cluster), &validate.Request{
 				Route: newRoute(t, test.kind, "shop", test.spec),
 				Old:   routeJSON(t, test.kind, "shop", test.old),
 			})
 			var denied, lowered []string
 			for _, f := range verdict.Findings {
 				switch {
-				case f.Action != Deny || f.Rule != test.rule:
+				case f.Action != validate.Deny || f.Rule != test.rule:
 					t.Errorf("unexpected finding %+v", f)
-				case f.Effect == Deny && f.Downgraded == NotDowngraded:
+				case f.Effect == validate.Deny && f.Downgraded == validate.NotDowngraded:
 					denied = append(denied, f.Field)
-				case f.Effect == Warn && f.Downgraded == DowngradedByUpdate:
+				case f.Effect == validate.Warn && f.Downgraded == validate.DowngradedByUpdate:
 					lowered = append(lowered, f.Field)
 				default:
 					t.Errorf("effect %s, lowered by %q", f.Effect, f.Downgraded)
@@ -83,13 +85,13 @@ func TestRatchet(t *testing.T) {
 // old object's too.
 func TestRatchetLooksAtOneWorld(t *testing.T) {
 	route, old := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"))), routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
-	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route, Old: old})
+	verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route, Old: old})
 	want := []string{"warn spec.parentRefs[0].name parent-headless"}
-	if diff := cmp.Diff(want, inShort(verdict)); diff != "" || verdict.Findings[0].Downgraded != DowngradedByUpdate {
+	if diff := cmp.Diff(want, inShort(verdict)); diff != "" || verdict.Findings[0].Downgraded != validate.DowngradedByUpdate {
 		t.Errorf("%+v (-want +got):\n%s", verdict.Findings, diff)
 	}
-	verdict = judge(t, &Policy{Mode: mesh.Warn}, newWorld(t, cluster), &Request{Route: route, Old: old})
-	if diff := cmp.Diff(want, inShort(verdict)); diff != "" || verdict.Findings[0].Downgraded != DowngradedByUpdate {
+	verdict = judge(t, &validate.Policy{Mode: mesh.Warn}, newWorld(t, cluster), &validate.Request{Route: route, Old: old})
+	if diff := cmp.Diff(want, inShort(verdict)); diff != "" || verdict.Findings[0].Downgraded != validate.DowngradedByUpdate {
 		t.Errorf("in mode warn, which changes nothing (-want +got):\n%s", diff)
 	}
 }
@@ -100,12 +102,12 @@ func TestGrantsHaveNoRatchet(t *testing.T) {
 		{"lab", on(service("probe")), "grant-missing"},
 		{"faces", on(service("shy, namespace: shop")), "consumer-refused"},
 	} {
-		verdict := judge(t, nil, newWorld(t, cluster), &Request{
+		verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{
 			Route:  newRoute(t, mesh.HTTPRoute, test.namespace, test.spec),
 			Object: routeJSON(t, mesh.HTTPRoute, test.namespace, test.spec),
 			Old:    routeJSON(t, mesh.HTTPRoute, test.namespace, test.spec+catchAll),
 		})
-		if denials := with(verdict, Deny); len(denials) != 1 || denials[0].Rule != test.want {
+		if denials := with(verdict, validate.Deny); len(denials) != 1 || denials[0].Rule != test.want {
 			t.Errorf("denials %+v, want one of %s", denials, test.want)
 		}
 	}
@@ -114,17 +116,17 @@ func TestGrantsHaveNoRatchet(t *testing.T) {
 func TestRatchetOld(t *testing.T) {
 	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("headless")))
 	old := routeJSON(t, mesh.HTTPRoute, "shop", on(service("headless")))
-	_, err := newEngine(t, nil).Judge(&Request{Route: route, Old: []byte(`{"kind": "HTTPRoute", "spec": []}`)}, newWorld(t, cluster))
+	_, err := newEngine(t, nil).Judge(&validate.Request{Route: route, Old: []byte(`{"kind": "HTTPRoute", "spec": []}`)}, newWorld(t, cluster))
 	if err == nil || !strings.HasPrefix(err.Error(), "oldObject: ") {
 		t.Errorf("an old object that cannot be read: error %v", err)
 	}
-	verdict := judge(t, nil, newWorld(t, cluster), &Request{Route: route})
+	verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route})
 	if !verdict.Denied() {
 		t.Error("a CREATE, which has no old object, is lowered")
 	}
 	world := &failsLater{Reader: newWorld(t, cluster), good: 1}
-	_, err = newEngine(t, only(map[string]Action{"parent-headless": Deny})).Judge(&Request{Route: route, Old: old}, world)
-	if !errors.Is(err, errAsked) {
+	_, err = newEngine(t, only(map[string]validate.Action{"parent-headless": validate.Deny})).Judge(&validate.Request{Route: route, Old: old}, world)
+	if !errors.Is(err, fixture.ErrAsked) {
 		t.Errorf("where the world fails for the old object: error %v", err)
 	}
 }
@@ -139,7 +141,7 @@ type failsLater struct {
 func (w *failsLater) Do(read mesh.Read) mesh.Answer {
 	if read.Kind == mesh.ReadService {
 		if w.good == 0 {
-			return mesh.Answer{Err: errAsked}
+			return mesh.Answer{Err: fixture.ErrAsked}
 		}
 		w.good--
 	}

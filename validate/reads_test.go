@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"errors"
@@ -7,83 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
 )
-
-// witness is a world that keeps what it is asked, and fails where it is told to.
-type witness struct {
-	mesh.Reader
-	asked []string
-	reads map[mesh.ReadKind]bool
-	// failing are the kinds of reads that fail.
-	failing map[mesh.ReadKind]bool
-}
-
-var errAsked = errors.New("the world cannot be asked")
-
-// Do notes the read.
-func (w *witness) Do(read mesh.Read) mesh.Answer {
-	if w.reads == nil {
-		w.reads = map[mesh.ReadKind]bool{}
-	}
-	w.reads[read.Kind] = true
-	w.asked = append(w.asked, read.String())
-	if w.failing[read.Kind] {
-		return mesh.Answer{Err: errAsked}
-	}
-	return w.Reader.Do(read)
-}
-
-var readNames = map[mesh.ReadKind]string{
-	mesh.ReadNamespace: "namespaces", mesh.ReadService: "Services", mesh.ReadEndpoints: "endpoints",
-	mesh.ReadReferenceGrants: "ReferenceGrants", mesh.ReadRoutes: "routes",
-}
-
-// What a rule does with the route alone runs without a grant too: it reads nothing.
-func TestRouteRulesReadNothing(t *testing.T) {
-	for _, rule := range Catalogue() {
-		if rule.Route == nil {
-			continue
-		}
-		for _, c := range ruleCases() { // the routes of every other rule too
-			c.rule = rule.ID
-			world := &witness{Reader: newWorld(t, cluster, c.routes)}
-			if c.policy == nil {
-				c.policy = &Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}}
-			}
-			if c.look(t, world); len(world.asked) > 0 {
-				t.Fatalf("%s asks for %q in case %s", rule.ID, world.asked, c.name)
-			}
-		}
-	}
-}
 
 // A world that cannot be asked leads to no verdict at all, whatever it was asked.
 func TestErrorsOfTheWorldPropagate(t *testing.T) {
-	policy := &Policy{Actions: map[string]Action{"backend-not-permitted": Warn}}
+	policy := &validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Warn}}
 	spec := on(service("cart")) + `, rules: [{matches: [{method: GET}], backendRefs: [{name: cart, port: 80}, {name: probe, namespace: lab, port: 80}]}]`
-	for failing, name := range readNames {
-		world := &witness{Reader: newWorld(t, cluster, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart")))), failing: map[mesh.ReadKind]bool{failing: true}}
-		verdict, err := newEngine(t, policy).Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
-		if !errors.Is(err, errAsked) || len(verdict.Findings) > 0 {
+	for failing, name := range fixture.ReadNames {
+		world := &fixture.Witness{Reader: newWorld(t, cluster, routeText(mesh.HTTPRoute, "shop", "old", on(service("cart")))), Failing: map[mesh.ReadKind]bool{failing: true}}
+		verdict, err := newEngine(t, policy).Judge(&validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+		if !errors.Is(err, fixture.ErrAsked) || len(verdict.Findings) > 0 {
 			t.Errorf("where %s cannot be read: verdict %+v, error %v", name, verdict, err)
-		}
-	}
-}
-
-// The same holds for every rule on its own: none of them takes a failure for an
-// answer.
-func TestNoRulePassesOverAnError(t *testing.T) {
-	for _, rule := range Catalogue() {
-		for _, c := range ruleCases() {
-			c.rule = rule.ID
-			all := newWorld(t, cluster, c.routes)
-			for failing, name := range readNames {
-				world := &witness{Reader: all, failing: map[mesh.ReadKind]bool{failing: true}}
-				pass := c.look(t, world)
-				if asked := world.reads[failing]; asked != errors.Is(pass.err, errAsked) {
-					t.Fatalf("%s, where %s cannot be read: error %v in case %s, after asking for %q", rule.ID, name, pass.err, c.name, world.asked)
-				}
-			}
 		}
 	}
 }
@@ -91,10 +27,10 @@ func TestNoRulePassesOverAnError(t *testing.T) {
 // A world that knows nothing denies nothing and warns of nothing: it leads to
 // unknowns.
 func TestUnknownWorld(t *testing.T) {
-	world := unknowing{}
-	engine := newEngine(t, &Policy{Actions: map[string]Action{"backend-not-permitted": Deny}})
+	world := fixture.Unknowing{}
+	engine := newEngine(t, &validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Deny}})
 	spec := on(service("cart, namespace: faces"), service("own")) + `, rules: [{backendRefs: [{name: cart, namespace: faces, port: 80}]}]`
-	verdict, err := engine.Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+	verdict, err := engine.Judge(&validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
 	if err != nil || len(verdict.Findings) > 0 {
 		t.Fatalf("findings %+v, error %v", verdict.Findings, err)
 	}
@@ -119,7 +55,7 @@ func TestUnknownWorld(t *testing.T) {
 // The handshake cannot be known only if neither side of it is: each alone can
 // refuse, or welcome.
 func TestUnknownHandshake(t *testing.T) {
-	policy := only(map[string]Action{"consumer-refused": Deny})
+	policy := only(map[string]validate.Action{"consumer-refused": validate.Deny})
 	for _, test := range []struct {
 		name, ref            string
 		namespaces, services bool // what the world knows
@@ -133,7 +69,7 @@ func TestUnknownHandshake(t *testing.T) {
 		{"the Service, which refuses", "shy, namespace: shop", false, true, []string{"Service shop/shy refuses consumer routes"}, nil},
 	} {
 		world := &partial{Reader: newWorld(t, cluster), namespaces: test.namespaces, services: test.services}
-		verdict := judge(t, policy, world, &Request{Route: newRoute(t, mesh.HTTPRoute, "faces", on(service(test.ref)))})
+		verdict := judge(t, policy, world, &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "faces", on(service(test.ref)))})
 		var got, unknown []string
 		for _, f := range verdict.Findings {
 			got = append(got, f.Problem)
@@ -161,17 +97,11 @@ func (w *partial) Do(read mesh.Read) mesh.Answer {
 	return w.Reader.Do(read)
 }
 
-// unknowing is a world that knows nothing.
-type unknowing struct{}
-
-// Do implements mesh.Reader.
-func (unknowing) Do(mesh.Read) mesh.Answer { return mesh.Answer{Err: mesh.ErrUnknown} }
-
 // Where ServiceImports are not served, the message says so.
 func TestNotServed(t *testing.T) {
 	world := notServing{newWorld(t, cluster)}
 	spec := on(serviceImport("cards")) + to(`{group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}`)
-	verdict, err := newEngine(t, nil).Judge(&Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
+	verdict, err := newEngine(t, nil).Judge(&validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", spec)}, world)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +128,7 @@ func (w notServing) Do(read mesh.Read) mesh.Answer {
 }
 
 // told returns the effect and the warning of each finding.
-func told(verdict Verdict) []string {
+func told(verdict validate.Verdict) []string {
 	var lines []string
 	for _, f := range verdict.Findings {
 		lines = append(lines, string(f.Effect)+" "+f.Warning())
@@ -207,7 +137,7 @@ func told(verdict Verdict) []string {
 }
 
 // inShort returns the effect, the field and the rule of each finding.
-func inShort(verdict Verdict) []string {
+func inShort(verdict validate.Verdict) []string {
 	var lines []string
 	for _, f := range verdict.Findings {
 		lines = append(lines, string(f.Effect)+" "+f.Field+" "+f.Rule)

@@ -28,12 +28,22 @@ func (a Action) compare(b Action) int {
 	return slices.Index(Actions(), a) - slices.Index(Actions(), b)
 }
 
-// Rule is one check. Its texts are written for the catalogue, which is also the
-// documentation: `gammaguard explain` and docs/rules print them.
+// Rule is one check: what it looks for, its texts, and what it leads to by default.
+//
+// A rule keeps nothing between runs, and one rule may run in several goroutines. It sees the
+// route, the policy, and the cluster through a Pass, or a Parent, and reports Findings to it.
+// What a rule reads is noted: a denial is answered only when live reads have confirmed all of
+// it. A read that fails ends the judgement, so that a rule has no error to handle. What cannot
+// be known, it passes to Pass.Unknown.
+//
+// Rules run in three stages: first that about GrantMissing, then that about ConsumerRefused,
+// then all others. After a denial in one of the first two, only rules with a Route run, which
+// read nothing: who lacks a grant learns nothing about the cluster.
 type Rule struct {
 	// ID is stable, carries no severity, and is never reused.
 	ID string
-	// Title describes in one line when the rule fires.
+	// Title describes in one line when the rule fires. Like the other texts, it is printed by
+	// `gammaguard explain` and in docs/rules.
 	Title string
 	// Rationale explains why that is worth a finding.
 	Rationale string
@@ -53,24 +63,39 @@ type Rule struct {
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 
-	// What the rule does is one or several of the following. Only Route may not read
-	// through the Pass.
+	// A rule has Route, which may not read through the Pass, or one or several of the other
+	// four, which may. They are called in this order.
 
-	// Fault is the fault of a mesh parent that the rule reports, described by
-	// Describe: the finding's field, value, problem, remedy, type and reference.
-	Fault    Fault
-	Describe func(*Policy, *Parent) Finding
+	// Route is called once, also after a denial for lack of a grant.
+	Route func(*Pass)
+	// Fault is the fault of a mesh parent that the rule reports, in the words of Describe.
+	// Each fault has one rule.
+	Fault Fault
 	// Parent is called for each mesh parent, with its Service and ports, if it has
 	// any.
 	Parent func(*Pass, *Parent)
-	// Backend is called for each backendRef to a Service or ServiceImport of a route
-	// with a mesh parent.
-	Backend func(*Pass, *BackendService)
 	// Other is called for each parent of another implementation, by its index in
 	// spec.parentRefs.
 	Other func(p *Pass, index int)
-	// Route is called once.
-	Route func(*Pass)
+	// Backend is called for each backendRef to a Service or ServiceImport of a route
+	// with a mesh parent.
+	Backend func(*Pass, *BackendService)
+
+	// Describe describes a parentRef of which the engine knows what is wrong: the finding's
+	// field, value, problem, remedy, type and reference. Rules with a Fault have it, for
+	// admission and status, and RuleParentGroupInvalid and RuleMeshUnsupported, for bindings.
+	Describe func(*Policy, *Parent) Finding
+}
+
+// Run runs the rule alone, without an engine, as a test of it does: its findings have no action
+// yet, and no finding of another rule hides them. Other routes that lack a grant, or are
+// refused, hold no ports.
+func (r *Rule) Run(policy *Policy, route *mesh.Route, world mesh.Reader) (found, unknown []Finding, err error) {
+	alone := &Engine{policy: policy, marking: AllFaults}
+	alone.byFault[GrantMissing].action = Deny
+	pass := alone.newPass(route, world)
+	pass.run(activeRule{r, Deny, true})
+	return pass.findings, pass.unknown, pass.err
 }
 
 // stage orders rules: first the grants, then refusals by the Service's side, then all

@@ -1,10 +1,11 @@
-package validate
+package validate_test
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // crowd is a Reader with one Service on which many routes are.
@@ -82,7 +83,7 @@ func BenchmarkOverlap(b *testing.B) {
 			engine := newEngine(b, nil)
 			b.ReportAllocs()
 			for b.Loop() {
-				if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
+				if verdict, err := engine.Judge(&validate.Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
 					b.Fatalf("findings %q, error %v", told(verdict), err)
 				}
 			}
@@ -97,7 +98,7 @@ func TestAllocations(t *testing.T) {
 		world, route := crowdOf(t, routes)
 		engine := newEngine(t, nil)
 		got := testing.AllocsPerRun(100, func() {
-			if _, err := engine.Judge(&Request{Route: route}, world); err != nil {
+			if _, err := engine.Judge(&validate.Request{Route: route}, world); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -152,7 +153,7 @@ func BenchmarkEngine(b *testing.B) {
 				route.Spec.ParentRefs[0].Name = keys[i%len(keys)].Name
 				route.Spec.Rules[0].BackendRefs[0].Name = keys[i%len(keys)].Name
 				i++
-				if verdict, err := engine.Judge(&Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
+				if verdict, err := engine.Judge(&validate.Request{Route: route}, world); err != nil || len(verdict.Findings) > 0 {
 					b.Fatalf("findings %q, error %v", told(verdict), err)
 				}
 			}

@@ -34,6 +34,37 @@ func (e *Engine) Table(world mesh.Reader, key mesh.ServiceKey) *Table {
 	return &Table{engine: e, world: world, key: key}
 }
 
+// Tables are the tables of Services in one state of the cluster, each worked out once. They
+// are for one goroutine.
+type Tables struct {
+	engine *Engine
+	world  mesh.Reader
+	made   map[mesh.ServiceKey]*Table
+}
+
+// Tables returns the tables of the world, which must not change while they are used.
+func (e *Engine) Tables(world mesh.Reader) *Tables {
+	return &Tables{engine: e, world: world, made: map[mesh.ServiceKey]*Table{}}
+}
+
+// Of returns the table of the Service with all its routes.
+func (t *Tables) Of(key mesh.ServiceKey) *Table {
+	table := t.made[key]
+	if table == nil {
+		table = t.engine.Table(t.world, key)
+		t.made[key] = table
+	}
+	return table
+}
+
+// Judge judges, as Engine.Judge does, a route that the world has as the request has it. Many
+// routes on one Service cost one table, not one each. The findings cannot be confirmed.
+func (t *Tables) Judge(req *Request) (Verdict, error) {
+	pass := t.engine.newPass(req.Route, t.world)
+	pass.tables = t
+	return t.engine.judge(req, pass)
+}
+
 // maxPortBindings bounds what routes may hold of one Service: its ports times its routes. A Service
 // may have as many ports as etcd stores, about 20,000.
 const maxPortBindings = 1 << 20
@@ -44,12 +75,6 @@ const maxPortBindings = 1 << 20
 func (t *Table) Owners() (mesh.PortOwners, error) {
 	t.resolve()
 	return t.owners, t.err
-}
-
-// EligibleRoutes returns the routes that take part on the Service, in no order.
-func (t *Table) EligibleRoutes() ([]*mesh.AttachedRoute, error) {
-	t.resolve()
-	return t.routes, t.err
 }
 
 func (t *Table) resolve() {
@@ -129,7 +154,7 @@ func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 // matter.
 func (t *Table) Eligible(route *mesh.AttachedRoute) (bool, error) {
 	scope := mesh.ScopeOf(route.Namespace, t.key)
-	if t.engine.policy.ignores(route.Kind, t.key, scope) {
+	if t.engine.policy.Ignores(route.Kind, t.key, scope) {
 		return false, nil
 	}
 	namespace, err := mesh.Known(mesh.FindNamespace(t.world, route.Namespace))

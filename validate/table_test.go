@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // labelled adds namespaces to the cluster that differ in mode.
@@ -28,7 +30,7 @@ func TestEligible(t *testing.T) {
 		attached(mesh.HTTPRoute, "audited"), attached(mesh.HTTPRoute, "nowhere"),
 	}
 	tests := map[string]struct {
-		policy  Policy
+		policy  validate.Policy
 		service string
 		want    []string
 	}{
@@ -39,7 +41,7 @@ func TestEligible(t *testing.T) {
 			},
 		},
 		"kinds that are not implemented": {
-			policy:  Policy{RouteKinds: []mesh.RouteKind{mesh.GRPCRoute, mesh.TCPRoute}},
+			policy:  validate.Policy{RouteKinds: []mesh.RouteKind{mesh.GRPCRoute, mesh.TCPRoute}},
 			service: "cart",
 			want:    []string{"TCPRoute shop/own"},
 		},
@@ -48,14 +50,14 @@ func TestEligible(t *testing.T) {
 			want:    []string{"HTTPRoute shop/own", "TCPRoute shop/own", "HTTPRoute warned/own", "HTTPRoute audited/own"},
 		},
 		"no consumer is refused where the rule is off": {
-			policy:  Policy{Actions: map[string]Action{"consumer-refused": Off}},
+			policy:  validate.Policy{Actions: map[string]validate.Action{"consumer-refused": validate.Off}},
 			service: "shy",
 			want: []string{
 				"HTTPRoute shop/own", "TCPRoute shop/own", "HTTPRoute faces/own", "HTTPRoute warned/own", "HTTPRoute audited/own",
 			},
 		},
 		"all hold the grant where its lack only warns": {
-			policy:  Policy{Actions: map[string]Action{"grant-missing": Warn}},
+			policy:  validate.Policy{Actions: map[string]validate.Action{"grant-missing": validate.Warn}},
 			service: "cart",
 			want: []string{
 				"HTTPRoute shop/own", "TCPRoute shop/own", "HTTPRoute faces/own", "HTTPRoute lab/own", "HTTPRoute producers/own",
@@ -63,7 +65,7 @@ func TestEligible(t *testing.T) {
 			},
 		},
 		"all hold the grant where the mode does not enforce": {
-			policy:  Policy{Mode: mesh.Warn, RouteKinds: []mesh.RouteKind{mesh.TCPRoute, mesh.HTTPRoute}},
+			policy:  validate.Policy{Mode: mesh.Warn, RouteKinds: []mesh.RouteKind{mesh.TCPRoute, mesh.HTTPRoute}},
 			service: "cart",
 			want: []string{
 				"HTTPRoute shop/own", "TCPRoute shop/own", "HTTPRoute faces/own", "HTTPRoute lab/own", "HTTPRoute producers/own",
@@ -96,11 +98,11 @@ func TestEligible(t *testing.T) {
 // Whether a fault shows in status goes by the action of its rule, and by the mode of
 // the route's namespace.
 func TestMarked(t *testing.T) {
-	all := []Fault{GrantMissing, ConsumerRefused, ParentNotFound, ParentExternalName, ParentHeadless, ParentPortNotFound, ParentProtocolMismatch, PortsLost}
+	all := []validate.Fault{validate.GrantMissing, validate.ConsumerRefused, validate.ParentNotFound, validate.ParentExternalName, validate.ParentHeadless, validate.ParentPortNotFound, validate.ParentProtocolMismatch, validate.PortsLost}
 	held := all[1:]
-	set := func(action Action) map[string]Action {
-		actions := map[string]Action{}
-		for _, rule := range Catalogue() {
+	set := func(action validate.Action) map[string]validate.Action {
+		actions := map[string]validate.Action{}
+		for _, rule := range rules.Catalogue() {
 			actions[rule.ID] = action
 		}
 		return actions
@@ -110,25 +112,25 @@ func TestMarked(t *testing.T) {
 		return &mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.ModeLabel: mode}}
 	}
 	for name, test := range map[string]struct {
-		policy    Policy
+		policy    validate.Policy
 		namespace *mesh.Namespace
-		want      []Fault
+		want      []validate.Fault
 	}{
-		"by default":              {Policy{}, shop, all},
-		"no such namespace":       {Policy{}, nil, all},
-		"mode warn":               {Policy{}, labelled("warn"), held},
-		"mode audit":              {Policy{}, labelled("audit"), nil},
-		"the policy's mode":       {Policy{Mode: mesh.Audit}, shop, nil},
-		"an exempt namespace":     {Policy{Exemptions: Exemptions{Namespaces: []string{"shop"}}}, shop, held},
-		"another exempt":          {Policy{Exemptions: Exemptions{Namespaces: []string{"store"}}}, shop, all},
-		"every rule warns":        {Policy{Actions: set(Warn)}, shop, held},
-		"every rule audits":       {Policy{Actions: set(Audit)}, shop, nil},
-		"every rule is off":       {Policy{Actions: set(Off)}, shop, nil},
-		"one rule is off":         {Policy{Actions: map[string]Action{"parent-not-found": Off}}, shop, append(slices.Clone(all[:2]), all[3:]...)},
-		"route-conflict is audit": {Policy{Actions: map[string]Action{"route-conflict": Audit}}, shop, all[:7]},
+		"by default":              {validate.Policy{}, shop, all},
+		"no such namespace":       {validate.Policy{}, nil, all},
+		"mode warn":               {validate.Policy{}, labelled("warn"), held},
+		"mode audit":              {validate.Policy{}, labelled("audit"), nil},
+		"the policy's mode":       {validate.Policy{Mode: mesh.Audit}, shop, nil},
+		"an exempt namespace":     {validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"shop"}}}, shop, held},
+		"another exempt":          {validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"store"}}}, shop, all},
+		"every rule warns":        {validate.Policy{Actions: set(validate.Warn)}, shop, held},
+		"every rule audits":       {validate.Policy{Actions: set(validate.Audit)}, shop, nil},
+		"every rule is off":       {validate.Policy{Actions: set(validate.Off)}, shop, nil},
+		"one rule is off":         {validate.Policy{Actions: map[string]validate.Action{"parent-not-found": validate.Off}}, shop, append(slices.Clone(all[:2]), all[3:]...)},
+		"route-conflict is audit": {validate.Policy{Actions: map[string]validate.Action{"route-conflict": validate.Audit}}, shop, all[:7]},
 	} {
 		engine := newEngine(t, &test.policy)
-		var got []Fault
+		var got []validate.Fault
 		for _, fault := range all {
 			if engine.Marked(test.namespace).Has(fault) {
 				got = append(got, fault)

@@ -1,4 +1,4 @@
-package validate
+package validate_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Who has no grant learns nothing, in any mode, and exempt or not: the whole verdict is the
@@ -27,8 +29,8 @@ func TestUngrantedLearnNothing(t *testing.T) {
 			routeText(mesh.GRPCRoute, "mine", "rival", on(service("secret, namespace: shop, port: 80"))),
 	}
 	const refs = `, hostnames: [a.example], rules: [{matches: [{method: GET}], backendRefs: [{name: secret, namespace: shop, port: 80, weight: 0}]}]`
-	lenient := map[string]Policy{
-		"enforce": {}, "warn": {Mode: mesh.Warn}, "audit": {Mode: mesh.Audit}, "exempt": {Exemptions: Exemptions{Namespaces: []string{"mine"}}},
+	lenient := map[string]validate.Policy{
+		"enforce": {}, "warn": {Mode: mesh.Warn}, "audit": {Mode: mesh.Audit}, "exempt": {Exemptions: validate.Exemptions{Namespaces: []string{"mine"}}},
 	}
 	for _, label := range []string{"", "none", "producer", "bogus"} {
 		for _, parents := range []string{
@@ -43,7 +45,7 @@ func TestUngrantedLearnNothing(t *testing.T) {
 					if label == "" {
 						namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: mine}}` + "\n---\n"
 					}
-					policy.Actions = map[string]Action{"backend-not-permitted": Warn}
+					policy.Actions = map[string]validate.Action{"backend-not-permitted": validate.Warn}
 					wantSameVerdict(t, &policy, namespace, worlds, newRoute(t, mesh.HTTPRoute, "mine", parents+refs))
 				})
 			}
@@ -53,18 +55,18 @@ func TestUngrantedLearnNothing(t *testing.T) {
 
 // wantSameVerdict judges the route in each world: the verdict lacks the grant, is the same
 // in all, and nothing was asked for but the namespace of the route.
-func wantSameVerdict(t *testing.T, policy *Policy, namespace string, worlds map[string]string, route *mesh.Route) {
+func wantSameVerdict(t *testing.T, policy *validate.Policy, namespace string, worlds map[string]string, route *mesh.Route) {
 	t.Helper()
-	var first *Verdict
+	var first *validate.Verdict
 	for name, manifests := range worlds {
-		world := &witness{Reader: newWorld(t, namespace, manifests)}
-		verdict := judge(t, policy, world, &Request{Route: route})
-		lacks := slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Rule == "grant-missing" && f.Action == Deny })
+		world := &fixture.Witness{Reader: newWorld(t, namespace, manifests)}
+		verdict := judge(t, policy, world, &validate.Request{Route: route})
+		lacks := slices.ContainsFunc(verdict.Findings, func(f validate.Finding) bool { return f.Rule == "grant-missing" && f.Action == validate.Deny })
 		enforced := policy.Mode == "" && len(policy.Exemptions.Namespaces) == 0
 		if !lacks || verdict.Denied() != enforced || len(verdict.Unknown) > 0 {
 			t.Fatalf("%s: lacks the grant %v, denied %v, unknown %v", name, lacks, verdict.Denied(), verdict.Unknown)
 		}
-		for _, question := range world.asked {
+		for _, question := range world.Asked {
 			if question != "Namespace mine" {
 				t.Errorf("%s: asked for %s", name, question)
 			}
@@ -72,7 +74,7 @@ func wantSameVerdict(t *testing.T, policy *Policy, namespace string, worlds map[
 		if first == nil {
 			first = &verdict
 		}
-		if diff := cmp.Diff(*first, verdict, cmp.AllowUnexported(Finding{})); diff != "" {
+		if diff := cmp.Diff(*first, verdict, cmp.AllowUnexported(validate.Finding{})); diff != "" {
 			t.Errorf("%s: the verdict differs (-other +this):\n%s", name, diff)
 		}
 	}
@@ -84,7 +86,7 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 	spec := on(service("headless, namespace: shop"), service("shy, namespace: shop")) + `, hostnames: [a.example], rules: [{backendRefs: [{name: gone, namespace: shop, port: 80}]}]`
 	for _, test := range []struct {
 		name, namespace string
-		policy          *Policy
+		policy          *validate.Policy
 		unchanged       bool
 		// annotation comes with the update.
 		annotation string
@@ -127,7 +129,7 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 			[]string{"Namespace faces", "Namespace shop", "Service shop/headless", "Service shop/shy"},
 		},
 		{
-			"no grant needed, the ignore annotation comes", "lab", &Policy{Actions: map[string]Action{"grant-missing": Warn, "consumer-refused": Warn}}, true, mesh.IgnoreAnnotation,
+			"no grant needed, the ignore annotation comes", "lab", &validate.Policy{Actions: map[string]validate.Action{"grant-missing": validate.Warn, "consumer-refused": validate.Warn}}, true, mesh.IgnoreAnnotation,
 			[]string{
 				"warn spec.hostnames hostnames-ignored", "warn spec.parentRefs[0].name parent-headless",
 				"warn spec.rules[0].backendRefs[0].name backend-not-found",
@@ -136,7 +138,7 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			world := &witness{Reader: newWorld(t, cluster)}
+			world := &fixture.Witness{Reader: newWorld(t, cluster)}
 			old := spec
 			if !test.unchanged {
 				old += `, useDefaultGateways: All` // a field that no rule reads
@@ -149,7 +151,7 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			verdict := judge(t, test.policy, world, &Request{Route: route, Object: object, Old: routeJSON(t, mesh.HTTPRoute, test.namespace, old)})
+			verdict := judge(t, test.policy, world, &validate.Request{Route: route, Object: object, Old: routeJSON(t, mesh.HTTPRoute, test.namespace, old)})
 			var got []string
 			for _, f := range verdict.Findings {
 				got = append(got, string(f.Effect)+" "+f.Field+" "+f.Rule)
@@ -157,8 +159,8 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
-			slices.Sort(world.asked)
-			if diff := cmp.Diff(test.asked, slices.Compact(world.asked)); diff != "" && test.asked != nil {
+			slices.Sort(world.Asked)
+			if diff := cmp.Diff(test.asked, slices.Compact(world.Asked)); diff != "" && test.asked != nil {
 				t.Errorf("questions to the world (-want +got):\n%s", diff)
 			}
 		})
@@ -167,9 +169,9 @@ func TestUngrantedMetadataUpdate(t *testing.T) {
 
 // Where a missing grant, or a refusal, does not deny, the rest is judged.
 func TestGrantThatDoesNotDeny(t *testing.T) {
-	policy := &Policy{Actions: map[string]Action{"grant-missing": Warn, "consumer-refused": Audit}}
+	policy := &validate.Policy{Actions: map[string]validate.Action{"grant-missing": validate.Warn, "consumer-refused": validate.Audit}}
 	spec := on(service("headless, namespace: shop"), service("shy, namespace: shop, port: 81"))
-	verdict := judge(t, policy, newWorld(t, cluster), &Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec)})
+	verdict := judge(t, policy, newWorld(t, cluster), &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "lab", spec)})
 	want := []string{
 		"grant-missing warn", "parent-headless deny", "consumer-refused audit", "grant-missing warn", "parent-port-not-found deny",
 	}
@@ -180,7 +182,7 @@ func TestGrantThatDoesNotDeny(t *testing.T) {
 
 // A request that nothing denies is judged without reading the old object as a route.
 func TestOldIsReadOnlyForDenials(t *testing.T) {
-	judge(t, nil, newWorld(t, cluster), &Request{
+	judge(t, nil, newWorld(t, cluster), &validate.Request{
 		Route: newRoute(t, mesh.HTTPRoute, "shop", on(service("cart"))+`, hostnames: [a.example]`),
 		Old:   []byte("an error if it is read"),
 	})

@@ -17,6 +17,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 const stranger, apiserver = "10.0.0.66", "10.0.0.1"
@@ -56,7 +57,7 @@ func TestStrangersWriteNoRecord(t *testing.T) {
 
 func strangersWriteNoRecord(t *testing.T) {
 	var logged lines
-	engine, err := validate.New(&validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

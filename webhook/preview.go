@@ -65,12 +65,19 @@ func (p *preview) compare(ctx context.Context, r *review) (*traffic.Difference, 
 	if p.Sync != nil && p.Sync.Stale() != nil {
 		return nil, p.Sync.Stale()
 	}
-	own, keys := p.parents(r)
-	others, err := p.others(own, keys)
+	own := r.Object.Attached(p.engine.Policy().Mesh)
+	own.Name = cmp.Or(own.Name, r.name())
+	var old traffic.Routes
+	if !absent(r.OldObject) {
+		if err := old.Add(own, r.OldObject); err != nil {
+			return nil, err
+		}
+	}
+	others, err := p.others(own, p.parents(own, old))
 	if err != nil {
 		return nil, err
 	}
-	var before, after traffic.Routes
+	var both traffic.Routes
 	for _, other := range others {
 		if err := p.spend(ctx, r, string(other.Kind), 1); err != nil {
 			return nil, err
@@ -80,37 +87,28 @@ func (p *preview) compare(ctx context.Context, r *review) (*traffic.Difference, 
 			continue
 		}
 		if err == nil {
-			err = errors.Join(before.Add(other, text), after.Add(other, text))
+			err = both.Add(other, text)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if !absent(r.OldObject) {
-		if err := before.Add(own, r.OldObject); err != nil {
-			return nil, err
-		}
-	}
-	if err := after.Add(own, r.objectText()); err != nil {
-		return nil, err
-	}
-	return traffic.DiffWithin(p.table(before), p.table(after), previewWork)
+	now := traffic.Route{AttachedRoute: own, Spec: &r.Object.Spec}
+	return traffic.DiffWithin(p.table(append(old, both...)), p.table(append(both, now)), previewWork)
 }
 
-// parents returns the route of the request, and the Services that it has as parents, or had.
-func (p *preview) parents(r *review) (own *mesh.AttachedRoute, keys []mesh.ServiceKey) {
-	own = r.Object.Attached(p.engine.Policy().Mesh)
-	own.Name = cmp.Or(own.Name, r.name())
+// parents returns the Services that the route of the request has as parents, or had.
+func (p *preview) parents(own *mesh.AttachedRoute, old traffic.Routes) (keys []mesh.ServiceKey) {
 	refs := slices.Clone(own.Parents)
-	if old, err := mesh.DecodeRoute(r.OldObject); err == nil {
-		refs = append(refs, old.Spec.ParentRefs...)
+	for i := range old {
+		refs = append(refs, old[i].Spec.ParentRefs...)
 	}
 	for i := range refs {
 		if key := refs[i].Service(own.Namespace); refs[i].Class(p.engine.Policy().Mesh) == mesh.MeshParent && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	return own, keys
+	return keys
 }
 
 // others returns the other routes that the requests of the route's clients can meet: those
@@ -162,6 +160,6 @@ func reveals(r *review, verdict *validate.Verdict) bool {
 		return false
 	}
 	return !slices.ContainsFunc(verdict.Findings, func(f validate.Finding) bool {
-		return f.Rule == "grant-missing" || f.Rule == "consumer-refused"
+		return f.Rule == validate.RuleGrantMissing || f.Rule == validate.RuleConsumerRefused
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // wholeRoutes are a RouteReader of the routes in a set, that counts what it is asked.
@@ -124,7 +125,7 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set := world(t, manifests(append([]string{cluster, spare}, test.stored...)...))
-			engine, err := validate.New(&test.policy)
+			engine, err := validate.New(rules.Catalogue(), &test.policy)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // lines is a log that a test reads.
@@ -37,7 +38,7 @@ func (l *lines) options(t *testing.T) Options {
 // the object but its name.
 func TestTrail(t *testing.T) {
 	var logged lines
-	engine, err := validate.New(&validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestExemptionQuery(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	engine, err := validate.New(&validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

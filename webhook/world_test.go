@@ -19,6 +19,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // cluster is a small cluster: the namespace shop is granted all and has a Service
@@ -85,7 +86,7 @@ func options(t testing.TB, world mesh.Reader) Options {
 
 func newEngine(t testing.TB, actions map[string]validate.Action) *validate.Engine {
 	t.Helper()
-	engine, err := validate.New(&validate.Policy{Actions: actions})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Actions: actions})
 	if err != nil {
 		t.Fatal(err)
 	}

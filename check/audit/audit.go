@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Kind is the kind of the JSON and YAML forms.
@@ -95,7 +96,7 @@ type auditor struct {
 func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*Report, error) {
 	policy := options.Config.Policy()
 	policy.Mode = cmp.Or(options.AsMode, policy.Mode)
-	engine, err := validate.New(policy)
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +151,14 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 			return err
 		}
 		for _, f := range judged[i].Findings {
-			if f.Rule == grantMissing && !f.Unknown {
+			if f.Rule == validate.RuleGrantMissing && !f.Unknown {
 				missing[mesh.Role(f.Reference.Detail)] = true
 			}
 		}
 	}
 	if len(missing) > 0 && namespace != nil {
 		roles := slices.Sorted(maps.Keys(missing))
-		sum.Needs, sum.Command = policy.Grants.Label(namespace), policy.GrantCommand(name, namespace, roles...)
+		sum.Needs, sum.Command = policy.Grants.Label(namespace), rules.GrantCommand(policy, name, namespace, roles...)
 		for _, role := range roles {
 			sum.Needs = sum.Needs.Plus(role)
 		}
@@ -180,16 +181,13 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 // grantUnknown is in the place of a grant that the user cannot read.
 const grantUnknown mesh.Grant = "unknown"
 
-// grantMissing is the rule that hides what other rules find.
-const grantMissing = "grant-missing"
-
 // behind adds to the routes that lack the grant what would be found if the namespace,
 // which is known, had it.
 func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*mesh.Route, judged []Route) error {
 	granted := *a
 	granted.world = mesh.Assume(a.world, labelled(namespace, mesh.GrantLabel, string(grant)))
 	for i := range judged {
-		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != grantMissing })
+		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != validate.RuleGrantMissing })
 		if len(lacks) == 0 {
 			continue
 		}

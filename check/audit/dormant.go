@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Dormant is a parentRef of a stored route that no mesh acts on.
@@ -34,6 +35,17 @@ func (a *auditor) dormant(route *mesh.Route) []Dormant {
 	return found
 }
 
+// asleep returns the dormant parentRefs of the route.
+func (a *auditor) asleep(route *mesh.Route) []mesh.ParentRef {
+	var refs []mesh.ParentRef
+	for i, dormant := 0, route.Dormant(a.Engine.Policy().Mesh); i < len(route.Spec.ParentRefs); i++ {
+		if dormant.Has(i) {
+			refs = append(refs, route.Spec.ParentRefs[i])
+		}
+	}
+	return refs
+}
+
 // wake returns the commands that make the dormant routes of the namespace live: the grant
 // that these lack, if the namespace is known, and then what wakes each. The roles are those
 // that live routes lack, which a command of their own grants before: the grant here has both.
@@ -48,12 +60,8 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 		if len(waking.Changes) == 0 {
 			continue
 		}
-		dormant := route.Dormant(policy.Mesh)
-		for i := range route.Spec.ParentRefs {
-			role := mesh.ScopeOf(route.Metadata.Namespace, route.Spec.ParentRefs[i].Service(route.Metadata.Namespace)).Role()
-			if dormant.Has(i) && namespace != nil && !policy.Grants.Allows(namespace, role, route.Kind) && !slices.Contains(lacks, role) {
-				lacks = append(lacks, role)
-			}
+		if namespace != nil {
+			lacks = append(lacks, policy.Grants.Missing(namespace, route.Kind, policy.Grants.Needed(namespace.Name, a.asleep(route)))...)
 		}
 		commands = append(commands, wakeRoute(route, &waking)...)
 	}
@@ -64,7 +72,7 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 	for _, role := range lacks {
 		all[role] = true
 	}
-	grant := policy.GrantCommand(namespace.Name, namespace, slices.Sorted(maps.Keys(all))...)
+	grant := rules.GrantCommand(policy, namespace.Name, namespace, slices.Sorted(maps.Keys(all))...)
 	if more := len(all) > len(granted) && len(granted) > 0; more && !strings.Contains(grant, " --overwrite") {
 		grant += " --overwrite"
 	}

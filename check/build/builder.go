@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/gammaguard/gammaguard/internal/temporary"
 )
 
 const (
@@ -138,12 +140,13 @@ func (b *Builder) do(ctx context.Context, job *request) (*result, error) {
 
 // process is a builder's process.
 type process struct {
-	cmd       *exec.Cmd
-	out       *gob.Encoder
-	in        *gob.Decoder
-	stdin     io.Closer
-	said      *tail
-	temporary string
+	cmd   *exec.Cmd
+	out   *gob.Encoder
+	in    *gob.Decoder
+	stdin io.Closer
+	said  *tail
+	// remove removes what it may have left; nil for nothing.
+	remove func() error
 	// late is set once the process was killed because it took too long.
 	late atomic.Bool
 }
@@ -164,11 +167,12 @@ func (b *Builder) start() (*process, error) {
 	p.cmd = exec.Command(program, argument) //nolint:gosec,noctx // the program itself; each job has a limit
 	p.cmd.Env = []string{"GOTRACEBACK=none"}
 	if b.remote {
-		if p.temporary, err = os.MkdirTemp("", "gammaguard-"); err != nil {
+		var folder string
+		if folder, p.remove, err = temporary.Folder(); err != nil {
 			return nil, err
 		}
 		p.cmd.Args = append(p.cmd.Args, allowRemote)
-		p.cmd.Env = append(os.Environ(), "TMPDIR="+p.temporary, "TMP="+p.temporary, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=http:https:ssh:git")
+		p.cmd.Env = append(os.Environ(), "TMPDIR="+folder, "TMP="+folder, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=http:https:ssh:git")
 	}
 	p.cmd.Stderr = p.said
 	stdin, err := p.cmd.StdinPipe()
@@ -188,8 +192,8 @@ func (p *process) kill() {
 	_ = p.stdin.Close()
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
-	if p.temporary != "" {
-		_ = os.RemoveAll(p.temporary)
+	if p.remove != nil {
+		_ = p.remove()
 	}
 }
 

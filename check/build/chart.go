@@ -3,7 +3,9 @@ package build
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -13,6 +15,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 )
 
 var errNotLoaded = errors.New("it cannot be loaded")
@@ -80,6 +83,9 @@ func (r *rendering) render(other *replacement) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	for name, text := range texts {
+		texts[name] = split(text)
+	}
 	for _, crd := range chart.CRDObjects() {
 		texts[crd.Filename] = string(crd.File.Data)
 	}
@@ -89,4 +95,17 @@ func (r *rendering) render(other *replacement) (map[string]string, error) {
 		rendered[name] = text
 	}
 	return rendered, nil
+}
+
+// split returns the text with each document as Helm applies it: to Helm, "---" at the beginning of any line ends one,
+// also where the rest of the line is not empty.
+func split(text string) string {
+	manifests := releaseutil.SplitManifests(text)
+	names := slices.Collect(maps.Keys(manifests))
+	sort.Sort(releaseutil.BySplitManifestsOrder(names))
+	var documents []string
+	for _, name := range names {
+		documents = append(documents, manifests[name])
+	}
+	return strings.Join(documents, "\n---\n")
 }

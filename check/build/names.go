@@ -54,6 +54,28 @@ func afterKey(name string) string {
 	return path
 }
 
+// EachPath calls the function with each path that a kustomization names, by the name of its field in lower case. Where a
+// generator names a file with a key, it is the path behind the key.
+func EachPath(kustomization *yaml.Node, visit func(field, path string)) {
+	eachPath(kustomization, func(field string, node *yaml.Node) {
+		if isInline(field, node.Value) {
+			return
+		}
+		if path := afterKey(node.Value); path != "" && !IsBase(field) {
+			visit(field, path)
+		}
+		visit(field, node.Value)
+	})
+}
+
+// IsBase reports whether the field, in lower case, names other kustomizations, and files of objects.
+func IsBase(field string) bool { return bases[field] }
+
+// IsPatch reports whether the field, in lower case, names patches.
+func IsPatch(field string) bool {
+	return field == "path" || field == "patches" || field == "patchesstrategicmerge"
+}
+
 // visitor visits the paths that documents name.
 type visitor struct {
 	visit func(field string, node *yaml.Node)

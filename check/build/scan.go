@@ -27,9 +27,25 @@ func (r *RemoteError) Error() string {
 // FindRemote returns the first thing that the kustomization in the folder, or a file that it uses, names
 // and that is not in the repository; nil if there is none.
 func FindRemote(read func(path string) ([]byte, error), folder string) *RemoteError {
-	s := &scan{read: read, seen: map[string]bool{}}
-	s.folder(folder, false)
-	return s.found
+	return NewRemotes(read).Find(folder)
+}
+
+// Remotes looks for what is not in the repository, and reads what has nothing of it once.
+type Remotes struct{ scan }
+
+// NewRemotes returns one that reads files by the function.
+func NewRemotes(read func(path string) ([]byte, error)) *Remotes {
+	return &Remotes{scan{read: read, seen: map[string]bool{}}}
+}
+
+// Find is FindRemote. It is not safe for concurrent use.
+func (r *Remotes) Find(folder string) *RemoteError {
+	r.folder(folder, false)
+	found := r.found
+	if found != nil { // what was seen was not scanned to its end
+		r.found, r.seen = nil, map[string]bool{}
+	}
+	return found
 }
 
 // scan is one search.

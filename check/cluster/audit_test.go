@@ -172,6 +172,17 @@ func TestAuditConfiguration(t *testing.T) {
 	if code != command.ExitClean || r.Configuration != "ConfigMap guarded/granting" || r.Namespaces[0].Mode != "warn" || r.Namespaces[0].Needs != "" {
 		t.Errorf("exit code %d, %+v\n%s", code, r, stderr)
 	}
+	// What looks at files too judges by the same configuration.
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: new, namespace: old},
+		spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{group: "", kind: Service, name: cart, port: 80}]}]}}`
+	for _, args := range [][]string{{"check"}, {"trace", "service/cart:80", "-n", "old"}} {
+		args = append(args, "-f", "-", "--cluster", "--kubeconfig", plane.Kubeconfig, "--installation")
+		_, byDefault, _ := run(t, route, append(args, "guarded/nobody")...)
+		code, granted, stderr := run(t, route, append(args, "guarded/guard")...)
+		if code != command.ExitClean || strings.Contains(granted, "grant") || !strings.Contains(byDefault, "grant") {
+			t.Errorf("%v: exit code %d\n%s%s\nby the default configuration:\n%s", args, code, granted, stderr, byDefault)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "guard.yaml")
 	if err := os.WriteFile(file, []byte(header), 0o600); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,8 @@ func hostileFolder(t *testing.T) string {
 		"chart/Chart.yaml":              "apiVersion: v2\nname: evil\nversion: 1.0.0\n",
 		"chart/templates/" + name:       "{{ fail \"no\\x1b[2J\\n::add-mask::x\" }}",
 		"base/a.yaml":                   hostile.Manifests("shop", "cart2", "v"),
+		"../guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nexemptions: {usernames: [" + hostile.JSON(hostile.Text) +
+			"], groups: [" + hostile.JSON(hostile.Text) + "]}\n",
 	} {
 		path := filepath.Join(root, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -111,6 +113,8 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "grants list", args: at, quiet: true},
 		{command: "grants request", args: all(live, []string{"-n", evil, "--role", "all", "--reason", "x"}), fails: true},
 		{command: "lsp", args: []string{"--channel", evil}, fails: true},
+		{command: "policy", args: []string{"--config", filepath.Join(filepath.Dir(root), "guard.yaml")}},
+		{command: "policy", args: []string{"--config", evil}, fails: true},
 		{command: "preflight", args: live, quiet: true},
 		{command: "status clear", args: at, quiet: true},
 		{command: "trace", args: []string{"service/cart.shop:80", "-f", after, "--complete", "--path", "/?q=x", "-H", "tenant: x"}},
@@ -208,6 +212,7 @@ func printHostile(t *testing.T, c *hostileCase, format string) {
 	}
 	switch {
 	case c.fails || c.quiet:
+	case c.command == "policy": // whose texts are strings of CEL
 	case (format == "json" || format == "yaml") && c.command != "trace" && c.command != "audit": // which have messages alone
 		keeps(t, failed, stdout, format)
 	case format == "markdown":

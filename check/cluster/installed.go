@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/config/grantpolicy"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -57,8 +58,8 @@ type installation struct {
 	*Cluster
 	ctx    context.Context
 	checks []Check
-	// mode is the configuration's, where it can be read.
-	mode mesh.Mode
+	// configuration is nil if it cannot be read.
+	configuration *config.GuardConfiguration
 	// reached is nil if the API server reaches gammaguard, or why not.
 	reached error
 }
@@ -82,6 +83,7 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	i.deployment(options.Installation, name)
 	registered := i.registrations()
 	i.binding()
+	i.policies(i.configuration)
 	i.probe()
 	return i.checks, i.badRoute(namespace, registered), nil
 }
@@ -139,8 +141,8 @@ func (i *installation) deployment(installation, name string) {
 	}
 	result, mode := OK, "unknown"
 	if configuration, _, err := i.Configuration(installation); err == nil {
-		i.mode = configuration.Mode
-		mode = string(i.mode)
+		i.configuration = configuration
+		mode = string(configuration.Mode)
 	}
 	if deployment.Status.ReadyReplicas == 0 {
 		result = Fail
@@ -231,6 +233,9 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	case strings.Contains(text, fmt.Sprintf("admission webhook %q denied the request", validateWebhook)):
 		i.add(check, OK, "is refused by gammaguard")
 		return Works
+	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
+		i.add(check, OK, "is refused by the API server itself, for its grant; gammaguard answers")
+		return Works
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
 		return Silent
@@ -286,8 +291,8 @@ func (i *installation) modeOf(namespace string) mesh.Mode {
 			return policy.Mode
 		}
 	}
-	if i.mode == "" {
+	if i.configuration == nil {
 		return mesh.Enforce
 	}
-	return i.mode
+	return i.configuration.Mode
 }

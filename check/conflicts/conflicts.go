@@ -14,6 +14,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Kind is the kind of the JSON and YAML forms.
@@ -89,7 +90,7 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 // Among lists the bound ports of the Services in the namespace, or in all if it is empty,
 // that are parents of the routes. It also returns the Services that are not known.
 func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (list *List, unknown []mesh.ServiceKey, _ error) {
-	engine, err := validate.New(policy)
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, nil, err
 	}

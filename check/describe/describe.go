@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Kind is the kind of the JSON and YAML forms.
@@ -61,7 +62,7 @@ type Route struct {
 
 // Find describes the Service, which may not exist. The routes are those of the cluster.
 func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, key mesh.ServiceKey) (*Service, error) {
-	engine, err := validate.New(policy)
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, err
 	}

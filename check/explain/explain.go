@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // The IDs of findings about the input, which are not rules of the catalogue: a
@@ -55,7 +56,7 @@ type Topic struct {
 // they are made, and what is said of the input itself.
 func Topics() []Topic {
 	var topics []Topic
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		topics = append(topics, ruleTopic(rule))
 	}
 	for _, mutation := range mutate.Catalogue() {

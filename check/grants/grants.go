@@ -71,10 +71,11 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 			item.ModeFrom = "label"
 		}
 		for _, route := range by[namespace.Name] {
-			needs, has := needs(route, namespace, policy)
+			// What is dormant of a route needs no grant until it is changed.
+			needed := policy.Grants.Needed(namespace.Name, route.Awake(route.Dormant(policy.Mesh)).Spec.ParentRefs)
 			switch name := string(route.Kind) + " " + route.Metadata.Name; {
-			case !needs:
-			case has:
+			case len(needed) == 0:
+			case len(policy.Grants.Missing(namespace, route.Kind, needed)) == 0:
 				item.Uses = append(item.Uses, name)
 			default:
 				item.Lacks = append(item.Lacks, name)
@@ -111,23 +112,6 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 		}
 	}
 	return found
-}
-
-// needs reports whether the route needs a grant, and whether it has all that it needs. By
-// what is dormant of it, it needs none until it is changed.
-func needs(route *mesh.Route, namespace *mesh.Namespace, policy *validate.Policy) (needs, has bool) {
-	has = true
-	dormant := route.Dormant(policy.Mesh)
-	for i := range route.Spec.ParentRefs {
-		ref := &route.Spec.ParentRefs[i]
-		if dormant.Has(i) || !policy.Grants.Covers(ref) {
-			continue
-		}
-		needs = true
-		role := mesh.ScopeOf(namespace.Name, ref.Service(namespace.Name)).Role()
-		has = has && policy.Grants.Allows(namespace, role, route.Kind)
-	}
-	return needs, has
 }
 
 // String reads "producer, consumer (HTTPRoute)".

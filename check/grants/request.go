@@ -14,6 +14,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // RequestAnnotation, on a namespace, asks mesh admins for a grant. It gives nothing.
@@ -81,7 +82,7 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 			continue
 		}
 		if missing := request.missing(namespace, &policy.Grants); len(missing) > 0 {
-			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, policy.GrantCommand(namespace.Name, namespace, missing...)})
+			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, rules.GrantCommand(policy, namespace.Name, namespace, missing...)})
 		}
 	}
 	if len(rows) == 1 {

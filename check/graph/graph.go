@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/check/describe"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // MaxRoutes is how many routes a graph shows at most: nobody could read more.
@@ -48,7 +49,7 @@ type Row struct {
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
 // as not there. The error says how to select fewer if there are more than MaxRoutes.
 func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, selection Selection, assumed validate.Faults) (*Graph, error) {
-	engine, err := validate.New(policy)
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 // publish tells the client what was found, for each file about which that is news.
 func (w *worker) publish(ctx context.Context) {
-	found := w.items()
+	found := w.items(ctx)
 	w.mu.Lock()
 	w.found = found
 	w.mu.Unlock()

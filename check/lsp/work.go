@@ -23,8 +23,8 @@ type worker struct {
 	// open are the documents of the check under way.
 	open map[string]*document
 	sets []*checkedSet
-	// skipped are what is left aside outside of sets.
-	skipped []report.Item
+	// searches are what the sets are from.
+	searches []*check.Found
 	// complaint is what is wrong with the settings of a folder, as it was last shown.
 	complaint string
 	// published are what the client was last told about each file.
@@ -79,7 +79,7 @@ func (w *worker) begin() (changed map[string]bool, anew bool) {
 // not be built.
 func (w *worker) check(ctx context.Context, changed map[string]bool, anew bool) {
 	if anew {
-		w.discover()
+		w.discover(ctx)
 	}
 	for _, s := range w.sets {
 		stale := s.report == nil || len(s.report.Skipped) > 0
@@ -103,7 +103,7 @@ func (w *worker) run(ctx context.Context, s *checkedSet) {
 		mu.Unlock()
 		return w.readFile(path, read)
 	}
-	r, err := check.RunSets(ctx, &options, []check.Set{s.Set}, nil)
+	r, err := check.RunSets(ctx, &options, &check.Found{Sets: []check.Set{s.Set}})
 	if r == nil {
 		r = report.New()
 		r.Skipped = []report.Skipped{{Path: s.Path, Reason: err.Error()}}
@@ -121,29 +121,24 @@ func (w *worker) readFile(path string, read func(string) ([]byte, error)) ([]byt
 
 // discover looks for the sets: in the folders that are open, and in open documents outside
 // of them.
-func (w *worker) discover() {
-	w.sets, w.skipped = nil, nil
+func (w *worker) discover(ctx context.Context) {
+	w.sets, w.searches = nil, nil
 	complaint := ""
 	for _, path := range w.paths() {
 		options, project, err := w.settings.Options(path)
-		var sets []check.Set
-		var skipped []report.Skipped
+		var found *check.Found
 		if err == nil {
 			options.ReadFile, options.Propose = w.readFile, true
-			sets, skipped, err = check.FindSets(options, []string{path}, project)
+			found, err = check.FindSets(ctx, options, []string{path}, project)
 		}
 		if err != nil {
 			complaint = err.Error()
 			continue
 		}
-		for _, set := range sets {
+		for _, set := range found.Sets {
 			w.sets = append(w.sets, &checkedSet{Set: set, options: options})
 		}
-		for _, s := range skipped {
-			if info, err := os.Stat(s.Path); err == nil && !info.IsDir() && s.Reason != report.NotManifest {
-				w.skipped = append(w.skipped, notChecked(s.Path, s.Reason, validate.Audit))
-			}
-		}
+		w.searches = append(w.searches, found)
 	}
 	if complaint != w.complaint && complaint != "" {
 		_ = w.client.ShowMessage(context.Background(), &protocol.ShowMessageParams{Type: protocol.MessageTypeError, Message: "gammaguard: " + complaint})
@@ -172,9 +167,9 @@ func (s *server) inRoots(path string) bool {
 }
 
 // items returns all that was found, by file.
-func (w *worker) items() map[string][]report.Item {
+func (w *worker) items(ctx context.Context) map[string][]report.Item {
 	all := report.New()
-	items := slices.Clone(w.skipped)
+	items := w.skipped(ctx)
 	for _, s := range w.sets {
 		all.Merge(s.report)
 		for _, skipped := range s.report.Skipped {
@@ -189,6 +184,19 @@ func (w *worker) items() map[string][]report.Item {
 		}
 	}
 	return found
+}
+
+// skipped returns what is left aside outside of sets.
+func (w *worker) skipped(ctx context.Context) (items []report.Item) {
+	for _, found := range w.searches {
+		unread, _ := found.Unread(ctx)
+		for _, s := range slices.Concat(found.Skipped, unread) {
+			if info, err := os.Stat(s.Path); err == nil && !info.IsDir() && s.Reason != report.NotManifest {
+				items = append(items, notChecked(s.Path, s.Reason, validate.Audit))
+			}
+		}
+	}
+	return items
 }
 
 func notChecked(file, reason string, effect validate.Action) report.Item {

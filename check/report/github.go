@@ -25,8 +25,22 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
 		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
 	}
+	for _, s := range r.Skipped {
+		if s.Hides {
+			annotate(out, "warning", s.Path, "not checked: "+s.Reason)
+		}
+	}
+	for _, n := range r.Notices {
+		annotate(out, "notice", n.Path, n.Message)
+	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
+}
+
+// annotate writes the command for what is about a file as a whole.
+func annotate(out io.Writer, command, path, message string) {
+	layout := fmt.Sprintf("::%s file=%s,line=1::", command, property.Replace(printable.Text(path)))
+	printable.Fprintf(out, "%s%s\n", printable.Layout(layout), data.Replace(printable.Text(message)))
 }
 
 // The escapes of a workflow command's message, and of its properties.

@@ -5,6 +5,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -31,6 +32,8 @@ type CheckReport struct {
 	// what was left aside.
 	Sets    []Set     `json:"sets,omitempty"`
 	Skipped []Skipped `json:"skipped,omitempty"`
+	// Notices say what else bears on what was checked.
+	Notices []Notice `json:"notices,omitempty"`
 
 	files map[string]bool
 	// listed is how large the parts of the report are, in bytes, and left are those beyond its bound.
@@ -59,7 +62,27 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 			r.Skipped = append(r.Skipped, skipped)
 		}
 	}
+	for _, notice := range of.Notices {
+		if !slices.Contains(r.Notices, notice) {
+			r.Notices = append(r.Notices, notice)
+		}
+	}
 	maps.Copy(r.files, of.files)
+}
+
+// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself.
+func (r *CheckReport) Hidden() (errs []error) {
+	for _, s := range r.Skipped {
+		if s.Hides {
+			errs = append(errs, fmt.Errorf("%s: %s", s.Path, s.Reason))
+		}
+	}
+	for _, n := range r.Notices {
+		if n.Fails {
+			errs = append(errs, fmt.Errorf("%s: %s", n.Path, n.Message))
+		}
+	}
+	return errs
 }
 
 // Merge adds the routes, broken documents, and duplicates of another report.
@@ -117,6 +140,14 @@ type Skipped struct {
 	Reason string `json:"reason"`
 	// Hides is set if it may hold routes that a strict check must not pass over.
 	Hides bool `json:"-"`
+}
+
+// Notice is what bears on what was checked, and is neither a finding nor left aside.
+type Notice struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	// Fails is set if a strict check must not pass over it.
+	Fails bool `json:"-"`
 }
 
 // Stdin is the name of standard input among the files.

@@ -36,6 +36,9 @@ func (r *CheckReport) Count() {
 		}
 		r.Skipped[i].Reason = shown(r.Skipped[i].Reason)
 	}
+	for i := range r.Notices {
+		r.Notices[i].Message = shown(r.Notices[i].Message)
+	}
 	for i := range r.Routes {
 		s.addRoute(&r.Routes[i])
 	}

@@ -75,7 +75,10 @@ func (r *CheckReport) sets(out io.Writer) {
 	if others > 0 {
 		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
 	}
-	if len(r.Sets)+len(r.Skipped) > 0 {
+	for _, notice := range r.Notices {
+		printable.Fprintf(out, "note: %s: %s\n", notice.Path, notice.Message)
+	}
+	if len(r.Sets)+len(r.Skipped)+len(r.Notices) > 0 {
 		printable.Fprintf(out, "\n")
 	}
 }

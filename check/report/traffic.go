@@ -2,8 +2,10 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -40,8 +42,32 @@ func (d *Diff) Text(w io.Writer, colour bool) error {
 	return d.NewFindings.Text(w, colour)
 }
 
-// Markdown writes the difference as a comment on a pull request.
+// maxComment is how long a comment on GitHub may be, in characters.
+const maxComment = 65_536
+
+// Markdown writes the difference as a comment on a pull request, and leaves out what there is no room for.
 func (d *Diff) Markdown(w io.Writer) error {
+	var whole bytes.Buffer
+	if err := d.markdown(&whole); err != nil {
+		return err
+	}
+	_, err := printable.Markdown(w).Write(commented(whole.Bytes()))
+	return err
+}
+
+// commented returns as many lines of the text as a comment has room for.
+func commented(text []byte) []byte {
+	if len(text) <= maxComment {
+		return text
+	}
+	const room = 256
+	kept := text[:bytes.LastIndexByte(text[:maxComment-room], '\n')+1]
+	left := bytes.Count(text[len(kept):], []byte("\n"))
+	return append(slices.Clip(kept), printable.Sprintf("\n**%s left out**: a comment has room for %d characters. For all, run gammaguard diff without -o markdown.\n",
+		Count(left, "line is", "lines are"), maxComment)...)
+}
+
+func (d *Diff) markdown(w io.Writer) error {
 	out := bufio.NewWriter(printable.Markdown(w))
 	printable.Fprintf(out, "%s", printable.Layout(d.Difference.Markdown()))
 	if len(d.NewFindings.Routes) > 0 {
@@ -49,7 +75,7 @@ func (d *Diff) Markdown(w io.Writer) error {
 	}
 	for _, i := range d.NewFindings.Items() {
 		place := fmt.Sprintf("%s:%d", i.File, i.Line)
-		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Code(place), printable.Code(i.named()))
+		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
 	}
 	return out.Flush()
 }

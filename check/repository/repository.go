@@ -15,9 +15,6 @@ import (
 	"syscall"
 )
 
-// MaxFile is the size of the largest file that is read.
-const MaxFile = 16 << 20
-
 // Files are the files below some roots. It is safe for concurrent use.
 type Files struct {
 	// roots are without links, and written are the same as they were given.
@@ -182,19 +179,6 @@ func relative(path string) string {
 	return path
 }
 
-// allowed returns why a file is not read.
-func allowed(path string, info fs.FileInfo) error {
-	switch {
-	case info.IsDir():
-		return nil
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", relative(path))
-	case info.Size() > MaxFile:
-		return fmt.Errorf("%s is larger than %d MiB", relative(path), MaxFile>>20)
-	}
-	return nil
-}
-
 // Named reports whether the user named the path, as it is.
 func (f *Files) Named(path string) bool { return f.named[filepath.Clean(path)] }
 
@@ -276,69 +260,4 @@ func (f *Files) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	return regular(file, path)
-}
-
-// Create makes a file that the user named, or empties it. In a git repository it is no link, and no
-// link on the way to it leads out of the repository: somebody else may have put it there.
-func Create(path string) (*os.File, error) {
-	root := gitRoot(filepath.Dir(absolute(path)))
-	if root == "" {
-		return os.Create(path)
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("%s is a link in a repository", path)
-	}
-	relative, err := filepath.Rel(root, absolute(path))
-	if err != nil {
-		return nil, err
-	}
-	within, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	file, err := within.Create(relative)
-	return file, errors.Join(err, within.Close())
-}
-
-// Read reads a regular file that is small enough.
-func Read(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
-	if err != nil {
-		return nil, err
-	}
-	return regular(file, path)
-}
-
-// regular reads the file, if it is a regular one that is small enough, and closes it.
-func regular(file *os.File, path string) ([]byte, error) {
-	info, err := file.Stat()
-	if err == nil {
-		err = allowed(path, info)
-	}
-	var data []byte
-	if err == nil {
-		data, err = readAll(file, make([]byte, 0, info.Size()+512))
-	}
-	if err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("%s is larger than %d MiB", relative(path), MaxFile>>20)
-	}
-	return data, errors.Join(err, file.Close())
-}
-
-// readAll reads up to one byte more than the largest file has, into the room there is.
-func readAll(r io.Reader, data []byte) ([]byte, error) {
-	for len(data) <= MaxFile {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-		n, err := r.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, nil
-		}
-		if err != nil {
-			return data, err
-		}
-	}
-	return data, nil
 }

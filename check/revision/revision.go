@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/temporary"
 )
 
 // Tree is the files of a revision, in a temporary folder.
@@ -19,6 +21,7 @@ type Tree struct {
 	// working directory.
 	top, prefix string
 	folder      string
+	remove      func() error
 }
 
 // Checkout writes the files of a revision to a temporary folder, as git stores them. The repository is
@@ -36,11 +39,11 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a revision of the repository in %s", revision, top)
 	}
-	folder, err := os.MkdirTemp("", "gammaguard-")
+	folder, remove, err := temporary.Folder()
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{revision: revision, top: top, prefix: prefix, folder: folder}
+	t := &Tree{revision: revision, top: top, prefix: prefix, folder: folder, remove: remove}
 	if err := t.write(ctx, tree); err != nil {
 		return nil, errors.Join(err, t.Remove())
 	}
@@ -98,7 +101,7 @@ func (t *Tree) Named(err error) error {
 }
 
 // Remove removes the temporary folder.
-func (t *Tree) Remove() error { return os.RemoveAll(t.folder) }
+func (t *Tree) Remove() error { return t.remove() }
 
 // git runs git, and returns what it prints.
 func git(ctx context.Context, args ...string) (string, error) {

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,12 @@ var places = []struct {
 	{"tolerations", "Deployment", inPod("tolerations")},
 	{"topologySpreadConstraints", "Deployment", inPod("topologySpreadConstraints")},
 }
+
+// grantedNamespaces is the namespaceSelector of the mutating webhook: with the component
+// policies, it is for the namespaces whose label grants something.
+const grantedNamespaces = `(ternary (merge (dict "matchExpressions" (concat (default list .Values.namespaceSelector.matchExpressions) ` +
+	`(list (dict "key" "gammaguard.dev/grant" "operator" "In" "values" (list "producer" "consumer" "all"))))) .Values.namespaceSelector) ` +
+	`.Values.namespaceSelector .Values.components.policies)`
 
 func inPod(path ...string) []string { return append(pod[:len(pod):len(pod)], path...) }
 
@@ -62,7 +69,11 @@ func (m *maker) place(options Options) error {
 		annotate(o.at("metadata"), ".Values.annotations")
 		if strings.HasSuffix(o.kind, "WebhookConfiguration") {
 			for _, webhook := range o.at("webhooks").children {
+				webhook.children = slices.DeleteFunc(webhook.children, func(n *node) bool { return n.key == "namespaceSelector" }) // the component's
 				set(webhook, "namespaceSelector", "namespaceSelector", m.schema.property("namespaceSelector"))
+				if o.kind == "MutatingWebhookConfiguration" {
+					webhook.child("namespaceSelector").collection = grantedNamespaces
+				}
 			}
 		}
 	}

@@ -62,12 +62,12 @@ func newSchema() (schema, error) {
 }
 
 // componentNames returns the folders of config/components, but the one that the chart
-// always has, and audit-only: values replace what they hold.
+// always has, audit-only, and fail-open: values replace what they hold.
 func componentNames() []string {
 	entries, _ := fs.ReadDir(config.Manifests, "components") // it is embedded
 	var names []string
 	for _, entry := range entries {
-		if name := entry.Name(); name != always && name != "audit-only" {
+		if name := entry.Name(); name != always && name != "audit-only" && name != "fail-open" {
 			names = append(names, name)
 		}
 	}

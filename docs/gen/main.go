@@ -1,6 +1,7 @@
 // Command gen writes the pages of docs/ that come from the program itself: one for
 // each rule and mutation, with scenarios as examples, the references of the command
-// line and of the metrics, and the values of the chart. Its argument is the root of the
+// line and of the metrics, and the values of the chart; and the policies of the default
+// configuration. Its argument is the root of the
 // repository.
 package main
 
@@ -11,6 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/config/grantpolicy"
 )
 
 func main() {
@@ -34,7 +38,17 @@ func run(ctx context.Context, root string) error {
 		writeCLI(filepath.Join(root, "docs", "cli")),
 		writeValues(filepath.Join(root, "docs")),
 		writeMetrics(filepath.Join(root, "docs", "metrics.md")),
+		writePolicies(filepath.Join(root, "config", "policy", "route_grants.yaml")),
 	)
+}
+
+// writePolicies writes the policies of the default configuration.
+func writePolicies(path string) error {
+	text, err := grantpolicy.New(config.Default().Policy()).YAML()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 // write makes the folder's pages with the prefix be exactly those given.

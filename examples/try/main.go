@@ -17,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 func main() {
@@ -30,7 +31,7 @@ func main() {
 
 // try writes the findings on the routes in the files, a line each.
 func try(w io.Writer, files ...string) error {
-	engine, err := validate.New(&validate.Policy{})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/yaml"
@@ -68,26 +67,6 @@ type Object struct {
 	source *source
 	// item is the index in the items of a List, or -1.
 	item int
-}
-
-// source is the text of one document.
-type source struct {
-	text  string
-	line  int
-	parse func() *yaml.Node
-}
-
-// newSource keeps the text; it is parsed into nodes only if a line is asked for.
-func newSource(text string, line int) *source {
-	s := &source{text: text, line: line}
-	s.parse = sync.OnceValue(func() *yaml.Node {
-		var document yaml.Node
-		if yaml.Unmarshal([]byte(s.text), &document) != nil || len(document.Content) != 1 {
-			return nil
-		}
-		return document.Content[0]
-	})
-	return s
 }
 
 // Line returns the line, from 1, of the field with the path

@@ -40,6 +40,8 @@ const (
 	// maxName is how long a name, a namespace, or a kind may be, in bytes: about four times what an API server
 	// takes, which says itself what is wrong with those between.
 	maxName = 1024
+	// maxLists is how deep lists may be in lists: each is read again with what is around it.
+	maxLists = 8
 )
 
 type reader struct {
@@ -100,11 +102,24 @@ func (r *reader) document(part *source) {
 		return
 	}
 	r.documents++
-	if data[0] != '{' { // no object of any kind
-		r.objects = append(r.objects, &Object{Origin: origin, JSON: data, source: part, item: -1})
+	if data[0] != '{' {
+		r.errs = append(r.errs, &Error{origin, fmt.Errorf("not a Kubernetes object: it is a %s", jsonKind(data))})
 		return
 	}
-	r.object(&Object{Origin: origin, JSON: data, source: part, item: -1}, "", "")
+	r.object(&Object{Origin: origin, JSON: data, source: part, item: -1}, "", "", 0)
+}
+
+// jsonKind names what a JSON value is that is no object.
+func jsonKind(data []byte) string {
+	switch jsontext.Value(data).Kind() {
+	case '[':
+		return "list"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "number"
 }
 
 // convert returns the document in JSON.
@@ -132,8 +147,8 @@ func (r *reader) duplicateKey(origin Origin, part *source) {
 }
 
 // object adds the object, or what is in the List. The version and kind are those
-// that the List says its items have, for items that do not say themselves.
-func (r *reader) object(object *Object, version, kind string) {
+// that the List says its items have, for items that do not say themselves. It is in so many Lists.
+func (r *reader) object(object *Object, version, kind string, lists int) {
 	var e envelope
 	if err := mesh.Decode(object.JSON, &e); err != nil {
 		r.errs = append(r.errs, &Error{object.Origin, fmt.Errorf("not a Kubernetes object: %w", err)})
@@ -147,7 +162,11 @@ func (r *reader) object(object *Object, version, kind string) {
 		object.JSON = append([]byte(head), object.JSON[1:]...)
 		e.APIVersion, e.Kind = version, kind
 	}
-	if e.Items != nil && object.item < 0 { // to kubectl, whatever has items is a list
+	if e.Items != nil { // to kubectl, whatever has items is a list, also in a list
+		if lists == maxLists {
+			r.errs = append(r.errs, &Error{object.Origin, fmt.Errorf("not a Kubernetes object: lists are nested more than %d deep", maxLists)})
+			return
+		}
 		itemKind, isList := strings.CutSuffix(e.Kind, "List")
 		if !isList {
 			itemKind = ""
@@ -156,7 +175,10 @@ func (r *reader) object(object *Object, version, kind string) {
 			if r.full(object.Origin) {
 				return
 			}
-			r.object(&Object{Origin: object.Origin, JSON: item, source: object.source, item: i}, e.APIVersion, itemKind)
+			if lists > 0 { // of the outermost list
+				i = object.item
+			}
+			r.object(&Object{Origin: object.Origin, JSON: item, source: object.source, item: i}, e.APIVersion, itemKind, lists+1)
 		}
 		return
 	}
@@ -230,93 +252,6 @@ func (o *Object) DecodeRoute() error {
 	route.Metadata.Namespace = o.Key.Namespace
 	o.Route = route
 	return nil
-}
-
-// split cuts a stream into its documents: YAML at the lines "---", as kubectl
-// does, and JSON values where each ends. What holds nothing but comments is left
-// out.
-func split(text string) []*source {
-	var (
-		parts []*source
-		start int // offset of the document
-		line  int // lines before it
-	)
-	add := func(end int) {
-		if len(parts) > MaxObjects { // no more is read
-			return
-		}
-		document := text[start:end]
-		before := leadingLines(document)
-		if strings.TrimSpace(document[before:]) != "" {
-			first := line + strings.Count(document[:before], "\n") + 1
-			parts = append(parts, splitJSON(document[before:], first)...)
-		}
-	}
-	for offset := 0; offset < len(text); {
-		end := len(text)
-		if i := strings.IndexByte(text[offset:], '\n'); i >= 0 {
-			end = offset + i + 1
-		}
-		if separator(text[offset:end]) {
-			add(offset)
-			line += strings.Count(text[start:end], "\n")
-			start = end
-		}
-		offset = end
-	}
-	add(len(text))
-	return parts
-}
-
-// separator reports whether the line begins a new document.
-func separator(line string) bool {
-	rest, ok := strings.CutPrefix(line, "---")
-	rest = strings.TrimSpace(rest)
-	return ok && (rest == "" || rest[0] == '#')
-}
-
-// leadingLines returns the length of the empty lines and comments at the
-// beginning of a document.
-func leadingLines(document string) int {
-	offset := 0
-	for offset < len(document) {
-		end := len(document)
-		if i := strings.IndexByte(document[offset:], '\n'); i >= 0 {
-			end = offset + i + 1
-		}
-		if content := strings.TrimSpace(document[offset:end]); content != "" && content[0] != '#' {
-			break
-		}
-		offset = end
-	}
-	return offset
-}
-
-// splitJSON splits JSON values that follow one another. Anything else is one
-// document.
-func splitJSON(document string, line int) []*source {
-	whole := []*source{newSource(document, line)}
-	if document[0] != '{' {
-		return whole
-	}
-	var parts []*source
-	for decoder := jsontext.NewDecoder(strings.NewReader(document), mesh.Lenient); ; {
-		before := int(decoder.InputOffset())
-		before += len(document[before:]) - len(strings.TrimLeft(document[before:], " \t\r\n"))
-		if before == len(document) {
-			return parts
-		}
-		value, err := decoder.ReadValue()
-		switch {
-		case err != nil && len(parts) == 0:
-			return whole
-		case err != nil: // what follows JSON may be YAML
-			return append(parts, newSource(document[before:], line+strings.Count(document[:before], "\n")))
-		}
-		if parts = append(parts, newSource(string(value), line+strings.Count(document[:before], "\n"))); len(parts) > MaxObjects {
-			return parts
-		}
-	}
 }
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)

@@ -44,8 +44,6 @@ items:
 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "namespace": "x"}}
 ---
 replicas: 3
----
-- a list
 `
 
 func TestRead(t *testing.T) {
@@ -67,7 +65,6 @@ func TestRead(t *testing.T) {
 		{manifest.Key{Group: gateway, Kind: "TCPRoute", Namespace: "default", Name: "*"}, "v1alpha2", 2, 26},
 		{manifest.Key{Kind: "Namespace", Name: "shop"}, "v1", 3, 30},
 		{manifest.Key{Namespace: "default", Name: "*"}, "", 4, 32},
-		{manifest.Key{}, "", 5, 34},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -80,6 +77,7 @@ func TestReadAsKubectl(t *testing.T) {
 	for name, text := range map[string]string{
 		"a List":                     `{"apiVersion": "v1", "kind": "List", "items": [` + route + `]}`,
 		"items of another kind":      `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "items": [` + route + `]}`,
+		"a List in a List":           `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": [` + route + `]}]}`,
 		"YAML after JSON":            `{"apiVersion": "v1", "kind": "ConfigMap"}` + "\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r}\nspec: {}\n",
 		"JSON behind a comment":      `{"apiVersion": "v1", "kind": "ConfigMap"}` + "\n# c\n" + route,
 		"JSON values that follow on": `{"apiVersion": "v1", "kind": "ConfigMap"}` + route,
@@ -87,6 +85,33 @@ func TestReadAsKubectl(t *testing.T) {
 		objects := read(t, text)
 		if n := len(objects); n == 0 || objects[n-1].Route == nil || objects[n-1].Key.Name != "r" {
 			t.Errorf("%s: %d objects, and no route", name, n)
+		}
+	}
+}
+
+// TestReadNoMap: a document that is no map is broken, with its place.
+func TestReadNoMap(t *testing.T) {
+	for text, want := range map[string]string{
+		"- a list\n":                            "x.yaml:3: not a Kubernetes object: it is a list",
+		"\u00a0{\"kind\":\"HTTPRoute\"}\n":      "x.yaml:3: not a Kubernetes object: it is a string",
+		"---apiVersion: a\n  kind: HTTPRoute\n": "",
+		"3\n":                                   "x.yaml:3: not a Kubernetes object: it is a number",
+		"true\n":                                "x.yaml:3: not a Kubernetes object: it is a boolean",
+		strings.Repeat(`{"items":[`, 100) + strings.Repeat("]}", 100): "x.yaml:3: not a Kubernetes object: lists are nested more than 8 deep",
+		"null\n": "",
+	} {
+		objects, errs := manifest.ReadUndecoded("x.yaml", []byte("a: b\n---\n"+text), "")
+		switch {
+		case want == "" && strings.HasPrefix(text, "null"):
+			if len(errs) > 0 || len(objects) != 1 {
+				t.Errorf("%q: %v", text, errs)
+			}
+		case want == "": // kubectl cannot read it either
+			if len(errs) != 1 {
+				t.Errorf("%q: %v", text, errs)
+			}
+		case len(errs) != 1 || errs[0].Error() != want:
+			t.Errorf("%q: %v, want %s", text, errs, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // cluster is what most tests judge routes in. Namespaces shop and web are granted
@@ -22,7 +23,7 @@ var cluster string
 
 func engine(t testing.TB, policy validate.Policy) *validate.Engine {
 	t.Helper()
-	engine, err := validate.New(&policy)
+	engine, err := validate.New(rules.Catalogue(), &policy)
 	if err != nil {
 		t.Fatal(err)
 	}

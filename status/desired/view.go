@@ -13,13 +13,13 @@ type View struct {
 	engine   *validate.Engine
 	world    mesh.Reader
 	settings Settings
-	services map[mesh.ServiceKey]*validate.Table
+	tables   *validate.Tables
 }
 
 // NewView returns a view of what the reader reads.
 func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *View {
 	settings.ConflictReason = cmp.Or(settings.ConflictReason, Conflicted)
-	return &View{engine: engine, world: world, settings: settings, services: map[mesh.ServiceKey]*validate.Table{}}
+	return &View{engine: engine, world: world, settings: settings, tables: engine.Tables(world)}
 }
 
 // Entries returns what the route's status must say about its parentRefs, in their
@@ -48,7 +48,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 		if !route.IsMeshParent(i) || !about(ref.Service(route.Namespace)) {
 			continue
 		}
-		parent := v.service(ref.Service(route.Namespace)).Parent(route, i)
+		parent := v.tables.Of(ref.Service(route.Namespace)).Parent(route, i)
 		outcome, err := parent.Evaluate(marked)
 		switch {
 		case err != nil:
@@ -60,15 +60,6 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 		}
 	}
 	return entries, unknown, nil
-}
-
-func (v *View) service(key mesh.ServiceKey) *validate.Table {
-	view := v.services[key]
-	if view == nil {
-		view = v.engine.Table(v.world, key)
-		v.services[key] = view
-	}
-	return view
 }
 
 // reasons are those of Accepted=False, but for Settings.ConflictReason.

@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // cluster is a cache and the API server behind it: routes that each have a Service of
@@ -159,7 +160,7 @@ func (a api) CachedRouteObject(ctx context.Context, kind mesh.RouteKind, namespa
 // begin returns an auditor that has judged every route of the cluster.
 func begin(t testing.TB, c *cluster) *auditor {
 	t.Helper()
-	engine, err := validate.New(&validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
 	if err != nil {
 		t.Fatal(err)
 	}

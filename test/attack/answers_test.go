@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/config/grantpolicy"
 	"github.com/gammaguard/gammaguard/test/background"
+	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
 // situations are what may exist behind an answer: what a namespace's Service cart looks
@@ -77,9 +80,27 @@ var blindModes = []string{"audit", "warn", "enforce"}
 // TestAnswersAreEqual asks, without a grant and in every mode, about a namespace in every
 // situation, another one and the own one: all that the API server answers, warnings and the
 // object included, is the same, byte for byte. A granted user is answered differently each
-// time.
+// time. This holds where the API server has the policies on grants too, whose answers are not
+// longer than the webhook's.
 func TestAnswersAreEqual(t *testing.T) {
 	s := start(t)
+	t.Run("webhook", func(t *testing.T) { s.answersAreEqual(t) })
+	if err := guard.InstallPolicies(t.Context(), s.plane, config.Default().Policy()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := guard.RemovePolicies(t.Context(), s.plane); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Run("policies and webhook", func(t *testing.T) { s.answersAreEqual(t) })
+	if answer := s.raw(t).create(t, "blind-enforce", strings.ReplaceAll(questions[0], "SECRET", "secret-1"), ""); !strings.Contains(answer, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") {
+		t.Errorf("the policy does not refuse: %s", answer)
+	}
+}
+
+func (s *site) answersAreEqual(t *testing.T) {
+	t.Helper()
 	blind := func(name, mode string) {
 		s.apply(t, namespaces, "", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
 			"name": name, "labels": object{"gammaguard.dev/grant": "none", "gammaguard.dev/mode": mode},

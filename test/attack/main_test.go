@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
@@ -42,13 +43,42 @@ var started = sync.OnceValues(func() (*site, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	// All versions are served, as in clusters that had the experimental channel before.
-	plane, err := bed.Start(ctx, bed.Options{Experimental: true, AllVersions: true, MultiCluster: true})
+	plane, err := bed.Start(ctx, served)
 	if err != nil {
 		return nil, err
 	}
 	s := &site{plane: plane}
-	return s, s.install(ctx)
+	if err := s.install(ctx); err != nil {
+		return s, err
+	}
+	s.guard, err = guard.Start(ctx, s.plane, guard.Options{})
+	return s, err
 })
+
+var served = bed.Options{Experimental: true, AllVersions: true, MultiCluster: true}
+
+// policiesAlone starts a site with what 'gammaguard policy' writes for the default
+// configuration, and without gammaguard and its webhooks. It ends with the test.
+func policiesAlone(t *testing.T) *site {
+	t.Helper()
+	plane, err := bed.Start(t.Context(), served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{plane: plane}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.InstallPolicies(t.Context(), plane, config.Default().Policy()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 var usesSite bool
 
@@ -90,8 +120,7 @@ func (s *site) install(ctx context.Context) (err error) {
 	if _, stderr, err := s.plane.Kubectl(ctx, rights, "apply", "-f", "-"); err != nil {
 		return fmt.Errorf("%w: %s", err, stderr)
 	}
-	s.guard, err = guard.Start(ctx, s.plane, guard.Options{})
-	return err
+	return nil
 }
 
 func (s *site) stop() error {

@@ -19,8 +19,14 @@ func combinations() int { return len(ways) * len(endpoints) * len(meshParents())
 
 // TestMatrix has a user without a grant, but with all rights on routes, write every
 // kind of route in every version, in every way, with every parent. None is stored.
-func TestMatrix(t *testing.T) {
-	s := start(t)
+func TestMatrix(t *testing.T) { start(t).refuseAll(t) }
+
+// TestMatrixByPolicies is TestMatrix where the API server has the policies on grants, and no
+// webhook of gammaguard.
+func TestMatrixByPolicies(t *testing.T) { policiesAlone(t).refuseAll(t) }
+
+func (s *site) refuseAll(t *testing.T) {
+	t.Helper()
 	s.namespace(t, "shop", "none")
 	s.namespace(t, "matrix", "none")
 	parents := meshParents()
@@ -51,8 +57,13 @@ func TestMatrix(t *testing.T) {
 
 // TestMatrixGranted: with a grant, each way has its route stored, so that it is the
 // grant that stops them in TestMatrix.
-func TestMatrixGranted(t *testing.T) {
-	s := start(t)
+func TestMatrixGranted(t *testing.T) { start(t).admitGranted(t) }
+
+// TestMatrixGrantedByPolicies is the same for TestMatrixByPolicies.
+func TestMatrixGrantedByPolicies(t *testing.T) { policiesAlone(t).admitGranted(t) }
+
+func (s *site) admitGranted(t *testing.T) {
+	t.Helper()
 	s.namespace(t, "matrix-granted", "all")
 	s.everyCell(t, "matrix-granted", func(cell *target, w way) error {
 		if err := w.try(t.Context(), cell, []parent{{"group": "", "kind": "Service", "name": "cart"}})[0]; err != nil {
@@ -106,9 +117,10 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// refused reports whether the API server refused a route for its parent.
+// refused reports whether the API server refused a route for its parent. The schema refuses
+// some that no mutation repairs; kubectl's words are not an error of the API's.
 func refused(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "(grant-missing)") || apierrors.IsInvalid(err))
+	return err != nil && (strings.Contains(err.Error(), "(grant-missing)") || apierrors.IsInvalid(err) || strings.HasPrefix(err.Error(), "Error from server (Invalid): "))
 }
 
 // try writes a route with each parent, and returns what the API server said.

@@ -99,13 +99,19 @@ func (s *site) metrics(t *testing.T) string {
 	return text
 }
 
-var liveRead = regexp.MustCompile(`(?m)^gammaguard_live_reads_total\{kind="[^"]*",result="(found|not-found|error)"\} (.*)$`)
+var (
+	liveRead = regexp.MustCompile(`(?m)^gammaguard_live_reads_total\{kind="[^"]*",result="(?:found|not-found|error)"\} (.*)$`)
+	request  = regexp.MustCompile(`(?m)^gammaguard_webhook_requests_total\{.*\} (.*)$`)
+)
 
 // liveReads is how many live reads were made.
-func liveReads(t *testing.T, metrics string) (total float64) {
+func liveReads(t *testing.T, metrics string) float64 { return total(t, metrics, liveRead) }
+
+// total adds up the values that the expression finds.
+func total(t testing.TB, metrics string, value *regexp.Regexp) (total float64) {
 	t.Helper()
-	for _, match := range liveRead.FindAllStringSubmatch(metrics, -1) {
-		n, err := strconv.ParseFloat(match[2], 64)
+	for _, match := range value.FindAllStringSubmatch(metrics, -1) {
+		n, err := strconv.ParseFloat(match[1], 64)
 		if err != nil {
 			t.Fatal(err)
 		}

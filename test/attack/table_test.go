@@ -142,7 +142,7 @@ var attacks = []attack{
 	{
 		"Work caused by others", granted, "Write routes that break the proxies of a mesh: invalid regular expressions, modifiers of Host, header values with newlines",
 		"refused",
-		[]string{"test/scenarios/runner.TestScenarios", "mesh.TestInvalidExpression", "validate.TestRules"},
+		[]string{"test/scenarios/runner.TestScenarios", "mesh.TestInvalidExpression", "validate/rules.TestMatchRegexInvalid", "validate/rules.TestFilterHeaderRestricted", "validate/rules.TestFilterHeaderValue"},
 	},
 	{
 		"Work caused by others", granted, "Write regular expressions that take long to check", "they are refused, and the check takes a bounded time",
@@ -219,9 +219,24 @@ var attacks = []attack{
 		[]string{"check.TestOutputIsBounded", "mesh/manifest.TestObjectsAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
-		"Repositories", author, "Hide tracked manifests by `.gitignore`",
-		"routes in them are reported as not checked, and `--strict` fails",
-		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes"},
+		"Repositories", author, "Hide tracked manifests by `.gitignore`, in `vendor`, `node_modules` or a hidden directory, or by a pattern of `.gammaguard.yaml` or `.gammaguardignore`",
+		"routes in them are reported as not checked, and `--strict` fails; files that a pattern of gammaguard's names are reported with the pattern",
+		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes", "check.TestHiddenRoutes", "check.TestLeftAside"},
+	},
+	{
+		"Repositories", author, "Take manifests away from the sets: add a `Chart.yaml`, a chart above, values that turn their templates off, a kustomization that names them where it makes no object of them or as patches of something else, an annotation of another origin, kustomizations that use each other, or resources whose names have another ending, a component, `{{` in a comment, `.helmignore`, or sets in `.gammaguard.yaml`; write the group by escapes or in base64",
+		"each file with a route of whose kind and name no set has one, and each chart and kustomization that may make routes and that no set has, is reported as not checked, and `--strict` fails; an ordinary repository has none",
+		[]string{"check.TestHiddenRoutes", "check.TestOrdinaryRepositories", "check.TestHiddenAreGrouped", "mesh/manifest.TestReadNoMap", "test/repositories.TestRepositories"},
+	},
+	{
+		"Repositories", author, "Add a CustomResourceDefinition of routes that admits more, or whose CEL rules take hours",
+		"it is reported, and `--strict` fails unless `--crds` names it; its CEL rules are not evaluated",
+		[]string{"check.TestForeignDefinitions", "test/repositories.TestRepositories"},
+	},
+	{
+		"Repositories", author, "Write thousands of patterns in `.gitignore` or `.helmignore`, for thousands of files",
+		"the number of comparisons is bounded, and an error names the file",
+		[]string{"check.TestIgnoresAreBounded", "check.TestComparisonsAreBounded"},
 	},
 	{
 		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns, and as programs and as files that a build reads",
@@ -266,6 +281,11 @@ var attacks = []attack{
 		"Ways to write a route", routesOnly, "Every way to write a route of every kind and version, with every mesh parent: generated, see below",
 		"no such spec is stored",
 		[]string{"test/attack.TestMatrix", "test/attack.TestMatrixGranted", "test/attack.TestEndpoints"},
+	},
+	{
+		"Ways to write a route", routesOnly, "The same where the policies of `gammaguard policy` are installed, and no webhook is registered",
+		"no such spec is stored",
+		[]string{"test/attack.TestMatrixByPolicies", "test/attack.TestMatrixGrantedByPolicies", "test/scenarios/runner.TestPolicies", "config/grantpolicy.TestRandom", "test/policies.TestRandom"},
 	},
 	{
 		"Order of changes", routesOnly, "Have the grant withdrawn, then edit the route", "edits that keep the spec pass, others are refused",

@@ -20,6 +20,7 @@
 package bed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,7 +50,8 @@ const startTimeout = 90 * time.Second
 // with the standard channel of the Gateway API, RBAC and no audit log.
 type Options struct {
 	// Kubernetes is the release of kube-apiserver, such as v1.30.14; empty is the one
-	// that test/controlplane requires, of which etcd and kubectl always are.
+	// that the environment variable TEST_KUBERNETES names, or else the one that
+	// test/controlplane requires, of which etcd and kubectl always are.
 	Kubernetes string
 	// Bare installs no definitions at all.
 	Bare bool
@@ -102,8 +106,9 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	server := filepath.Join(binDir, apiServer)
-	if o.Kubernetes != "" {
-		if server, err = buildAPIServer(ctx, o.Kubernetes); err != nil {
+	release := cmp.Or(o.Kubernetes, os.Getenv("TEST_KUBERNETES"))
+	if release != "" {
+		if server, err = buildAPIServer(ctx, release); err != nil {
 			return nil, err
 		}
 	}
@@ -111,6 +116,13 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 	if !o.Bare {
 		if definitions, err = CustomResourceDefinitions(ctx, o); err != nil {
 			return nil, err
+		}
+		if release != "" {
+			for _, definition := range definitions {
+				for i := range definition.Spec.Versions {
+					withoutNewRules(definition.Spec.Versions[i].Schema.OpenAPIV3Schema)
+				}
+			}
 		}
 	}
 	dir, err := newDir()
@@ -128,6 +140,21 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
 	}
 	return cp, nil
+}
+
+// withoutNewRules removes the rules of a schema that call isIP or format, which API servers have
+// from 1.31 and 1.32 on: an older one does not take the definition.
+func withoutNewRules(schema *apiextensionsv1.JSONSchemaProps) {
+	schema.XValidations = slices.DeleteFunc(schema.XValidations, func(rule apiextensionsv1.ValidationRule) bool {
+		return strings.Contains(rule.Rule, "isIP(") || strings.Contains(rule.Rule, "format.")
+	})
+	for name, property := range schema.Properties {
+		withoutNewRules(&property)
+		schema.Properties[name] = property
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		withoutNewRules(schema.Items.Schema)
+	}
 }
 
 func (cp *ControlPlane) start(o Options, server string, definitions []*apiextensionsv1.CustomResourceDefinition) error {

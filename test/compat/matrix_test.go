@@ -63,7 +63,26 @@ func try(t *testing.T, kubernetes string) cluster {
 			t.Logf("the log of gammaguard:\n%s", g.Log())
 		}
 	}
+	tryRouteGrants(t, cp)
 	return tried
+}
+
+// tryRouteGrants has config/policy refuse a route without a grant, and admit one with it.
+func tryRouteGrants(t *testing.T, cp *bed.ControlPlane) {
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: alone, namespace: alone}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}`
+	folder := filepath.Join("..", "..", "config", "policy")
+	kubectl(t, cp, "{apiVersion: v1, kind: Namespace, metadata: {name: alone}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: alone}, spec: {ports: [{port: 80}]}}", "apply", "-f", "-")
+	kubectl(t, cp, "", "apply", "--server-side", "-k", folder)
+	background.Eventually(t, func() string {
+		_, stderr, err := cp.Kubectl(t.Context(), route, "create", "--dry-run=server", "-f", "-")
+		if err == nil || !strings.Contains(stderr, "ValidatingAdmissionPolicy 'gammaguard-route-grants'") || !strings.HasSuffix(stderr, "gammaguard.dev/grant=producer (grant-missing)\n") {
+			return "a route without a grant: " + stderr
+		}
+		return ""
+	})
+	kubectl(t, cp, "", "label", "namespace", "alone", "gammaguard.dev/grant=producer")
+	kubectl(t, cp, route, "create", "--dry-run=server", "-f", "-")
+	kubectl(t, cp, "", "delete", "-k", folder)
 }
 
 func stop(t *testing.T, process func() error) {

@@ -35,10 +35,15 @@ var played = map[string]struct {
 	"gammaguard graph -f examples/shop -o html > graph.html":                                                                  {0, `^$`},
 	"gammaguard graph -n shop -o html > graph.html":                                                                           {0, `^$`},
 	"gammaguard graph service/cart -n shop":                                                                                   {0, `^flowchart LR\n(.*\n)*.*HTTPRoute cart`},
+	"gammaguard policy":                                                                                                       {0, `(?m)^  name: gammaguard-route-grants$`},
+	"gammaguard policy --config guard.yaml":                                                                                   {0, `(?m)^  name: gammaguard-route-grants$`},
+	"gammaguard policy --config guard.yaml > route_grants.yaml":                                                               {0, `^$`},
+	"gammaguard policy --config guard.yaml | diff route_grants.yaml -":                                                        {0, `^$`},
 	"gammaguard preflight --overlay audit-only":                                                                               {0, `(?m)^cert-manager +ok `},
 	"gammaguard preflight --overlay default --image registry.example.com/gammaguard-webhook:v1.2.3":                           {0, `(?m)^image +unknown +registry.example.com/gammaguard-webhook:v1.2.3: `},
 	"gammaguard trace service/cart:80 -n shop --path /items --cluster":                                                        {0, `HTTPRoute shop/cart`},
 	"kubectl annotate service -n shop cart gammaguard.dev/consumer-routes-from='kubernetes.io/metadata.name in (faces, lab)'": {0, `annotated`},
+	"kubectl apply -f route_grants.yaml":                                                                                      {0, `(?m)/gammaguard-route-grants created$`},
 	"kubectl auth can-i create serviceprofiles.linkerd.io --as dev -n shop":                                                   {1, `(?m)^no$`},
 	"kubectl create clusterrolebinding mesh-admins --clusterrole=gammaguard-mesh-admin --group=mesh-admins":                   {0, `created`},
 	"kubectl create clusterrolebinding mesh-viewers --clusterrole=gammaguard-viewer --group=mesh-viewers":                     {0, `created`},
@@ -66,6 +71,7 @@ func TestCommands(t *testing.T) {
 		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "clusterrolebinding", "mesh-admins", "mesh-viewers"); err != nil {
 			t.Error(stderr)
 		}
+		removeGrantPolicies(t)
 		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "service,httproute", "-n", "shop", "cart"); err != nil {
 			t.Error(stderr)
 		}
@@ -94,6 +100,14 @@ func TestCommands(t *testing.T) {
 	}
 	for command := range unseen {
 		t.Errorf("no page has: %s", command)
+	}
+}
+
+// removeGrantPolicies removes what 'gammaguard policy' writes.
+func removeGrantPolicies(t *testing.T) {
+	t.Helper()
+	if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "--ignore-not-found", "-f", filepath.Join("..", "..", "config", "policy", "route_grants.yaml")); err != nil {
+		t.Error(stderr)
 	}
 }
 

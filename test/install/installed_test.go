@@ -35,6 +35,18 @@ func TestInstalled(t *testing.T) {
 	o.wants(t, documentedCheck[0], 1, `(?m)^installation +fail +0 of 2 replicas are ready; image gammaguard-webhook:dev; certificates from cert-manager; mode enforce$`)
 	haveReplicas(t)
 	o.wants(t, documentedCheck[0], 0, `(?m)^a bad route in namespace gammaguard-system +ok +is refused by gammaguard$`)
+	o.wants(t, check, 0, `(?m)^policies on grants +ok +none are installed: the webhook alone enforces grants$`)
+	kubectl(t, "apply", "-k", folder(t, "policy"))
+	o.wants(t, check, 0, `(?m)^policies on grants +ok +the API server enforces those of the configuration$`)
+	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
+		if code, stdout, _ := o.sh(t, check); code != 0 || !strings.Contains(stdout, "is refused by the API server itself, for its grant; gammaguard answers") {
+			return stdout
+		}
+		return ""
+	})
+	kubectl(t, "patch", "validatingadmissionpolicybinding", "gammaguard-route-grants-unlabeled", "--type=merge", "-p", `{"spec": {"validationActions": ["Audit"]}}`)
+	o.wants(t, check, 1, `(?m)^policies on grants +fail +apply what 'gammaguard policy' writes for the configuration: ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited$`)
+	kubectl(t, "delete", "-k", folder(t, "policy"))
 	o.wants(t, check+" -n trial -o json", 0, `"name": "API server reaches gammaguard",\n +"result": "ok"`)
 	kubectl(t, "delete", "mutatingwebhookconfiguration", "gammaguard")
 	o.wants(t, check, 0, `(?m)^webhook configurations +warn +there is no mutatingwebhookconfiguration gammaguard: routes are checked and not completed$`)

@@ -40,6 +40,7 @@ func TestRunbook(t *testing.T) {
 	}
 	plays := map[string]func(t *testing.T, commands []string){
 		"### GammaguardNotServing":          o.notServing,
+		"### GammaguardPolicyDiffers":       o.policyDiffers,
 		"### GammaguardCertificateExpiring": o.describeCertificates,
 		"### GammaguardStatusFull":          o.findFull,
 		"### GammaguardStoredFindingsGrow":  o.auditShop,
@@ -114,6 +115,25 @@ func (o *operator) notServing(t *testing.T, commands []string) {
 	kubectl(t, "delete", "clusterrolebinding", "gammaguard-serving")
 	o.wants(t, commands[2], 0, `(?m)clusterrolebinding.rbac.authorization.k8s.io/gammaguard-serving created$`)
 	o.wants(t, commands[3], 1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `)
+}
+
+// policyDiffers: the policies are those of another configuration than gammaguard's.
+func (o *operator) policyDiffers(t *testing.T, commands []string) {
+	if len(commands) != 3 {
+		t.Fatalf("the page has the commands %q", commands)
+	}
+	t.Cleanup(func() { removeGrantPolicies(t) })
+	in := *o
+	in.root = checkout(t, o.root)
+	const other = "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\ngrants: {default: all}\n"
+	if err := os.WriteFile(filepath.Join(in.root, "other.yaml"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in.must(t, "gammaguard policy --config other.yaml | kubectl apply -f -")
+	in.wants(t, commands[0], 4, `(?m)^policies on grants +fail `)
+	in.must(t, commands[1])
+	in.must(t, commands[2])
+	in.wants(t, commands[0], 4, `(?m)^policies on grants +ok `) // other checks fail: gammaguard does not run
 }
 
 func (o *operator) describeCertificates(t *testing.T, commands []string) {

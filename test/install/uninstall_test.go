@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,9 +15,9 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// TestUninstall follows docs/install.md: its commands leave no entry on a route, and no
-// label or annotation on a namespace. That the first one leaves no other object is
-// TestOverlays' to see.
+// TestUninstall follows docs/install.md: its commands leave no entry on a route, under
+// whatever name the configuration in the cluster has them written, and no label or annotation
+// on a namespace. That kubectl delete leaves no other object is TestOverlays' to see.
 func TestUninstall(t *testing.T) {
 	root, err := bed.Root()
 	if err != nil {
@@ -26,19 +27,35 @@ func TestUninstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)## Uninstall\n\n```\nkubectl delete -k config/default\n(.*?)```").FindSubmatch(page)
+	block := regexp.MustCompile("(?s)## Uninstall\n\n```\n(.*?)```").FindSubmatch(page)
 	if block == nil {
 		t.Fatal("docs/install.md has no commands to uninstall")
 	}
 	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: marked, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: deny},
 		annotations: {gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/consumer-route-kinds: HTTPRoute, gammaguard.dev/grant-request: x}}}`
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if _, stderr, err := plane.Kubectl(ctx, "", "delete", "namespace", system, "--wait=false"); err != nil {
+			t.Errorf("%v: %s", err, stderr)
+		}
+		endNamespace(ctx, t)
+	})
+	const installed = `{apiVersion: v1, kind: Namespace, metadata: {name: gammaguard-system}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: gammaguard-config, namespace: gammaguard-system},
+		data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration, status: {controllerName: example.test/gammaguard}}"}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: gammaguard-webhook, namespace: gammaguard-system}, spec: {replicas: 2, selector: {matchLabels: {a: b}},
+		template: {metadata: {labels: {a: b}}, spec: {containers: [{name: webhook, image: none}], volumes: [{name: config, configMap: {name: gammaguard-config}}]}}}}
+---
+`
 	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: marked}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]},
-		status: {parents: [{controllerName: gammaguard.dev/guard, parentRef: {group: "", kind: Service, name: cart},
+		status: {parents: [{controllerName: example.test/gammaguard, parentRef: {group: "", kind: Service, name: cart},
 		conditions: [{type: Accepted, status: "False", reason: Conflicted, message: "", lastTransitionTime: "2026-01-02T03:04:05Z"}]}]}}`
 	for _, args := range [][]string{{"create"}, {"apply", "--server-side", "--subresource", "status", "--force-conflicts"}} {
 		documents := route
 		if args[0] == "create" {
-			documents = namespace + "\n---\n" + route
+			documents = installed + namespace + "\n---\n" + route
 		}
 		if _, stderr, err := plane.Kubectl(t.Context(), documents, append(args, "-f", "-")...); err != nil {
 			t.Fatal(stderr)
@@ -47,11 +64,14 @@ func TestUninstall(t *testing.T) {
 	stored := func() string {
 		return kubectl(t, "get", "namespaces,httproutes", "-A", "-o", "yaml")
 	}
-	if !strings.Contains(stored(), "controllerName: gammaguard.dev/guard") {
+	if !strings.Contains(stored(), "controllerName: example.test/gammaguard") {
 		t.Fatal("the route is not marked")
 	}
 	for line := range strings.Lines(string(block[1])) {
 		args := strings.Fields(line)
+		if args[1] == "delete" {
+			continue
+		}
 		if args[0] == "kubectl" {
 			kubectl(t, args[1:]...)
 			continue
@@ -62,10 +82,11 @@ func TestUninstall(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", strings.TrimSpace(line), code, complaint.String())
 		}
 	}
+	kubectl(t, "delete", "-n", "gammaguard-system", "deployment/gammaguard-webhook", "configmap/gammaguard-config")
 	left := stored()
 	kubectl(t, "delete", "httproute", "-n", "marked", "cart")
 	for _, trace := range []string{
-		"controllerName: gammaguard", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel,
+		"controllerName: example.test", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel,
 		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, grants.RequestAnnotation,
 	} {
 		if strings.Contains(left, trace) {

@@ -164,7 +164,9 @@ func repositories() []repository {
 				g.link(name, filepath.Join(g.outside, "outside.yaml"))
 			}
 		}, says: "1 route", code: 0, files: "m"},
-		{name: "ignored", make: ignored, says: "m/evil.yaml: ignored by .gitignore, and it holds routes", code: 0},
+		{name: "ignored", make: ignored, says: "m/evil.yaml: ignored by .gitignore, and it may hold routes", code: 0},
+		{name: "taken away", make: takenAway, says: "not checked: a/evil.yaml: it holds routes that no set has", code: 1, files: "b"},
+		{name: "definition", make: definition, says: "is not the one that gammaguard is built with, and replaces it, without its CEL rules", code: 0, files: "m"},
 		{name: "1 GiB", make: func(g *ground) {
 			g.large("m/routes.yaml", route)
 			g.large(".gitignore", "x\n")
@@ -273,6 +275,33 @@ func ignored(g *ground) {
 	g.put("m/evil.yaml", route)
 	g.put(".gitignore", "m/\n")
 	g.git("add", "-f", ".")
+}
+
+// takenAway adds what has once kept manifests from being read.
+func takenAway(g *ground) {
+	for _, folder := range []string{"a", "b", "c", "d", "e"} {
+		g.put(folder+"/evil.yaml", route)
+	}
+	g.put("a/kustomization.yaml", "resources: []\ncommonAnnotations: {a: evil.yaml, b: ../b/evil.yaml}\n")
+	g.put("b/Chart.yaml", chart)
+	g.put("c/kustomization.yaml", "resources: [evil.yaml, ../d]\n")
+	g.put("d/kustomization.yaml", "resources: [evil.yaml, ../c]\n")
+	g.put("e/braces.yaml", "# {{\n"+route+"---\n}\n")
+	g.put("vendor/evil.yaml", route)
+	g.put(".gammaguard.yaml", project+"ignore: [e/evil.yaml]\n")
+}
+
+// definition is one of routes whose rules would take hours for a thousand routes.
+func definition(g *ground) {
+	rule := strings.Repeat("[1,2,3,4,5,6,7,8,9,0].all(x, ", 5) + "true" + strings.Repeat(")", 5)
+	g.put("m/crd.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: httproutes.gateway.networking.k8s.io}\n"+
+		"spec:\n  group: gateway.networking.k8s.io\n  scope: Namespaced\n  names: {kind: HTTPRoute, plural: httproutes}\n"+
+		"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-validations: [{rule: '"+rule+"'}]}}}]\n")
+	var routes strings.Builder
+	for i := range 1000 {
+		routes.WriteString("---\n" + strings.ReplaceAll(route, "name: cart, namespace", fmt.Sprintf("name: cart%d, namespace", i)))
+	}
+	g.put("m/routes.yaml", services+routes.String())
 }
 
 // hostileGit is a repository whose configuration starts programs, and fetches.

@@ -24,6 +24,7 @@ import (
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
@@ -178,7 +179,7 @@ func wait(t *testing.T, limit time.Duration, what string, check func() error) {
 
 // engineOf returns an engine for the policy.
 func engineOf(policy *validate.Policy) *validate.Engine {
-	engine, err := validate.New(policy)
+	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		panic(err) // the tests' policies name no rules
 	}

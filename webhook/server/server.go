@@ -17,6 +17,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/config/grantpolicy"
 	"github.com/gammaguard/gammaguard/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/live"
@@ -24,6 +25,7 @@ import (
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/status/standing"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 	"github.com/gammaguard/gammaguard/webhook"
 )
 
@@ -87,7 +89,7 @@ func (s *Server) newManager() (manager.Manager, error) {
 
 // wire makes the parts and adds them to the manager.
 func (s *Server) wire() error {
-	engine, err := validate.New(s.options.Guard.Policy())
+	engine, err := validate.New(rules.Catalogue(), s.options.Guard.Policy())
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -182,6 +184,14 @@ func (s *Server) addRunnables(handlers http.Handler) error {
 		}
 		runnables = append(runnables, activation)
 	}
+	policies := &policies{
+		want: grantpolicy.New(s.options.Guard.Policy()), reader: s.manager.GetAPIReader(),
+		recorder: s.manager.GetEventRecorder("gammaguard"), log: s.options.Log,
+	}
+	if err := s.options.Registerer.Register(policies); err != nil {
+		return fmt.Errorf("metric of the policies: %w", err)
+	}
+	runnables = append(runnables, policies)
 	for _, plain := range []struct {
 		name, address string
 		handler       http.Handler

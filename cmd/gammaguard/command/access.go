@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/gammaguard/gammaguard/check"
 	"github.com/gammaguard/gammaguard/check/cluster"
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -27,13 +28,6 @@ type access struct {
 	installation string
 	// names are those of the flags that name the cluster and what is in it.
 	names []string
-}
-
-// addAccess adds the flags that name the cluster and the configuration.
-func addAccess(cmd *cobra.Command) *access {
-	a := addCluster(cmd)
-	addConfig(cmd, &a.config)
-	return a
 }
 
 // addCluster adds the flags that name the cluster, as kubectl has them.
@@ -110,11 +104,36 @@ func (a *access) installed(cmd *cobra.Command, live *cluster.Cluster) (*config.G
 	return configuration, source, err
 }
 
+// world takes the configuration, the namespace of objects that name none, and, if it is asked
+// for, the cluster into the options: the cluster's configuration then. What it returns is to be
+// called at the end: it reports what could not be read.
+func (a *access) world(cmd *cobra.Command, options *check.Options, cluster bool) (end func() error, err error) {
+	options.Namespace = *a.Namespace
+	if !cluster {
+		options.Config, err = a.configuration()
+		return func() error { return nil }, err
+	}
+	live, configuration, _, err := a.connectInstalled(cmd)
+	if err != nil {
+		return nil, err
+	}
+	options.Config, options.Cluster, options.Namespace = configuration, live, live.Current
+	return func() error { return reportUnseen(cmd.ErrOrStderr(), live) }, nil
+}
+
 // addInstalled adds the flags that name the cluster, and the configuration in it.
 func addInstalled(cmd *cobra.Command) *access {
-	a := addAccess(cmd)
+	a := addCluster(cmd)
+	addConfig(cmd, &a.config)
 	cmd.Flags().Lookup("config").Usage = "path to a GuardConfiguration file; if empty, the configuration that gammaguard in the cluster runs with, or the default one if you cannot read it"
 	addInstallation(cmd, a)
+	return a
+}
+
+// addWorld adds the flags of commands over files, which may look at a cluster too.
+func addWorld(cmd *cobra.Command) *access {
+	a := addInstalled(cmd)
+	cmd.Flags().Lookup("config").Usage = "path to a GuardConfiguration file, as for the webhook; if empty, with --cluster the configuration that gammaguard in the cluster runs with, and otherwise the default configuration"
 	return a
 }
 

@@ -41,7 +41,8 @@ channel. --channel, --crds, definitions in the input, and --cluster select other
 Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory, and checks each
 set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci; and
 the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
-.gitignore and .gammaguardignore name. It reports the sets, and what it skipped. With -f, -k, and --helm, all input is one set.
+.gitignore and .gammaguardignore name. It reports the sets, what it skipped, and each file with routes that no set has. With -f, -k, and
+--helm, all input is one set.
 
 A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
 what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
@@ -108,11 +109,11 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
-	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, and routes that .gitignore hides")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
-	flags.access = addAccess(cmd)
+	flags.access = addWorld(cmd)
 	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
 	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
 	set.Lookup("as-group").Usage += " Exemptions in the configuration apply to this group."
@@ -133,32 +134,30 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 // once checks, writes the report, and returns errFindings if it fails.
 func (f *checkFlags) once(cmd *cobra.Command) (err error) {
 	options := &f.options
-	options.Stdin = cmd.InOrStdin()
+	options.Stdin, options.Hold = cmd.InOrStdin(), hold
 	project, err := check.FindProject(f.start())
 	if err != nil {
 		return err
 	}
 	f.follow(project, cmd)
-	if options.Config, err = f.access.configuration(); err != nil {
+	end, err := f.access.world(cmd, options, f.cluster)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(end(), err) }()
 	options.User = validate.User{Name: *f.access.Impersonate, Groups: *f.access.ImpersonateGroup}
-	options.Namespace = *f.access.Namespace
 	options.Propose = f.outputs.propose()
-	if f.cluster {
-		live, connectErr := f.access.connect(cmd.Context())
-		if connectErr != nil {
-			return connectErr
-		}
-		options.Cluster, options.Namespace = live, live.Current
-		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
-	}
 	bar := startProgress(cmd.ErrOrStderr())
 	options.Progress = bar.set
 	result, err := f.check(cmd.Context(), project)
 	bar.stop()
 	if result == nil {
 		return err
+	}
+	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
+		for _, notice := range result.Notices {
+			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
+		}
 	}
 	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
 		return err
@@ -199,11 +198,11 @@ func (f *checkFlags) check(ctx context.Context, project *check.Project) (*report
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
-	sets, skipped, err := check.FindSets(&f.options, f.paths, project)
+	found, err := check.FindSets(ctx, &f.options, f.paths, project)
 	if err != nil {
 		return nil, err
 	}
-	return check.RunSets(ctx, &f.options, sets, skipped)
+	return check.RunSets(ctx, &f.options, found)
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {

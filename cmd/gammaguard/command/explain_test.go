@@ -10,14 +10,14 @@ import (
 
 	"github.com/gammaguard/gammaguard/check/explain"
 	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // TestExplainCatalogue: every rule and every mutation is listed, and each can be
 // explained.
 func TestExplainCatalogue(t *testing.T) {
 	var ids []string
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		ids = append(ids, rule.ID)
 	}
 	for _, mutation := range mutate.Catalogue() {

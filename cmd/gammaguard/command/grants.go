@@ -131,6 +131,6 @@ the requests with 'gammaguard grants list --requested'. You need permission to p
 	}
 	addChoice(cmd, &role, "role", "", "grant to ask for: producer, consumer, or all; required", "producer", "consumer", "all")
 	cmd.Flags().StringVar(&reason, "reason", "", "why the namespace needs it, in one line; required")
-	access = addAccess(cmd)
+	access = addCluster(cmd)
 	return cmd
 }

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/check/build"
+	"github.com/gammaguard/gammaguard/internal/temporary"
 	"github.com/gammaguard/gammaguard/printable"
 )
 
@@ -61,10 +62,21 @@ func during() string {
 	return ""
 }
 
-// exit ends the program in the middle of a command.
-func exit(stderr io.Writer) func(err error) {
+// writing is held while files of the repository are written, so that a command does not end between them.
+var writing sync.Mutex
+
+// hold keeps the command from ending until the function that it returns is called.
+func hold() (release func()) {
+	writing.Lock()
+	return writing.Unlock
+}
+
+// exit ends the program in the middle of a command, and leaves nothing behind.
+func exit(stderr io.Writer, end func(code int)) func(err error) {
 	return func(err error) {
+		hold() // for good
+		temporary.RemoveAll()
 		printable.Fprintf(stderr, "error: %s\n", err)
-		os.Exit(ExitUsage)
+		end(ExitUsage)
 	}
 }

@@ -1,13 +1,20 @@
 package command
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/gammaguard/gammaguard/internal/temporary"
 )
 
 // TestLimits: a command that takes more than it may ends with an error that says what, and where.
@@ -27,6 +34,35 @@ func TestLimits(t *testing.T) {
 		}
 		debug.SetMemoryLimit(before)
 	}
+}
+
+// TestExit: a command that is ended leaves no temporary folder, and not some files written and others not.
+func TestExit(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	folder, _, err := temporary.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	ended := make(chan int)
+	release := hold()
+	go exit(&said, func(code int) { ended <- code })(errors.New("too long"))
+	select {
+	case <-ended:
+		t.Error("it ends while files are written")
+	case <-time.After(100 * time.Millisecond):
+	}
+	release()
+	if code := <-ended; code != ExitUsage || said.String() != "error: too long\n" {
+		t.Errorf("%d: %s", code, &said)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+	writing.Unlock()
 }
 
 // TestLimited: each command that reads files and ends by itself has limits.

@@ -48,7 +48,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer flush(root.OutOrStdout(), root.ErrOrStderr())
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if limited(cmd) {
-			ofRepositories.enforce(exit(stderr))
+			ofRepositories.enforce(exit(stderr, os.Exit))
 		}
 	}
 	var code exitCode
@@ -112,7 +112,7 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
 	root.SetErr(printable.NewWriter(streams.ErrOut, isTerminal(streams.ErrOut)))
 	root.SetFlagErrorFunc(usage)
-	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPreflight(), newStatus(), newTrace(), newVersion())
+	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTrace(), newVersion())
 	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()
 	return root

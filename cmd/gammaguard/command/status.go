@@ -34,35 +34,32 @@ func newStatusClear() *cobra.Command {
 		Long: `Remove the entries in status.parents that gammaguard wrote from the routes of all namespaces, or of one with -n. Without --confirm, the command only
 counts them. Entries of other controllers stay as they are.
 
-An entry is removed if its controllerName is status.controllerName of the configuration, or one of status.formerControllerNames. Use this
-command to uninstall gammaguard. Delete the Deployment first: while gammaguard runs, it writes the entries again.`,
+An entry is removed if its controllerName is status.controllerName of the configuration that gammaguard in the cluster runs with, or one of
+status.formerControllerNames. Use this command to uninstall gammaguard. Scale the Deployment to zero first: while gammaguard runs, it writes
+the entries again. Delete it afterwards: it says where the configuration is.`,
 		Example: `  # Count the entries
   gammaguard status clear
 
   # Remove them
   gammaguard status clear --confirm
 
-  # Remove the entries of a configuration with other controller names
+  # Remove the entries under the controller names of a file
   gammaguard status clear --config guard.yaml --confirm`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return clearStatus(cmd, access, confirm) },
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "remove the entries; if false, only count them")
-	access = addAccess(cmd)
+	access = addInstalled(cmd)
 	cmd.Flags().Lookup("namespace").Usage = "clear the routes of this namespace only; if empty, of all namespaces"
 	return cmd
 }
 
 func clearStatus(cmd *cobra.Command, access *access, confirm bool) error {
-	configuration, err := access.configuration()
+	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}
 	names := append([]string{configuration.Status.ControllerName}, configuration.Status.FormerControllerNames...)
-	live, err := access.connect(cmd.Context())
-	if err != nil {
-		return err
-	}
 	marked, err := live.MarkedRoutes(cmd.Context(), *access.Namespace, names)
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func newTrace() *cobra.Command {
 	flags.add(cmd, "read")
 	set.BoolVar(&flags.cluster, "cluster", false, "read the live cluster; routes in the input replace those of the cluster; the command only reads")
 	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")
-	flags.access = addAccess(cmd)
+	flags.access = addWorld(cmd)
 	set.Lookup("namespace").Usage = "namespace of the Service, and of objects that do not set one; if empty, that of the only Service of the name in the input, or the namespace of the current context with --cluster"
 	return cmd
 }
@@ -76,18 +76,11 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd, args); err != nil {
 		return usage(cmd, err)
 	}
-	if options.Config, err = f.access.configuration(); err != nil {
+	end, err := f.access.world(cmd, options, f.cluster)
+	if err != nil {
 		return err
 	}
-	options.Namespace = *f.access.Namespace
-	if f.cluster {
-		live, connectErr := f.access.connect(cmd.Context())
-		if connectErr != nil {
-			return connectErr
-		}
-		options.Cluster, options.Namespace = live, live.Current
-		defer func() { err = errors.Join(reportUnseen(cmd.ErrOrStderr(), live), err) }()
-	}
+	defer func() { err = errors.Join(end(), err) }()
 	trace, err := check.Trace(cmd.Context(), options, f.request)
 	if err != nil {
 		return err

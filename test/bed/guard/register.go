@@ -34,7 +34,7 @@ const (
 	accountPolicy, eventsPolicy     = "gammaguard-service-account", "gammaguard-events"
 )
 
-// Install applies config/rbac and config/policy, and waits until the API server
+// Install applies config/rbac, and of config/policy what every installation has, and waits until the API server
 // enforces the policy on labels. It does not apply to the exempt users.
 func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error {
 	root, err := bed.Root()
@@ -45,7 +45,8 @@ func Install(ctx context.Context, cp *bed.ControlPlane, exempt ...string) error 
 	steps := [][]string{
 		{"apply", "--server-side", "-f", "-"},
 		{"apply", "--server-side", "-k", filepath.Join(root, "config", "rbac")},
-		{"apply", "--server-side", "-k", filepath.Join(root, "config", "policy")},
+		{"apply", "--server-side", "-k", filepath.Join(root, "config", "policy", "labels")},
+		{"apply", "--server-side", "-k", filepath.Join(root, "config", "policy", "account")},
 	}
 	for _, user := range exempt {
 		steps = append(steps, []string{

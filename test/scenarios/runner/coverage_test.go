@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // lacks says which rules and mutations lack a scenario in which they show, or one
@@ -48,7 +49,7 @@ func lacks(scenarios []*runner.Scenario) []string {
 // seen to have nothing to say. A rule must see it admitted; what a mutation does
 // not guess others may deny.
 func spares(d *runner.Document, id string) bool {
-	rule := validate.Find(id)
+	rule := rules.Find(id)
 	switch {
 	case !d.IsRoute(), rule != nil && d.Want.Deny:
 		return false
@@ -61,7 +62,7 @@ func spares(d *runner.Document, id string) bool {
 // ids returns the IDs of all rules and mutations.
 func ids() []string {
 	ids := slices.Clone(mutate.Names())
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		ids = append(ids, rule.ID)
 	}
 	return ids

@@ -30,9 +30,9 @@ func read(lines ...string) *Outcome {
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		if warning, ok := strings.CutPrefix(line, "Warning: "); ok {
-			warned = append(warned, found(warningID, warning, append(rules(), mutate.Names()...))...)
+			warned = append(warned, found(warningID, warning, append(ruleIDs(), mutate.Names()...))...)
 		} else {
-			denied = append(denied, found(ruleID, line, rules())...)
+			denied = append(denied, found(ruleID, line, ruleIDs())...)
 		}
 	}
 	return &Outcome{Rules: sorted(denied), Warnings: sorted(warned), Text: text}

@@ -20,6 +20,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // memory is a driver without an API server: it is as much of one, and of kubectl
@@ -48,7 +49,7 @@ func (d *memory) Name() string { return d.name }
 
 // Begin starts with an empty memory.
 func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
-	engine, err := validate.New(scenario.Config.Policy())
+	engine, err := validate.New(rules.Catalogue(), scenario.Config.Policy())
 	if err != nil {
 		return nil, err
 	}

@@ -85,6 +85,13 @@ func (s *apiSession) pass(ctx context.Context) error {
 // those, and waits until gammaguard has seen them.
 func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
 	s.unseen = true
+	if err := s.putAll(ctx, documents); err != nil {
+		return err
+	}
+	return s.pass(ctx)
+}
+
+func (s *apiSession) putAll(ctx context.Context, documents []*Document) error {
 	for _, first := range []bool{true, false} {
 		for _, document := range documents {
 			if first != slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, document.Key.Kind) {
@@ -95,7 +102,7 @@ func (s *apiSession) Put(ctx context.Context, documents []*Document) error {
 			}
 		}
 	}
-	return s.pass(ctx)
+	return nil
 }
 
 func (s *apiSession) put(ctx context.Context, document *Document) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // wantFile is want.yaml.
@@ -127,18 +127,18 @@ func (p *parser) verdict(at int, want *applyWant) *Verdict {
 		p.fail(at, "rules: an admitted document has none that denied")
 	}
 	if want.Rules != nil {
-		v.Rules = p.ids(at, "rules", want.Rules, rules())
+		v.Rules = p.ids(at, "rules", want.Rules, ruleIDs())
 	}
 	if want.Warnings != nil {
-		v.Warnings = p.ids(at, "warnings", want.Warnings, append(rules(), mutate.Names()...))
+		v.Warnings = p.ids(at, "warnings", want.Warnings, append(ruleIDs(), mutate.Names()...))
 	}
 	return v
 }
 
-// rules returns the ID of every rule.
-func rules() []string {
+// ruleIDs returns the ID of every rule.
+func ruleIDs() []string {
 	var ids []string
-	for _, rule := range validate.Catalogue() {
+	for _, rule := range rules.Catalogue() {
 		ids = append(ids, rule.ID)
 	}
 	return ids

@@ -1,0 +1,17 @@
+package validate
+
+// The IDs of the rules that the engine, or another package than the rules' own, knows by name.
+// The catalogue that is given to New has all of them. Any other rule is known by its ID alone.
+const (
+	// RuleGrantMissing and RuleConsumerRefused run before all others, and hide what these find.
+	RuleGrantMissing    = "grant-missing"
+	RuleConsumerRefused = "consumer-refused"
+	// RuleParentGroupInvalid describes why a binding is Dormant, RuleMeshUnsupported why one
+	// is Unsupported.
+	RuleParentGroupInvalid = "parent-group-invalid"
+	RuleMeshUnsupported    = "mesh-unsupported"
+	// RuleBackendNotPermitted warns under the profile of a mesh that needs ReferenceGrants.
+	RuleBackendNotPermitted = "backend-not-permitted"
+	// RuleParentKindNotAllowed goes by a list in the configuration.
+	RuleParentKindNotAllowed = "parent-kind-not-allowed"
+)

@@ -1,0 +1,24 @@
+package rules
+
+import "testing"
+
+func TestBackendGroupInvalid(t *testing.T) {
+	cart := on(service("cart"))
+	testRule(t, backendGroupInvalid(), []ruleCase{
+		{name: "right groups", spec: cart + to(`{name: cart, port: 80}, {group: "", kind: Service, name: cart, port: 80}, {group: multicluster.x-k8s.io, kind: ServiceImport, name: cards, port: 80}, {group: serving.knative.dev, kind: Service, name: cart, port: 80}`)},
+		{
+			name: "wrong groups", spec: cart + to(`{group: core, name: cart, port: 80}, {group: core, kind: ServiceImport, name: cards, port: 80}`),
+			want: []string{
+				`Invalid spec.rules[0].backendRefs[0].group "core": kind Service is in the core group; leave group out or set it to ""`,
+				`Invalid spec.rules[0].backendRefs[1].group "core": kind ServiceImport is in multicluster.x-k8s.io; set group: multicluster.x-k8s.io`,
+			},
+		},
+		{
+			name: "mirrors", spec: cart + mirrorTo(`{group: core, kind: Service, name: cart, port: 80}`),
+			want: []string{
+				`Invalid spec.rules[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,
+				`Invalid spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef.group "core": kind Service is in the core group; leave group out or set it to ""`,
+			},
+		},
+	})
+}

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Catalogue returns every rule, sorted by ID. A rule is added by its file and one
+// line here.
+func Catalogue() []*validate.Rule {
+	return []*validate.Rule{
+		backendExternalName(),
+		backendGroupInvalid(),
+		backendHasRoutes(),
+		backendMissing(),
+		backendNoEndpoints(),
+		backendNotFound(),
+		backendNotPermitted(),
+		backendPortNotFound(),
+		backendWeightsZero(),
+		consumerRefused(),
+		filterHeaderDuplicate(),
+		filterHeaderRestricted(),
+		filterHeaderValue(),
+		grantMissing(),
+		hostnamesIgnored(),
+		matchRegexInvalid(),
+		matchRegexNonportable(),
+		matchUnreachable(),
+		meshUnsupported(),
+		noCatchAll(),
+		parentAppProtocol(),
+		parentDuplicate(),
+		parentExposedType(),
+		parentExternalName(),
+		parentGroupInvalid(),
+		parentHeadless(),
+		parentKindNotAllowed(),
+		parentNotFound(),
+		parentPortNotFound(),
+		parentProtocolMismatch(),
+		parentServiceTerminating(),
+		routeConflict(),
+		routeOverlap(),
+	}
+}
+
+// Find returns the rule with the ID, or nil.
+func Find(id string) *validate.Rule {
+	catalogue := Catalogue()
+	if i := slices.IndexFunc(catalogue, func(r *validate.Rule) bool { return r.ID == id }); i >= 0 {
+		return catalogue[i]
+	}
+	return nil
+}

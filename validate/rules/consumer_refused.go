@@ -1,0 +1,75 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func consumerRefused() *validate.Rule {
+	return &validate.Rule{
+		ID:    validate.RuleConsumerRefused,
+		Title: "The Service or its namespace refuses consumer routes",
+		Rationale: "A consumer route changes how an entire namespace reaches a Service that others own. As with the allowed routes of a Gateway, the " +
+			"parent decides which routes it accepts: a mesh admin sets a label, or annotations that name the accepted namespaces and route kinds, " +
+			"on the namespace of the Service, and the owner of the Service can override each of them with the same one on the Service. An " +
+			"annotation that cannot be read accepts no route.",
+		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or to accept the namespace and the kind of the " +
+			"route in the annotations gammaguard.dev/consumer-routes-from and gammaguard.dev/consumer-route-kinds of the Service. " +
+			"Alternatively, use a producer route in the namespace of the Service.",
+		Citation: "GEP-724: the parent's side says which namespaces, and which kinds of routes, it trusts; GEP-1294, Namespace boundaries",
+		Default:  validate.Deny,
+		Fault:    validate.ConsumerRefused,
+		Describe: describeConsumerRefused,
+	}
+}
+
+func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) validate.Finding {
+	refusal := parent.Refusal
+	owner, admin := parent.Key.String(), "its owner"
+	if refusal.By == mesh.RefusedByNamespace {
+		owner, admin = "namespace "+parent.Key.Namespace, "a mesh admin"
+	}
+	f := validate.Finding{
+		Field:   parent.Path(""),
+		Type:    validate.Forbidden,
+		Problem: owner + " refuses consumer routes",
+		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s %s=%s --overwrite",
+			named(resourceOf(parent.Key), " -n "+printable.Shell(parent.Key.Namespace), parent.Key.Name), mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed),
+		Reference: validate.Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
+	}
+	switch {
+	case refusal.By == mesh.NotRefused: // unknown
+		f.Problem = fmt.Sprintf("whether %s accepts consumer routes", parent.Key)
+	case refusal.Invalid:
+		f.Problem = fmt.Sprintf("%s accepts no consumer routes: its annotation %s is not valid (%q)", owner, refusal.Setting, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to fix it", admin)
+	case refusal.Setting == mesh.ConsumerRoutesFromAnnotation:
+		f.Problem = fmt.Sprintf("%s accepts routes only from namespaces that match %q", owner, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting)
+	case refusal.Setting == mesh.ConsumerRouteKindsAnnotation:
+		f.Problem = fmt.Sprintf("%s accepts consumer routes only of kind %s", owner, brief(refusal.Value))
+		f.Remedy = fmt.Sprintf("ask %s to add %s to %s", admin, parent.Route.Kind, refusal.Setting)
+	}
+	return f
+}
+
+// brief cuts a text that others wrote.
+func brief(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// resourceOf returns the resource name that kubectl takes for the kind.
+func resourceOf(key mesh.ServiceKey) string {
+	if key.Kind == mesh.ServiceImportKind {
+		return "serviceimport"
+	}
+	return "service"
+}

@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestConsumerRefused(t *testing.T) {
+	const allow = " refuses consumer routes; ask the Service's owner to run: kubectl label "
+	testRule(t, consumerRefused(), []ruleCase{
+		{name: "welcome", namespace: "faces", spec: on(service("cart, namespace: shop"), service("lobby, namespace: closed"))},
+		{name: "a producer is no consumer", spec: on(service("shy"))},
+		{
+			name: "by the Service", namespace: "faces", spec: on(service("shy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/shy` + allow + `service -n shop shy gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
+		{
+			name: "beside a Service of its own", namespace: "faces", spec: on(service("own"), service("shy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[1] "": Service shop/shy` + allow + `service -n shop shy gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
+		{
+			name: "by an unknown word", namespace: "faces", spec: on(service("unsure, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/unsure` + allow + `service -n shop unsure gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
+		{name: "selected by labels and kind", namespace: "faces", spec: on(service("choosy, namespace: shop"))},
+		{
+			name: "by the Service's selector", namespace: "lab", spec: on(service("choosy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts routes only from namespaces that match "kubernetes.io/metadata.name in (faces)"` +
+					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
+			name: "by the Service's kinds", kind: mesh.TCPRoute, namespace: "faces", spec: on(service("choosy, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts consumer routes only of kind HTTPRoute, GRPCRoute` +
+					`; ask its owner to add TCPRoute to gammaguard.dev/consumer-route-kinds`,
+			},
+		},
+		{
+			name: "by annotations that are not valid", namespace: "faces", spec: on(service("garbled, namespace: shop"), serviceImport("garbled, namespace: shop")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/garbled accepts no consumer routes: its annotation gammaguard.dev/consumer-routes-from is not ` +
+					`valid ("a b"); ask its owner to fix it`,
+				`Forbidden spec.parentRefs[1] "": ServiceImport shop/garbled accepts no consumer routes: its annotation gammaguard.dev/consumer-route-kinds is not ` +
+					`valid ("HTTPRoute,Gateway"); ask its owner to fix it`,
+			},
+		},
+		{
+			name: "by the selector of the namespace, whether the Service exists or not", namespace: "faces", spec: on(service("anything, namespace: picky")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts routes only from namespaces that match "tenant=gold"` +
+					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
+			name: "by the namespace, whether it exists or not", namespace: "faces", spec: on(service("vault, namespace: closed"), service("nothing, namespace: closed"), serviceImport("cards, namespace: closed")),
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace closed` + allow + `service -n closed vault gammaguard.dev/consumer-routes=allow --overwrite`,
+				`Forbidden spec.parentRefs[1] "": namespace closed` + allow + `service -n closed nothing gammaguard.dev/consumer-routes=allow --overwrite`,
+				`Forbidden spec.parentRefs[2] "": namespace closed` + allow + `serviceimport -n closed cards gammaguard.dev/consumer-routes=allow --overwrite`,
+			},
+		},
+	})
+}

@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func matchUnreachable() *validate.Rule {
+	return &validate.Rule{
+		ID:    "match-unreachable",
+		Title: "An earlier match of the same route takes all requests of a match",
+		Rationale: "If several matches of a route are equally specific, the first one in the list decides. A later match with the same conditions, or " +
+			"with values that a regular expression in the earlier match includes, never receives a request, and neither do the backends of its " +
+			"rule.",
+		Remedy: "Remove the match, or move its rule before the other one. A match with more headers or query parameters is more specific, " +
+			"regardless of the order. The rule route-overlap reports equal matches of other routes.",
+		Citation: "Gateway API, HTTPRouteRule.matches: if ties still exist within a route, the first matching rule in list order takes precedence",
+		Default:  validate.Warn,
+		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Route:    checkMatchUnreachable,
+	}
+}
+
+func checkMatchUnreachable(p *validate.Pass) {
+	if len(p.Parents()) == 0 {
+		return
+	}
+	for _, shadow := range p.Route.Shadows(p.Attached().Matches) {
+		p.Report(validate.Finding{
+			Field:     "spec." + placeOf(shadow.PlacedMatch),
+			Problem:   "never receives requests: " + placeOf(shadow.By) + " takes them first" + forExample(p.Route.Example(shadow.PlacedMatch)),
+			Remedy:    "remove it, or move it before the other match",
+			Reference: validate.Reference{Detail: fmt.Sprintf("%x %x", shadow.Key, shadow.By.Key)},
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func meshUnsupported() *validate.Rule {
+	return &validate.Rule{
+		ID:    validate.RuleMeshUnsupported,
+		Title: "The mesh ignores the route, or a part of it",
+		Rationale: "No mesh applies all that the specification allows. It ignores the rest, usually without an entry in the status of the route. With " +
+			"mesh in the configuration, gammaguard knows what that mesh ignores: route kinds, consumer routes, kinds of parents, and " +
+			"sectionName. Without it, the rule reports only route kinds that routeKinds does not list. It denies only if the mesh " +
+			"ignores the whole parentRef. Otherwise, or if only routeKinds excludes the kind, it warns.",
+		Remedy: "Use what the mesh supports: docs/meshes.md lists it for each mesh. If a newer release of the mesh supports the route kind, add the " +
+			"kind to routeKinds.",
+		Citation: "Gateway API, Conformance: support for route kinds and for extended features varies by implementation",
+		Default:  validate.Deny,
+		Milder:   true,
+		Route:    checkMeshUnsupported,
+		Describe: func(policy *validate.Policy, parent *validate.Parent) validate.Finding {
+			return *unsupportedParent(policy, parent.Route, parent.Index)
+		},
+	}
+}
+
+func checkMeshUnsupported(p *validate.Pass) {
+	for i := range p.Route.Spec.ParentRefs {
+		ref := &p.Route.Spec.ParentRefs[i]
+		switch ref.Class(p.Policy.Mesh) {
+		case mesh.MeshParent:
+			if f := unsupportedParent(p.Policy, p.Attached(), i); f != nil {
+				p.Report(*f)
+			}
+		case mesh.ImplementationSpecificParent:
+			if other := p.Policy.Mesh.OfAnotherMesh(ref); other != "" {
+				p.Report(validate.Finding{
+					Field: mesh.ParentPath(i, "kind"), Value: ref.EffectiveKind(),
+					Problem:   fmt.Sprintf("%s is a parent for %s, and %s ignores it", ref.EffectiveKind(), other, p.Policy.Mesh.Title),
+					Remedy:    "use a Service",
+					Reference: validate.Reference{Detail: ref.EffectiveKind() + " " + ref.Service(p.Route.Metadata.Namespace).String()},
+				})
+			}
+		}
+	}
+}
+
+// unsupportedParent returns what the mesh ignores of the mesh parent, or nil.
+func unsupportedParent(policy *validate.Policy, route *mesh.AttachedRoute, i int) *validate.Finding {
+	ref, profile := &route.Parents[i], policy.Mesh
+	key := ref.Service(route.Namespace)
+	switch {
+	case !policy.Implements(route.Kind):
+		return unsupportedKind(policy, route.Kind, mesh.ParentPath(i, ""), key)
+	case profile == nil:
+		return nil
+	case key.Kind == mesh.ServiceImportKind && !profile.ServiceImports.Value:
+		return &validate.Finding{
+			Field: mesh.ParentPath(i, "kind"), Value: ref.Kind, Reference: validate.Reference{Service: key},
+			Problem: profile.Title + " ignores a ServiceImport as a parent", Remedy: "use a Service",
+		}
+	case key.Namespace != route.Namespace && !profile.ConsumerRoutes.Value:
+		return &validate.Finding{
+			Field: mesh.ParentPath(i, "namespace"), Value: ref.Namespace, Reference: validate.Reference{Service: key},
+			Problem: profile.Title + " ignores consumer routes: the Service is in another namespace",
+			Remedy:  "create the route in namespace " + key.Namespace,
+		}
+	case ref.SectionName != "" && ref.Port == 0 && !profile.SectionNames.Value:
+		return &validate.Finding{
+			Field: mesh.ParentPath(i, "sectionName"), Value: ref.SectionName, Default: validate.Warn, Reference: validate.Reference{Service: key, Detail: ref.SectionName},
+			Problem: profile.Title + " ignores sectionName: the route applies to every port",
+			Remedy:  "set port too",
+		}
+	}
+	return nil
+}
+
+// unsupportedKind reports a route kind that the mesh does not implement. Where the
+// configuration alone says so, it only warns.
+func unsupportedKind(policy *validate.Policy, kind mesh.RouteKind, path string, key mesh.ServiceKey) *validate.Finding {
+	kinds := make([]string, len(policy.RouteKinds))
+	for i, k := range policy.RouteKinds {
+		kinds[i] = string(k)
+	}
+	f := &validate.Finding{
+		Field: path, Value: key.Name, Default: validate.Warn, Reference: validate.Reference{Service: key, Detail: string(kind)},
+		Problem: fmt.Sprintf("the mesh does not implement %s, according to routeKinds in the configuration", kind),
+		Remedy:  "use " + strings.Join(kinds, ", "),
+	}
+	if !policy.Mesh.Takes(kind) {
+		f.Default, f.Problem = "", fmt.Sprintf("%s ignores a %s on a Service", policy.Mesh.Title, kind)
+	}
+	return f
+}

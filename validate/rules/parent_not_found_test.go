@@ -1,0 +1,30 @@
+package rules
+
+import (
+	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestParentNotFound(t *testing.T) {
+	testRule(t, parentNotFound(), []ruleCase{
+		{name: "a kind of which nothing is known", spec: on(`{group: acme.example, kind: Cell, name: a}`)},
+		{
+			name: "another mesh parent", policy: under(mesh.Istio), spec: on(`{group: networking.istio.io, kind: ServiceEntry, name: outside}`),
+			want: []string{`NotFound spec.parentRefs[0].name "outside": ServiceEntry shop/outside does not exist; create it first, or correct the reference`},
+		},
+		{
+			name: "another mesh parent that is there", policy: under(mesh.Istio), spec: on(`{group: networking.istio.io, kind: ServiceEntry, name: outside}`),
+			routes: "{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {namespace: shop, name: outside}}\n---\n",
+		},
+		{name: "found", spec: on(service("cart"), serviceImport("cards"))},
+		{
+			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),
+			want: []string{
+				`NotFound spec.parentRefs[0].name "cart": Service faces/cart does not exist; create it first, or correct the reference`,
+				`NotFound spec.parentRefs[1].name "cart": Service lab/cart does not exist; create it first, or correct the reference`,
+				`NotFound spec.parentRefs[2].name "cart": ServiceImport shop/cart does not exist; create it first, or correct the reference`,
+			},
+		},
+	})
+}

@@ -1,0 +1,92 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func parentPortNotFound() *validate.Rule {
+	return &validate.Rule{
+		ID:    "parent-port-not-found",
+		Title: "The parentRef's port and sectionName select no port of the Service",
+		Rationale: "A route with a port applies to that port only, and sectionName is the name of a Service port. If no port matches, or if both " +
+			"fields are set and no single port matches both, the route applies to no port.",
+		Remedy: "Use a port number or a port name of the Service (not a targetPort), or omit both to attach to all ports.",
+		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
+			"Gateway API, ParentReference: sectionName of a Service is a port name",
+		Default:  validate.Deny,
+		Fault:    validate.ParentPortNotFound,
+		Describe: describeParentPortNotFound,
+	}
+}
+
+func describeParentPortNotFound(_ *validate.Policy, parent *validate.Parent) validate.Finding {
+	f := validate.Finding{
+		Remedy:    useOneOf(parent.Service.Ports, parent.Route.Kind.Transport()),
+		Reference: parent.Reference(),
+	}
+	ref := parent.Ref
+	numberFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Number == ref.Port })
+	nameFits := slices.ContainsFunc(parent.Service.Ports, func(port mesh.Port) bool { return port.Name == ref.SectionName })
+	switch {
+	case len(parent.Service.Ports) == 0:
+		f.Field, f.Value = parent.Path("name"), ref.Name
+		f.Problem = fmt.Sprintf("%s has no ports", parent.Key)
+	case ref.Port != 0 && !numberFits:
+		f.Field, f.Value = parent.Path("port"), ref.Port
+		f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
+	case ref.Port != 0 && nameFits:
+		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Problem = fmt.Sprintf("port %d of %s is not named %s", ref.Port, parent.Key, ref.SectionName)
+	default:
+		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Problem = fmt.Sprintf("%s has no port named %s", parent.Key, ref.SectionName)
+	}
+	return f
+}
+
+// maxListed is the maximum number of names that a message lists.
+const maxListed = 6
+
+// useOneOf lists the ports that can be used instead: those with the protocol.
+func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
+	var usable []mesh.Port
+	for _, port := range ports {
+		if port.Protocol == protocol {
+			usable = append(usable, port)
+		}
+	}
+	if len(usable) == 0 {
+		return fmt.Sprintf("add a %s port to it", protocol)
+	}
+	return "use one of its ports: " + portList(usable)
+}
+
+// portList lists ports for a message.
+func portList(ports []mesh.Port) string {
+	names := make([]string, 0, len(ports))
+	for _, port := range ports {
+		names = append(names, port.String())
+	}
+	return shortList(names)
+}
+
+// portsNamed reads "port 80" or "ports 80, 443".
+func portsNamed(numbers []string) string {
+	if len(numbers) == 1 {
+		return "port " + numbers[0]
+	}
+	return "ports " + shortList(numbers)
+}
+
+// shortList joins the first few names, and counts the rest.
+func shortList(names []string) string {
+	if len(names) <= maxListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+}

@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+func routeConflict() *validate.Rule {
+	return &validate.Rule{
+		ID:    "route-conflict",
+		Title: "The route loses a Service port to a route of another kind, or takes one from it",
+		Rationale: "If routes of different kinds bind to the same port of a Service, only the most specific kind applies (GRPCRoute, HTTPRoute, " +
+			"TLSRoute, TCPRoute, in this order). The others are ignored, regardless of their age. The authors of both routes should know.",
+		Remedy: "Use different ports of the Service for the routes, with port or sectionName in their parentRefs, or use routes of the same kind, " +
+			"which merge.",
+		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
+			"should be applied",
+		Default:  validate.Warn,
+		Kinds:    []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
+		Fault:    validate.PortsLost,
+		Describe: describePortsLost,
+		Parent: func(p *validate.Pass, parent *validate.Parent) {
+			checkPortsTaken(p, parent)
+			checkPortsShared(p, parent)
+			checkOtherScopes(p, parent)
+		},
+	}
+}
+
+// describePortsLost reports which ports are lost, to which routes, and which are kept.
+// It names only the oldest owner, so that the message does not change when other
+// owners are added or removed.
+func describePortsLost(_ *validate.Policy, parent *validate.Parent) validate.Finding {
+	f := validate.Finding{
+		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s, so this %s is ignored there", lostPorts(parent), parent.Route.Kind),
+		Remedy:  "use another port, or one route kind",
+	}
+	if kept := parent.Kept(); len(kept) > 0 {
+		f.Problem += ", but not on " + portsNamed(portNumbers(kept))
+		f.Remedy = "set port or sectionName in the parentRef, or use one route kind"
+	}
+	return f
+}
+
+// lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
+// is much shorter than the maximum of 32 KiB for the message of a condition.
+func lostPorts(parent *validate.Parent) string {
+	var (
+		owners []*mesh.AttachedRoute
+		ports  = map[*mesh.AttachedRoute][]string{}
+	)
+	for _, lost := range parent.Lost {
+		oldest := lost.Owner.Routes[0]
+		if ports[oldest] == nil {
+			owners = append(owners, oldest)
+		}
+		ports[oldest] = append(ports[oldest], strconv.Itoa(int(lost.Port)))
+	}
+	of := " of " + parent.Key.String()
+	texts := make([]string, len(owners))
+	for i, owner := range owners {
+		verb := " is held by "
+		if len(ports[owner]) > 1 {
+			verb = " are held by "
+		}
+		texts[i] = portsNamed(ports[owner]) + of + verb + owner.String()
+		of = ""
+	}
+	return shortList(texts)
+}
+
+func portNumbers(scopes []mesh.PortScope) []string {
+	numbers := make([]string, len(scopes))
+	for i, at := range scopes {
+		numbers[i] = strconv.Itoa(int(at.Port))
+	}
+	return numbers
+}
+
+// checkPortsTaken reports the ports that the route takes from other kinds.
+func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
+	own := p.Attached()
+	var (
+		taken []mesh.PortScope
+		from  *mesh.AttachedRoute
+	)
+	for at, owner := range p.Owned(parent) {
+		if owner.Holds(own.Kind) && owner.Displaced != nil {
+			taken = append(taken, at)
+			from = cmp.Or(from, owner.Displaced)
+		}
+	}
+	if from == nil {
+		return
+	}
+	p.Report(validate.Finding{
+		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s takes %s of %s from %s", own, portsNamed(portNumbers(taken)), parent.Key, from),
+		Remedy:  "use another port, or one route kind",
+	})
+}

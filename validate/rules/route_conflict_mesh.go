@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// checkPortsShared reports the ports that the route shares with routes of another kind
+// on a mesh that merges them.
+func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
+	if !p.Policy.Mesh.Shares(mesh.SharingMerged) {
+		return
+	}
+	own := p.Attached()
+	var (
+		shared []mesh.PortScope
+		with   *mesh.AttachedRoute
+	)
+	for at, owner := range p.Owned(parent) {
+		other := slices.IndexFunc(owner.Routes, func(route *mesh.AttachedRoute) bool { return route.Kind != own.Kind })
+		if other >= 0 && owner.Holds(own.Kind) {
+			shared = append(shared, at)
+			with = cmp.Or(with, owner.Routes[other])
+		}
+	}
+	if with == nil {
+		return
+	}
+	ignored := own.Kind
+	if own.Kind.Beats(with.Kind) {
+		ignored = with.Kind
+	}
+	p.Report(validate.Finding{
+		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s shares %s of %s with %s; %s merges them, and GEP-1294 ignores the %s",
+			own, portsNamed(portNumbers(shared)), parent.Key, with, p.Policy.Mesh.Title, ignored),
+		Remedy: "use another port, or one route kind",
+	})
+}
+
+// checkOtherScopes reports a route of another scope and kind on the same port, on a mesh
+// that has them compete.
+func checkOtherScopes(p *validate.Pass, parent *validate.Parent) {
+	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || p.Policy.Ignores(p.Route.Kind, parent.Key, parent.Scope) {
+		return
+	}
+	owners := p.BackendOwners(parent.Key, "")
+	own := p.Attached()
+	for _, port := range parent.Ports {
+		at := parent.At(port)
+		var others []*mesh.Owner
+		for there, owner := range owners {
+			if there.Port == at.Port && there.Protocol == at.Protocol && there.Scope != at.Scope && owner.Kind != own.Kind {
+				others = append(others, owner)
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		other := slices.MinFunc(others, func(a, b *mesh.Owner) int {
+			if a.Kind != b.Kind && a.Kind.Beats(b.Kind) {
+				return -1
+			}
+			if a.Kind != b.Kind {
+				return 1
+			}
+			return a.Routes[0].CompareAge(b.Routes[0])
+		}).Routes[0]
+		winner, loser := other, own
+		if own.Kind.Beats(other.Kind) {
+			winner, loser = own, other
+		}
+		p.Report(validate.Finding{
+			Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+			Problem: fmt.Sprintf("%s takes port %d of %s from %s; %s compares producer and consumer routes, unlike GEP-1294",
+				winner, at.Port, parent.Key, loser, p.Policy.Mesh.Title),
+			Remedy: "use another port, or one route kind",
+		})
+		return
+	}
+}

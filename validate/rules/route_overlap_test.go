@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+func TestRouteOverlap(t *testing.T) {
+	cart80 := on(service("cart, port: 80"))
+	fromShop := on(service("cart, namespace: shop, port: 80"))
+	matching := func(matches string) string { return `, rules: [{matches: [` + matches + `]}]` }
+	const overlaps = `; change the match, or merge the rules`
+	testRule(t, routeOverlap(), []ruleCase{
+		{
+			name: "other matches", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{method: POST}`)),
+		},
+		{
+			name: "another port", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 8080"))+getOnly),
+		},
+		{
+			name: "another scope", namespace: "faces", spec: fromShop + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly),
+		},
+		{
+			name: "its own former self", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "own", cart80+getOnly),
+		},
+		{
+			name: "a port that neither has", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly) + routeText(mesh.GRPCRoute, "shop", "g", cart80),
+		},
+		{
+			name: "equal matches", spec: cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
+			want: []string{
+				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example GET /a with header X: 1` + overlaps,
+			},
+		},
+		{
+			name: "told once", spec: on(service("cart")) + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "shop", "mid", on(service("cart"))+getOnly),
+			want: []string{
+				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example GET /` + overlaps,
+			},
+		},
+		{
+			name: "rules without matches", spec: cart80 + catchAll,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
+			want: []string{
+				`Invalid spec.rules[0] "": HTTPRoute shop/old matches the same requests on port 80 of Service shop/cart and is older, so it wins, for example GET /` + overlaps,
+			},
+		},
+		{
+			name: "gRPC", kind: mesh.GRPCRoute, spec: cart80 + matching(`{method: {service: a.B}}`),
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {type: Exact, service: a.B}}`)),
+			want: []string{
+				`Invalid spec.rules[0].matches[0] "": GRPCRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example a gRPC call of a.B/Call` + overlaps,
+			},
+		},
+		{
+			name: "kinds without matches", kind: mesh.UDPRoute, spec: on(service("dns, port: 53")) + catchAll,
+			routes: routeText(mesh.UDPRoute, "shop", "old", on(service("dns"))+catchAll),
+			want: []string{
+				`Invalid spec.rules[0] "": UDPRoute shop/old matches the same requests on port 53 of Service shop/dns and is older, so it wins` + overlaps,
+			},
+		},
+	})
+}
