@@ -146,9 +146,12 @@ func testGoneWriter(t *testing.T, log *patchLog) {
 	c.setParents(route, []any{taken})
 	c.expect(route)
 	c.expectWithin(time.Minute, route, "cart:90 NoMatchingParent")
-	if patches := len(log.of("gone")["web"]); patches != 3 {
-		t.Errorf("%d writes, want 3", patches)
-	}
+	wait(t, settleTime, "three writes", func() error { // the response to the last may still be under way
+		if patches := len(log.of("gone")["web"]); patches != 3 {
+			return fmt.Errorf("%d writes, want 3", patches)
+		}
+		return nil
+	})
 }
 
 // TestFight plays the fight that was seen: ten HTTPRoutes lost a port to a GRPCRoute, and are
