@@ -57,6 +57,8 @@ type Guard struct {
 	CA  []byte
 	// MetricsURL and PprofURL serve the metrics, and Go's profiles.
 	MetricsURL, PprofURL string
+	// Kubeconfig is the path of the one that it uses.
+	Kubeconfig string
 	// CertDir is the folder of its serving certificate.
 	CertDir string
 	// ReadyAfter is the time from the start until the binary was ready.
@@ -111,8 +113,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	if err := confine(ctx, cp, o.Config); err != nil {
 		return err
 	}
-	kubeconfig, err := cp.ServiceAccountKubeconfig(ctx, systemNamespace, serviceAccount)
-	if err != nil {
+	if g.Kubeconfig, err = cp.ServiceAccountKubeconfig(ctx, systemNamespace, serviceAccount); err != nil {
 		return err
 	}
 	dir, err := cp.TempDir("guard")
@@ -134,7 +135,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	g.MetricsURL, g.PprofURL, g.readyURL = "http://"+free[0]+"/metrics", "http://"+free[1], "http://"+free[2]+"/readyz"
 	args := append([]string{
 		"--config", configFile,
-		"--kubeconfig", kubeconfig,
+		"--kubeconfig", g.Kubeconfig,
 		"--webhook-port", strconv.Itoa(g.webhooks.LocalServingPort),
 		"--cert-dir", g.CertDir,
 		"--metrics-bind-address", free[0],

@@ -25,7 +25,7 @@ var (
 	out     = flags.String("out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
 	again   = flags.Bool("render", false, "measure nothing: write the page again from the result.json in the folder")
 	quick   = flags.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
-	asFloor = flags.Bool("floor", false, "measure nothing: serve what gammaguard is compared with, as a run has it do")
+	asFloor = flags.String("floor", "", "measure nothing: serve what gammaguard is compared with, as a run has it do; with this kubeconfig it reads what denials are confirmed by")
 )
 
 // plan says how much is sent: requests in a round, rounds on each webhook, conflicting
@@ -49,8 +49,8 @@ func start(ctx context.Context, args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case *asFloor:
-		return serveFloor(ctx)
+	case *asFloor != "":
+		return serveFloor(ctx, *asFloor)
 	case *again && *out == "":
 		return errors.New("-render needs -out, the folder of result.json")
 	case *again:

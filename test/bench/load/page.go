@@ -22,7 +22,7 @@ func page(r *Result) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"count":      count,
 		"thousandth": func(v float64) string { return fmt.Sprintf("%.2f", v/1e3) },
-		"ratios":     func(c Comparison) string { return fmt.Sprintf("%.2f, %.2f", c.CPU.Ratio, c.P99.Ratio) },
+		"ratios":     func(c Comparison) string { return fmt.Sprintf("%.2f; %s", c.CPU.Ratio, c.P99s()) },
 		"holds": func(conditions ...bool) string {
 			if slices.Contains(conditions, false) {
 				return "**no**"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -39,14 +40,17 @@ const (
 	mutatingSomeBad     = "mutating, 5 % bad"
 	noneBad             = "validating, none bad"
 	allWarned           = "validating, all warned twice"
+	updated             = "validating, updates of stored routes"
 	crowded             = "validating, a Service that 1000 routes share"
 )
 
-// Comparison compares the webhook with the floor, in microseconds a request.
+// Comparison compares the webhook with the floor, in microseconds a request. P99 is of the
+// requests that must be admitted, and Denied the p99 of the others, if there are any.
 type Comparison struct {
-	Traffic string  `json:"traffic"`
-	CPU     Measure `json:"cpu"`
-	P99     Measure `json:"p99"`
+	Traffic string   `json:"traffic"`
+	CPU     Measure  `json:"cpu"`
+	P99     Measure  `json:"p99"`
+	Denied  *Measure `json:"p99Denied,omitempty"`
 }
 
 // Measure has medians over the rounds, and the median and the quartiles of the
@@ -180,5 +184,16 @@ func (s *Stage) Of(traffic string) Comparison {
 	return s.Webhook[slices.IndexFunc(s.Webhook, func(c Comparison) bool { return c.Traffic == traffic })]
 }
 
+// P99s reads "1.10, denied 1.50".
+func (c Comparison) P99s() string {
+	text := fmt.Sprintf("%.2f", c.P99.Ratio)
+	if c.Denied != nil {
+		text += fmt.Sprintf(", denied %.2f", c.Denied.Ratio)
+	}
+	return text
+}
+
 // Within reports whether the ratios are no more than that.
-func (c Comparison) Within(cpu, p99 float64) bool { return c.CPU.Ratio <= cpu && c.P99.Ratio <= p99 }
+func (c Comparison) Within(cpu, p99, denied float64) bool {
+	return c.CPU.Ratio <= cpu && c.P99.Ratio <= p99 && (c.Denied == nil || c.Denied.Ratio <= denied)
+}

@@ -22,6 +22,8 @@ const (
 type review struct {
 	kind          string
 	before, after []byte
+	// reads are the paths of what a denial is confirmed by.
+	reads []string
 }
 
 func (r *review) admitted() bool { return r.kind == fine || r.kind == warned }
@@ -36,6 +38,8 @@ type traffic struct {
 	warned bool
 	// shared has every route on the one Service that many share.
 	shared bool
+	// updates has every request change the rules of a route that is there.
+	updates bool
 }
 
 // reviews returns n requests, always the same ones.
@@ -64,6 +68,11 @@ func (t traffic) review(random *rand.Rand, kind string, i int) review {
 		Namespace: home(service), Name: fmt.Sprintf("request-%06d", i), Parent: serviceName(service),
 		Hostnames: kind == warned, Requested: true,
 	}
+	if t.updates {
+		stored := t.object(random.IntN(t.routes))
+		stored.Requested = true
+		o.Old, o.Namespace, o.Name, o.Age, o.Parent = &stored, stored.Namespace, stored.Name, stored.Age, stored.Parent
+	}
 	if t.shared {
 		o.Namespace, o.Parent = shared, sharedService
 	}
@@ -84,7 +93,12 @@ func (t traffic) review(random *rand.Rand, kind string, i int) review {
 	}
 	o.Port = 80 * random.IntN(2)
 	before, after, _ := bytes.Cut(encode("AdmissionReview", o), []byte(uidMark))
-	return review{kind, before, after}
+	r := review{kind: kind, before: before, after: after}
+	if !r.admitted() {
+		home := "/api/v1/namespaces/" + o.Namespace
+		r.reads = []string{home, home + "/services/" + o.Parent}
+	}
+	return r
 }
 
 // uidMark stands where each request has its own uid.

@@ -33,6 +33,15 @@ type object struct {
 	Matches []int
 	// Hostnames: there are some. Requested: kubectl has made it.
 	Hostnames, Requested bool
+	// Age is how many seconds later than the first it was created.
+	Age int
+	// Old is the route that an update changes.
+	Old *object
+}
+
+// Created is when what etcd holds was created.
+func (o object) Created() string {
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(o.Age) * time.Second).Format(time.RFC3339)
 }
 
 // everything is the number of a rule that matches every request.
@@ -103,9 +112,17 @@ func (l layout) service(i int) map[string][]byte {
 
 // route returns what etcd holds of the route with the number.
 func (l layout) route(i int) map[string][]byte {
+	o := l.object(i)
+	return map[string][]byte{"gateway.networking.k8s.io/httproutes/" + o.Namespace + "/" + o.Name: encode("HTTPRoute", o)}
+}
+
+// object is the route with the number. No two are of the same age, and the numbers say nothing
+// about it.
+func (l layout) object(i int) object {
 	service := i % l.services
 	o := plainRoute(home(service), routeName(i), serviceName(service), i)
-	return map[string][]byte{"gateway.networking.k8s.io/httproutes/" + o.Namespace + "/" + o.Name: encode("HTTPRoute", o)}
+	o.Age = int(uint32(i) * 2654435761 >> 8) //nolint:gosec // spread over half a year
+	return o
 }
 
 // cluster writes to an API server as its administrator, without a rate limit.

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
@@ -114,11 +116,15 @@ func (b *bench) measure(ctx context.Context, p *process, l layout, s *Stage) err
 	return nil
 }
 
+// denialPace is how many requests a second are sent where one in twenty is denied: of more, a
+// replica rations the live reads that one API server may cause.
+const denialPace = 2000
+
 // requests compares the webhooks with the floor.
 func (b *bench) requests(ctx context.Context, p *process, l layout) (comparisons []Comparison, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	url, pid, err := startFloor(ctx)
+	url, pid, err := startFloor(ctx, p.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -132,16 +138,22 @@ func (b *bench) requests(ctx context.Context, p *process, l layout) (comparisons
 		{mutatingSomeBad, "/mutate", traffic{layout: l, bad: 0.05}},
 		{noneBad, "/validate", traffic{layout: l}},
 		{allWarned, "/validate", traffic{layout: l, warned: true}},
+		{updated, "/validate", traffic{layout: l, updates: true}},
 		{crowded, "/validate", traffic{layout: l, shared: true}},
 	} {
+		floor.confirms = kind.path == "/validate" // the mutating webhook denies nothing
+		pace := rate.Inf
+		if floor.confirms && kind.traffic.bad > 0 {
+			pace = denialPace
+		}
 		target := newTarget(p.URL+kind.path, p.PID(), kind.path == "/mutate")
-		c, err := compare(ctx, b.plan, target, floor, kind.traffic.reviews(5000))
+		c, err := compare(ctx, b.plan, pace, target, floor, kind.traffic.reviews(5000))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind.name, err)
 		}
 		c.Traffic = kind.name
 		comparisons = append(comparisons, c)
-		progress("  %s: CPU %.0f us, floor %.0f, ratio %.2f; p99 ratio %.2f", c.Traffic, c.CPU.Guard, c.CPU.Floor, c.CPU.Ratio, c.P99.Ratio)
+		progress("  %s: CPU %.0f us, floor %.0f, ratio %.2f; p99 ratios %s", c.Traffic, c.CPU.Guard, c.CPU.Floor, c.CPU.Ratio, c.P99s())
 	}
 	return comparisons, nil
 }
