@@ -25,7 +25,7 @@ COMMIT := $(COMMIT)
 export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/version.release=$(VERSION) -X github.com/gammaguard/gammaguard/version.commit=$(COMMIT)
+LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/internal/version.release=$(VERSION) -X github.com/gammaguard/gammaguard/internal/version.commit=$(COMMIT)
 # What a release is built for, what its manifests call the webhook's image, and where its
 # files will be found.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
@@ -37,7 +37,7 @@ DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSIO
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
 GOVULNCHECK := $(CACHE)/tools/govulncheck
-DEFINITIONS := definitions/generated/made
+DEFINITIONS := internal/definitions/generated/made
 # The folder of every Go module in the repository.
 MODULES = $(patsubst %/,%,$(dir $(shell git ls-files --cached --others --exclude-standard -- go.mod '*/go.mod')))
 
@@ -123,7 +123,7 @@ FUZZ ?= 5s
 .PHONY: attack
 attack: definitions controlplane ## Try to get round gammaguard, and fuzz it; FUZZ=10m for each fuzz target.
 	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/attack ./test/repositories
-	go test -count=1 -timeout $(TEST_TIMEOUT) -run '^TestHostileText$$' ./check/cluster ./check/lsp ./webhook
+	go test -count=1 -timeout $(TEST_TIMEOUT) -run '^TestHostileText$$' ./internal/cli/cluster ./internal/cli/lsp ./webhook
 	@$(MAKE) --no-print-directory fuzz
 
 .PHONY: fuzz
@@ -141,7 +141,7 @@ random: ## Compare trace and diff with a second opinion on random routes: FOR=10
 
 .PHONY: lint
 lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
-	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run --config tools/golangci.yml ./...
 
 # The database of vulnerabilities: a URL, or a folder of OSV files where there is no network.
 VULNDB ?= https://vuln.go.dev
@@ -194,9 +194,9 @@ docs: definitions ## Generate the pages of docs/ that come from the catalogue, t
 definitions: $(DEFINITIONS) ## Extract the CustomResourceDefinitions of routes that gammaguard embeds, where missing.
 
 # go.mod names the version of the module that they come from.
-$(DEFINITIONS): go.mod $(wildcard definitions/gen/*.go)
+$(DEFINITIONS): go.mod $(wildcard internal/definitions/gen/*.go)
 	go mod download sigs.k8s.io/gateway-api
-	go run ./definitions/gen "$$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)" definitions/generated
+	go run ./internal/definitions/gen "$$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)" internal/definitions/generated
 	@touch $@
 
 .PHONY: controlplane
@@ -214,4 +214,4 @@ $(GOVULNCHECK): tools/go.mod tools/go.sum
 
 .PHONY: clean
 clean: ## Remove what was built, the control plane included.
-	rm -rf bin dist .cache definitions/generated/*
+	rm -rf bin dist .cache internal/definitions/generated/*

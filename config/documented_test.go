@@ -135,7 +135,7 @@ func TestKustomizations(t *testing.T) {
 }
 
 // TestDocumentedRoles: the table of docs/security.md has each right that a role gives, but
-// those of gammaguard-viewer, which check/cluster plays.
+// those of gammaguard-viewer, which internal/cli/cluster plays.
 func TestDocumentedRoles(t *testing.T) {
 	page, err := os.ReadFile("../docs/security.md")
 	if err != nil {

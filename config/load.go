@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	sigsjson "sigs.k8s.io/json"
 
-	"github.com/gammaguard/gammaguard/yaml"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // LoadFile reads the configuration file at the path, which its errors name.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
 // Example describes a request for which the match at a place of an HTTPRoute or

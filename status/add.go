@@ -12,8 +12,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -43,7 +43,7 @@ const (
 // Add registers the reconciler with the manager. The cache must not yet have been
 // started; the caller starts it, on every replica. The reconciler runs
 // only on the leader.
-func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
+func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)
 	if options.Registerer == nil {
 		options.Registerer = ctrlmetrics.Registry
@@ -57,7 +57,7 @@ func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
 	if err != nil {
 		return err
 	}
-	reader, err := live.NewReader(mgr.GetConfig(), nil)
+	reader, err := kube.NewReader(mgr.GetConfig(), nil)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -46,7 +46,7 @@ type damper struct {
 
 // portion is a route's entries about one Service: what is written at a time.
 type portion struct {
-	route   live.RouteKey
+	route   kube.RouteKey
 	service mesh.ServiceKey
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -19,7 +19,7 @@ func testDamper() (*damper, *time.Time) {
 }
 
 func portionOf(n int) portion {
-	return portion{live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: fmt.Sprint(n)}, mesh.ServiceKey{Name: "cart"}}
+	return portion{kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: fmt.Sprint(n)}, mesh.ServiceKey{Name: "cart"}}
 }
 
 // write writes as soon as the damper admits it, and returns how long that took.

@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // document is a route as the API server returned it, reduced to what a write
 // needs. What is to be written back unchanged is kept as it came.
 type document struct {
-	Metadata live.RouteMetadata `json:"metadata"`
+	Metadata kube.RouteMetadata `json:"metadata"`
 	Spec     struct {
 		ParentRefs []json.RawMessage `json:"parentRefs"`
 	} `json:"spec"`
@@ -23,7 +23,7 @@ type document struct {
 	// refs are spec.parentRefs decoded, own the entries of status.parents that are
 	// ours, nil in the place of all others, and answered the parentRefs of the others.
 	refs     []mesh.ParentRef
-	own      []*live.Entry
+	own      []*kube.Entry
 	answered mesh.ParentSet
 }
 
@@ -41,18 +41,18 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 			return nil, fmt.Errorf("read spec.parentRefs[%d]: %w", i, err)
 		}
 	}
-	doc.own = make([]*live.Entry, len(doc.Status.Parents))
+	doc.own = make([]*kube.Entry, len(doc.Status.Parents))
 	for i, raw := range doc.Status.Parents {
-		doc.own[i], _ = live.OwnEntry(raw, controller, former) // the cache reports what cannot be read
+		doc.own[i], _ = kube.OwnEntry(raw, controller, former) // the cache reports what cannot be read
 		if doc.own[i] == nil {
-			doc.answered |= live.Answers(raw, doc.refs)
+			doc.answered |= kube.Answers(raw, doc.refs)
 		}
 	}
 	return doc, nil
 }
 
 // route returns the document as the core sees a route, under the profile of the mesh.
-func (d *document) route(key live.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
+func (d *document) route(key kube.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
 	route := &mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: d.Metadata.Generation}
 	return route.WithParents(d.refs, profile)
 }

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
-	"github.com/gammaguard/gammaguard/printable"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -34,7 +34,7 @@ const maxNote = 1024
 type eventRecorder struct{ recorder events.EventRecorder }
 
 // recordTransition records an entry that was added, removed, or got another reason.
-func (h *eventRecorder) recordTransition(key live.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
+func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string, service mesh.ServiceKey, t transition) {
 	route, parent := routeReference(key, version, uid), serviceReference(service)
 	if t.after.Type == "" {
 		h.recorder.Eventf(route, parent, corev1.EventTypeNormal, resolvedReason, clearAction, "%s",
@@ -45,13 +45,13 @@ func (h *eventRecorder) recordTransition(key live.RouteKey, version, uid string,
 }
 
 // recordFull records that status.parents of a route has no room for an entry.
-func (h *eventRecorder) recordFull(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+func (h *eventRecorder) recordFull(key kube.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), nil, corev1.EventTypeWarning, fullReason, skipAction, "%s",
 		shorten("status.parents has the maximum of 32 entries, so the problem with this route on "+service.String()+" is not reported there; run gammaguard check for details"))
 }
 
 // recordContested records that another writer undoes the entries of a route.
-func (h *eventRecorder) recordContested(key live.RouteKey, version, uid string, service mesh.ServiceKey) {
+func (h *eventRecorder) recordContested(key kube.RouteKey, version, uid string, service mesh.ServiceKey) {
 	h.recorder.Eventf(routeReference(key, version, uid), serviceReference(service), corev1.EventTypeWarning, contestedReason, pauseAction, "%s",
 		shorten("another controller keeps changing gammaguard's entry in status.parents about "+service.String()+", so gammaguard writes it less often; run gammaguard check for details"))
 }
@@ -65,7 +65,7 @@ func reasonOf(c *desired.Condition) string {
 
 // routeReference leaves the resourceVersion out, so that Events that repeat are
 // merged.
-func routeReference(key live.RouteKey, version, uid string) *corev1.ObjectReference {
+func routeReference(key kube.RouteKey, version, uid string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: mesh.GatewayGroup + "/" + version, Kind: string(key.Kind),
 		Namespace: key.Namespace, Name: key.Name, UID: types.UID(uid),

@@ -3,8 +3,8 @@ package status
 import (
 	"sync"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // markedRoutes finds the routes with entries of ours by the Services that these
@@ -12,8 +12,8 @@ import (
 // longer, or this process is not the one that wrote them.
 type markedRoutes struct {
 	mu        sync.Mutex
-	byRoute   map[live.RouteKey]mark
-	byService map[mesh.ServiceKey]map[live.RouteKey]struct{}
+	byRoute   map[kube.RouteKey]mark
+	byService map[mesh.ServiceKey]map[kube.RouteKey]struct{}
 }
 
 // mark is what is stored for a route with entries of ours.
@@ -25,7 +25,7 @@ type mark struct {
 // update takes note of a route's present state, nil if it is gone. It returns the
 // Services that its entries are or were about, and whether only its status has
 // changed since it was last evaluated, as far as known.
-func (m *markedRoutes) update(key live.RouteKey, route *live.Route) (about []mesh.ServiceKey, statusOnly bool) {
+func (m *markedRoutes) update(key kube.RouteKey, route *kube.Route) (about []mesh.ServiceKey, statusOnly bool) {
 	next := markOf(route)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,13 +38,13 @@ func (m *markedRoutes) update(key live.RouteKey, route *live.Route) (about []mes
 	delete(m.byRoute, key)
 	if len(next.services) > 0 {
 		if m.byRoute == nil {
-			m.byRoute = map[live.RouteKey]mark{}
-			m.byService = map[mesh.ServiceKey]map[live.RouteKey]struct{}{}
+			m.byRoute = map[kube.RouteKey]mark{}
+			m.byService = map[mesh.ServiceKey]map[kube.RouteKey]struct{}{}
 		}
 		m.byRoute[key] = next
 		for _, service := range next.services {
 			if m.byService[service] == nil {
-				m.byService[service] = map[live.RouteKey]struct{}{}
+				m.byService[service] = map[kube.RouteKey]struct{}{}
 			}
 			m.byService[service][key] = struct{}{}
 		}
@@ -60,10 +60,10 @@ func (m *markedRoutes) update(key live.RouteKey, route *live.Route) (about []mes
 }
 
 // on returns the routes with an entry of ours about the Service.
-func (m *markedRoutes) on(service mesh.ServiceKey) []live.RouteKey {
+func (m *markedRoutes) on(service mesh.ServiceKey) []kube.RouteKey {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keys := make([]live.RouteKey, 0, len(m.byService[service]))
+	keys := make([]kube.RouteKey, 0, len(m.byService[service]))
 	for key := range m.byService[service] {
 		keys = append(keys, key)
 	}
@@ -81,7 +81,7 @@ func (m *markedRoutes) services() []mesh.ServiceKey {
 	return keys
 }
 
-func markOf(route *live.Route) mark {
+func markOf(route *kube.Route) mark {
 	if route == nil {
 		return mark{}
 	}
@@ -95,7 +95,7 @@ func markOf(route *live.Route) mark {
 
 // judgedNow reports whether every entry of ours is about the route's present
 // generation: then whoever wrote them last has seen its present spec.
-func judgedNow(route *live.Route) bool {
+func judgedNow(route *kube.Route) bool {
 	for i := range route.Entries {
 		for _, condition := range route.Entries[i].Conditions {
 			if condition.ObservedGeneration != route.Generation {

@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // markedRoute returns a route of a generation with entries about Services of its
 // namespace, observed at the other generation.
-func markedRoute(name string, generation, observed int64, services ...string) *live.Route {
+func markedRoute(name string, generation, observed int64, services ...string) *kube.Route {
 	core := ""
-	route := &live.Route{AttachedRoute: mesh.AttachedRoute{Kind: mesh.HTTPRoute, Namespace: "shop", Name: name, Generation: generation}}
+	route := &kube.Route{AttachedRoute: mesh.AttachedRoute{Kind: mesh.HTTPRoute, Namespace: "shop", Name: name, Generation: generation}}
 	for _, service := range services {
-		route.Entries = append(route.Entries, live.Entry{
+		route.Entries = append(route.Entries, kube.Entry{
 			ParentRef:  mesh.ParentRef{Group: &core, Kind: mesh.ServiceKind, Name: service},
 			Conditions: []metav1.Condition{{ObservedGeneration: observed}},
 		})
@@ -38,10 +38,10 @@ func serviceNames(keys []mesh.ServiceKey) string {
 // TestMarked follows the index through the life of a route.
 func TestMarked(t *testing.T) {
 	var m markedRoutes
-	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}
+	key := kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}
 	steps := []struct {
 		what       string
-		route      *live.Route
+		route      *kube.Route
 		about      string
 		statusOnly bool
 		services   string
@@ -70,7 +70,7 @@ func TestMarked(t *testing.T) {
 func TestMarkedOn(t *testing.T) {
 	var m markedRoutes
 	for _, name := range []string{"x", "y"} {
-		m.update(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: name}, markedRoute(name, 1, 1, "a", name))
+		m.update(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: name}, markedRoute(name, 1, 1, "a", name))
 	}
 	got := map[string]int{}
 	for _, service := range []string{"a", "x", "z"} {

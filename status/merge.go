@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -25,13 +25,13 @@ type ourPart struct {
 // covers reports whether the entry of ours is about the Service. An entry about
 // a parent that is not a mesh parent belongs to every part, because no other part
 // covers it.
-func (o ourPart) covers(entry *live.Entry) bool {
+func (o ourPart) covers(entry *kube.Entry) bool {
 	return entry.ParentRef.Class(o.mesh) != mesh.MeshParent || entry.ParentRef.Service(o.namespace) == o.service
 }
 
 // taken reports whether another controller took the entry of ours, about the Service, for
 // its own, and has none of its own for the parentRef.
-func (o ourPart) taken(entry *live.Entry, refs []mesh.ParentRef, answered mesh.ParentSet) bool {
+func (o ourPart) taken(entry *kube.Entry, refs []mesh.ParentRef, answered mesh.ParentSet) bool {
 	if !o.covers(entry) || !desired.Taken(entry.Conditions) {
 		return false
 	}
@@ -50,9 +50,9 @@ func fit(entries []desired.Entry, others int) (fitting []desired.Entry, full boo
 
 // converged reports whether the entries in the cached route's status are as desired,
 // for those about the Service, and whether there is no room for some.
-func converged(route *live.Route, part ourPart, entries []desired.Entry) (same, full bool) {
+func converged(route *kube.Route, part ourPart, entries []desired.Entry) (same, full bool) {
 	others := int(route.ForeignEntries)
-	var stored []*live.Entry
+	var stored []*kube.Entry
 	for i := range route.Entries {
 		if entry := &route.Entries[i]; part.covers(entry) {
 			stored = append(stored, entry)
@@ -75,7 +75,7 @@ func converged(route *live.Route, part ourPart, entries []desired.Entry) (same, 
 }
 
 // find returns the index of the first entry about the parentRef, or -1.
-func find(entries []*live.Entry, ref *mesh.ParentRef) int {
+func find(entries []*kube.Entry, ref *mesh.ParentRef) int {
 	for i, entry := range entries {
 		if entry != nil && entry.ParentRef.Same(ref) {
 			return i
@@ -86,7 +86,7 @@ func find(entries []*live.Entry, ref *mesh.ParentRef) int {
 
 // says reports whether the entry has the condition and no other, regardless of its time,
 // under our name of today.
-func says(entry *live.Entry, want *desired.Condition) bool {
+func says(entry *kube.Entry, want *desired.Condition) bool {
 	if len(entry.Conditions) != 1 || entry.Former {
 		return false
 	}
@@ -112,7 +112,7 @@ type merged struct {
 // their bytes.
 func (d *document) merge(controller string, part ourPart, entries []desired.Entry, now metav1.Time) (*merged, error) {
 	others := 0
-	stored := make([]*live.Entry, len(d.own))
+	stored := make([]*kube.Entry, len(d.own))
 	for i, entry := range d.own {
 		if entry != nil && part.covers(entry) {
 			stored[i] = entry
@@ -178,7 +178,7 @@ func (m *merged) change(before, after desired.Condition) {
 }
 
 // since returns when the status of the condition last moved.
-func since(stored *live.Entry, next *desired.Condition, now metav1.Time) metav1.Time {
+func since(stored *kube.Entry, next *desired.Condition, now metav1.Time) metav1.Time {
 	for _, c := range stored.Conditions {
 		if c.Type == next.Type && string(c.Status) == next.Status {
 			return c.LastTransitionTime
@@ -189,7 +189,7 @@ func since(stored *live.Entry, next *desired.Condition, now metav1.Time) metav1.
 
 // firstCondition returns the condition of an entry of ours: it has one, unless another
 // writer changed it.
-func firstCondition(entry *live.Entry) desired.Condition {
+func firstCondition(entry *kube.Entry) desired.Condition {
 	if len(entry.Conditions) == 0 {
 		return desired.Condition{Type: desired.Accepted}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -158,7 +158,7 @@ func sameOnceWritten(t *testing.T, merged *merged, entries []desired.Entry, full
 	if err != nil {
 		t.Fatal(err)
 	}
-	route := &live.Route{AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil)}
+	route := &kube.Route{AttachedRoute: *doc.route(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil)}
 	for _, own := range doc.own {
 		if own == nil {
 			route.ForeignEntries++
@@ -226,9 +226,9 @@ func TestUnsettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	route := &live.Route{
-		AttachedRoute: *doc.route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil),
-		Entries:       []live.Entry{*doc.own[0]},
+	route := &kube.Route{
+		AttachedRoute: *doc.route(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "r"}, nil),
+		Entries:       []kube.Entry{*doc.own[0]},
 	}
 	next := entry(0, "Accepted", "False", "Conflicted", "lost")
 	next.Condition.ObservedGeneration = 5

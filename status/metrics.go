@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -34,7 +34,7 @@ type metrics struct {
 // tally is what one Service contributes to the gauges.
 type tally struct {
 	marks map[series]int
-	full  map[live.RouteKey]struct{}
+	full  map[kube.RouteKey]struct{}
 }
 
 type series struct {
@@ -93,16 +93,16 @@ func (t *tally) add(kind mesh.RouteKind, condition *desired.Condition) {
 }
 
 // addFull counts a route without room.
-func (t *tally) addFull(key live.RouteKey) {
+func (t *tally) addFull(key kube.RouteKey) {
 	if t.full == nil {
-		t.full = map[live.RouteKey]struct{}{}
+		t.full = map[kube.RouteKey]struct{}{}
 	}
 	t.full[key] = struct{}{}
 }
 
 // replace sets what the Service contributes, and returns the routes that no longer
 // have room.
-func (m *metrics) replace(service mesh.ServiceKey, now *tally) (newlyFull []live.RouteKey) {
+func (m *metrics) replace(service mesh.ServiceKey, now *tally) (newlyFull []kube.RouteKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.at[service]

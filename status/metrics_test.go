@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -20,8 +20,8 @@ func TestGauges(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := mesh.ServiceKey{Name: "a"}, mesh.ServiceKey{Name: "b"}
-	full := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "full"}
-	replace := func(service mesh.ServiceKey, isFull bool, entries ...desired.Entry) []live.RouteKey {
+	full := kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "full"}
+	replace := func(service mesh.ServiceKey, isFull bool, entries ...desired.Entry) []kube.RouteKey {
 		var now tally
 		for i := range entries {
 			now.add(mesh.HTTPRoute, &entries[i].Condition)
@@ -33,10 +33,10 @@ func TestGauges(t *testing.T) {
 	}
 	lost := entry(0, desired.Accepted, "False", "Conflicted", "")
 	some := entry(0, desired.PartiallyConflicted, "True", "Conflicted", "")
-	for what, step := range map[string][]live.RouteKey{
+	for what, step := range map[string][]kube.RouteKey{
 		"first": replace(a, true, lost, lost, some), "again": replace(a, true, lost, some), "elsewhere": replace(b, false, lost),
 	} {
-		if want := map[string][]live.RouteKey{"first": {full}}[what]; !cmp.Equal(want, step) {
+		if want := map[string][]kube.RouteKey{"first": {full}}[what]; !cmp.Equal(want, step) {
 			t.Errorf("%s: newly full are %v, want %v", what, step, want)
 		}
 	}

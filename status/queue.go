@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 type (
@@ -31,7 +31,7 @@ const massFrom = 32
 // enqueuer queues the Services that a change in the cache affects. Until the process
 // is the leader, it only maintains the index of marked routes.
 type enqueuer struct {
-	cache  *live.Cache
+	cache  *kube.Cache
 	marked markedRoutes
 
 	mu    sync.Mutex
@@ -68,13 +68,13 @@ func (f *enqueuer) enqueueAll() {
 }
 
 // changed handles a change in the cache. It is fast: it only looks up and queues.
-func (f *enqueuer) changed(change live.Change) {
+func (f *enqueuer) changed(change kube.Change) {
 	seen := map[mesh.ServiceKey]bool{}
 	for _, key := range change.Services {
 		seen[key] = true
 	}
 	priority := fresh
-	if change.Route != (live.RouteKey{}) {
+	if change.Route != (kube.RouteKey{}) {
 		about, statusOnly := f.marked.update(change.Route, f.cache.Route(change.Route))
 		for _, key := range about {
 			seen[key] = true

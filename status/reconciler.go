@@ -8,8 +8,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -24,8 +24,8 @@ const (
 // Reconciler maintains our entries in the status of routes while the process is the
 // leader.
 type Reconciler struct {
-	cache         *live.Cache
-	reader        *live.Reader
+	cache         *kube.Cache
+	reader        *kube.Reader
 	engine        *validate.Engine
 	settings      desired.Settings
 	enqueuer      enqueuer
@@ -53,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (re
 // findings are what is to be done about a Service.
 type findings struct {
 	// due are the routes whose entries about the Service differ from the desired ones.
-	due []live.RouteKey
+	due []kube.RouteKey
 	// again is when the Service must be looked at even if nothing changes; zero is never.
 	again time.Duration
 }
@@ -108,9 +108,9 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*find
 
 // routesOn returns the routes that are bound or marked on the Service, each once. Where
 // another controller has taken an entry of ours, those of its kind yield.
-func (r *Reconciler) routesOn(service mesh.ServiceKey) []*live.Route {
+func (r *Reconciler) routesOn(service mesh.ServiceKey) []*kube.Route {
 	routes := r.cache.RoutesOn(service)
-	seen := make(map[live.RouteKey]bool, len(routes))
+	seen := make(map[kube.RouteKey]bool, len(routes))
 	for _, route := range routes {
 		seen[route.Key()] = true
 	}
@@ -129,8 +129,8 @@ func (r *Reconciler) routesOn(service mesh.ServiceKey) []*live.Route {
 
 // takenOn reports whether another controller has taken an entry of the part of the route's
 // status.
-func takenOn(part ourPart, route *live.Route) bool {
-	return slices.ContainsFunc(route.Entries, func(entry live.Entry) bool {
+func takenOn(part ourPart, route *kube.Route) bool {
+	return slices.ContainsFunc(route.Entries, func(entry kube.Entry) bool {
 		return part.taken(&entry, route.Parents, route.Answered)
 	})
 }
@@ -181,7 +181,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, foun
 
 // confirm evaluates the Service again with live reads, so that no route is marked only
 // because one watch is ahead of another.
-func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []live.RouteKey) (*desired.View, error) {
+func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []kube.RouteKey) (*desired.View, error) {
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: service.Namespace}}
 	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: service})
@@ -190,7 +190,7 @@ func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due [
 		reads = append(reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 	}
 	deadline := time.Now().Add(requestTimeout)
-	world := live.Confirm(ctx, func() time.Time { return deadline }, r.reader, r.cache)
+	world := kube.Confirm(ctx, func() time.Time { return deadline }, r.reader, r.cache)
 	if _, err := world.Read(reads); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -80,14 +80,14 @@ type outcome struct {
 // as it is now. It reads, merges and patches until nobody else has changed the
 // route in between. A route that no longer exists is not an error. Where the version is no
 // longer served, the cache is about to notice.
-func (w *writer) write(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
+func (w *writer) write(ctx context.Context, key kube.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
 	mine.Lock()
 	defer mine.Unlock()
 	for attempt := 1; ; attempt++ {
 		done, err := w.try(ctx, key, version, part, view)
 		switch {
-		case live.Unserved(err):
+		case kube.Unserved(err):
 			return outcome{pause: unservedPause}, nil
 		case err == nil, apierrors.IsNotFound(err):
 			return done, nil
@@ -107,7 +107,7 @@ func (w *writer) write(ctx context.Context, key live.RouteKey, version string, p
 	}
 }
 
-func (w *writer) try(ctx context.Context, key live.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
+func (w *writer) try(ctx context.Context, key kube.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
 	data, err := w.get(ctx, key, version)
 	if err != nil {
 		return outcome{}, err
@@ -121,7 +121,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 		return outcome{}, err
 	}
 	p, where := portion{key, part.service}, kindOn{key.Kind, part.service}
-	taken := slices.ContainsFunc(doc.own, func(entry *live.Entry) bool {
+	taken := slices.ContainsFunc(doc.own, func(entry *kube.Entry) bool {
 		return entry != nil && part.taken(entry, doc.refs, doc.answered)
 	})
 	if taken {
@@ -155,7 +155,7 @@ func (w *writer) try(ctx context.Context, key live.RouteKey, version string, par
 	return done, nil
 }
 
-func (w *writer) get(ctx context.Context, key live.RouteKey, version string) ([]byte, error) {
+func (w *writer) get(ctx context.Context, key kube.RouteKey, version string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	w.metrics.reads.Inc()
@@ -167,7 +167,7 @@ func (w *writer) get(ctx context.Context, key live.RouteKey, version string) ([]
 	return result.Raw()
 }
 
-func (w *writer) patch(ctx context.Context, key live.RouteKey, version string, patch []byte) error {
+func (w *writer) patch(ctx context.Context, key kube.RouteKey, version string, patch []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return w.rest.Patch(types.MergePatchType).AbsPath("apis", mesh.GatewayGroup, version).

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/desired"
 )
 
@@ -39,7 +39,7 @@ func TestWriteNotFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := w.write(t.Context(), live.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "web"}, "v1", ourPart{}, nil)
+			done, err := w.write(t.Context(), kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: "shop", Name: "web"}, "v1", ourPart{}, nil)
 			if err != nil || (done.pause > 0) != test.tryAgain {
 				t.Errorf("got pause %s and error %v, want a pause: %v", done.pause, err, test.tryAgain)
 			}

@@ -3,8 +3,8 @@ package traffic
 import (
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/printable"
 )
 
 // nearMisses returns the rules and routes on the Service that do not decide: first

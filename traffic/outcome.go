@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/printable"
 )
 
 // Outcome is what becomes of a request.

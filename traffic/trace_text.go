@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/printable"
 )
 
 // String writes the trace for people.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // What callers may cause in a second, and how much at once: twice as much in all as those
@@ -100,15 +100,15 @@ func (o *Options) spend(ctx context.Context, r *review, kind string, n int) erro
 	return err
 }
 
-// rationed is a live.Source for one request, within the budget of all.
+// rationed is a kube.Source for one request, within the budget of all.
 type rationed struct {
 	*Options
 	request *review
 }
 
-var _ live.Source = rationed{}
+var _ kube.Source = rationed{}
 
-// Do implements live.Source.
+// Do implements kube.Source.
 func (s rationed) Do(ctx context.Context, read mesh.Read) mesh.Answer {
 	kind, n := "parent", 1
 	switch read.Kind {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"

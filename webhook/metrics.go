@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/gammaguard/gammaguard/internal/version"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
-	"github.com/gammaguard/gammaguard/version"
 )
 
 // Metrics counts what the webhooks do. All label values come from fixed sets, but for the

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -72,7 +72,7 @@ func (m *mutating) world(ctx context.Context, r *review) mesh.Reader {
 }
 
 // fallbackReader reads live what the cache does not have.
-type fallbackReader struct{ *live.Confirmed }
+type fallbackReader struct{ *kube.Confirmed }
 
 // Do implements mesh.Reader.
 func (f fallbackReader) Do(read mesh.Read) mesh.Answer {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -32,7 +32,7 @@ type Options struct {
 	// Reader is where verdicts are first taken from: the caches.
 	Reader mesh.Reader
 	// Live confirms them. Nil means that Reader is exact, and nothing need be.
-	Live live.Source
+	Live kube.Source
 	// Sync reports whether Reader is complete. Nil means that it is.
 	Sync    Syncer
 	Metrics *Metrics
@@ -65,7 +65,7 @@ type Stored interface {
 	ParentsInNamespace(namespace string) []mesh.ServiceKey
 }
 
-// Syncer is a Reader that takes time to fill, such as a live.Cache.
+// Syncer is a Reader that takes time to fill, such as a kube.Cache.
 type Syncer interface {
 	HasSynced() bool
 	// WaitForSync waits until HasSynced, or returns what is missing.
@@ -76,12 +76,12 @@ type Syncer interface {
 
 // confirmed returns the reader that a request is judged by, once it denies: the caches,
 // confirmed by live reads, or live reads alone while the caches are stale.
-func (o *Options) confirmed(ctx context.Context, r *review) *live.Confirmed {
+func (o *Options) confirmed(ctx context.Context, r *review) *kube.Confirmed {
 	cache := o.Reader
 	if o.Sync != nil && o.Sync.Stale() != nil {
 		cache = nil
 	}
-	return live.Confirm(ctx, r.deadline, rationed{o, r}, cache)
+	return kube.Confirm(ctx, r.deadline, rationed{o, r}, cache)
 }
 
 // ready waits until the caches are complete: incomplete ones would admit what a

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/validate"
 )
 

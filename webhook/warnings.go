@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
 

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 

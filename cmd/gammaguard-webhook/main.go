@@ -17,8 +17,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gammaguard/gammaguard/internal/heap"
-	"github.com/gammaguard/gammaguard/printable"
-	"github.com/gammaguard/gammaguard/version"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/internal/version"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 

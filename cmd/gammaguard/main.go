@@ -9,8 +9,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"github.com/gammaguard/gammaguard/check/build"
-	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
 	"github.com/gammaguard/gammaguard/internal/heap"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
 )
 
 // cliPrefix begins the names of the generated pages of the command line.

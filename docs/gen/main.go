@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
 func main() {

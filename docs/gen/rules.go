@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/check/explain"
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 

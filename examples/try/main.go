@@ -13,9 +13,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/gammaguard/gammaguard/creation"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
-	"github.com/gammaguard/gammaguard/printable"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )

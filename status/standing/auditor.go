@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // Options configures the standing audit. Only Judge must be set.
@@ -36,14 +36,14 @@ const (
 	retry = time.Second
 )
 
-// cache is what is used of a live.Cache, and reader of a live.Reader.
+// cache is what is used of a kube.Cache, and reader of a kube.Reader.
 type (
 	cache interface {
 		mesh.Reader
 		WaitForSync(ctx context.Context) error
-		Route(key live.RouteKey) *live.Route
-		Routes() iter.Seq[*live.Route]
-		RoutesInNamespace(namespace string) []*live.Route
+		Route(key kube.RouteKey) *kube.Route
+		Routes() iter.Seq[*kube.Route]
+		RoutesInNamespace(namespace string) []*kube.Route
 	}
 	reader interface {
 		Routes(ctx context.Context, kind mesh.RouteKind, namespace string, each func(jsontext.Value) error) error
@@ -69,8 +69,8 @@ type auditor struct {
 
 // Add registers the audit with the manager. The cache must not yet have been started; the
 // caller starts it, on every replica. The audit runs only on the leader.
-func Add(mgr manager.Manager, cache *live.Cache, options Options) error {
-	reader, err := live.NewReader(mgr.GetConfig(), nil)
+func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
+	reader, err := kube.NewReader(mgr.GetConfig(), nil)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *auditor) Start(ctx context.Context) error {
 
 // begin has every route judged.
 func (a *auditor) begin() {
-	a.namespaces, a.due = map[string]*routes{}, due{routes: map[string]map[live.RouteKey]struct{}{}}
+	a.namespaces, a.due = map[string]*routes{}, due{routes: map[string]map[kube.RouteKey]struct{}{}}
 	a.reports.begin()
 	a.inbox.open()
 	for route := range a.cache.Routes() {
@@ -198,7 +198,7 @@ func (a *auditor) dispatch(c *changes) {
 
 // unchanged reports whether the route is as it was judged: only its status has changed. It
 // takes note of the route as it is now.
-func (a *auditor) unchanged(key live.RouteKey) bool {
+func (a *auditor) unchanged(key kube.RouteKey) bool {
 	routes, now := a.namespaces[key.Namespace], a.cache.Route(key)
 	if routes == nil || now == nil {
 		return false
@@ -212,8 +212,8 @@ func (a *auditor) unchanged(key live.RouteKey) bool {
 }
 
 // keys returns all routes of the namespace, those included that are gone.
-func (a *auditor) keys(namespace string) map[live.RouteKey]struct{} {
-	keys := map[live.RouteKey]struct{}{}
+func (a *auditor) keys(namespace string) map[kube.RouteKey]struct{} {
+	keys := map[kube.RouteKey]struct{}{}
 	for _, route := range a.cache.RoutesInNamespace(namespace) {
 		keys[route.Key()] = struct{}{}
 	}
@@ -231,7 +231,7 @@ func (a *auditor) audit(ctx context.Context) {
 	if keys == nil {
 		keys = a.keys(namespace)
 	}
-	byKind := map[mesh.RouteKind]map[string]*live.Route{}
+	byKind := map[mesh.RouteKind]map[string]*kube.Route{}
 	for key := range keys {
 		route := a.cache.Route(key)
 		if route == nil {
@@ -239,7 +239,7 @@ func (a *auditor) audit(ctx context.Context) {
 			continue
 		}
 		if byKind[key.Kind] == nil {
-			byKind[key.Kind] = map[string]*live.Route{}
+			byKind[key.Kind] = map[string]*kube.Route{}
 		}
 		byKind[key.Kind][key.Name] = route
 	}

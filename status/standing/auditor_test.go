@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // series returns the samples of the metric: "namespace-0000 HTTPRoute parent-not-found deny 1".
@@ -61,7 +61,7 @@ func TestProportion(t *testing.T) {
 		t.Errorf("at the start %d lists and %d single reads, want one list for each namespace", c.lists, c.gets)
 	}
 	key := keyOf(3, 4)
-	for _, change := range []live.Change{
+	for _, change := range []kube.Change{
 		{Services: []mesh.ServiceKey{parent(key)}}, {Services: []mesh.ServiceKey{backend(key)}}, {Endpoints: backend(key)},
 	} {
 		c.lists, c.gets = 0, 0
@@ -71,7 +71,7 @@ func TestProportion(t *testing.T) {
 		}
 	}
 	c.lists, c.gets = 0, 0
-	a.happens(t, live.Change{Namespace: key.Namespace})
+	a.happens(t, kube.Change{Namespace: key.Namespace})
 	if c.gets > 0 || c.lists != 1 {
 		t.Errorf("a namespace: %d single reads and %d lists", c.gets, c.lists)
 	}
@@ -79,7 +79,7 @@ func TestProportion(t *testing.T) {
 	status := *c.routes[key]
 	status.ForeignEntries++
 	c.routes[key] = &status
-	a.happens(t, live.Change{Route: key, Services: []mesh.ServiceKey{parent(key)}})
+	a.happens(t, kube.Change{Route: key, Services: []mesh.ServiceKey{parent(key)}})
 	if c.gets+c.lists > 0 {
 		t.Errorf("a status: %d single reads and %d lists", c.gets, c.lists)
 	}
@@ -109,16 +109,16 @@ func TestMetric(t *testing.T) {
 	a := begin(t, c)
 	a.expect(t, "nothing wrong")
 	first, second := keyOf(0, 0), keyOf(0, 1)
-	for _, key := range []live.RouteKey{first, second} {
+	for _, key := range []kube.RouteKey{first, second} {
 		c.missing[parent(key)], c.missing[backend(key)] = true, true
-		a.happens(t, live.Change{Services: []mesh.ServiceKey{parent(key), backend(key)}})
+		a.happens(t, kube.Change{Services: []mesh.ServiceKey{parent(key), backend(key)}})
 	}
 	a.expect(t, "Services gone", "namespace-0000 HTTPRoute backend-not-found warn 2", "namespace-0000 HTTPRoute parent-not-found deny 2")
 	delete(c.routes, second)
-	a.happens(t, live.Change{Route: second, Services: []mesh.ServiceKey{parent(second)}})
+	a.happens(t, kube.Change{Route: second, Services: []mesh.ServiceKey{parent(second)}})
 	a.expect(t, "a route gone", "namespace-0000 HTTPRoute backend-not-found warn 1", "namespace-0000 HTTPRoute parent-not-found deny 1")
 	c.gone[first] = true
-	a.happens(t, live.Change{Services: []mesh.ServiceKey{parent(first)}})
+	a.happens(t, kube.Change{Services: []mesh.ServiceKey{parent(first)}})
 	a.expect(t, "a route gone before the cache has it")
 	if _, found := a.namespaces[first.Namespace]; found {
 		t.Error("a namespace without routes is kept")
@@ -131,7 +131,7 @@ func TestReadFails(t *testing.T) {
 	a := begin(t, c)
 	c.failing = errors.New("no")
 	c.missing[parent(keyOf(0, 0))] = true
-	a.inbox.changed(live.Change{Services: []mesh.ServiceKey{parent(keyOf(0, 0))}})
+	a.inbox.changed(kube.Change{Services: []mesh.ServiceKey{parent(keyOf(0, 0))}})
 	a.dispatch(a.inbox.take())
 	a.audit(t.Context())
 	a.expect(t, "not read")
@@ -143,13 +143,13 @@ func TestReadFails(t *testing.T) {
 // TestClosed: a process that does not lead collects nothing.
 func TestClosed(t *testing.T) {
 	i := newInbox()
-	i.changed(live.Change{Namespace: "shop"})
+	i.changed(kube.Change{Namespace: "shop"})
 	i.open()
 	if taken := i.take(); len(taken.namespaces) > 0 {
 		t.Errorf("collected %v", taken)
 	}
 	i.close()
-	i.changed(live.Change{Namespace: "shop"})
+	i.changed(kube.Change{Namespace: "shop"})
 	if i.pending != nil || len(i.wake) > 0 {
 		t.Error("collects after it was closed")
 	}
@@ -181,11 +181,11 @@ func TestAge(t *testing.T) {
 	i.take()
 	i.judged()
 	behind(false)
-	i.changed(live.Change{Namespace: "shop"})
+	i.changed(kube.Change{Namespace: "shop"})
 	behind(true)
 	i.take()
 	behind(true)
-	i.changed(live.Change{Namespace: "shop"})
+	i.changed(kube.Change{Namespace: "shop"})
 	i.judged()
 	behind(true)
 	i.take()
@@ -210,9 +210,9 @@ func TestNamespacesBounded(t *testing.T) {
 		t.Errorf("the first is %s", all[0])
 	}
 	named := slices.Sorted(maps.Keys(a.metric.named))[0]
-	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: named, Name: keyOf(0, 0).Name}
+	key := kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: named, Name: keyOf(0, 0).Name}
 	c.missing[parent(key)] = false
-	a.happens(t, live.Change{Services: []mesh.ServiceKey{parent(key)}})
+	a.happens(t, kube.Change{Services: []mesh.ServiceKey{parent(key)}})
 	if len(a.metric.named) != maxNamespaces-1 || a.metric.named[named] {
 		t.Errorf("%d namespaces are label values", len(a.metric.named))
 	}
@@ -231,7 +231,7 @@ func TestReportBounded(t *testing.T) {
 	}
 	a := begin(t, c)
 	a.reports = &reports{changed: map[string]struct{}{}}
-	a.happens(t, live.Change{Namespace: "namespace-0000"})
+	a.happens(t, kube.Change{Namespace: "namespace-0000"})
 	routes := a.namespaces["namespace-0000"]
 	for i := range routes.sorted {
 		var long unique.Handle[finding]
@@ -278,7 +278,7 @@ func BenchmarkStandingAudit(b *testing.B) {
 	bytes := float64(heap()-before) / float64(len(c.routes))
 	n := 0
 	for b.Loop() {
-		a.happens(b, live.Change{Services: []mesh.ServiceKey{parent(keyOf(n%c.namespaces, n%c.each))}})
+		a.happens(b, kube.Change{Services: []mesh.ServiceKey{parent(keyOf(n%c.namespaces, n%c.each))}})
 		n++
 	}
 	b.ReportMetric(bytes, "B/route")

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // changes are what happened in the cluster since they were last taken.
@@ -15,11 +15,11 @@ type changes struct {
 	// namespaces are those whose labels changed.
 	namespaces map[string]struct{}
 	// routes are those that changed, with the Services that they are or were on.
-	routes map[live.RouteKey][]mesh.ServiceKey
+	routes map[kube.RouteKey][]mesh.ServiceKey
 }
 
 func newChanges() *changes {
-	return &changes{map[mesh.Read]struct{}{}, map[string]struct{}{}, map[live.RouteKey][]mesh.ServiceKey{}}
+	return &changes{map[mesh.Read]struct{}{}, map[string]struct{}{}, map[kube.RouteKey][]mesh.ServiceKey{}}
 }
 
 // inbox collects changes for the auditor while the process leads.
@@ -80,7 +80,7 @@ func (i *inbox) age() (since time.Time, open bool) {
 }
 
 // changed collects a change in the cache. It is fast.
-func (i *inbox) changed(change live.Change) {
+func (i *inbox) changed(change kube.Change) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.pending == nil {
@@ -96,9 +96,9 @@ func (i *inbox) changed(change live.Change) {
 	}
 }
 
-func (c *changes) add(change live.Change) {
+func (c *changes) add(change kube.Change) {
 	switch {
-	case change.Route != live.RouteKey{}:
+	case change.Route != kube.RouteKey{}:
 		c.routes[change.Route] = append(c.routes[change.Route], change.Services...)
 	case change.Namespace != "":
 		c.namespaces[change.Namespace] = struct{}{}
@@ -108,7 +108,7 @@ func (c *changes) add(change live.Change) {
 	case change.Endpoints != mesh.ServiceKey{}:
 		c.reads[service(change.Endpoints)] = struct{}{}
 	}
-	if change.Route == (live.RouteKey{}) {
+	if change.Route == (kube.RouteKey{}) {
 		for _, key := range change.Services {
 			c.reads[service(key)] = struct{}{}
 		}

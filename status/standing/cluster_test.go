@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/go-logr/logr"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
@@ -22,10 +22,10 @@ import (
 // their own and one backend more.
 type cluster struct {
 	namespaces, each int
-	routes           map[live.RouteKey]*live.Route
+	routes           map[kube.RouteKey]*kube.Route
 	// missing are Services that do not exist, and gone routes that only the cache has.
 	missing map[mesh.ServiceKey]bool
-	gone    map[live.RouteKey]bool
+	gone    map[kube.RouteKey]bool
 	// lists and gets count the reads of routes; failing is what they answer. Single reads
 	// are made side by side.
 	lists, gets int
@@ -38,7 +38,7 @@ type cluster struct {
 func newCluster(namespaces, each int) *cluster {
 	c := &cluster{
 		namespaces: namespaces, each: each,
-		routes: map[live.RouteKey]*live.Route{}, missing: map[mesh.ServiceKey]bool{}, gone: map[live.RouteKey]bool{},
+		routes: map[kube.RouteKey]*kube.Route{}, missing: map[mesh.ServiceKey]bool{}, gone: map[kube.RouteKey]bool{},
 	}
 	for n := range namespaces {
 		for r := range each {
@@ -47,36 +47,36 @@ func newCluster(namespaces, each int) *cluster {
 			if err != nil {
 				panic(err)
 			}
-			c.routes[key] = &live.Route{AttachedRoute: *route.Attached(nil)}
+			c.routes[key] = &kube.Route{AttachedRoute: *route.Attached(nil)}
 		}
 	}
 	return c
 }
 
-func keyOf(namespace, route int) live.RouteKey {
-	return live.RouteKey{Kind: mesh.HTTPRoute, Namespace: fmt.Sprintf("namespace-%04d", namespace), Name: fmt.Sprintf("route-%05d", route)}
+func keyOf(namespace, route int) kube.RouteKey {
+	return kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: fmt.Sprintf("namespace-%04d", namespace), Name: fmt.Sprintf("route-%05d", route)}
 }
 
-func textOf(key live.RouteKey) []byte {
+func textOf(key kube.RouteKey) []byte {
 	return fmt.Appendf(nil, `{"kind":"HTTPRoute","metadata":{"namespace":%q,"name":%q,"generation":1},"spec":{
 "parentRefs":[{"group":"","kind":"Service","name":%q,"port":80}],"rules":[{"backendRefs":[{"name":%q,"port":80}]}]}}`,
 		key.Namespace, key.Name, key.Name, key.Name+"-backend")
 }
 
 // parent is the Service that the route is on, and backend its backend.
-func parent(key live.RouteKey) mesh.ServiceKey {
+func parent(key kube.RouteKey) mesh.ServiceKey {
 	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name}
 }
 
-func backend(key live.RouteKey) mesh.ServiceKey {
+func backend(key kube.RouteKey) mesh.ServiceKey {
 	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name + "-backend"}
 }
 
 func (c *cluster) WaitForSync(context.Context) error   { return nil }
-func (c *cluster) Route(key live.RouteKey) *live.Route { return c.routes[key] }
+func (c *cluster) Route(key kube.RouteKey) *kube.Route { return c.routes[key] }
 
-func (c *cluster) Routes() iter.Seq[*live.Route] {
-	return func(yield func(*live.Route) bool) {
+func (c *cluster) Routes() iter.Seq[*kube.Route] {
+	return func(yield func(*kube.Route) bool) {
 		for _, route := range c.routes {
 			if !yield(route) {
 				return
@@ -85,10 +85,10 @@ func (c *cluster) Routes() iter.Seq[*live.Route] {
 	}
 }
 
-func (c *cluster) RoutesInNamespace(namespace string) []*live.Route {
-	var routes []*live.Route
+func (c *cluster) RoutesInNamespace(namespace string) []*kube.Route {
+	var routes []*kube.Route
 	for r := range c.each {
-		if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: keyOf(0, r).Name}]; route != nil {
+		if route := c.routes[kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: keyOf(0, r).Name}]; route != nil {
 			routes = append(routes, route)
 		}
 	}
@@ -109,7 +109,7 @@ func (c *cluster) Do(read mesh.Read) (answer mesh.Answer) {
 	case mesh.ReadEndpoints:
 		answer.HasEndpoints = true
 	case mesh.ReadRoutes:
-		if route := c.routes[live.RouteKey{Kind: mesh.HTTPRoute, Namespace: key.Namespace, Name: key.Name}]; route != nil {
+		if route := c.routes[kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: key.Namespace, Name: key.Name}]; route != nil {
 			answer.AttachedRoutes = []*mesh.AttachedRoute{&route.AttachedRoute}
 		}
 	}
@@ -125,7 +125,7 @@ func (a api) Routes(_ context.Context, kind mesh.RouteKind, namespace string, ea
 		return a.failing
 	}
 	for r := range a.each {
-		key := live.RouteKey{Kind: kind, Namespace: namespace, Name: keyOf(0, r).Name}
+		key := kube.RouteKey{Kind: kind, Namespace: namespace, Name: keyOf(0, r).Name}
 		if a.routes[key] == nil || a.gone[key] {
 			continue
 		}
@@ -140,7 +140,7 @@ func (a api) RouteObject(_ context.Context, _ mesh.RouteKind, namespace, name st
 	a.mu.Lock()
 	a.gets++
 	a.mu.Unlock()
-	key := live.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}
+	key := kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}
 	switch {
 	case a.failing != nil:
 		return nil, a.failing
@@ -183,7 +183,7 @@ func (a *auditor) all(t testing.TB) {
 }
 
 // happens has the change dispatched, and all judged that it bears on.
-func (a *auditor) happens(t testing.TB, change live.Change) {
+func (a *auditor) happens(t testing.TB, change kube.Change) {
 	t.Helper()
 	a.inbox.changed(change)
 	a.dispatch(a.inbox.take())

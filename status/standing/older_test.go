@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // TestOlderStates: a route that the API server's cache has in another state is read live.
@@ -22,7 +22,7 @@ func TestOlderStates(t *testing.T) {
 			c := newCluster(1, 20)
 			a := begin(t, c)
 			c.stale, c.missing[parent(key)] = []byte(strings.Replace(stale, `"parentRefs":[`, `"parentRefs":[],"x":[`, 1)), true
-			a.happens(t, live.Change{Services: []mesh.ServiceKey{parent(key)}})
+			a.happens(t, kube.Change{Services: []mesh.ServiceKey{parent(key)}})
 			a.expect(t, "a Service gone", "namespace-0000 HTTPRoute parent-not-found deny 1")
 		})
 	}

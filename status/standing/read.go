@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -26,7 +26,7 @@ const readers = 8
 
 // read reads routes of one kind in a namespace, which are by name, judges them, and takes
 // them out. The cache keeps too little of a route to judge it by.
-func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*kube.Route) error {
 	if known := a.namespaces[namespace]; known == nil || float64(len(routes)) > listFrom*float64(known.of(kind)) {
 		if err := a.list(ctx, namespace, kind, routes); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (a *auditor) read(ctx context.Context, namespace string, kind mesh.RouteKin
 	return nil
 }
 
-func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*live.Route) error {
+func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKind, routes map[string]*kube.Route) error {
 	return a.reader.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
 		route, err := mesh.DecodeRoute(text)
 		if err != nil {
@@ -57,7 +57,7 @@ func (a *auditor) list(ctx context.Context, namespace string, kind mesh.RouteKin
 }
 
 // readEach reads the routes one by one, several at a time.
-func (a *auditor) readEach(ctx context.Context, routes map[string]*live.Route) error {
+func (a *auditor) readEach(ctx context.Context, routes map[string]*kube.Route) error {
 	var judging sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
@@ -78,7 +78,7 @@ func (a *auditor) readEach(ctx context.Context, routes map[string]*live.Route) e
 
 // readOne reads a route, from the API server's cache unless that has it in another state.
 // It returns nil for one that is gone or, as in the cache, cannot be read.
-func (a *auditor) readOne(ctx context.Context, cached *live.Route) (*mesh.Route, error) {
+func (a *auditor) readOne(ctx context.Context, cached *kube.Route) (*mesh.Route, error) {
 	text, err := a.reader.CachedRouteObject(ctx, cached.Kind, cached.Namespace, cached.Name)
 	if err == nil {
 		if route, err := mesh.DecodeRoute(text); err == nil && cached.SameState(route) {
@@ -100,7 +100,7 @@ func (a *auditor) readOne(ctx context.Context, cached *live.Route) (*mesh.Route,
 }
 
 // put judges the route by the cache, and keeps what is found.
-func (a *auditor) put(cached *live.Route, route *mesh.Route) error {
+func (a *auditor) put(cached *kube.Route, route *mesh.Route) error {
 	now := audited{route: cached}
 	world := &mesh.Recorder{Reader: a.cache}
 	if a.judge.Concerns(route) {
@@ -139,7 +139,7 @@ func (a *auditor) kept(f *validate.Finding, next unique.Handle[finding]) finding
 }
 
 // drop forgets a route that is gone.
-func (a *auditor) drop(key live.RouteKey) {
+func (a *auditor) drop(key kube.RouteKey) {
 	routes := a.namespaces[key.Namespace]
 	if routes == nil {
 		return

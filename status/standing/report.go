@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -104,7 +104,7 @@ func changedBy(before, now *audited) bool {
 	return before.found != now.found || (before.route == nil) != (now.route == nil) || uid(before.route) != uid(now.route)
 }
 
-func uid(route *live.Route) (none [16]byte) {
+func uid(route *kube.Route) (none [16]byte) {
 	if route == nil {
 		return none
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -22,7 +22,7 @@ type routes struct {
 // audited is what is kept of a route: three words.
 type audited struct {
 	// route is what it was when it was judged.
-	route *live.Route
+	route *kube.Route
 	// reads are what it was judged by.
 	reads reads
 	// found is the first finding, zero if there is none.
@@ -51,13 +51,13 @@ func (a *audited) each(f func(*finding)) {
 }
 
 // same reports whether the route is as it was when it was judged.
-func (a *audited) same(now *live.Route) bool {
+func (a *audited) same(now *kube.Route) bool {
 	return a.route.UID == now.UID && a.route.Generation == now.Generation && a.route.Ignores == now.Ignores
 }
 
 // find returns where the route is, or belongs.
-func (r *routes) find(key live.RouteKey) (int, bool) {
-	return slices.BinarySearchFunc(r.sorted, key, func(a audited, key live.RouteKey) int {
+func (r *routes) find(key kube.RouteKey) (int, bool) {
+	return slices.BinarySearchFunc(r.sorted, key, func(a audited, key kube.RouteKey) int {
 		return cmp.Or(cmp.Compare(a.route.Kind, key.Kind), strings.Compare(a.route.Name, key.Name))
 	})
 }
@@ -85,7 +85,7 @@ func (r *routes) put(now audited) (before audited) {
 }
 
 // drop removes the route, and returns what was kept of it.
-func (r *routes) drop(key live.RouteKey) (before audited) {
+func (r *routes) drop(key kube.RouteKey) (before audited) {
 	if i, found := r.find(key); found {
 		before = r.sorted[i]
 		r.sorted = slices.Delete(r.sorted, i, i+1)

@@ -17,15 +17,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/test/background"
 )
 
 // startCache runs a cache until the test ends.
-func startCache(t *testing.T, options live.Options, listeners ...func(live.Change)) *live.Cache {
+func startCache(t *testing.T, options kube.Options, listeners ...func(kube.Change)) *kube.Cache {
 	t.Helper()
-	cache, err := live.New(plane.Config, options)
+	cache, err := kube.New(plane.Config, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestCacheSees(t *testing.T) {
 		)
 	}
 	populate("-before")
-	cache := startCache(t, live.Options{})
+	cache := startCache(t, kube.Options{})
 	populate("-after")
 	denying := mesh.ServiceMetadata{ServiceLabels: mesh.ServiceLabels{ConsumerRoutes: "deny"}}
 	for _, suffix := range []string{"-before", "-after"} {
@@ -170,7 +170,7 @@ func TestIndexFollowsRoutes(t *testing.T) {
 	ns := newNamespace(t, c, nil)
 	var mu sync.Mutex
 	changed := map[string]bool{}
-	cache := startCache(t, live.Options{}, func(change live.Change) {
+	cache := startCache(t, kube.Options{}, func(change kube.Change) {
 		mu.Lock()
 		defer mu.Unlock()
 		if change.Route.Namespace == ns {
@@ -237,7 +237,7 @@ func TestIndexFollowsRoutes(t *testing.T) {
 func TestCacheKeepsOwnEntries(t *testing.T) {
 	c := admin(t)
 	ns := newNamespace(t, c, nil)
-	cache := startCache(t, live.Options{ControllerName: "gammaguard.dev/guard"})
+	cache := startCache(t, kube.Options{ControllerName: "gammaguard.dev/guard"})
 	route := httpRoute(ns, "web", "cart")
 	create(t, c, route)
 	condition := metav1.Condition{
@@ -253,12 +253,12 @@ func TestCacheKeepsOwnEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	core := ""
-	want := []live.Entry{{
+	want := []kube.Entry{{
 		ParentRef:  mesh.ParentRef{Group: &core, Kind: "Service", Name: "cart"},
 		Conditions: []metav1.Condition{condition},
 	}}
 	background.Eventually(t, func() string {
-		held := cache.Route(live.RouteKey{Kind: mesh.HTTPRoute, Namespace: ns, Name: "web"})
+		held := cache.Route(kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: ns, Name: "web"})
 		if held == nil || held.ForeignEntries != 1 {
 			return fmt.Sprintf("route with 1 entry of others, got %+v", held)
 		}

@@ -7,15 +7,15 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // TestCacheWithoutServiceImports: the kind is not installed, which is told from an
 // object that is not there.
 func TestCacheWithoutServiceImports(t *testing.T) {
-	cache := startCache(t, live.Options{})
-	reader, err := live.NewReader(plane.Config, nil)
+	cache := startCache(t, kube.Options{})
+	reader, err := kube.NewReader(plane.Config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestReader(t *testing.T) {
 	c := admin(t)
 	ns := newNamespace(t, c, map[string]string{"team": "shop"})
 	create(t, c, service(ns, "cart"))
-	reader, err := live.NewReader(plane.Config, nil)
+	reader, err := kube.NewReader(plane.Config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

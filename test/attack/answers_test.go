@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )

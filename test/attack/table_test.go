@@ -57,7 +57,7 @@ var attacks = []attack{
 	{
 		"Routes of other groups", routesOnly, "Write Linkerd's own HTTPRoute, in each version, with each parent, on Services of others too",
 		"no such spec is stored; nothing else about these routes is checked or changed",
-		[]string{"test/attack.TestMatrix", "test/attack.TestLinkerdRoute", "validate.TestGrantOnly", "mesh.TestDecodeLinkerdRoute", "check/cluster.TestLinkerdRoutes"},
+		[]string{"test/attack.TestMatrix", "test/attack.TestLinkerdRoute", "validate.TestGrantOnly", "mesh.TestDecodeLinkerdRoute", "internal/cli/cluster.TestLinkerdRoutes"},
 	},
 	{
 		"Grants by a namespace's owner", nsAdmin, "Change the labels and annotations of the namespace in each way, with each kind of RBAC binding, and create such bindings",
@@ -88,7 +88,7 @@ var attacks = []attack{
 	{
 		"Large requests", granted, "Send a route of 3 MiB: tens of thousands of parentRefs, rules, matches or backends",
 		"an answer within 1 s, less than 128 MiB of memory, hardly any live read",
-		[]string{"test/attack.TestLargeRequest", "webhook.TestHostileRequests", "definitions.TestListLimits", "mesh/live.TestConfirmedIsBounded", "validate.TestBoundedReads"},
+		[]string{"test/attack.TestLargeRequest", "webhook.TestHostileRequests", "internal/definitions.TestListLimits", "internal/kube.TestConfirmedIsBounded", "validate.TestBoundedReads"},
 	},
 	{
 		"Large requests", port, "Call any of the webhooks with costly regular expressions, long names, nested values, many ports, labels or annotations",
@@ -128,7 +128,7 @@ var attacks = []attack{
 	{
 		"Unreadable objects", "may write the status of routes, or any object that gammaguard caches", "Store values that the schema admits and gammaguard cannot read",
 		"the object counts as absent or its entry as stale; gammaguard starts and serves",
-		[]string{"test/attack.TestPoisonedStatus", "mesh/live.TestUnreadable", "mesh/live.TestOwnEntry", "mesh/live.FuzzDecode"},
+		[]string{"test/attack.TestPoisonedStatus", "internal/kube.TestUnreadable", "internal/kube.TestOwnEntry", "internal/kube.FuzzDecode"},
 	},
 	{
 		"Stale caches", nobody, "Cut off a replica's watches while grants are withdrawn", "within `--max-staleness` it is not ready, and judges by live reads",
@@ -186,57 +186,57 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Name commands and URLs where kustomize takes a path: remote bases, refs that are options of git, generators, `openapi`, `configurations`, patches, replacements",
 		"no program starts, nothing connects, and the kustomization is reported as not checked, with the place",
-		[]string{"test/repositories.TestRepositories", "test/repositories.TestTraced", "check/build.TestBackstop", "check/build.TestConfine"},
+		[]string{"test/repositories.TestRepositories", "test/repositories.TestTraced", "internal/cli/build.TestBackstop", "internal/cli/build.TestConfine"},
 	},
 	{
 		"Repositories", author, "Name commands in the configuration of git: filters, hooks, fsmonitor, remotes of a partial clone",
 		"`diff --base-ref` starts git and nothing else, and nothing connects",
-		[]string{"check/revision.TestHostileConfiguration", "test/repositories.TestRepositories", "test/repositories.TestTraced"},
+		[]string{"internal/cli/revision.TestHostileConfiguration", "test/repositories.TestRepositories", "test/repositories.TestTraced"},
 	},
 	{
 		"Repositories", author, "Add links to devices, to pipes, and out of the repository, and paths that leave it, in manifests, kustomizations, charts, and `.gammaguard.yaml`; have `--fix` write through them",
 		"nothing outside the repository is read, shown, or written",
-		[]string{"test/repositories.TestRepositories", "check/repository.TestFiles", "check/repository.TestReplaced", "check.TestProjectStaysInside", "check.TestSearchEndsAtRoot"},
+		[]string{"test/repositories.TestRepositories", "internal/cli/repository.TestFiles", "internal/cli/repository.TestReplaced", "internal/cli/check.TestProjectStaysInside", "internal/cli/check.TestSearchEndsAtRoot"},
 	},
 	{
 		"Repositories", author, "Add templates that never end or take all memory, files of 1 GiB, and many links or patches that name one large file",
 		"a finding for this set, or what of it is not checked, within bounded time and memory; the other sets are checked",
-		[]string{"check/build.TestBounds", "check/build.TestLimitShrinks", "check.TestInputIsBounded", "check.TestLinksAreBounded", "test/repositories.TestRepositories"},
+		[]string{"internal/cli/build.TestBounds", "internal/cli/build.TestLimitShrinks", "internal/cli/check.TestInputIsBounded", "internal/cli/check.TestLinksAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Write YAML that costs a parser more than its size justifies: a hundred thousand directives, millions of tiny values, aliases of aliases",
 		"refused before it is parsed, wherever YAML is read",
-		[]string{"yaml.TestBounds", "yaml.TestAliases", "check.TestProjectAliases", "test/repositories.TestRepositories"},
+		[]string{"internal/yaml.TestBounds", "internal/yaml.TestAliases", "internal/cli/check.TestProjectAliases", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Store a git tree that holds itself many times, with long names, for `diff --base-ref`",
 		"refused while the list is read; what is kept of it is bounded",
-		[]string{"check/revision.TestNamesAreBounded", "test/repositories.TestRepositories"},
+		[]string{"internal/cli/revision.TestNamesAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Render names and values of a megabyte, and thousands of routes with findings, from a small chart, with each of many files of values",
 		"texts are shortened; the report is bounded, says how much it does not list, and counts all",
-		[]string{"check.TestOutputIsBounded", "mesh/manifest.TestObjectsAreBounded", "test/repositories.TestRepositories"},
+		[]string{"internal/cli/check.TestOutputIsBounded", "internal/manifest.TestObjectsAreBounded", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Hide tracked manifests by `.gitignore`, in `vendor`, `node_modules` or a hidden directory, or by a pattern of `.gammaguard.yaml` or `.gammaguardignore`",
 		"routes in them are reported as not checked, and `--strict` fails; files that a pattern of gammaguard's names are reported with the pattern",
-		[]string{"test/repositories.TestRepositories", "check.TestIgnoredRoutes", "check.TestHiddenRoutes", "check.TestLeftAside"},
+		[]string{"test/repositories.TestRepositories", "internal/cli/check.TestIgnoredRoutes", "internal/cli/check.TestHiddenRoutes", "internal/cli/check.TestLeftAside"},
 	},
 	{
 		"Repositories", author, "Take manifests away from the sets: add a `Chart.yaml`, a chart above, values that turn their templates off, a kustomization that names them where it makes no object of them or as patches of something else, an annotation of another origin, kustomizations that use each other, or resources whose names have another ending, a component, `{{` in a comment, `.helmignore`, or sets in `.gammaguard.yaml`; write the group by escapes or in base64",
 		"each file with a route of whose kind and name no set has one, and each chart and kustomization that may make routes and that no set has, is reported as not checked, and `--strict` fails; an ordinary repository has none",
-		[]string{"check.TestHiddenRoutes", "check.TestOrdinaryRepositories", "check.TestHiddenAreGrouped", "mesh/manifest.TestReadNoMap", "test/repositories.TestRepositories"},
+		[]string{"internal/cli/check.TestHiddenRoutes", "internal/cli/check.TestOrdinaryRepositories", "internal/cli/check.TestHiddenAreGrouped", "internal/manifest.TestReadNoMap", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Add a CustomResourceDefinition of routes that admits more, or whose CEL rules take hours",
 		"it is reported, and `--strict` fails unless `--crds` names it; its CEL rules are not evaluated",
-		[]string{"check.TestForeignDefinitions", "test/repositories.TestRepositories"},
+		[]string{"internal/cli/check.TestForeignDefinitions", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Write thousands of patterns in `.gitignore` or `.helmignore`, for thousands of files",
 		"the number of comparisons is bounded, and an error names the file",
-		[]string{"check.TestIgnoresAreBounded", "check.TestComparisonsAreBounded"},
+		[]string{"internal/cli/check.TestIgnoresAreBounded", "internal/cli/check.TestComparisonsAreBounded"},
 	},
 	{
 		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns, and as programs and as files that a build reads",
@@ -246,22 +246,22 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Put links in the place of the reports that the Action, the GitLab job, and `-o` write",
 		"refused: nothing outside the repository is written",
-		[]string{"test/repositories.TestRepositories", "check/repository.TestCreate"},
+		[]string{"test/repositories.TestRepositories", "internal/cli/repository.TestCreate"},
 	},
 	{
 		"Text of others", granted, "Put escapes of terminals, line breaks, and characters that turn text round into paths, header values, and annotations of routes, Services, and namespaces, and have an administrator list them",
 		"all commands, in all formats, show them as escapes; no line is forged; the data of JSON and YAML hold the value as it is",
-		[]string{"check/cluster.TestHostileText", "printable.TestText", "printable.TestWriter", "cmd/gammaguard/command.FuzzPrintable"},
+		[]string{"internal/cli/cluster.TestHostileText", "internal/printable.TestText", "internal/printable.TestWriter", "internal/cli/command.FuzzPrintable"},
 	},
 	{
 		"Text of others", "writes a pull request", "Give files, folders, and objects names that begin a line with `::add-mask::`, or hold `##vso[...]`",
 		"reports, errors, progress, and logs of libraries hold no command for a CI system; `-o github` holds only its own",
-		[]string{"check/cluster.TestHostileText", "printable.TestError", "printable.FuzzText", "check/lsp.TestHostileText"},
+		[]string{"internal/cli/cluster.TestHostileText", "internal/printable.TestError", "internal/printable.FuzzText", "internal/cli/lsp.TestHostileText"},
 	},
 	{
 		"Text of others", "writes a pull request", "Have the Markdown of `gammaguard diff` comment on routes whose header values end a table, mention people, hold links, or run a command when an example is pasted",
 		"each cell is code; an example is words of a POSIX shell, and pasting it runs nothing else",
-		[]string{"check/cluster.TestHostileText", "printable.TestShell", "printable.TestCode"},
+		[]string{"internal/cli/cluster.TestHostileText", "internal/printable.TestShell", "internal/printable.TestCode"},
 	},
 	{
 		"Text of others", granted, "The same in a request: in names, annotations, and values that warnings, denials, and the log show",
@@ -270,7 +270,7 @@ var attacks = []attack{
 	},
 	{
 		"What remains", "platform team", "Uninstall, after a change of `status.controllerName`", "no entry, label, webhook or policy remains",
-		[]string{"test/attack.TestFormerName", "test/install.TestUninstall", "test/install.TestOverlays", "check/cluster.TestStatusClear"},
+		[]string{"test/attack.TestFormerName", "test/install.TestUninstall", "test/install.TestOverlays", "internal/cli/cluster.TestStatusClear"},
 	},
 	{
 		"The Service's side", "full rights on routes, grant for consumer routes", "Attach to a Service whose owner accepts other namespaces or kinds only",
@@ -285,7 +285,7 @@ var attacks = []attack{
 	{
 		"Ways to write a route", routesOnly, "The same where the policies of `gammaguard policy` are installed, and no webhook is registered",
 		"no such spec is stored",
-		[]string{"test/attack.TestMatrixByPolicies", "test/attack.TestMatrixGrantedByPolicies", "test/scenarios/runner.TestPolicies", "config/grantpolicy.TestRandom", "test/policies.TestRandom"},
+		[]string{"test/attack.TestMatrixByPolicies", "test/attack.TestMatrixGrantedByPolicies", "test/scenarios/runner.TestPolicies", "internal/grantpolicy.TestRandom", "test/policies.TestRandom"},
 	},
 	{
 		"Order of changes", routesOnly, "Have the grant withdrawn, then edit the route", "edits that keep the spec pass, others are refused",

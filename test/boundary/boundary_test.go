@@ -17,21 +17,21 @@ const module = "github.com/gammaguard/gammaguard/"
 // their import paths.
 var shell = []string{
 	"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "go.uber.org/zap",
-	module + "webhook", module + "certs", module + "config", module + "cmd",
+	module + "webhook", module + "certs", module + "config", module + "cmd", module + "internal/cli",
 }
 
 // live are the Readers, which know the core and which the core does not know.
-var live = []string{module + "mesh/"}
+var live = []string{module + "internal/kube", module + "internal/manifest"}
 
 func TestCore(t *testing.T) {
 	for pattern, forbidden := range map[string][]string{
-		"mesh":               slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
-		"validate/...":       slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
-		"mutate/...":         slices.Concat(shell, live, []string{module + "validate", module + "status"}),
-		"traffic/...":        slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
-		"creation":           slices.Concat(shell, live, []string{module + "status"}),
-		"status/desired/...": slices.Concat(shell, live, []string{module + "mutate"}),
-		"mesh/manifest/...":  shell,
+		"mesh":                  slices.Concat(shell, live, []string{module + "validate", module + "mutate", module + "status"}),
+		"validate/...":          slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
+		"mutate/...":            slices.Concat(shell, live, []string{module + "validate", module + "status"}),
+		"traffic/...":           slices.Concat(shell, live, []string{module + "mutate", module + "status"}),
+		"internal/creation":     slices.Concat(shell, live, []string{module + "status"}),
+		"status/desired/...":    slices.Concat(shell, live, []string{module + "mutate"}),
+		"internal/manifest/...": shell,
 	} {
 		t.Run(pattern, func(t *testing.T) {
 			own := strings.TrimSuffix(module+pattern, "/...")

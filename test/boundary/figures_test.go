@@ -24,10 +24,10 @@ var figures = []struct {
 	page, sentence, file string
 	values               []string
 }{
-	{"ARCHITECTURE.md", "they are listed live, at most %s of a kind", "mesh/live/attached.go", []string{"MaxRoutes"}},
+	{"ARCHITECTURE.md", "they are listed live, at most %s of a kind", "internal/kube/attached.go", []string{"MaxRoutes"}},
 	{"ARCHITECTURE.md", "One request causes at most %s live reads", "mesh/reader.go", []string{"MaxReads"}},
 	{"docs/audit-log.md", "An annotation that exceeds %s KiB ends", "webhook/annotations.go", []string{"maxAnnotation >> 10"}},
-	{"docs/graph.md", "A graph shows at most %s routes", "check/graph/graph.go", []string{"MaxRoutes"}},
+	{"docs/graph.md", "A graph shows at most %s routes", "internal/cli/graph/graph.go", []string{"MaxRoutes"}},
 	{
 		"docs/install.md", "a CA (valid for %s years) and a certificate (valid for %s) in the Secret `gammaguard-webhook-cert`, and renews each %s days before",
 		"certs/selfmanaged/rotation.go",
@@ -91,14 +91,14 @@ var settings = []struct{ page, sentence, file, setting string }{
 	{"docs/configuration.md", "in at most 100 characters", "config/validation.go", "RuneCountInString(g.Contact) > 100"},
 	{"docs/install.md", "keeps serving for 8 seconds (`--shutdown-delay`)", "config/base/deployment.yaml", "--shutdown-delay=8s"},
 	{"docs/install.md", "The memory limit of a replica is 512 MiB", "config/base/deployment.yaml", "limits: {cpu: \"1\", memory: 512Mi}"},
-	{"docs/install.md", "a replica renews each after a third of the bound", "mesh/live/feed.go", "seconds := int64((bound / 3).Seconds())"},
+	{"docs/install.md", "a replica renews each after a third of the bound", "internal/kube/feed.go", "seconds := int64((bound / 3).Seconds())"},
 	{"docs/install.md", "`timeoutSeconds` of the webhooks that judge routes is 1", "config/webhook/validating.yaml", "timeoutSeconds: 1"},
 	{"docs/install.md", "`timeoutSeconds` of the webhooks that judge routes is 1", "config/webhook/mutating.yaml", "timeoutSeconds: 1"},
 	{"docs/install.md", "signs a certificate that is valid for 90 days", "config/components/cert-manager/certificates.yaml", "duration: 2160h # 90 days"},
 	{"docs/mesh-admins.md", "or the Service more than 1,000 ports", "webhook/services.go", "mesh.DecodeList(d, p, 1000)"},
 	{"docs/performance.md", "if they are more than a tenth of it", "status/standing/read.go", "const listFrom = 0.1"},
 	{"docs/performance.md", "limited to 200 requests a second with bursts of 400", "status/add.go", "cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400)"},
-	{"docs/performance.md", "The benchmark fails beyond 3 s and 15 s", "check/cluster/large_test.go", "\"one namespace\": 3 * time.Second, \"all\": 15 * time.Second"},
+	{"docs/performance.md", "The benchmark fails beyond 3 s and 15 s", "internal/cli/cluster/large_test.go", "\"one namespace\": 3 * time.Second, \"all\": 15 * time.Second"},
 	{"docs/runbook.md", "has scraped no replica for 5 minutes", "config/components/monitoring/rules.yaml", "expr: absent(gammaguard_build_info) for: 5m"},
 	{"docs/runbook.md", "expires in less than 14 days", "config/components/monitoring/rules.yaml", "time() < 14 * 86400"},
 	{"docs/runbook.md", "For 10 minutes, a webhook has answered some requests", "config/components/monitoring/rules.yaml", "[5m])) > 0 for: 10m"},

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 

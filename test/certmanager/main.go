@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	_ "github.com/gammaguard/gammaguard/version" // for the versions that the main module requires, see test/controlplane
+	_ "github.com/gammaguard/gammaguard/internal/version" // for the versions that the main module requires, see test/controlplane
 )
 
 // workers is the number of items that each controller works on at once.

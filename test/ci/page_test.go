@@ -12,7 +12,7 @@ import (
 
 // TestPage: the examples of docs/ci.md for CI systems are YAML, and use inputs, variables,
 // hooks, and files that this repository has. That the program understands what they give it
-// is TestDocumentedCommands of cmd/gammaguard/command.
+// is TestDocumentedCommands of internal/cli/command.
 func TestPage(t *testing.T) {
 	var action, template, hooks any
 	root := decode(t, "action.yml", &action)

@@ -26,7 +26,7 @@ func TestPins(t *testing.T) {
 		{".ci/gitlab.yml", `- remote: (.*)`, `https://\S+/v1\.2\.3/\.ci/gitlab\.yml`},
 		{".ci/gitlab.yml", `image: (.*)`, `golang:\S+@sha256:[0-9a-f]{64}`},
 		{".ci/gitlab.yml", `\n    GAMMAGUARD_REF: (.*)`, `"" #.*`},
-		{"Dockerfile", `FROM (.*)`, `golang:\S+@sha256:[0-9a-f]{64} AS build|scratch`},
+		{"tools/image/Dockerfile", `FROM (.*)`, `golang:\S+@sha256:[0-9a-f]{64} AS build|scratch`},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, want.file))
 		if err != nil {

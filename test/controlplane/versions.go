@@ -2,4 +2,4 @@
 // that module's versions: what both need is then compiled once for both.
 package controlplane
 
-import _ "github.com/gammaguard/gammaguard/version"
+import _ "github.com/gammaguard/gammaguard/internal/version"

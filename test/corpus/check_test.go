@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/gammaguard/gammaguard/check"
-	"github.com/gammaguard/gammaguard/check/explain"
-	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/validate"
 )

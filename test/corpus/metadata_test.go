@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/internal/definitions"
 )
 
 // TestMetadata compares the answers to routes whose metadata, or whose outermost

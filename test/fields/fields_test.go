@@ -17,8 +17,8 @@ import (
 	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 	mcsv1beta1 "sigs.k8s.io/mcs-api/pkg/apis/v1beta1"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 )
 
 // TestPublished: every field that is read of an object is one that the API publishes, with
@@ -41,8 +41,8 @@ func TestPublished(t *testing.T) {
 			gatewayv1alpha2.TCPRoute{},
 			gatewayv1alpha2.UDPRoute{},
 		}},
-		{live.RouteMetadata{}, []any{metav1.ObjectMeta{}}},
-		{live.Entry{}, []any{gatewayv1.RouteParentStatus{}}},
+		{kube.RouteMetadata{}, []any{metav1.ObjectMeta{}}},
+		{kube.Entry{}, []any{gatewayv1.RouteParentStatus{}}},
 		{mesh.ServiceObject{}, []any{corev1.Service{}, mcsv1alpha1.ServiceImport{}, mcsv1beta1.ServiceImport{}}},
 		{mesh.NamespaceObject{}, []any{corev1.Namespace{}, metav1.PartialObjectMetadata{}}},
 		{mesh.EndpointSliceObject{}, []any{discoveryv1.EndpointSlice{}}},

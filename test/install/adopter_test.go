@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/check/audit"
-	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/internal/cli/audit"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/test/bed"
 	webhook "github.com/gammaguard/gammaguard/test/bed/guard"
 )

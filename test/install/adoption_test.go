@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gammaguard/gammaguard/check/report"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 )
 
 // commandsOf returns the commands of a section of a page, in order.

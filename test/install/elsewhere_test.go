@@ -15,17 +15,17 @@ import (
 
 // elsewhere are the commands that other tests run, by the test: how they begin.
 var elsewhere = map[string][]string{
-	"check/cluster.TestAuditConfiguration": {"gammaguard audit --installation "},
-	"check/cluster.TestDormant":            {"kubectl patch httproutes.gateway.networking.k8s.io bill -n "},
-	"cmd/gammaguard.TestPlugin":            {"kubectl gammaguard check -f manifests/"},
-	"cmd/gammaguard/command.TestCheckFix":  {"gammaguard check --fix"},
-	"cmd/gammaguard/command.TestGraph":     {"gammaguard graph -f examples/shop"},
-	"cmd/gammaguard/command.TestReadmeTry": {
+	"internal/cli/cluster.TestAuditConfiguration": {"gammaguard audit --installation "},
+	"internal/cli/cluster.TestDormant":            {"kubectl patch httproutes.gateway.networking.k8s.io bill -n "},
+	"cmd/gammaguard.TestPlugin":                   {"kubectl gammaguard check -f manifests/"},
+	"internal/cli/command.TestCheckFix":           {"gammaguard check --fix"},
+	"internal/cli/command.TestGraph":              {"gammaguard graph -f examples/shop"},
+	"internal/cli/command.TestReadmeTry": {
 		"$ go run ./examples/try examples/shop/*.yaml", "$ go run ./cmd/gammaguard check -f examples/shop",
 	},
-	"cmd/gammaguard/command.TestTrafficPage": {"$ gammaguard trace ", "$ gammaguard diff "},
-	"cmd/gammaguard/command.TestWatch":       {"gammaguard check --watch"},
-	"test/apiserver.TestPreview":             {"$ kubectl apply --dry-run=server -f cart.yaml"},
+	"internal/cli/command.TestTrafficPage": {"$ gammaguard trace ", "$ gammaguard diff "},
+	"internal/cli/command.TestWatch":       {"gammaguard check --watch"},
+	"test/apiserver.TestPreview":           {"$ kubectl apply --dry-run=server -f cart.yaml"},
 	"test/e2e.TestOverlays": {
 		"kubectl apply -k ", "kubectl delete -k ", "kubectl rollout status -n gammaguard-system deployment/gammaguard-webhook",
 	},

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/check/grants"
-	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 )

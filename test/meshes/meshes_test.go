@@ -11,10 +11,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/gammaguard/gammaguard/check"
-	"github.com/gammaguard/gammaguard/check/report"
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 

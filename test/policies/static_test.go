@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/cmd/gammaguard/command"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 

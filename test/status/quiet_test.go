@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -26,7 +26,7 @@ import (
 // everything that followed is done.
 func (c *cluster) settleOn(r *replica, route *unstructured.Unstructured) {
 	c.t.Helper()
-	key := live.RouteKey{Kind: mesh.RouteKind(route.GetKind()), Namespace: c.namespace, Name: route.GetName()}
+	key := kube.RouteKey{Kind: mesh.RouteKind(route.GetKind()), Namespace: c.namespace, Name: route.GetName()}
 	wait(c.t, settleTime, "nothing to do", func() error {
 		stored, cached := c.read(route), r.cache.Route(key)
 		switch {

@@ -18,8 +18,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/test/background"
@@ -38,7 +38,7 @@ var election = server.LeaderElection{
 
 // replica is a process of gammaguard, as far as status goes, inside the test.
 type replica struct {
-	cache    *live.Cache
+	cache    *kube.Cache
 	registry *prometheus.Registry
 	requests *requestLog
 	stop     func()
@@ -98,8 +98,8 @@ func newManager(config *rest.Config, elect bool) (ctrl.Manager, error) {
 	return ctrl.NewManager(config, options)
 }
 
-func assemble(mgr ctrl.Manager, options status.Options) (*live.Cache, error) {
-	cache, err := live.New(mgr.GetConfig(), live.Options{ControllerName: cmp.Or(options.Settings.ControllerName, desired.ControllerName)})
+func assemble(mgr ctrl.Manager, options status.Options) (*kube.Cache, error) {
+	cache, err := kube.New(mgr.GetConfig(), kube.Options{ControllerName: cmp.Or(options.Settings.ControllerName, desired.ControllerName)})
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status/standing"
 	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/validate"
@@ -41,7 +41,7 @@ func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, op
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := live.New(mgr.GetConfig(), live.Options{})
+	cache, err := kube.New(mgr.GetConfig(), kube.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
 // compareEvery is how long it may take until a policy that differs is reported.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 

@@ -17,10 +17,10 @@ import (
 
 	"github.com/gammaguard/gammaguard/certs"
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/grantpolicy"
-	"github.com/gammaguard/gammaguard/creation"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
+	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/live"
 	"github.com/gammaguard/gammaguard/status"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/status/standing"
@@ -33,7 +33,7 @@ import (
 type Server struct {
 	options     Options
 	manager     manager.Manager
-	cache       *live.Cache
+	cache       *kube.Cache
 	certificate *certificate
 	connections *connections // of the webhooks
 	serving     atomic.Bool  // the webhooks
@@ -127,15 +127,15 @@ func (s *Server) webhooks(engine *validate.Engine) (http.Handler, error) {
 		metrics.Unreadable(kind)
 		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
 	}
-	cacheOptions := live.Options{
+	cacheOptions := kube.Options{
 		Mesh:           engine.Policy().Mesh,
 		ControllerName: guard.Status.ControllerName, FormerControllerNames: guard.Status.FormerControllerNames,
 		MaxStaleness: s.options.MaxStaleness, Unreadable: unreadable,
 	}
-	if s.cache, err = live.New(s.options.Config, cacheOptions); err != nil {
+	if s.cache, err = kube.New(s.options.Config, cacheOptions); err != nil {
 		return nil, err
 	}
-	reader, err := live.NewReader(s.options.Config, metrics.Read)
+	reader, err := kube.NewReader(s.options.Config, metrics.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -232,8 +232,8 @@ func (s *Server) addAudit(engine *validate.Engine) error {
 // stored finds routes by the index of the cache, and reads them live where more of them
 // is needed than it keeps.
 type stored struct {
-	*live.Cache
-	reader *live.Reader
+	*kube.Cache
+	reader *kube.Reader
 }
 
 // Routes implements webhook.Stored.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gammaguard/gammaguard/definitions"
+	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
 // Load reads all scenarios below the folder, sorted by name, those with Mistakes among

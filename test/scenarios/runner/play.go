@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/mesh/manifest"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
 // Driver is a way to play scenarios.

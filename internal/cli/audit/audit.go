@@ -1,0 +1,264 @@
+// Package audit judges every stored route of a cluster as if it were created now, and
+// says what each namespace needs.
+package audit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "AuditReport"
+
+// Report is what was found.
+type Report struct {
+	report.TypeMeta
+	// Configuration says where the configuration is from.
+	Configuration string `json:"configuration"`
+	// AsMode is the mode that every namespace was taken to have; empty: each its own.
+	AsMode mesh.Mode `json:"asMode,omitempty"`
+	// Namespaces are those with routes that gammaguard judges, by name.
+	Namespaces []Namespace `json:"namespaces"`
+	// Routes are those with findings or changes, by namespace, kind and name.
+	Routes []Route `json:"routes"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Namespace sums up the routes of a namespace.
+type Namespace struct {
+	Name string `json:"name"`
+	// Mode is the mode that its routes are judged in: the default one if the user cannot read
+	// the namespace.
+	Mode mesh.Mode `json:"mode"`
+	// Grant is the grant by the label of the namespace, or the default; "unknown" if the user
+	// cannot read the namespace.
+	Grant mesh.Grant `json:"grant"`
+	// Routes counts the routes that gammaguard judges; Denied those of them that would be
+	// denied, Warned the others with warnings, and Unknown those about which not all is
+	// known.
+	Routes  int `json:"routes"`
+	Denied  int `json:"denied"`
+	Warned  int `json:"warned"`
+	Unknown int `json:"unknown"`
+	// Dormant counts the routes with a parentRef that no mesh acts on. Otherwise, such a
+	// parentRef counts for nothing.
+	Dormant int `json:"dormant"`
+	// Needs is the grant that its routes need, and Command what gives it; empty if they
+	// lack none.
+	Needs   mesh.Grant `json:"needs,omitempty"`
+	Command string     `json:"command,omitempty"`
+	// Wake are the commands that make dormant routes live, in the order in which they are to
+	// be run: the grant that these need first, if it is missing. A comment stands for a route
+	// that a controller writes: it names the owner, which is to be corrected instead.
+	Wake []string `json:"wake,omitempty"`
+}
+
+// Route is the judgement on one route.
+type Route struct {
+	report.RouteName
+	Verdict report.Verdict `json:"verdict"`
+	// Findings are sorted by field path. Those of a route that lacks a grant are the
+	// missing grant, and then what would be found if it were given.
+	Findings []report.Finding `json:"findings"`
+	// Dormant are the parentRefs that no mesh acts on.
+	Dormant []Dormant `json:"dormant,omitempty"`
+	// Changes are what mutations set, and Withheld what they would set.
+	Changes  []report.Change `json:"changes"`
+	Withheld []report.Change `json:"withheld,omitempty"`
+}
+
+// Options say by what the routes are judged.
+type Options struct {
+	Config *config.GuardConfiguration
+	// AsMode is a mode to take every namespace to have; empty: each its own.
+	AsMode mesh.Mode
+}
+
+// auditor judges the routes.
+type auditor struct {
+	creation.Judge
+	world mesh.Reader
+}
+
+// Run judges the routes, which are stored in the cluster.
+func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*Report, error) {
+	policy := options.Config.Policy()
+	policy.Mode = cmp.Or(options.AsMode, policy.Mode)
+	engine, err := validate.New(rules.Catalogue(), policy)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := check.NewStored(cluster, routes, policy.Mesh)
+	if err != nil {
+		return nil, err
+	}
+	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored}
+	if options.AsMode != "" {
+		a.world = asMode(stored, options.AsMode)
+	}
+	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
+	for namespace, routes := range a.byNamespace(routes) {
+		if err := a.namespace(r, namespace, routes); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(r.Namespaces, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Routes, func(a, b Route) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	return r, nil
+}
+
+// byNamespace returns the routes that gammaguard judges.
+func (a *auditor) byNamespace(routes []*manifest.Object) map[string][]*mesh.Route {
+	by := map[string][]*mesh.Route{}
+	for _, object := range routes {
+		if route := object.Route; a.Concerns(route) {
+			by[route.Metadata.Namespace] = append(by[route.Metadata.Namespace], route)
+		}
+	}
+	return by
+}
+
+// namespace judges the routes of one namespace. What lies behind a missing grant is found
+// by a second look, as if it were given.
+func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error {
+	namespace, err := mesh.Known(mesh.FindNamespace(a.world, name))
+	if err != nil {
+		return err
+	}
+	policy := a.Engine.Policy()
+	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
+	if namespace == nil {
+		sum.Grant = grantUnknown
+	}
+	judged := make([]Route, len(routes))
+	missing := map[mesh.Role]bool{}
+	for i, route := range routes {
+		if judged[i], err = a.judge(route); err != nil {
+			return err
+		}
+		for _, f := range judged[i].Findings {
+			if f.Rule == validate.RuleGrantMissing && !f.Unknown {
+				missing[mesh.Role(f.Reference.Detail)] = true
+			}
+		}
+	}
+	if len(missing) > 0 && namespace != nil {
+		roles := slices.Sorted(maps.Keys(missing))
+		sum.Needs, sum.Command = policy.Grants.Label(namespace), rules.GrantCommand(policy, name, namespace, roles...)
+		for _, role := range roles {
+			sum.Needs = sum.Needs.Plus(role)
+		}
+		if err := a.behind(namespace, sum.Needs, routes, judged); err != nil {
+			return err
+		}
+	}
+	for i := range judged {
+		judged[i].Dormant = a.dormant(routes[i])
+		sum.add(&judged[i])
+		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld) > 0 {
+			r.Routes = append(r.Routes, judged[i])
+		}
+	}
+	sum.Wake = a.wake(namespace, routes, missing)
+	r.Namespaces = append(r.Namespaces, sum)
+	return nil
+}
+
+// grantUnknown is in the place of a grant that the user cannot read.
+const grantUnknown mesh.Grant = "unknown"
+
+// behind adds to the routes that lack the grant what would be found if the namespace,
+// which is known, had it.
+func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*mesh.Route, judged []Route) error {
+	granted := *a
+	granted.world = mesh.Assume(a.world, labelled(namespace, mesh.GrantLabel, string(grant)))
+	for i := range judged {
+		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != validate.RuleGrantMissing })
+		if len(lacks) == 0 {
+			continue
+		}
+		then, err := granted.judge(routes[i])
+		if err != nil {
+			return err
+		}
+		then.Findings = append(lacks, then.Findings...)
+		if judged[i].Verdict == report.Deny {
+			then.Verdict = report.Deny
+		}
+		judged[i] = then
+	}
+	return nil
+}
+
+// judge judges a route as if it were created now, without what is dormant of it.
+func (a *auditor) judge(route *mesh.Route) (Route, error) {
+	plan, verdict, err := a.Audit(route, a.world)
+	judged := Route{
+		RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name},
+		Verdict:   report.Admit, Findings: []report.Finding{},
+	}
+	judged.Changes, judged.Withheld = report.ChangesOf(&plan)
+	if err != nil {
+		return judged, err
+	}
+	for i := range verdict.Findings {
+		judged.Findings = append(judged.Findings, report.FindingOf(&verdict.Findings[i]))
+	}
+	for i := range verdict.Unknown {
+		judged.Findings = append(judged.Findings, unknown(&verdict.Unknown[i]))
+	}
+	switch {
+	case verdict.Denied():
+		judged.Verdict = report.Deny
+	case len(verdict.Unknown) > 0:
+		judged.Verdict = report.Unknown
+	}
+	return judged, nil
+}
+
+// unknown returns the finding of a rule that could not be judged.
+func unknown(f *validate.Finding) report.Finding {
+	lacks := "namespace " + f.Reference.Namespace
+	if f.Reference.Service != (mesh.ServiceKey{}) {
+		lacks = f.Reference.Service.String()
+	}
+	found := report.FindingOf(f)
+	found.Effect, found.Unknown = report.EffectUnknown, true
+	found.Problem, found.Remedy = "cannot be determined: you cannot read "+lacks, "request permission to read it"
+	found.Message = found.Problem + "; " + found.Remedy + " (" + f.Rule + ")"
+	return found
+}
+
+// add counts a route.
+func (n *Namespace) add(r *Route) {
+	if len(r.Dormant) > 0 {
+		n.Dormant++
+	}
+	switch {
+	case r.Verdict == report.Deny:
+		n.Denied++
+	case r.Verdict == report.Unknown:
+		n.Unknown++
+	case slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Effect == validate.Warn }):
+		n.Warned++
+	}
+}
+
+// Denies reports whether any route would be denied.
+func (r *Report) Denies() bool {
+	return slices.ContainsFunc(r.Namespaces, func(n Namespace) bool { return n.Denied > 0 })
+}

@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// Dormant is a parentRef of a stored route that no mesh acts on.
+type Dormant struct {
+	// State is "dormant".
+	State string `json:"state"`
+	Field string `json:"field"`
+	// Service is what it would be a parentRef to: "Service shop/cart".
+	Service string `json:"service"`
+}
+
+// dormant returns the dormant parentRefs of the route.
+func (a *auditor) dormant(route *mesh.Route) []Dormant {
+	var found []Dormant
+	set := route.Dormant(a.Engine.Policy().Mesh)
+	for i := range route.Spec.ParentRefs {
+		if set.Has(i) {
+			service := route.Spec.ParentRefs[i].Service(route.Metadata.Namespace)
+			found = append(found, Dormant{State: "dormant", Field: mesh.ParentPath(i, ""), Service: service.String()})
+		}
+	}
+	return found
+}
+
+// asleep returns the dormant parentRefs of the route.
+func (a *auditor) asleep(route *mesh.Route) []mesh.ParentRef {
+	var refs []mesh.ParentRef
+	for i, dormant := 0, route.Dormant(a.Engine.Policy().Mesh); i < len(route.Spec.ParentRefs); i++ {
+		if dormant.Has(i) {
+			refs = append(refs, route.Spec.ParentRefs[i])
+		}
+	}
+	return refs
+}
+
+// wake returns the commands that make the dormant routes of the namespace live: the grant
+// that these lack, if the namespace is known, and then what wakes each. The roles are those
+// that live routes lack, which a command of their own grants before: the grant here has both.
+func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted map[mesh.Role]bool) []string {
+	var (
+		commands []string
+		lacks    []mesh.Role
+		policy   = a.Engine.Policy()
+	)
+	for _, route := range routes {
+		waking := a.Waking(route)
+		if len(waking.Changes) == 0 {
+			continue
+		}
+		if namespace != nil {
+			lacks = append(lacks, policy.Grants.Missing(namespace, route.Kind, policy.Grants.Needed(namespace.Name, a.asleep(route)))...)
+		}
+		commands = append(commands, wakeRoute(route, &waking)...)
+	}
+	if len(lacks) == 0 {
+		return commands
+	}
+	all := maps.Clone(granted)
+	for _, role := range lacks {
+		all[role] = true
+	}
+	grant := rules.GrantCommand(policy, namespace.Name, namespace, slices.Sorted(maps.Keys(all))...)
+	if more := len(all) > len(granted) && len(granted) > 0; more && !strings.Contains(grant, " --overwrite") {
+		grant += " --overwrite"
+	}
+	return append([]string{grant}, commands...)
+}
+
+// wakeRoute returns the patch that makes the changes, or comments that name the owner to
+// correct if a controller writes the route: it would undo the patch.
+func wakeRoute(route *mesh.Route, waking *mutate.Plan) []string {
+	if waking.Withheld() == mutate.WithheldByController {
+		var comments []string
+		for i := range waking.Changes {
+			comments = append(comments, "# "+route.String()+": "+waking.Message(&waking.Changes[i]))
+		}
+		return comments
+	}
+	patch, err := json.Marshal(mutate.Patch(waking.Made()))
+	if err != nil {
+		panic("audit: a patch sets strings only: " + err.Error())
+	}
+	return []string{fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s", strings.ToLower(string(route.Kind)), mesh.GatewayGroup,
+		printable.Shell(route.Metadata.Name), printable.Shell(route.Metadata.Namespace), printable.Shell(string(patch)))}
+}

@@ -1,0 +1,117 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"helm.sh/helm/v4/pkg/ignore"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+)
+
+// What a chart may hold: entries of folders, and bytes.
+const (
+	maxChartEntries = 10_000
+	maxChartSize    = 64 << 20
+)
+
+// chartReader reads the files of a chart.
+type chartReader struct {
+	options *Options
+	folder  string
+	rules   *ignore.Rules
+	// patterns is how many there are, and compared counts how often they were compared with a name.
+	patterns, compared int
+	files              []build.File
+	entries            int
+	size               int
+}
+
+// chartFiles returns the files of the chart in the folder that .helmignore does not name. Links
+// are followed inside the repository.
+func chartFiles(options *Options, folder string) ([]build.File, error) {
+	r := &chartReader{options: options, folder: folder, rules: ignore.Empty()}
+	return r.all()
+}
+
+func (r *chartReader) all() ([]build.File, error) {
+	options, folder := r.options, r.folder
+	text, err := options.read(filepath.Join(folder, ignore.HelmIgnore))
+	if err == nil {
+		patterns, err := patternsIn(text)
+		if err == nil {
+			r.patterns = len(patterns)
+			r.rules, err = ignore.Parse(bytes.NewReader(text))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r.rules.AddDefaults()
+	resolved, _, err := options.files.Resolve(folder)
+	if err != nil {
+		return nil, err
+	}
+	return r.files, r.read("", []string{resolved})
+}
+
+// read reads a folder of the chart, which is reached by way of the others.
+func (r *chartReader) read(within string, way []string) error {
+	entries, err := os.ReadDir(way[len(way)-1])
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if r.entries++; r.entries > maxChartEntries {
+			return fmt.Errorf("it has more than %d files", maxChartEntries)
+		}
+		name := path.Join(within, entry.Name())
+		if r.compared += comparisons(r.patterns, name); r.compared > maxHelmCompared {
+			return fmt.Errorf("%s: %w", ignore.HelmIgnore, errCompared)
+		}
+		file := filepath.Join(r.folder, filepath.FromSlash(name))
+		resolved, isFolder, err := r.options.files.Resolve(file)
+		if err == nil {
+			err = r.entry(name, file, resolved, isFolder, way)
+		} else if info, statErr := entry.Info(); statErr == nil && r.rules.Ignore(name, info) {
+			err = nil // it is left out
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []string) error {
+	info, err := os.Lstat(resolved)
+	switch {
+	case err != nil:
+		return err
+	case r.rules.Ignore(name, info):
+		return nil
+	case isFolder && slices.Contains(way, resolved):
+		return fmt.Errorf("%s is a link to a directory that it is in", file)
+	case isFolder:
+		return r.read(name, append(slices.Clip(way), resolved))
+	}
+	data, err := readable{r.options}.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if r.size += size(data); r.size > maxChartSize {
+		return fmt.Errorf("it has more than %d MiB", maxChartSize>>20)
+	}
+	r.files = append(r.files, build.File{Name: name, Data: data})
+	return nil
+}

@@ -1,0 +1,296 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+)
+
+// discover finds what is deployed together below the paths: the sets of the project, or else every
+// kustomization that no other one uses, every Helm chart, with its default values and
+// with each values file in its folder ci, and the manifests of every other folder. It
+// passes over hidden folders, node_modules, vendor, and what .gitignore and
+// .gammaguardignore name, and what the project ignores, if there is one. It also returns
+// what it left aside, and the files that the sets must have read.
+func discover(ctx context.Context, options *Options, paths []string, project *Project) (*Found, error) {
+	return newDiscovery(ctx, options, project).find(paths)
+}
+
+func newDiscovery(ctx context.Context, options *Options, project *Project) *discovery {
+	return &discovery{
+		Found: &Found{options: options, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		ctx:   ctx, readFile: options.read, files: options.files, project: project, ignores: map[string]*ignores{},
+		seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+	}
+}
+
+// find looks below the paths.
+func (d *discovery) find(paths []string) (*Found, error) {
+	for _, path := range paths {
+		if err := d.walk(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+		return nil, err
+	}
+	if d.project != nil && len(d.project.Sets) > 0 {
+		d.Sets = d.project.SetsBelow(paths)
+		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
+	} else {
+		d.Sets = d.sets()
+	}
+	return d.Found, nil
+}
+
+// discovery is one search for sets.
+type discovery struct {
+	*Found
+	ctx      context.Context //nolint:containedctx // it is one search
+	readFile func(path string) ([]byte, error)
+	files    *repository.Files
+	project  *Project // may be nil
+	ignores  map[string]*ignores
+	// patterns counts those in ignores, and compared how often a pattern was compared with a path.
+	patterns, compared int
+	// charts are the folders with a Chart.yaml that are no parts of others; kustomizations are those with a kustomization.
+	charts         []string
+	kustomizations []kustomization
+	folders        map[string]*folder
+	// seen are the folders that were looked at: paths may overlap. inChart says which of them are parts of charts.
+	seen    map[string]bool
+	inChart map[string]chartPart
+	// used are the files that kustomizations make objects of, or patches.
+	used map[string]bool
+	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
+	// were read by way of links.
+	looked, lookedAt, linked int
+	// err is why the search ended.
+	err error
+}
+
+// chartPart is a part of a chart.
+type chartPart int
+
+const (
+	noPart chartPart = iota
+	// chartRoot is the folder of a chart, or its folder ci: files there are often no manifests.
+	chartRoot
+	// chartMade is a folder that Helm makes objects of.
+	chartMade
+)
+
+// maxLinked is how much is read by way of links, in bytes: many links to a large file make a
+// repository no larger.
+const maxLinked = 64 << 20
+
+// errLinked is why a link is not followed.
+var errLinked = fmt.Errorf("it is a link, and there are more than %d MiB behind links", maxLinked>>20)
+
+// read reads a file, unless it is a link and enough was read by way of links.
+func (d *discovery) read(path string) ([]byte, error) {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return d.readFile(path)
+	}
+	if d.linked > maxLinked {
+		return nil, errLinked
+	}
+	data, err := d.readFile(path)
+	d.linked += len(data)
+	return data, err
+}
+
+type kustomization struct {
+	folder    string
+	component bool
+	// bases are the folders that it uses, and files the files that it makes objects of, or patches.
+	bases, files []string
+}
+
+// folder is a folder of manifests.
+type folder struct {
+	files []string
+	// sizes are those of the files, in bytes.
+	sizes map[string]int
+	// routes is set if one of them may hold a route.
+	routes bool
+}
+
+// PassedOver reports whether discover never looks into a folder of that name: a hidden one,
+// or one of dependencies.
+func PassedOver(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
+}
+
+func (d *discovery) walk(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+			return err
+		}
+		switch {
+		case err != nil && path == root:
+			return err
+		case err != nil:
+			d.hidden(path, "cannot be read: "+err.Error())
+			return nil //nolint:nilerr // the others are judged all the same
+		case path == root && entry.IsDir():
+			return d.folder(path)
+		case path == root:
+			d.file(filepath.Clean(path))
+			return nil
+		}
+		switch where, by := d.ignored(path, entry.IsDir()); {
+		case where != inSight && entry.IsDir():
+			d.lookForHidden(path, where, by)
+			return filepath.SkipDir
+		case where != inSight:
+			d.lookForHidden(path, where, by)
+		case entry.IsDir():
+			return d.folder(path)
+		case slices.Contains(manifestEndings, filepath.Ext(path)):
+			d.file(filepath.Clean(path))
+		}
+		return nil
+	})
+}
+
+// folder looks at a folder.
+func (d *discovery) folder(path string) error {
+	path = filepath.Clean(path)
+	if d.seen[path] {
+		return filepath.SkipDir
+	}
+	d.seen[path] = true
+	parent, name := filepath.Dir(path), filepath.Base(path)
+	switch {
+	case d.inChart[parent] == chartMade, isChart(parent) && slices.Contains([]string{"charts", "crds", "templates"}, name) && d.seen[parent]:
+		d.inChart[path] = chartMade
+	case isChart(path), isChart(parent) && name == "ci":
+		d.inChart[path] = chartRoot
+	}
+	if isChart(path) {
+		d.makers = append(d.makers, maker{folder: path, file: filepath.Join(path, chartFile)})
+		if d.inChart[path] == chartRoot {
+			d.charts = append(d.charts, path)
+		}
+	}
+	if d.inChart[path] != chartMade {
+		d.kustomization(path)
+	}
+	return nil
+}
+
+// kustomization looks for a kustomization in the folder.
+func (d *discovery) kustomization(path string) {
+	file := kustomizationFile(path)
+	if file == path {
+		return
+	}
+	k := kustomization{folder: path}
+	data, err := d.read(file)
+	var root yaml.Node
+	if err == nil {
+		err = yaml.Unmarshal(data, &root)
+	}
+	if err == nil { // else kustomize says what is wrong, where the set is built
+		var kind struct {
+			Kind string `yaml:"kind"`
+		}
+		_ = root.Decode(&kind) // it has none, then
+		k.component = kind.Kind == "Component"
+		build.EachPath(&root, func(field, name string) { d.uses(&k, field, name) })
+	}
+	d.kustomizations = append(d.kustomizations, k)
+	d.makers = append(d.makers, maker{folder: path, file: file, component: k.component})
+}
+
+// uses notes a path that a kustomization names.
+func (d *discovery) uses(k *kustomization, field, name string) {
+	path := filepath.Join(k.folder, filepath.FromSlash(name))
+	if path == k.folder || !d.files.Inside(path) {
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case info.IsDir() && build.IsBase(field):
+		k.bases = append(k.bases, path)
+	case !info.IsDir() && (build.IsBase(field) || build.IsPatch(field)):
+		k.files = append(k.files, path)
+	}
+}
+
+// file looks at a file that may be a manifest.
+func (d *discovery) file(path string) {
+	name, at := filepath.Base(path), filepath.Dir(path)
+	data, err := d.read(path)
+	switch {
+	case err != nil && path == kustomizationFile(at): // that of a set, which says so
+		return
+	case err != nil:
+		d.hidden(path, "cannot be read: "+err.Error())
+		return
+	}
+	size := size(data)
+	data = yaml.UTF8(data)
+	h, may := routesIn(d.options, path, data)
+	settings := name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+	if may {
+		d.holders = append(d.holders, h)
+	}
+	like := looksLikeManifest(data)
+	switch {
+	case d.inChart[at] == chartMade, settings && (!may || name != ProjectFile):
+		return
+	case !may && !like:
+		if d.inChart[at] == noPart {
+			d.skip(path, report.NotManifest)
+		}
+		return
+	case len(h.routes) == 0 && bytes.Contains(data, []byte("{{")):
+		if _, errs := manifest.ReadUndecoded(path, data, ""); len(errs) > 0 {
+			d.template(path, may)
+			return
+		}
+	}
+	if d.folders[at] == nil {
+		d.folders[at] = &folder{sizes: map[string]int{}}
+	}
+	d.folders[at].sizes[path] = size
+	d.folders[at].files = append(d.folders[at].files, path)
+	d.folders[at].routes = d.folders[at].routes || may
+}
+
+// template leaves a template outside a chart aside.
+func (d *discovery) template(path string, may bool) {
+	const reason = "a template outside a chart; render it first"
+	if may {
+		d.hidden(path, reason+", or name it in "+guardIgnore)
+	} else {
+		d.skip(path, reason)
+	}
+}
+
+func (d *discovery) skip(path, reason string) {
+	d.Skipped = append(d.Skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason})
+}
+
+// hidden skips what may hold routes: a strict check fails because of it.
+func (d *discovery) hidden(path, reason string) {
+	d.reported[path] = true
+	d.Skipped = append(d.Skipped, report.Skipped{Path: filepath.ToSlash(path), Reason: reason, Hides: true})
+}

@@ -1,0 +1,154 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+// Found is what was found in a repository: the sets, and what they must have read once they were run.
+type Found struct {
+	Sets []Set
+	// Skipped is what was left aside, whatever the sets read.
+	Skipped []report.Skipped
+
+	// options are those that it was found by.
+	options *Options
+	// holders are the files that may hold routes, and makers the kustomizations and charts.
+	holders []holder
+	makers  []maker
+	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
+	reported map[string]bool
+	unlooked map[ignorePattern]bool
+}
+
+// holder is a file that may hold routes.
+type holder struct {
+	path string
+	// routes are those that can be read; none if it may hold some that cannot. foreign is set for a template that does
+	// not look like one of a route.
+	routes  []written
+	foreign bool
+	// place says where it is; by is the pattern by which it is left aside on purpose, if that is why.
+	place place
+	by    ignorePattern
+}
+
+// place is where a file is that may hold routes.
+type place int
+
+const (
+	inSight place = iota
+	passedOver
+	ignoredByGit
+	leftAside
+)
+
+// maker is a kustomization, or a chart.
+type maker struct {
+	folder, file string
+	component    bool
+	place        place
+	by           ignorePattern
+}
+
+// Unread returns what none of the sets has read and may hold routes, once they were run, and notes on what was
+// left aside on purpose.
+func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices []report.Notice) {
+	all := &taken{}
+	all.reset()
+	for i := range f.Sets {
+		if t := f.Sets[i].taken; t != nil {
+			all.merge(t)
+		}
+	}
+	declared := map[ignorePattern][]string{}
+	for by := range f.unlooked {
+		declared[by] = nil
+	}
+	for i := range f.holders {
+		h := &f.holders[i]
+		switch {
+		case f.reported[h.path], all.took(h, resolved(f.options.files, h.path)):
+		case h.place == leftAside:
+			declared[h.by] = append(declared[h.by], h.path)
+		default:
+			skipped = append(skipped, report.Skipped{Path: filepath.ToSlash(h.path), Reason: h.reason(), Hides: true})
+		}
+	}
+	left, charts := f.unmade(ctx, all, skipped, declared)
+	if len(charts) > 0 {
+		notices = append(notices, report.Notice{
+			Path: charts[0], Message: "not checked: " + named(charts, "chart", "charts") + "; no template and no values.yaml of it has the name of the Gateway API's group",
+		})
+	}
+	for _, by := range slices.SortedFunc(maps.Keys(declared), ignorePattern.compare) {
+		text := fmt.Sprintf("its pattern %q ignores %s", by.text, named(declared[by], "file that may hold routes", "files that may hold routes"))
+		if f.unlooked[by] {
+			text += "; not all files were looked at"
+		}
+		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text})
+	}
+	return append(skipped, left...), notices
+}
+
+func (h *holder) reason() string {
+	const remedy = "check it with -f, or name it in " + guardIgnore
+	switch {
+	case h.place == ignoredByGit:
+		return "ignored by .gitignore, and it may hold routes; " + remedy
+	case h.place == passedOver:
+		return "in a hidden directory, node_modules, or vendor, and it may hold routes; " + remedy
+	case len(h.routes) == 0:
+		return "it may hold routes, and no set has made one of it; " + remedy
+	}
+	return "it holds routes that no set has; " + remedy
+}
+
+// maxNamed is how many files one line names.
+const maxNamed = 5
+
+// named reads "2 files: a, b", and names the first few.
+func named(paths []string, one, many string) string {
+	text := report.Count(len(paths), one, many)
+	if len(paths) == 0 {
+		return text
+	}
+	text += ": " + filepath.ToSlash(strings.Join(paths[:min(len(paths), maxNamed)], ", "))
+	if more := len(paths) - maxNamed; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// maxGroups is how many entries there are for what may hold routes.
+const maxGroups = 1000
+
+// grouped makes one entry of those in one folder with the same reason.
+func grouped(skipped []report.Skipped) (all []report.Skipped) {
+	type group struct{ folder, reason string }
+	in := func(s *report.Skipped) group { return group{filepath.ToSlash(filepath.Dir(s.Path)), s.Reason} }
+	files := map[group][]string{}
+	for _, s := range skipped {
+		at := in(&s)
+		if files[at] = append(files[at], s.Path); len(files[at]) == 1 {
+			all = append(all, s)
+		}
+	}
+	for i := range all {
+		if at := in(&all[i]); len(files[at]) > 1 {
+			all[i].Path, all[i].Reason = at.folder, named(files[at], "file", "files")+": "+at.reason
+		}
+	}
+	slices.SortStableFunc(all, func(a, b report.Skipped) int { return cmp.Compare(a.Path, b.Path) })
+	if more := len(all) - maxGroups; more > 0 {
+		all = append(all[:maxGroups], report.Skipped{Path: all[maxGroups].Path, Reason: fmt.Sprintf("may hold routes, as %d more such files or directories", more-1), Hides: true})
+	}
+	return all
+}

@@ -1,0 +1,264 @@
+package check_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+const (
+	chartFile = "{apiVersion: v2, name: c, version: 1.0.0}\n"
+	rights    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\nrules: [{apiGroups: [gateway.networking.k8s.io], resources: [httproutes], verbs: [get]}]\n"
+	service   = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}\n"
+)
+
+// named is a route with that name.
+func route(name string) string { return strings.ReplaceAll(evil, "{name: a}", "{name: "+name+"}") }
+
+// conditional is a template of a route, and dependency another chart.
+var (
+	conditional = "{{ if .Values.use }}\n" + route("b") + "{{ end }}\n"
+	helper      = "{{ define \"api\" }}gateway.networking.k8s.io/v1{{ end }}"
+	helped      = strings.Replace(route("b"), "gateway.networking.k8s.io/v1", "{{ include \"api\" . }}", 1)
+	dependency  = strings.Replace(chartFile, "name: c", "name: d", 1)
+)
+
+// strictly returns the report of a strict check of the working directory, and what fails it, one a line.
+func strictly(t *testing.T) (*report.CheckReport, string) {
+	t.Helper()
+	options := &check.Options{Strict: true, Config: config.Default()}
+	project, err := check.FindProject(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := check.FindSets(t.Context(), options, nil, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := check.RunSets(t.Context(), options, found)
+	if err != nil {
+		return all, err.Error()
+	}
+	return all, ""
+}
+
+// TestHiddenRoutes: whatever a repository adds to manifests that hold a route, the route is judged, or the
+// check is not clean: a strict one fails, and says where the route is.
+func TestHiddenRoutes(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		// says is what fails the strict check; empty where the route is judged.
+		says string
+	}{
+		"nothing":                   {map[string]string{}, ""},
+		"a chart":                   {map[string]string{"m/Chart.yaml": chartFile}, ""},
+		"a chart above":             {map[string]string{"Chart.yaml": chartFile}, ""},
+		"a chart around templates":  {map[string]string{"Chart.yaml": chartFile, "templates/b.yaml": "# {{ if false }}\n" + route("b") + "# {{ end }}\n"}, "templates/b.yaml: it holds routes that no set has"},
+		"a chart that ignores":      {map[string]string{"Chart.yaml": chartFile, ".helmignore": "b.yaml\n", "templates/b.yaml": route("b")}, "templates/b.yaml: it holds routes that no set has"},
+		"a partial":                 {map[string]string{"Chart.yaml": chartFile, "templates/_b.yaml": route("b")}, "templates/_b.yaml: it holds routes that no set has"},
+		"a chart of a chart":        {map[string]string{"Chart.yaml": chartFile, ".helmignore": "charts\n", "charts/d/Chart.yaml": chartFile, "charts/d/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}"}, "charts/d: a chart that may make routes, and that no set has"},
+		"a generator beside":        {map[string]string{"m/kustomization.yaml": "configMapGenerator: [{name: a, files: [a.yaml]}]\n"}, "m/a.yaml: it holds routes that no set has"},
+		"an annotation":             {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\ncommonAnnotations: {a: ../m/a.yaml}\n", "k/s.yaml": service}, ""},
+		"a kustomization":           {map[string]string{"m/kustomization.yaml": "resources: [s.yaml]\n", "m/s.yaml": service}, "m/a.yaml: it holds routes that no set has"},
+		"a patch of nothing":        {map[string]string{"m/Kustomization": "resources: [s.yaml]\npatches: [{path: a.yaml, target: {kind: Nothing}}]\n", "m/s.yaml": service}, "m/a.yaml: it holds routes that no set has"},
+		"a patch that deletes":      {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, $patch: delete}'}]\n"}, "m/a.yaml: it holds routes that no set has"},
+		"a circle":                  {map[string]string{"m/kustomization.yaml": "resources: [a.yaml, ../n]\n", "n/kustomization.yaml": "resources: [../m]\n"}, "cycle"},
+		"a component":               {map[string]string{"m/kustomization.yaml": "kind: Component\nresources: [a.yaml]\n"}, "m/a.yaml: it holds routes that no set has"},
+		"a component that uses":     {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "kind: Component\nresources: [../m]\n"}, ""},
+		"named elsewhere":           {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "resources: [s.yaml]\ncommonAnnotations: {a: ../m}\n", "n/s.yaml": service}, ""},
+		"a template":                {map[string]string{"m/b.yaml": "# {{\n" + route("b") + "---\n{\n"}, "BROKEN"},
+		"nothing but a template":    {map[string]string{"m/b.yaml": "# apiVersion: kind:\n" + strings.Replace(route("b"), "name: b", "name: {{ b }}", 1)}, "m/b.yaml: a template outside a chart"},
+		"sets that are named":       {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [p]}]\n", "p/b.yaml": route("b")}, "m/a.yaml: it holds routes that no set has"},
+		"a kustomization not named": {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "n/kustomization.yaml": "resources: [../m/a.yaml]\nnamePrefix: b\n"}, "n: a kustomization that may make or change routes"},
+		"node_modules":              {map[string]string{"node_modules/x/b.yaml": route("b")}, "node_modules/x/b.yaml: in a hidden directory"},
+		"vendor":                    {map[string]string{"vendor/x/b.yaml": route("b"), ".gitignore": "vendor\n"}, "vendor/x/b.yaml: in a hidden directory"},
+		"a hidden directory":        {map[string]string{".x/b.yaml": route("b"), ".x/c.yaml": route("c")}, ".x: 2 files: .x/b.yaml, .x/c.yaml: in a hidden directory"},
+		"a hidden chart":            {map[string]string{".x/Chart.yaml": chartFile, ".x/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}"}, ".x: a chart that may make routes"},
+		"a vendored base":           {map[string]string{"vendor/x/kustomization.yaml": "resources: [b.yaml]\n", "vendor/x/b.yaml": route("b"), "k/kustomization.yaml": "resources: [../vendor/x]\n"}, ""},
+		"a hidden kustomization":    {map[string]string{".x/kustomization.yaml": "resources: [../m]\nnamePrefix: b\n", "m/kustomization.yaml": "resources: [a.yaml]\n"}, ".x: a kustomization that may make or change routes"},
+		"a large hidden file":       {map[string]string{"node_modules/b.yaml": route("b") + strings.Repeat("#\n", 8<<20)}, "node_modules/b.yaml: cannot be read: "},
+		"a base that is used twice": {map[string]string{
+			"m/a.yaml": evil + "---\n" + route("b"), "m/kustomization.yaml": "resources: [a.yaml]\n", "k/kustomization.yaml": "resources: [x1, y1]\n",
+			"k/x1/kustomization.yaml": "resources: [../../m]\nnamePrefix: x1\npatches: [{path: p.yaml}]\n", "k/x1/p.yaml": strings.Replace(evil, "metadata", "$patch: delete, metadata", 1),
+			"k/y1/kustomization.yaml": "resources: [../../m]\nnamePrefix: y1\npatches: [{path: p.yaml}]\n", "k/y1/p.yaml": strings.Replace(evil, "metadata", "$patch: delete, metadata", 1),
+		}, "m/a.yaml: it holds routes that no set has"},
+		"a template that values turn off":     {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/b.yaml": conditional}, "c/templates/b.yaml: it may hold routes, and no set has made one of it"},
+		"a chart above a chart":               {map[string]string{"Chart.yaml": chartFile, "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/values.yaml": "use: true\n", "charts/d/templates/b.yaml": conditional}, "charts/d/templates/b.yaml: it may hold routes"},
+		"a chart above a chart, a condition":  {map[string]string{"Chart.yaml": strings.Replace(chartFile, "1.0.0", "1.0.0, dependencies: [{name: d, version: 1.0.0, condition: d.use}]", 1), "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}\n"}, "charts/d/templates/b.yaml: it may hold routes"},
+		"a patch of another kind":             {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of another route":            {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute, name: s}}]\n", "k/s.yaml": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of a longer name":            {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute}}]\n", "k/s.yaml": route("xbx"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch that deletes nothing":        {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": strings.Replace(route("b"), "metadata", "$patch: delete, metadata", 1)}, "k/b.yaml: it holds routes that no set has"},
+		"an origin that is another file":      {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{target: {kind: HTTPRoute}, patch: '[{op: add, path: /metadata/annotations, value: {config.kubernetes.io/origin: \"path: b.yaml\"}}]'}]\n", "k/s.txt": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a generator of what is not read":     {map[string]string{"k/kustomization.yaml": "configMapGenerator: [{name: a, files: [b.yaml]}]\n", "k/b.yaml": strings.Repeat("{kind: List, apiVersion: v1, items: [", 2000) + route("b") + strings.Repeat("]}", 2000)}, "k/b.yaml: it may hold routes, and no set has made one of it"},
+		"a base that is no manifest":          {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a base below that is no manifest":    {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [l]\n", "k/l/kustomization.yaml": "resources: [b.txt, ../../k]\n", "k/l/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a kustomization that is data":        {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {kustomization: .}]\n", "kustomization.yaml": "configMapGenerator: [{name: a, files: [k/kustomization.yaml]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a vendored base that is no manifest": {map[string]string{"vendor/x/kustomization.yaml": "resources: [b.yaml.in]\n", "vendor/x/b.yaml.in": route("b")}, "vendor/x: a kustomization that may make or change routes"},
+		"an ignored chart with a helper":      {map[string]string{".gitignore": "c\n", "c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/templates/b.yaml": helped}, "c: a chart that may make routes, and that no set has"},
+		"a chart that ignores with a helper":  {map[string]string{"Chart.yaml": chartFile, ".helmignore": "charts\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": helped}, "charts/d: a chart that may make routes, and that no set has"},
+		"a chart above with a helper":         {map[string]string{"Chart.yaml": chartFile, "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n"}, "charts/d: a chart with templates that may make routes, and of which no set has made one"},
+		"a project file below":                {map[string]string{"n/.gammaguard.yaml": route("b")}, ""},
+		"behind the project":                  {map[string]string{".gammaguard.yaml": projectHeader + "---\n" + route("b")}, ""},
+		"behind a kustomization":              {map[string]string{"k/kustomization.yaml": "resources: []\n---\n" + route("b")}, "k/kustomization.yaml: it holds routes that no set has"},
+		"escapes":                             {map[string]string{"m/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", `"gateway\x2enetworking.k8s.io/v1"`, "apiVersion", `? "api\x56ersion"`+"\n#\n", "kind", "? kind\n ").Replace(evil)}, ""},
+		"base64":                              {map[string]string{"m/a.yaml": strings.Replace(evil, "gateway.networking.k8s.io/v1", `!!binary Z2F0ZXdheS5uZXR3b3JraW5nLms4cy5pby92MQ==`, 1)}, ""},
+		"Helm's documents":                    {map[string]string{"c/Chart.yaml": chartFile, "c/templates/b.txt": "a: {{ `b` }}\n---" + strings.Replace(route("b"), "\n", "", 1)}, "JUDGED b"},
+		"no map":                              {map[string]string{"m/a.yaml": "\u00a0" + evil}, "BROKEN"},
+		"a second file's name":                {map[string]string{"m/kustomization.yml": "resources: [a.yaml]\n", "m/kustomization.yaml": "resources: [a.yaml]\n"}, "multiple kustomization files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.files["m/a.yaml"] == "" {
+				test.files["m/a.yaml"] = evil
+			}
+			filesIn(t, ".", test.files)
+			all, says := strictly(t)
+			if name, is := strings.CutPrefix(test.says, "JUDGED "); is {
+				if !slices.ContainsFunc(all.Routes, func(r report.Route) bool { return r.Name == name }) {
+					t.Errorf("%s is not judged: %+v", name, all.Sets)
+				}
+				return
+			}
+			if test.says == "BROKEN" {
+				if all.Summary.Broken == 0 {
+					t.Errorf("no broken document: %+v", all)
+				}
+				return
+			}
+			if test.says != "" {
+				if !strings.Contains(says, test.says) {
+					t.Errorf("says %q, want %q", says, test.says)
+				}
+				return
+			}
+			routes := 0
+			for path, text := range test.files {
+				if strings.HasSuffix(path, ".yaml") {
+					routes += strings.Count(text, "HTTPRoute")
+				}
+			}
+			if says != "" || all.Summary.Routes < routes {
+				t.Errorf("says %q, %d routes, want %d: %+v", says, all.Summary.Routes, routes, all.Sets)
+			}
+		})
+	}
+}
+
+// TestOrdinaryRepositories: nothing is hidden in a repository as people have them.
+func TestOrdinaryRepositories(t *testing.T) {
+	overlays := map[string]string{
+		"base/kustomization.yaml": "resources: [route.yaml, service.yaml]\n", "base/route.yaml": evil, "base/service.yaml": service,
+		"overlays/a/kustomization.yaml": "resources: [../../base]\nnamePrefix: x-\npatches: [{path: patch.yaml}]\nconfigMapGenerator: [{name: c, files: [settings.yaml, k=other.json]}]\n",
+		"overlays/a/patch.yaml":         evil, "overlays/a/settings.yaml": "a: b\n", "overlays/a/other.json": "{}",
+		"overlays/b/kustomization.yaml": "resources: [../../base]\ncomponents: [../../components/c]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute, name: .*}}]\n",
+		"overlays/b/patch.yaml":         "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: any, labels: {a: b}}}\n",
+		"overlays/d/kustomization.yaml": "resources: [../../base]\npatches: [{path: patch.yaml, target: {kind: HTTPRoute}}]\n", "overlays/d/patch.yaml": evil,
+		"overlays/c/kustomization.yaml":   "resources: [../../base]\npatches: [{path: delete.yaml}]\n",
+		"overlays/c/delete.yaml":          strings.Replace(evil, "metadata: {name: a}", "metadata: {name: a}, $patch: delete", 1),
+		"components/c/kustomization.yaml": "kind: Component\nlabels: [{pairs: {a: b}}]\n", "components/unused/kustomization.yaml": "kind: Component\nlabels: [{pairs: {a: b}}]\n",
+	}
+	chart := map[string]string{
+		"chart/Chart.yaml": chartFile, "chart/values.yaml": "# apiVersion: gateway.networking.k8s.io/v1\n# kind: HTTPRoute\nenabled: false\nextra: []\n", "chart/ci/on-values.yaml": "enabled: true\n",
+		"chart/templates/route.yaml": "{{ if .Values.enabled }}\n" + evil + "{{ end }}\n", "chart/templates/_helpers.tpl": "{{ define \"x\" }}{{ end }}", "chart/templates/NOTES.txt": "gateway.networking.k8s.io",
+		"chart/docs/values.yaml": "on: true\n", "chart/README.md": "apiVersion: gateway.networking.k8s.io\nkind: HTTPRoute", "chart/tests/route_test.yaml": "suite: s\ntests: [{asserts: [{isKind: {of: HTTPRoute}, isAPIVersion: {of: gateway.networking.k8s.io/v1}}]}]\n",
+		"chart/charts/d/Chart.yaml": strings.Replace(chartFile, "name: c", "name: d", 1), "chart/charts/d/templates/route.yaml": "{{ with .Values.x }}\n" + route("d") + "{{ end }}\n",
+		"chart/ci/dependency-values.yaml": "d: {x: true}\n", "chart/templates/named.yaml": strings.Replace(route("b"), "{name: b}", "{name: \"{{ .Chart.Name }}-b\", namespace: \"{{ .Release.Namespace }}\"}", 1),
+		"chart/charts/e/Chart.yaml": strings.Replace(chartFile, "name: c", "name: e", 1), "chart/charts/e/templates/rights.yaml": "{{ if .Values.x }}\n" + rights + "{{ end }}\n", "chart/charts/e/templates/_a.tpl": "{{ define \"e\" }}a{{ end }}",
+	}
+	for name, files := range map[string]map[string]string{
+		"plain":    {"a/route.yaml": evil, "a/service.yaml": service, "b/deployment.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}}\n", "README.md": evil, ".github/workflows/ci.yaml": "on: push\n"},
+		"overlays": overlays, "chart": chart,
+		"one name in two namespaces": {
+			"base/kustomization.yaml": "resources: [r.yaml]\n", "o/kustomization.yaml": "resources: [../base]\nnameSuffix: -x\n",
+			"base/r.yaml": strings.Replace(evil, "{name: a}", "{name: a, namespace: x}", 1) + "---\n" + strings.Replace(evil, "{name: a}", "{name: a, namespace: y}", 1),
+		},
+		"monorepo": {
+			"go.mod": "module x\n", "vendor/sigs.k8s.io/x/crd.yaml": "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x.gateway.networking.k8s.io}}\n",
+			"node_modules/a/package.json": "{\"description\": \"gateway.networking.k8s.io \\u00e9\"}", "web/tsconfig.json": "{ // comment\n}", "web/package.json": "{\"a\": \"\\u0041\"}",
+			"deploy/route.yaml": evil, "deploy/service.yaml": service, ".gitignore": "node_modules/\n/out\n", "out/x.json": "{}",
+			"mkdocs.yml": "a: !!python/name:x.y '%'\nb: gateway.networking.k8s.io\n", "dashboards/a.json": "{\"kind\": \"x\", \"apiVersion\": \"y\", \"a\": \"\\\\u\"}",
+			"vendor/charts/x/Chart.yaml": chartFile, "vendor/charts/x/templates/a.yaml": service,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			filesIn(t, ".", files)
+			all, says := strictly(t)
+			for _, s := range all.Skipped {
+				if s.Hides {
+					t.Errorf("hides %+v", s)
+				}
+			}
+			if says != "" || all.Summary.Routes == 0 || all.Summary.Broken > 0 {
+				t.Errorf("says %q: %+v, %+v", says, all.Summary, all.Broken)
+			}
+		})
+	}
+}
+
+// TestHiddenAreGrouped: many files that hold routes and that no set has make few lines.
+func TestHiddenAreGrouped(t *testing.T) {
+	files := map[string]string{"m/kustomization.yaml": "resources: [s.yaml]\n", "m/s.yaml": service}
+	for i := range 2000 {
+		files[fmt.Sprintf("m/%d.yaml", i)] = evil
+		files[fmt.Sprintf(".x/%d/a.yaml", i)] = evil
+	}
+	filesIn(t, ".", files)
+	all, says := strictly(t)
+	if lines := len(all.Skipped); lines > 1001 || !strings.Contains(says, "2000 files: ") && !strings.Contains(says, "as 1000 more such files or directories") {
+		t.Errorf("%d lines: %s", lines, says)
+	}
+}
+
+// TestForeignDefinitions: a definition in the repository that is not ours is named, and fails a strict check unless --crds
+// names it. Its CEL rules do not run.
+func TestForeignDefinitions(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "definitions", "generated", "standard", "HTTPRoute.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := strings.Replace(string(text), `"openAPIV3Schema":{`, `"openAPIV3Schema":{"description":"d",`, 1)
+	endless := strings.Repeat("[1,2,3,4,5,6,7,8,9,0].all(x, ", 5) + "true" + strings.Repeat(")", 5)
+	foreign := strings.Replace(ours, `"spec":{"properties"`, `"spec":{"x-kubernetes-validations":[{"rule":"`+endless+` && false","message":"its rule"}],"properties"`, 1)
+	unique := strings.Replace(ours, `"parentRefs":{`, `"parentRefs":{"uniqueItems":true,`, 1)
+	for name, test := range map[string]struct {
+		definition, crds string
+		notice, broken   bool
+	}{
+		"ours":      {ours, "", false, false},
+		"foreign":   {foreign, "", true, false},
+		"named":     {foreign, "m/crd.json", false, false},
+		"quadratic": {unique, "", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			filesIn(t, ".", map[string]string{"m/crd.json": test.definition, "m/a.yaml": strings.Replace(evil, "kind: Service", "group: '', kind: Service", 1), "m/s.yaml": service})
+			options := &check.Options{Strict: true, Config: config.Default()}
+			if test.crds != "" {
+				options.CRDs = []string{test.crds}
+			}
+			found, err := check.FindSets(t.Context(), options, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := check.RunSets(t.Context(), options, found)
+			if (err != nil) != test.notice || (len(all.Notices) == 1) != test.notice || (all.Summary.Broken > 0) != test.broken {
+				t.Errorf("%v: %+v, %+v", err, all.Notices, all.Broken)
+			}
+			said, err := json.Marshal(all.Routes)
+			if runs := strings.Contains(string(said), "its rule"); err != nil || runs != (test.crds != "") {
+				t.Errorf("its rule runs: %t, %v: %s", runs, err, said)
+			}
+			options.Files = []string{"m"}
+			if _, err := check.Run(t.Context(), options); (err != nil) != test.notice {
+				t.Errorf("by hand: %v", err)
+			}
+		})
+	}
+}

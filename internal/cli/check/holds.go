@@ -1,0 +1,77 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// looksLikeManifest reports whether the text has the fields of an object's kind and version,
+// in YAML or JSON.
+func looksLikeManifest(data []byte) bool {
+	return hasField(data, "apiVersion") && hasField(data, "kind")
+}
+
+// hasField reports whether the name is followed by a colon somewhere in the text.
+func hasField(data []byte, name string) bool {
+	for found := true; found; {
+		if _, data, found = bytes.Cut(data, []byte(name)); found && bytes.HasPrefix(bytes.TrimLeft(data, "\"' \t"), []byte(":")) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayName reports whether the text may name the Gateway API's group: as it is, by an escape of YAML or JSON, or as
+// a value in base64.
+func mayName(data []byte) bool {
+	return bytes.Contains(data, []byte(mesh.GatewayGroup)) || escapes(data)
+}
+
+// escapes reports whether a string in the text may stand for another one: \x2e, \u002e, a line break that is
+// escaped, or !!binary, whose name may have escapes, too.
+func escapes(data []byte) bool {
+	for rest := data; ; rest = rest[2:] {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 || i+1 == len(rest) {
+			break
+		}
+		rest = rest[i:]
+		if c := rest[1]; strings.IndexByte("xuU\r\n", c) >= 0 || c >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return bytes.Contains(data, []byte("binary")) || bytes.IndexByte(data, '!') >= 0 && bytes.IndexByte(data, '%') >= 0
+}
+
+// routesIn returns the routes that can be read in the file, and whether it may hold routes: such ones, or others that
+// cannot be read.
+func routesIn(options *Options, path string, data []byte) (h holder, may bool) {
+	if !mayName(data) {
+		return h, false
+	}
+	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(options.Namespace, "default"))
+	for _, object := range objects {
+		if object.IsRoute() {
+			h.routes = append(h.routes, written{spotOf(object), object.Key})
+		}
+	}
+	h.path = filepath.Clean(path)
+	h.foreign = bytes.Contains(data, []byte("{{")) && (!hasVersion(data) || !hasRouteKind(data))
+	return h, len(h.routes) > 0 || len(errs) > 0 && (looksLikeManifest(data) || escapes(data) && bytes.Contains(data, []byte("kind")))
+}
+
+// hasVersion reports whether the text has a version of the Gateway API: one with the group alone may be of rights, or of
+// a policy.
+func hasVersion(data []byte) bool { return bytes.Contains(data, []byte(mesh.GatewayGroup+"/")) }
+
+// hasRouteKind reports whether the text has a kind of routes.
+func hasRouteKind(data []byte) bool {
+	return slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return bytes.Contains(data, []byte(kind)) })
+}

@@ -1,0 +1,263 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/gammaguard/gammaguard/internal/yaml"
+)
+
+// gitIgnore and guardIgnore name files and folders that are not looked at, as git reads them.
+const (
+	gitIgnore   = ".gitignore"
+	guardIgnore = ".gammaguardignore"
+)
+
+// What is heeded: bytes in each file of patterns, and in each pattern, and patterns in all, or in one .helmignore; and
+// how often a pattern is compared with 16 bytes of a path, in all, and for one chart: each takes about 0.1 microseconds,
+// and three times that at worst.
+const (
+	maxIgnoreFile   = 1 << 20
+	maxPattern      = 1 << 10
+	maxPatterns     = 10_000
+	maxCompared     = 500_000_000
+	maxHelmCompared = 100_000_000
+)
+
+var errCompared = errors.New("there are too many patterns for so many files; use fewer patterns, or check a part of the files")
+
+// comparisons returns what it counts to compare patterns with a path.
+func comparisons(patterns int, path string) int { return patterns * (1 + len(path)/16) }
+
+// ignores are the patterns in a folder.
+type ignores struct {
+	// above are those of the folders above it; nil for none.
+	above    *ignores
+	patterns []gitignore.Pattern
+	// own are those that are not git's: what they name is left aside on purpose. names are their texts.
+	own   []gitignore.Pattern
+	names []ignorePattern
+}
+
+// ignorePattern is a pattern of ours, in its file.
+type ignorePattern struct{ file, text string }
+
+func (p ignorePattern) compare(q ignorePattern) int {
+	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.text, q.text))
+}
+
+// match reports whether the patterns that hold in the folder name the file or folder: the last one that
+// does decides.
+func (d *discovery) match(i *ignores, path string, isDir bool) bool {
+	_, excluded := d.decide(i, path, isDir, func(at *ignores) []gitignore.Pattern { return at.patterns })
+	return excluded
+}
+
+// matchOwn is match with those that are not git's, and returns which it is.
+func (d *discovery) matchOwn(i *ignores, path string, isDir bool) (by ignorePattern, excluded bool) {
+	return d.decide(i, path, isDir, func(at *ignores) []gitignore.Pattern { return at.own })
+}
+
+func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores) []gitignore.Pattern) (by ignorePattern, excluded bool) {
+	parts := segments(path)
+	for at := i; at != nil; at = at.above {
+		patterns := of(at)
+		if d.compared += comparisons(len(patterns), path); d.compared > maxCompared {
+			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, errCompared)
+			return by, false
+		}
+		for n, pattern := range slices.Backward(patterns) {
+			if result := pattern.Match(parts, isDir); result != gitignore.NoMatch {
+				if n < len(at.names) {
+					by = at.names[n]
+				}
+				return by, result == gitignore.Exclude
+			}
+		}
+	}
+	return by, false
+}
+
+// ignored returns where a file or folder is that is not to be looked at: in sight, if it is.
+func (d *discovery) ignored(path string, isDir bool) (place, ignorePattern) {
+	patterns := d.ignoresOf(filepath.Dir(path))
+	passed := isDir && PassedOver(filepath.Base(path))
+	if !passed && !d.match(patterns, path, isDir) {
+		return inSight, ignorePattern{}
+	}
+	by, own := d.matchOwn(patterns, path, isDir)
+	switch {
+	case own:
+		return leftAside, by
+	case passed:
+		return passedOver, by
+	}
+	return ignoredByGit, by
+}
+
+// patternsIn returns the patterns in an ignore file.
+func patternsIn(data []byte) (patterns []string, err error) {
+	if len(data) > maxIgnoreFile {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxIgnoreFile>>20)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			if len(line) > maxPattern {
+				return nil, fmt.Errorf("a pattern is longer than %d bytes", maxPattern)
+			}
+			patterns = append(patterns, line)
+		}
+	}
+	return patterns, tooMany(len(patterns))
+}
+
+func tooMany(patterns int) error {
+	if patterns > maxPatterns {
+		return fmt.Errorf("there are more than %d patterns", maxPatterns)
+	}
+	return nil
+}
+
+// ignoresOf returns the patterns that hold in the folder: its own after those of the
+// folders above, as far as the root of the repository.
+func (d *discovery) ignoresOf(folder string) *ignores {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		absolute = folder
+	}
+	if known := d.ignores[absolute]; known != nil {
+		return known
+	}
+	found := &ignores{}
+	if parent := filepath.Dir(absolute); parent != absolute && d.files.Inside(parent) {
+		found.above = d.ignoresOf(parent)
+	}
+	for _, name := range []string{gitIgnore, guardIgnore} {
+		data, err := d.files.Read(filepath.Join(absolute, name))
+		if err != nil {
+			continue // there is none
+		}
+		patterns, err := patternsIn(data)
+		d.heed(found, absolute, name, patterns, err)
+	}
+	if d.project != nil && slices.Equal(segments(d.project.folder), segments(absolute)) {
+		d.heed(found, absolute, ProjectFile, d.project.Ignore, nil)
+	}
+	if found.above != nil && len(found.patterns) == 0 {
+		found = found.above
+	}
+	d.ignores[absolute] = found
+	return found
+}
+
+// heed adds the patterns of a file in the folder, unless there are too many.
+func (d *discovery) heed(found *ignores, folder, name string, patterns []string, err error) {
+	if err == nil {
+		err = tooMany(d.patterns + len(patterns))
+	}
+	if err != nil {
+		d.hidden(relative(filepath.Join(folder, name)), "its patterns are not heeded: "+err.Error())
+		return
+	}
+	d.patterns += len(patterns)
+	for _, line := range patterns {
+		pattern := gitignore.ParsePattern(line, segments(folder))
+		found.patterns = append(found.patterns, pattern)
+		if name != gitIgnore {
+			found.own = append(found.own, pattern)
+			found.names = append(found.names, ignorePattern{relative(filepath.Join(folder, name)), line})
+		}
+	}
+}
+
+// What is looked at of what is left aside: so many files and folders, and bytes.
+const (
+	maxLooked     = 200_000
+	maxLookedSize = 1 << 30
+)
+
+// lookForHidden looks for files that may hold routes in what is left aside: git may track what it ignores, and
+// a file of dependencies may be applied, all the same.
+func (d *discovery) lookForHidden(root string, where place, by ignorePattern) {
+	at := where
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+			return filepath.SkipAll
+		}
+		if d.looked++; d.looked > maxLooked || d.lookedAt > maxLookedSize {
+			d.notLooked(path, at, by)
+			return filepath.SkipAll
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the others are looked at all the same
+		}
+		if entry.IsDir() && entry.Name() == ".git" {
+			return filepath.SkipDir // git tracks nothing in it
+		}
+		here, name := at, by
+		if own, is := d.matchOwn(d.ignoresOf(filepath.Dir(path)), path, entry.IsDir()); where != leftAside && is {
+			here, name = leftAside, own
+		}
+		switch {
+		case entry.IsDir() && path != root && here != at:
+			d.lookForHidden(path, here, name)
+			return filepath.SkipDir
+		case entry.IsDir():
+			for _, file := range []string{filepath.Join(path, chartFile), kustomizationFile(path)} {
+				if info, err := os.Stat(file); err == nil && !info.IsDir() {
+					d.makers = append(d.makers, maker{folder: path, file: file, place: here, by: name})
+				}
+			}
+		case slices.Contains(manifestEndings, filepath.Ext(path)):
+			d.holder(path, here, name)
+		}
+		return nil
+	})
+}
+
+// holder notes a file that is left aside, if it may hold routes.
+func (d *discovery) holder(path string, where place, by ignorePattern) {
+	data, err := d.read(path)
+	d.lookedAt += len(data)
+	if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case where == leftAside:
+			d.holders = append(d.holders, holder{path: filepath.Clean(path), place: where, by: by})
+		default:
+			d.hidden(path, "cannot be read: "+err.Error()+"; if it is not deployed, name it in "+guardIgnore)
+		}
+		return
+	}
+	if h, may := routesIn(d.options, path, yaml.UTF8(data)); may {
+		h.place, h.by = where, by
+		d.holders = append(d.holders, h)
+	}
+}
+
+// notLooked notes that not all was looked at.
+func (d *discovery) notLooked(path string, where place, by ignorePattern) {
+	switch {
+	case where == leftAside:
+		d.unlooked[by] = true
+	case !d.reported[""]:
+		d.reported[""] = true
+		d.hidden(path, "ignored by .gitignore, or in a hidden directory, node_modules, or vendor, as so many files are that they were not all looked at; name what is not deployed in "+guardIgnore)
+	}
+}
+
+// segments returns the parts of the absolute path.
+func segments(path string) []string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return strings.Split(strings.Trim(filepath.ToSlash(path), "/"), "/")
+}

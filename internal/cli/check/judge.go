@@ -1,0 +1,170 @@
+package check
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// judge judges one route, and finds the places of what kustomize or Helm has set.
+func (c *checker) judge(r *route) (*report.Route, error) {
+	judged, err := c.judged(r)
+	if err != nil || r.file.sets == nil {
+		return judged, err
+	}
+	place := func(field string, file *string, line *int) {
+		if at := r.place(r.file, field); at.File != r.file.name {
+			*file, *line = at.File, at.Line
+		}
+	}
+	for i := range judged.Findings {
+		place(judged.Findings[i].Field, &judged.Findings[i].File, &judged.Findings[i].Line)
+	}
+	for _, change := range each(judged.Changes, judged.Withheld) {
+		place(change.Field, &change.File, &change.Line)
+	}
+	return judged, nil
+}
+
+// judged judges the route: what the API server says of it by its definition, and what the
+// webhook would. All places are in the file of the route.
+func (c *checker) judged(r *route) (*report.Route, error) {
+	judged := &report.Route{
+		RouteName: report.RouteName{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name},
+		Place:     report.Place{File: r.file.name, Line: r.line("")},
+		Verdict:   report.Admit,
+		Findings:  []report.Finding{},
+	}
+	judged.Changes, judged.Withheld = changesOf(r)
+	for i := range r.refusals {
+		judged.Findings = append(judged.Findings, c.refusal(r, &r.refusals[i]))
+	}
+	if r.mutated == nil { // it cannot be decoded
+		judged.Verdict, judged.Status.Parents = report.Deny, []report.ParentStatus{}
+		return judged, nil
+	}
+	judge := c.tables.Judge
+	if c.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
+		judge = func(req *validate.Request) (validate.Verdict, error) { return c.engine.Judge(req, c.world) }
+	}
+	verdict, err := judge(c.request(r))
+	if err != nil {
+		return nil, err
+	}
+	creation.Relate(&verdict, &r.plan)
+	if len(verdict.Unknown) > 0 {
+		judged.Verdict = report.Unknown
+		if c.options.Strict {
+			judged.Verdict = report.Deny
+		}
+	}
+	if verdict.Denied() || len(r.refusals) > 0 {
+		judged.Verdict = report.Deny
+	}
+	for i := range verdict.Findings {
+		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
+	}
+	for i := range verdict.Unknown {
+		if c.firstMention(&verdict.Unknown[i]) {
+			judged.Findings = append(judged.Findings, c.unknown(r, &verdict.Unknown[i]))
+		}
+	}
+	for _, name := range verdict.UnknownIgnores {
+		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
+	}
+	judged.Status, err = c.status(r)
+	return judged, err
+}
+
+func (c *checker) request(r *route) *validate.Request {
+	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User, KeepExisting: true}
+	if r.old != nil {
+		req.Object, req.Old = r.stored, r.old.JSON
+	}
+	return req
+}
+
+// changesOf returns what the mutations set in the route, and what they would set.
+func changesOf(r *route) (made, withheld []report.Change) {
+	made, withheld = report.ChangesOf(&r.plan)
+	for i, change := range each(made, withheld) {
+		change.Line = r.line(change.Field)
+		if r.edits != nil {
+			change.Edit = r.edits[i]
+		}
+	}
+	return made, withheld
+}
+
+// each yields the changes of both lists, of which one is empty.
+func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
+	return func(yield func(int, *report.Change) bool) {
+		for _, list := range [][]report.Change{made, withheld} {
+			for i := range list {
+				if !yield(i, &list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func findingOf(r *route, f *validate.Finding) report.Finding {
+	found := report.FindingOf(f)
+	found.Line = r.line(f.Field)
+	return found
+}
+
+// firstMention reports whether the unknown is to be reported: that a namespace's grants
+// are not known is told once.
+func (c *checker) firstMention(f *validate.Finding) bool {
+	if f.Rule != validate.RuleGrantMissing {
+		return true
+	}
+	told := c.ungranted[f.Reference.Namespace]
+	c.ungranted[f.Reference.Namespace] = true
+	return !told
+}
+
+// unknown tells of a rule that cannot be judged, by what it lacks.
+func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
+	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the input, or use --cluster"
+	if f.Reference.Service != (mesh.ServiceKey{}) {
+		lacks = f.Reference.Service.String()
+	}
+	if f.Rule == validate.RuleBackendNotPermitted {
+		lacks = "a ReferenceGrant for " + lacks
+	}
+	problem := lacks + " is not in the input"
+	if c.options.Cluster != nil {
+		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
+	}
+	finding := report.Finding{
+		Rule: f.Rule, Action: c.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
+		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
+		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
+		Reference: f.Reference,
+	}
+	if c.options.Strict {
+		finding.Effect = validate.Deny
+	}
+	return finding
+}
+
+// ignoresNothing tells of a name in the ignore annotation that silences nothing, in
+// the words of the webhook.
+func ignoresNothing(r *route, name string) report.Finding {
+	path, problem, _ := strings.Cut(validate.UnknownIgnore(name), ": ")
+	return report.Finding{
+		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
+		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
+		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
+		Reference: validate.Reference{Detail: name},
+	}
+}

@@ -1,0 +1,93 @@
+package check_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+)
+
+// TestLeftAside: what is left aside on purpose is named with its pattern, and fails nothing.
+func TestLeftAside(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		".gammaguard.yaml": projectHeader + "ignore: ['*.tmpl.yaml', none]\n", "a.tmpl.yaml": evil, "b/b.tmpl.yaml": evil, "c.tmpl.yaml": service,
+		"d/.gammaguardignore": "/vendor\n*.json\n!b.json\n", "d/vendor/x/.y/a.yaml": evil, "d/a.json": evil, "d/b.json": route("b"), ".gitignore": "d/a.json\n",
+	})
+	all, says := strictly(t)
+	var notices []string
+	for _, n := range all.Notices {
+		notices = append(notices, n.Path+": "+n.Message)
+	}
+	want := []string{
+		`.gammaguard.yaml: its pattern "*.tmpl.yaml" ignores 2 files that may hold routes: a.tmpl.yaml, b/b.tmpl.yaml`,
+		`d/.gammaguardignore: its pattern "*.json" ignores 1 file that may hold routes: d/a.json`,
+		`d/.gammaguardignore: its pattern "/vendor" ignores 1 file that may hold routes: d/vendor/x/.y/a.yaml`,
+	}
+	if got := strings.Join(notices, "\n"); got != strings.Join(want, "\n") || says != "" || all.Summary.Routes != 1 {
+		t.Errorf("notices %s\nsays %q: %+v", got, says, all.Summary)
+	}
+}
+
+// TestLeftAsideUnread: what of it cannot be read, and charts and kustomizations by their files of any ending, are named too.
+func TestLeftAsideUnread(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		".gammaguardignore": "big.yaml\n/c\n/k\n/n\n", "m/a.yaml": evil, "big.yaml": route("b") + strings.Repeat("#\n", 8<<20),
+		"c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/templates/b.yaml": helped, "n/Chart.yaml": chartFile, "n/templates/s.yaml": service,
+		"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"),
+	})
+	all, says := strictly(t)
+	var notices []string
+	for _, n := range all.Notices {
+		notices = append(notices, n.Message)
+	}
+	want := []string{
+		`its pattern "/c" ignores 1 file that may hold routes: c/Chart.yaml`,
+		`its pattern "/k" ignores 1 file that may hold routes: k/kustomization.yaml`,
+		`its pattern "big.yaml" ignores 1 file that may hold routes: big.yaml`,
+	}
+	if got := strings.Join(notices, "\n"); got != strings.Join(want, "\n") || says != "" {
+		t.Errorf("notices %s\nsays %q", got, says)
+	}
+}
+
+// TestUsedByEachOther: kustomizations that use each other are each looked at once.
+func TestUsedByEachOther(t *testing.T) {
+	const count = 2000
+	files := map[string]string{"m/a.yaml": evil}
+	for i := range count {
+		files[fmt.Sprintf("vendor/k%d/kustomization.yaml", i)] = fmt.Sprintf("resources: [../k%d]\n", (i+1)%count)
+	}
+	filesIn(t, ".", files)
+	reads := 0
+	options := &check.Options{Strict: true, Config: config.Default(), ReadFile: func(path string, read func(string) ([]byte, error)) ([]byte, error) {
+		reads++
+		return read(path)
+	}}
+	found, err := check.FindSets(t.Context(), options, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if skipped, _ := found.Unread(t.Context()); len(skipped) == 0 || reads > 4*count {
+		t.Errorf("%d reads: %d are skipped", reads, len(skipped))
+	}
+}
+
+// TestLinkedValues: a chart's folder ci that is a link out of the repository is not listed.
+func TestLinkedValues(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "private.yaml"), []byte("a: b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	filesIn(t, ".", map[string]string{"c/Chart.yaml": chartFile, "c/templates/a.yaml": evil})
+	if err := os.Symlink(outside, "c/ci"); err != nil {
+		t.Fatal(err)
+	}
+	found, err := check.FindSets(t.Context(), &check.Options{Config: config.Default()}, nil, nil)
+	if err != nil || len(found.Sets) != 1 {
+		t.Errorf("%v: %+v", err, found.Sets)
+	}
+}

@@ -1,0 +1,181 @@
+package check
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+)
+
+// patch is a patch of a kustomization: what to merge, or operations.
+type patch struct {
+	// file is where it stands, from this line on.
+	file string
+	line int
+	// kind and name are those of its target, as far as they are known.
+	kind, name string
+	merge      *manifest.Object
+	operations yaml.Node
+}
+
+// patchesOf returns the patches that the kustomization in the folder names, and those that
+// the kustomizations below do, in the order in which they are applied. It looks at none of
+// those that were seen before: with links in the paths, they may lead back to each other. What
+// is read counts, as often as it is named.
+func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
+	file := kustomizationFile(folder)
+	if seen[file] {
+		return nil
+	}
+	seen[file] = true
+	data, err := in.take(file)
+	var k struct {
+		Resources, Bases, Components []string
+		Patches, PatchesJSON6902     []struct {
+			Path   string
+			Patch  yaml.Node
+			Target struct{ Kind, Name string }
+		}
+		PatchesStrategicMerge []yaml.Node `yaml:"patchesStrategicMerge"`
+	}
+	if err != nil || yaml.Unmarshal(data, &k) != nil {
+		return nil // kustomize says what is wrong
+	}
+	var all []patch
+	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
+		if path := filepath.Join(folder, filepath.FromSlash(below)); kustomizationFile(path) != path {
+			all = append(all, in.patchesOf(path, seen)...)
+		}
+	}
+	for _, p := range slices.Concat(k.Patches, k.PatchesJSON6902) {
+		if p.Path != "" {
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(p.Path)), p.Target.Kind, p.Target.Name)...)
+		} else {
+			all = append(all, inlinePatches(file, &p.Patch, p.Target.Kind, p.Target.Name)...)
+		}
+	}
+	for i := range k.PatchesStrategicMerge {
+		node := &k.PatchesStrategicMerge[i]
+		if strings.Contains(node.Value, "\n") {
+			all = append(all, inlinePatches(file, node, "", "")...)
+		} else {
+			all = append(all, in.patchesIn(filepath.Join(folder, filepath.FromSlash(node.Value)), "", "")...)
+		}
+	}
+	return all
+}
+
+// patchesIn returns the patches in a file; none if it cannot be read.
+func (in *input) patchesIn(file, kind, name string) []patch {
+	data, err := in.take(file)
+	if err != nil {
+		return nil
+	}
+	return readPatches(file, data, 1, kind, name)
+}
+
+// inlinePatches returns the patches in a text of the kustomization.
+func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
+	line := node.Line
+	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		line++
+	}
+	return readPatches(file, []byte(node.Value), line, kind, name)
+}
+
+func readPatches(file string, data []byte, line int, kind, name string) []patch {
+	p := patch{file: file, line: line, kind: kind, name: name}
+	if yaml.Unmarshal(data, &p.operations) == nil && len(p.operations.Content) == 1 && p.operations.Content[0].Kind == yaml.SequenceNode {
+		return []patch{p}
+	}
+	objects, _ := manifest.ReadUndecoded(file, data, "")
+	var all []patch
+	for _, object := range objects {
+		p.merge = object
+		if kind == "" {
+			p.kind, p.name = object.Key.Kind, object.Key.Name
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// setting are the operations that give a field a value.
+var setting = []string{"add", "replace", "move", "copy"}
+
+// patches are those of a kustomization, in the order in which they are applied.
+type patches []patch
+
+// sets returns where the last patch that sets the field of the object does.
+func (ps patches) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
+	for _, p := range slices.Backward(ps) {
+		if place, found = p.sets(object, path, value); found {
+			return place, true
+		}
+	}
+	return place, false
+}
+
+// sets returns where the patch gives the field of the object its value.
+func (p *patch) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
+	if p.kind != object.Key.Kind || !strings.Contains(object.Key.Name, p.name) {
+		return place, false
+	}
+	if p.merge != nil {
+		given, line, found := p.merge.Field(path)
+		return report.Place{File: p.file, Line: p.line - 1 + line}, found && same(given, value)
+	}
+	pointer := "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
+	for _, operation := range p.operations.Content[0].Content {
+		var fields struct{ Op, Path string }
+		if operation.Decode(&fields) == nil && slices.Contains(setting, fields.Op) && (pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/")) {
+			place, found = report.Place{File: p.file, Line: p.line - 1 + operation.Line}, true // the last one counts
+		}
+	}
+	return place, found
+}
+
+// same reports whether the values are the same in JSON.
+func same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// place returns where the field's value comes from: for what was built, the source of the
+// object, what sets the field, or the kustomization.
+func (d *document) place(f *file, path string) report.Place {
+	written := report.Place{File: f.name, Line: d.line(path)}
+	if f.sets == nil {
+		return written
+	}
+	value, _, found := d.Field(path)
+	for ; !found && path != ""; value, _, found = d.Field(path) {
+		path = path[:max(0, strings.LastIndexAny(path, ".["))] // what is not there is missing in what is around it
+	}
+	var source any
+	has := false
+	if d.written != nil {
+		source, _, has = d.written.Field(path)
+	}
+	if path == "" || has && same(source, value) {
+		return written
+	}
+	if place, found := f.sets(d.Object, path, value); found {
+		return place
+	}
+	if _, isMap := value.(map[string]any); isMap && has {
+		return written
+	}
+	if _, isList := value.([]any); isList && has {
+		return written
+	}
+	if d.written == nil { // it is of the file as a whole
+		return written
+	}
+	return report.Place{File: f.kustomization, Line: 1}
+}

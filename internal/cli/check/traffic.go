@@ -1,0 +1,179 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
+)
+
+// Trace finds the way of a request by the input. A Service without a namespace is
+// the only one of its name, and a client without a namespace is in the Service's. It
+// is an error if any of the input cannot be read.
+func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
+	options, done := options.opened()
+	defer done()
+	c, err := loadWhole(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.findService(&request.Service); err != nil {
+		return nil, err
+	}
+	request.From = cmp.Or(request.From, request.Service.Namespace)
+	trace, err := c.table().Trace(request)
+	if err != nil {
+		return nil, err
+	}
+	trace.Notes = append(trace.Notes, c.leftOut()...)
+	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
+}
+
+// Diff compares what requests meet by two versions of the input. It is an error if
+// any of it cannot be read.
+func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
+	var (
+		tables  [2]*traffic.Table
+		reports [2]*report.CheckReport
+		notes   []string
+		earlier map[manifest.Key]bool
+	)
+	for i, options := range []*Options{before, after} {
+		version, done := options.opened()
+		defer done() //nolint:gocritic // of two versions, which are compared below
+		version.earlier = earlier
+		c, err := loadWhole(ctx, version)
+		if err != nil {
+			return nil, err
+		}
+		earlier = map[manifest.Key]bool{}
+		for _, r := range c.routes {
+			earlier[r.Key] = true
+		}
+		tables[i] = c.table()
+		notes = append(notes, c.leftOut()...)
+		if reports[i], err = c.report(nil); err != nil {
+			return nil, err
+		}
+	}
+	difference, err := traffic.Diff(tables[0], tables[1])
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(notes)
+	difference.Notes = append(difference.Notes, slices.Compact(notes)...)
+	return &report.Diff{
+		TypeMeta:   report.Typed(report.DiffKind),
+		Difference: difference, NewFindings: reports[1].Since(reports[0]),
+	}, nil
+}
+
+// loadWhole reads all input. It is an error if any of it cannot be read: what
+// requests meet cannot be told from a part.
+func loadWhole(ctx context.Context, options *Options) (*checker, error) {
+	c, err := load(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	errs := slices.Concat(c.input.errs, c.broken)
+	for _, r := range c.routes {
+		if len(r.refusals) == 0 {
+			errs = append(errs, r.undecodable)
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// leftOut says which routes have no effect because the API server refuses them, and what bears on that.
+func (c *checker) leftOut() []string {
+	var notes []string
+	for _, n := range c.notices {
+		notes = append(notes, n.Path+": "+n.Message)
+	}
+	for _, r := range c.routes {
+		if len(r.refusals) > 0 {
+			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+		}
+	}
+	return notes
+}
+
+// Read returns what the rules see of the input, and all routes in it, with the mutations.
+// It is an error if any of it cannot be read.
+func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
+	options, done := options.opened()
+	defer done()
+	c, err := loadWhole(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	var routes []*mesh.Route
+	for _, object := range c.world.files.Routes() {
+		routes = append(routes, object.Route)
+	}
+	return c.world, routes, nil
+}
+
+// findService gives the Service its namespace, and returns an error where it is not
+// known.
+func (c *checker) findService(key *mesh.ServiceKey) error {
+	if key.Namespace == "" {
+		key.Namespace = c.options.Namespace
+	}
+	if key.Namespace == "" {
+		found := c.world.files.ServicesNamed(key.Kind, key.Name)
+		switch len(found) {
+		case 0:
+			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
+		case 1:
+			*key = found[0]
+		default:
+			names := make([]string, len(found))
+			for i := range found {
+				names[i] = found[i].Namespace
+			}
+			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
+		}
+	}
+	if _, err := mesh.FindService(c.world, *key); errors.Is(err, mesh.ErrUnknown) {
+		if c.options.Cluster != nil {
+			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
+		}
+		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)
+	}
+	return nil
+}
+
+// table returns what requests meet by the routes of the input, and of what was there
+// before it. A route that the API server refuses is left out, so that the one that was
+// there before it stays.
+func (c *checker) table() *traffic.Table {
+	var routes traffic.Routes
+	add := func(key manifest.Key, route *mesh.Route) {
+		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
+		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
+			whose.Created = created.Unix()
+		}
+		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
+	}
+	seen := map[manifest.Key]bool{}
+	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
+		if !seen[r.Key] && len(r.refusals) == 0 {
+			seen[r.Key] = true
+			add(r.Key, r.mutated)
+		}
+	}
+	for _, object := range c.world.base.Routes() {
+		if !seen[object.Key] {
+			add(object.Key, object.Route)
+		}
+	}
+	return traffic.New(c.world, routes, traffic.Options{Engine: c.engine})
+}

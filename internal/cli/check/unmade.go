@@ -1,0 +1,242 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// unmade finds the kustomizations and charts that may make routes, and of which no set has them.
+type unmade struct {
+	options *Options
+	taken   *taken
+	// holds are the files that may hold routes, and the folders that they are in; made are the folders, without links, of
+	// files of which routes were made, or that are reported with their set.
+	holds, made map[string]bool
+	// reported are the folders of files that are reported.
+	reported map[string]bool
+	// users are the folders of the kustomizations that use one, by its folder. may are those that may make routes.
+	users       map[string][]string
+	may, looked map[string]bool
+	// files says of a file, by its path without links, whether it may hold routes.
+	files   map[string]bool
+	remotes *build.Remotes
+	// size is how much was read of charts, in bytes.
+	size int
+}
+
+// unmade returns the kustomizations and charts that no set has read and that may make routes, and the other charts; but no
+// chart for a template that is reported.
+func (f *Found) unmade(ctx context.Context, all *taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
+	u := &unmade{
+		options: f.options, taken: all, holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
+		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, remotes: build.NewRemotes(f.options.read),
+	}
+	for i := range reported {
+		for _, folder := range above(filepath.FromSlash(reported[i].Path)) {
+			u.reported[folder] = true
+		}
+	}
+	for i := range f.holders {
+		u.holds[f.holders[i].path] = true
+		for _, folder := range above(f.holders[i].path) {
+			u.holds[folder] = true
+		}
+	}
+	for _, path := range slices.AppendSeq(slices.Collect(maps.Keys(all.made)), maps.Keys(all.whole)) {
+		for _, folder := range above(path) {
+			u.made[folder] = true
+		}
+	}
+	for i := range f.makers {
+		m := &f.makers[i]
+		if ctx.Err() != nil {
+			break
+		}
+		if all.excused(resolved(f.options.files, m.file)) {
+			continue
+		}
+		var left *report.Skipped
+		var note bool
+		if filepath.Base(m.file) == chartFile {
+			left, note = u.chart(m)
+		} else {
+			left = u.kustomization(ctx, m)
+		}
+		switch {
+		case note:
+			charts = append(charts, filepath.ToSlash(m.folder))
+		case left != nil && m.place == leftAside:
+			declared[m.by] = append(declared[m.by], m.file)
+		case left != nil:
+			left.Path = filepath.ToSlash(m.folder)
+			skipped = append(skipped, *left)
+		}
+	}
+	return skipped, charts
+}
+
+// chart returns why a chart is not checked, if it may make routes, or whether it is to be noted.
+func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
+	names, makes := u.templates(m.folder)
+	if u.taken.files[resolved(u.options.files, m.file)] {
+		made := slices.ContainsFunc(templateFolders, func(name string) bool {
+			return u.made[resolved(u.options.files, filepath.Join(m.folder, name))]
+		})
+		if !makes || made || u.reported[m.folder] || isLibrary(u.options, m.file) {
+			return nil, false
+		}
+		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one", Hides: true}, false
+	}
+	switch {
+	case m.place == leftAside && u.holds[m.folder]: // its files are named
+		return nil, false
+	case u.holds[m.folder], names:
+		return &report.Skipped{Reason: "a chart that may make routes, and that no set has", Hides: true}, false
+	}
+	return nil, m.place != leftAside
+}
+
+// isLibrary reports whether the chart is one of which Helm makes no objects.
+func isLibrary(options *Options, file string) bool {
+	data, err := options.read(file)
+	var chart struct{ Type string }
+	return err == nil && yaml.Unmarshal(data, &chart) == nil && chart.Type == "library"
+}
+
+// templateFolders are the folders of a chart that Helm makes objects of.
+var templateFolders = []string{"crds", "templates"}
+
+// templates reports whether the templates or the values of a chart have the name of the Gateway API's group, and whether
+// its templates, together, look like those of a route. What cannot be read may be.
+func (u *unmade) templates(folder string) (names, makes bool) {
+	version, kind, unknown := false, false, false
+	read := func(path string) {
+		data, err := u.options.read(path)
+		u.size += len(data)
+		unknown = unknown || err != nil || u.size > maxLookedSize
+		data = yaml.UTF8(data)
+		names = names || bytes.Contains(data, []byte(mesh.GatewayGroup))
+		version, kind = version || hasVersion(data), kind || hasRouteKind(data)
+	}
+	for _, name := range templateFolders {
+		root, is, err := u.options.files.Resolve(filepath.Join(folder, name))
+		if err != nil || !is {
+			continue // there is none, or the chart is refused
+		}
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				unknown = true
+			case unknown:
+				return filepath.SkipAll
+			case entry.Name() == "NOTES.txt", entry.IsDir():
+			case entry.Type()&fs.ModeSymlink != 0 && isFolder(path):
+				unknown = true
+			default:
+				read(path)
+			}
+			return nil
+		})
+	}
+	makes = version && kind
+	if values := filepath.Join(folder, "values.yaml"); !names && isFile(values) {
+		read(values)
+	}
+	return names || unknown, makes
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// kustomization returns why a kustomization is not checked, if it may make routes.
+func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
+	switch {
+	case u.taken.built[resolved(u.options.files, m.file)]:
+		return nil
+	case m.component && m.place == inSight: // what it holds is not used, and among the holders
+		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
+	}
+	u.look(ctx, m.folder)
+	if !u.may[m.folder] && m.place == inSight { // else it is one of dependencies
+		if remote := u.remotes.Find(m.folder); remote != nil {
+			u.mark(m.folder)
+			u.mark(filepath.Dir(remote.File))
+		}
+	}
+	if !u.may[m.folder] {
+		return nil
+	}
+	return &report.Skipped{Reason: "a kustomization that may make or change routes, and that no set has", Hides: true}
+}
+
+// look looks at the kustomization in the folder, and those below it, each once.
+func (u *unmade) look(ctx context.Context, folder string) {
+	for left := []string{folder}; len(left) > 0 && ctx.Err() == nil; {
+		at := left[len(left)-1]
+		left = left[:len(left)-1]
+		if u.looked[at] {
+			continue
+		}
+		u.looked[at] = true
+		file := kustomizationFile(at)
+		if file == at {
+			continue
+		}
+		data, err := u.options.read(file)
+		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")
+		var below []string
+		eachUse(file, data, func(folder string) { below = append(below, folder) }, func(path string, _ use) { may = may || u.mayHold(path) })
+		left = append(left, below...)
+		for _, folder := range below {
+			u.users[folder] = append(u.users[folder], at)
+		}
+		if may || slices.ContainsFunc(below, func(folder string) bool { return u.may[folder] }) {
+			u.mark(at)
+		}
+	}
+}
+
+// mark notes that the kustomization in the folder may make routes, and so may those that use it.
+func (u *unmade) mark(folder string) {
+	for left := []string{folder}; len(left) > 0; {
+		at := left[len(left)-1]
+		if left = left[:len(left)-1]; !u.may[at] {
+			u.may[at] = true
+			left = append(left, u.users[at]...)
+		}
+	}
+}
+
+// mayHold reports whether the file may hold routes, whatever its name.
+func (u *unmade) mayHold(path string) bool {
+	if u.holds[path] {
+		return true
+	}
+	path = resolved(u.options.files, path)
+	may, known := u.files[path]
+	if !known {
+		data, err := u.options.read(path)
+		_, may = routesIn(u.options, path, yaml.UTF8(data))
+		may = may || err != nil
+		u.files[path] = may
+	}
+	return may
+}

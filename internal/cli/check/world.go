@@ -1,0 +1,103 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// world is what the rules see: the input first, then what was there before it, then
+// the cluster.
+type world struct {
+	files *manifest.Set
+	// base also reports whether what is nowhere does not exist, or is unknown.
+	base    *manifest.Set
+	cluster Cluster // may be nil
+}
+
+var _ mesh.Reader = (*world)(nil)
+
+// Do implements mesh.Reader. Whether there are endpoints is not known of a Service which is
+// in the input and not yet in the cluster, nor of one in a manifest that selects Pods: its
+// EndpointSlices are made by a controller.
+func (w *world) Do(read mesh.Read) mesh.Answer {
+	switch read.Kind {
+	case mesh.ReadReferenceGrants:
+		return w.referenceGrants(read)
+	case mesh.ReadRoutes:
+		return mesh.Answer{AttachedRoutes: w.attachedRoutes(read)}
+	}
+	answer := w.ask(read)
+	if read.Kind == mesh.ReadEndpoints && answer.Err == nil && !answer.HasEndpoints && w.cluster == nil && w.selects(read.Service) {
+		return mesh.Answer{Err: mesh.ErrUnknown}
+	}
+	return answer
+}
+
+// ask asks the sets, then the cluster.
+func (w *world) ask(read mesh.Read) mesh.Answer {
+	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {
+		return answer
+	}
+	before := w.base.Do(read)
+	if before.Err == nil || w.cluster == nil {
+		return before
+	}
+	if read.Kind == mesh.ReadEndpoints {
+		if _, err := mesh.FindService(w.cluster, read.Service); errors.Is(err, mesh.ErrNotFound) {
+			return mesh.Answer{Err: mesh.ErrUnknown}
+		}
+	}
+	return w.cluster.Do(read)
+}
+
+// selects reports whether the Service is in a manifest, not in what was read from a
+// cluster, and selects Pods.
+func (w *world) selects(key mesh.ServiceKey) bool {
+	name := manifest.Key{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
+	object := w.files.Get(name)
+	if object == nil {
+		object = w.base.Get(name)
+	}
+	var service struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+		Spec struct {
+			Selector map[string]string `json:"selector"`
+		} `json:"spec"`
+	}
+	return object != nil && json.Unmarshal(object.JSON, &service) == nil &&
+		service.Metadata.UID == "" && len(service.Spec.Selector) > 0
+}
+
+// referenceGrants answers with those of the cluster too, since the input may add to them.
+func (w *world) referenceGrants(read mesh.Read) mesh.Answer {
+	answer, before := w.files.Do(read), w.base.Do(read)
+	if w.cluster != nil {
+		before = w.cluster.Do(read)
+	}
+	if answer.Err != nil && before.Err != nil {
+		return before
+	}
+	return mesh.Answer{ReferenceGrants: slices.Concat(answer.ReferenceGrants, before.ReferenceGrants)}
+}
+
+// attachedRoutes returns those of the input, each in the place of the one that was there
+// before, and the others that were there.
+func (w *world) attachedRoutes(read mesh.Read) []*mesh.AttachedRoute {
+	routes := slices.Clip(w.files.Do(read).AttachedRoutes)
+	for _, route := range w.base.Do(read).AttachedRoutes {
+		if w.files.Get(routeKey(route)) == nil {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
+func routeKey(r *mesh.AttachedRoute) manifest.Key {
+	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}
+}

@@ -1,0 +1,134 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/internal/cli/describe"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// described are Services with routes in every state.
+const described = `
+{apiVersion: v1, kind: Namespace, metadata: {name: desc, labels: {gammaguard.dev/grant: producer, gammaguard.dev/consumer-routes: deny}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-guest, labels: {gammaguard.dev/grant: consumer}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-stranger, labels: {gammaguard.dev/mode: audit}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: desc, labels: {gammaguard.dev/consumer-routes: allow}, annotations: {gammaguard.dev/consumer-route-kinds: "HTTPRoute"}}, spec: {ports: [{name: http, port: 80}, {name: raw, port: 90}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: bare, namespace: desc}, spec: {clusterIP: None, ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: TCPRoute, metadata: {name: raw, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: typo, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: desc-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart, port: 90}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: guest, namespace: desc-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: stranger, namespace: desc-stranger}, spec: {parentRefs: [{group: "", kind: Service, namespace: desc, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: headless, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: bare}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}]}}
+`
+
+// TestDescribe: who may route a Service, who does, and why not.
+func TestDescribe(t *testing.T) {
+	kubectl(t, described, "apply", "-f", "-")
+	const want = `Name:        cart
+Namespace:   desc
+Type:        ClusterIP
+
+CONSUMER ROUTES                       VALUE       SET BY
+gammaguard.dev/consumer-routes        allow       Service
+gammaguard.dev/consumer-route-kinds   HTTPRoute   Service
+
+PORT     SCOPE                       ROUTE                              STATE      REASON
+-        producer                    HTTPRoute desc/typo                invalid    Service desc/cart has no port 81
+80/TCP   producer                    HTTPRoute desc/web                 applies    -
+80/TCP   producer                    TCPRoute desc/raw                  loses      the port belongs to HTTPRoute desc/web
+80/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
+80/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+80/TCP   consumer of desc-stranger   HTTPRoute desc/web                 replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+90/TCP   producer                    TCPRoute desc/raw                  applies    -
+90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest         applies    -
+90/TCP   consumer of desc-guest      TCPRoute desc/raw                  replaced   clients in namespace desc-guest meet HTTPRoute desc-guest/guest instead
+90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
+90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+
+NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
+desc            producer   label        enforce   default   3                    0
+desc-guest      consumer   label        enforce   default   2                    0
+desc-stranger   none       -            audit     label     0                    1
+`
+	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	words := strings.Fields
+	if diff := cmp.Diff(words(want), words(stdout)); diff != "" || code != command.ExitClean {
+		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
+	}
+	for name, state := range map[string]struct{ kind, reason string }{
+		"bare":    {"headless", "Service desc/bare is headless (clusterIP: None): it has no cluster IP to match"},
+		"nowhere": {"not found", "Service desc/nowhere does not exist"},
+	} {
+		_, stdout, stderr := run(t, "", "describe", "svc/"+name, "-n", "desc", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+		var d describe.Service
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+			t.Fatalf("%v: %s", err, stderr)
+		}
+		if d.Type != state.kind || len(d.Routes) != 1 || d.Routes[0].State != validate.Invalid || d.Routes[0].Reason != state.reason {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME or serviceimport/NAME, not "pod/cart"`) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {
+		t.Errorf("as nobody: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestGraph: the picture of a cluster shows what describe says in words.
+func TestGraph(t *testing.T) {
+	kubectl(t, strings.ReplaceAll(described, "desc", "drawn"), "apply", "-f", "-")
+	code, stdout, stderr := run(t, "", "graph", "service/cart", "-n", "drawn", "-o", "html", "--kubeconfig", plane.Kubeconfig)
+	if code != command.ExitClean {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, row := range []string{
+		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>producer</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP</td><td>TCPRoute drawn/raw<br><i>producer</i></td><td><b>loses</b><br>the port belongs to HTTPRoute drawn/web (route-conflict)`,
+		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP</td><td>GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>refused</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
+		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>consumer of drawn-stranger</i></td><td><b>replaced</b>`,
+		`drawn/cart</td><td>HTTPRoute drawn/typo<br><i>producer</i></td><td><b>invalid</b>`,
+	} {
+		if !strings.Contains(stdout, row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+	if rows := strings.Count(stdout, "<tr class="); rows != 12 {
+		t.Errorf("%d rows, want 12, those of the Service", rows)
+	}
+	// In its namespace, there are the routes on Services that are headless or missing, too.
+	_, stdout, _ = run(t, "", "graph", "-n", "drawn", "--kubeconfig", plane.Kubeconfig)
+	for _, text := range []string{`["bare"]`, `["nowhere"]`, "-.->|invalid|"} {
+		if !strings.Contains(stdout, text) {
+			t.Errorf("the flowchart lacks %s:\n%s", text, stdout)
+		}
+	}
+	_, stdout, _ = run(t, "", "graph", "-n", "drawn-stranger", "--kubeconfig", plane.Kubeconfig)
+	if strings.Count(stdout, " n0 --> ") != 1 {
+		t.Errorf("the namespace of a route alone:\n%s", stdout)
+	}
+}

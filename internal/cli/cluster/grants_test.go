@@ -1,0 +1,133 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+)
+
+// granting are namespaces with grants from everywhere, and their routes.
+const granting = `
+{apiVersion: v1, kind: Namespace, metadata: {name: grants-a, labels: {gammaguard.dev/grant: producer, gammaguard.dev/mode: warn, tier: platform}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: grants-b, labels: {gammaguard.dev/grant: none, tier: platform}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: grants-c}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-a}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: visitor, namespace: grants-a}, spec: {parentRefs: [{group: "", kind: Service, namespace: grants-b, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: visitor, namespace: grants-a}, spec: {parentRefs: [{group: "", kind: Service, namespace: grants-b, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-b}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: dormant, namespace: grants-b}, spec: {parentRefs: [{kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: north, namespace: grants-c}, spec: {parentRefs: [{name: gateway}]}}
+`
+
+// TestGrants: who may do what, where that comes from, and who does it.
+func TestGrants(t *testing.T) {
+	kubectl(t, granting, "apply", "-f", "-")
+	config := filepath.Join(t.TempDir(), "guard.yaml")
+	text := "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\ngrants: {selectors: [{namespaceSelector: {matchLabels: {tier: platform}}, roles: [consumer], routeKinds: [HTTPRoute]}]}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `NAMESPACE   GRANT                            GRANTED BY                   MODE      SET BY   ROUTES THAT USE IT                    ROUTES THAT LACK IT
+grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn      label       HTTPRoute own, HTTPRoute visitor      GRPCRoute visitor
+`
+	code, stdout, stderr := run(t, "", "grants", "-n", "grants-a", "-o", "wide", "--config", config, "--kubeconfig", plane.Kubeconfig)
+	if diff := cmp.Diff(strings.Join(strings.Fields(want), " "), strings.Join(strings.Fields(stdout), " ")); diff != "" || code != command.ExitClean || stderr != "" {
+		t.Errorf("exit code %d, %s (-want +got)\n%s", code, stderr, diff)
+	}
+	_, stdout, _ = run(t, "", "grants", "list", "-o", "json", "--config", config, "--kubeconfig", plane.Kubeconfig)
+	var list grants.List
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	found := map[string]grants.Namespace{}
+	for _, n := range list.Items {
+		if strings.HasPrefix(n.Name, "grants-") {
+			found[n.Name] = n
+		}
+	}
+	delete(found, "grants-a")
+	rest := map[string]grants.Namespace{
+		"grants-b": {Name: "grants-b", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{"HTTPRoute own"}},
+		"grants-c": {Name: "grants-c", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{}},
+	}
+	if diff := cmp.Diff(rest, found); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if code, _, stderr := run(t, "", "grants", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
+		t.Errorf("as nobody: exit code %d, %s", code, stderr)
+	}
+}
+
+// TestGrantRequests: a request gives nothing, a mesh admin sees it with the command, and
+// nobody sees what somebody else wrote to deceive him.
+func TestGrantRequests(t *testing.T) {
+	kubectl(t, strings.ReplaceAll(granting, "grants-", "asks-"), "apply", "-f", "-")
+	request := func(args ...string) (int, string) {
+		code, stdout, stderr := run(t, "", append([]string{"grants", "request", "--kubeconfig", plane.Kubeconfig}, args...)...)
+		return code, stdout + stderr
+	}
+	for namespace, role := range map[string]string{"asks-a": "consumer", "asks-b": "producer", "asks-c": "all"} {
+		want := "Requested the grant " + role + " for namespace " + namespace + ".\n"
+		if code, said := request("-n", namespace, "--role", role, "--reason", "canary of the cart"); code != command.ExitClean || said != want {
+			t.Errorf("exit code %d: %s", code, said)
+		}
+	}
+	kubectl(t, "", "label", "namespace", "asks-b", "gammaguard.dev/grant=producer", "--overwrite") // what it asks for
+	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: asks-d}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-e}}\n", "apply", "-f", "-")
+	kubectl(t, "", "annotate", "namespace", "asks-d", `gammaguard.dev/grant-request={"role":"all","reason":"\u001b[2J\nasks-x all"}`)
+	kubectl(t, "", "annotate", "namespace", "asks-e", "gammaguard.dev/grant-request=please")
+	const want = `NAMESPACE REQUESTED REASON COMMAND
+asks-a consumer canary of the cart kubectl label namespace asks-a gammaguard.dev/grant=all --overwrite
+asks-c all canary of the cart kubectl label namespace asks-c gammaguard.dev/grant=all
+asks-d - invalid: reason: must be one line -
+asks-e - invalid: not a request -
+`
+	code, stdout, stderr := run(t, "", "grants", "list", "--requested", "--kubeconfig", plane.Kubeconfig)
+	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean {
+		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
+	}
+	selectors := filepath.Join(t.TempDir(), "guard.yaml")
+	if err := os.WriteFile(selectors, []byte(`
+apiVersion: gammaguard.dev/v1alpha1
+kind: GuardConfiguration
+grants:
+  selectors:
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: asks-a}}, roles: [consumer], routeKinds: [HTTPRoute]}
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: asks-c}}, roles: [producer, consumer]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ = run(t, "", "grants", "list", "--requested", "--config", selectors, "--kubeconfig", plane.Kubeconfig)
+	if !strings.Contains(stdout, "asks-a") || strings.Contains(stdout, "asks-c") {
+		t.Errorf("a selector grants asks-a one kind of route, and asks-c all:\n%s", stdout)
+	}
+	for _, bad := range []struct {
+		want string
+		args []string
+	}{
+		{"error: role: must be producer, consumer, or all", []string{"--reason", "x"}},
+		{"error: reason: required", []string{"--role", "all"}},
+		{"error: reason: must be one line", []string{"--role", "all", "--reason", "a\nb"}},
+		{"must be at most 1024; shorten the reason", []string{"--role", "all", "--reason", strings.Repeat("x", 1024)}},
+		{`cannot patch resource "namespaces"`, []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
+	} {
+		if code, said := request(bad.args...); code != command.ExitUsage || !strings.Contains(said, bad.want) {
+			t.Errorf("%v: exit code %d: %s", bad.args, code, said)
+		}
+	}
+}

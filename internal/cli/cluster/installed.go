@@ -1,0 +1,298 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// State is what an installation does with a bad route.
+type State string
+
+// The states of an installation.
+const (
+	// Works: a bad route is refused.
+	Works State = "works"
+	// Lenient: gammaguard answers, and admits a bad route, as in mode warn or audit.
+	Lenient State = "not enforcing"
+	// Silent: the webhook is registered, and gammaguard does not answer.
+	Silent State = "not answering"
+	// Unregistered: there is no webhook.
+	Unregistered State = "not registered"
+	// Undetermined: the user may not find out.
+	Undetermined State = "unknown"
+)
+
+// The names of the objects that the manifests install.
+const (
+	configurationName = "gammaguard"
+	validateWebhook   = "validate.gammaguard.dev"
+)
+
+// InstalledOptions name an installation.
+type InstalledOptions struct {
+	// Installation is the Deployment, as NAMESPACE/NAME.
+	Installation string
+	// Namespace is where the bad route is tried; empty: that of the installation.
+	Namespace string
+}
+
+// installation is what is found out of an installation, check by check.
+type installation struct {
+	*Cluster
+	ctx    context.Context
+	checks []Check
+	// configuration is nil if it cannot be read.
+	configuration *config.GuardConfiguration
+	// reached is nil if the API server reaches gammaguard, or why not.
+	reached error
+}
+
+// Installed checks an installation: which objects there are, whether the API server reaches
+// gammaguard, and what becomes of a bad route. Both are asked by dry runs, which store
+// nothing. The error is that the cluster cannot be read at all.
+func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Check, State, error) {
+	namespace, name, ok := strings.Cut(options.Installation, "/")
+	if !ok {
+		return nil, "", fmt.Errorf("installation %q: must be NAMESPACE/NAME", options.Installation)
+	}
+	if _, err := c.discovery.ServerVersion(); err != nil {
+		return nil, "", fmt.Errorf("ask for the version of the API server: %w", err)
+	}
+	if options.Namespace != "" {
+		namespace = options.Namespace
+	}
+	clear(c.kept) // what was read before may have changed
+	i := &installation{Cluster: c, ctx: ctx}
+	i.deployment(options.Installation, name)
+	registered := i.registrations()
+	i.binding()
+	i.policies(i.configuration)
+	i.probe()
+	return i.checks, i.badRoute(namespace, registered), nil
+}
+
+func (i *installation) add(name string, result Result, format string, args ...any) {
+	i.checks = append(i.checks, Check{name, result, fmt.Sprintf(format, args...)})
+}
+
+// read reads an object at cluster scope, or in a namespace. If it cannot be read, result says
+// whether that is a failure, and lack why.
+func (i *installation) read(at schema.GroupVersionResource, namespace, name string, object any) (result Result, lack string) {
+	var from *unstructured.Unstructured
+	var err error
+	if namespace == "" {
+		from, err = i.objects.Resource(at).Get(i.ctx, name, metav1.GetOptions{})
+	} else {
+		from, err = i.objects.Resource(at).Namespace(namespace).Get(i.ctx, name, metav1.GetOptions{})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return Fail, "there is no " + strings.TrimSuffix(at.Resource, "s") + " " + strings.TrimPrefix(namespace+"/"+name, "/")
+	case err != nil:
+		return Unclear, err.Error()
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, object); err != nil {
+		return Unclear, err.Error()
+	}
+	return OK, ""
+}
+
+// deployment checks the replicas and their configuration.
+func (i *installation) deployment(installation, name string) {
+	const check = "installation"
+	namespace, _, _ := strings.Cut(installation, "/")
+	var deployment appsv1.Deployment
+	if result, lack := i.read(appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, name, &deployment); result != OK {
+		i.add(check, result, "%s", lack)
+		return
+	}
+	var images []string
+	certificates := "a Secret"
+	for _, container := range deployment.Spec.Template.Spec.Containers {
+		images = append(images, container.Image)
+		for _, arg := range container.Args {
+			if strings.HasPrefix(arg, "--cert-manager-certificate=") {
+				certificates = "cert-manager"
+			} else if arg == "--cert-source=self-managed" {
+				certificates = "gammaguard"
+			}
+		}
+	}
+	wanted := int32(1)
+	if deployment.Spec.Replicas != nil {
+		wanted = *deployment.Spec.Replicas
+	}
+	result, mode := OK, "unknown"
+	if configuration, _, err := i.Configuration(installation); err == nil {
+		i.configuration = configuration
+		mode = string(configuration.Mode)
+	}
+	if deployment.Status.ReadyReplicas == 0 {
+		result = Fail
+	} else if deployment.Status.ReadyReplicas < wanted {
+		result = Warn
+	}
+	i.add(check, result, "%d of %d replicas are ready; image %s; certificates from %s; mode %s",
+		deployment.Status.ReadyReplicas, wanted, strings.Join(images, ", "), certificates, mode)
+}
+
+// registrations checks the webhook configurations, and reports whether the validating one
+// can be missing.
+func (i *installation) registrations() (registered bool) {
+	const check = "webhook configurations"
+	var validating admissionv1.ValidatingWebhookConfiguration
+	var mutating admissionv1.MutatingWebhookConfiguration
+	if result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "", configurationName, &validating); result != OK {
+		i.add(check, result, "%s", lack)
+		return result != Fail
+	}
+	at := slices.IndexFunc(validating.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == validateWebhook })
+	if at < 0 {
+		i.add(check, Fail, "the ValidatingWebhookConfiguration %s has no webhook %s", configurationName, validateWebhook)
+		return false
+	}
+	if len(validating.Webhooks[at].ClientConfig.CABundle) == 0 {
+		i.add(check, Fail, "the webhook %s has no caBundle yet: check the source of certificates", validateWebhook)
+		return true
+	}
+	result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", configurationName, &mutating)
+	switch {
+	case result == Fail:
+		i.add(check, Warn, "%s: routes are checked and not completed", lack)
+	case result != OK:
+		i.add(check, result, "%s", lack)
+	default:
+		i.add(check, OK, "both are there; failurePolicy %s", policyOf(validating.Webhooks[at].FailurePolicy))
+	}
+	return true
+}
+
+// binding checks whether gammaguard has noted that it has served.
+func (i *installation) binding() {
+	const check = "has served"
+	var binding rbacv1.ClusterRoleBinding
+	result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", config.ServingBinding, &binding)
+	switch {
+	case result != OK:
+		i.add(check, result, "%s", lack)
+	case len(binding.Subjects) == 0:
+		i.add(check, Fail, "not yet, so all routes are admitted: the ClusterRoleBinding %s has no subject. The log of gammaguard names the reason", config.ServingBinding)
+	default:
+		i.add(check, OK, "mesh routes are not admitted unchecked, also while no replica answers, if the failurePolicy is Fail")
+	}
+}
+
+// probe asks whether the API server reaches gammaguard.
+func (i *installation) probe() {
+	const check = "API server reaches gammaguard"
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "preflight"}}}`, config.ProbeAnnotation)
+	_, err := i.objects.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings")).
+		Patch(i.ctx, config.ServingBinding, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+	switch i.reached = config.Probed(err); {
+	case i.reached == nil:
+		i.add(check, OK, "yes")
+	case errors.Is(i.reached, config.ErrNotRegistered), errors.Is(i.reached, config.ErrNotReached), apierrors.IsNotFound(i.reached):
+		i.add(check, Fail, "%s", i.reached)
+	default:
+		i.add(check, Unclear, "%s", i.reached)
+	}
+}
+
+// badRoute checks what becomes of a route that gammaguard denies in each namespace: where
+// there is a grant for it, because no Service has port 1 of this name.
+func (i *installation) badRoute(namespace string, registered bool) State {
+	check := "a bad route in namespace " + namespace
+	route := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": mesh.GatewayGroup + "/v1", "kind": "HTTPRoute",
+		"metadata": map[string]any{"name": "gammaguard-preflight", "namespace": namespace},
+		"spec": map[string]any{"parentRefs": []any{map[string]any{
+			"group": "", "kind": "Service", "namespace": metav1.NamespaceDefault, "name": "kubernetes", "port": int64(1),
+		}}},
+	}}
+	_, err := i.objects.Resource(schema.GroupVersionResource{Group: mesh.GatewayGroup, Version: "v1", Resource: "httproutes"}).Namespace(namespace).
+		Create(i.ctx, route, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	text := fmt.Sprint(err)
+	switch {
+	case strings.Contains(text, fmt.Sprintf("admission webhook %q denied the request", validateWebhook)):
+		i.add(check, OK, "is refused by gammaguard")
+		return Works
+	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
+		i.add(check, OK, "is refused by the API server itself, for its grant; gammaguard answers")
+		return Works
+	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
+		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
+		return Silent
+	case !registered:
+		i.add(check, Fail, "gammaguard is not asked: the webhook is not registered")
+		return Unregistered
+	case err != nil:
+		i.add(check, Unclear, "gammaguard is not asked: %s", text)
+		return i.unreached()
+	}
+	return i.admitted(check, namespace)
+}
+
+// unreached returns the state by the probe alone.
+func (i *installation) unreached() State {
+	switch {
+	case errors.Is(i.reached, config.ErrNotRegistered):
+		return Unregistered
+	case errors.Is(i.reached, config.ErrNotReached), apierrors.IsNotFound(i.reached):
+		return Silent
+	}
+	return Undetermined
+}
+
+// admitted says why a bad route is admitted where there is a webhook.
+func (i *installation) admitted(check, namespace string) State {
+	served := slices.ContainsFunc(i.checks, func(c Check) bool { return c.Name == "has served" && c.Result == OK })
+	switch {
+	case i.reached == nil && served:
+		why := "its configuration exempts you, or turns the rules off"
+		if mode := i.modeOf(namespace); mode != mesh.Enforce {
+			why = "the mode is " + string(mode)
+		}
+		i.add(check, Warn, "is admitted, although gammaguard answers: %s", why)
+		return Lenient
+	case i.reached == nil:
+		i.add(check, Fail, "is admitted: gammaguard answers, and has not noted that it serves")
+		return Silent
+	}
+	state := i.unreached()
+	if state == Undetermined {
+		i.add(check, Unclear, "is admitted; the reason cannot be determined")
+	} else {
+		i.add(check, Fail, "is admitted: gammaguard is %s", state)
+	}
+	return state
+}
+
+// modeOf returns the mode of a namespace: that of its label, or of the configuration.
+func (i *installation) modeOf(namespace string) mesh.Mode {
+	if object, err := mesh.FindNamespace(i, namespace); err == nil {
+		if policy, _ := object.Policy(); policy.Mode != "" {
+			return policy.Mode
+		}
+	}
+	if i.configuration == nil {
+		return mesh.Enforce
+	}
+	return i.configuration.Mode
+}

@@ -1,0 +1,74 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+)
+
+// narrow gives users the right to read some of the objects of described: landlord all in
+// the namespace of the Service, guest those of a namespace with consumer routes alone, and
+// granter all namespaces, but nothing in them.
+const narrow = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow}, rules: [
+ {apiGroups: [""], resources: [services, namespaces], verbs: [get, list]},
+ {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [get, list]},
+ {apiGroups: [gateway.networking.k8s.io], resources: ["*"], verbs: [get, list]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: landlord}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow-guest}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: guest}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow-granter}, rules: [{apiGroups: [""], resources: [namespaces], verbs: [get, list]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: narrow-granter}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow-granter}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: granter}]}
+`
+
+// TestLeastRights: every read command works for a user who may read one namespace only:
+// it shows what there is to see, and says on standard error what the user cannot see.
+func TestLeastRights(t *testing.T) {
+	kubectl(t, strings.ReplaceAll(described, "desc", "narrow")+"---"+narrow, "apply", "-f", "-")
+	const (
+		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
+		consume = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: narrow-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: narrow, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, namespace: narrow, port: 80}]}]}}`
+		all     = "routes across all namespaces ("
+	)
+	for _, test := range []struct {
+		as, args, stdin string
+		code            int
+		// sees is part of the output, and lacks a line of what the user cannot see.
+		sees, lacks string
+	}{
+		{"landlord", "audit -n narrow", "", command.ExitFindings, "parent-port-not-found", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"landlord", "audit -A -n narrow", "", command.ExitFindings, "parent-headless", all},
+		{"landlord", "conflicts -n narrow", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "describe service/cart -n narrow", "", command.ExitClean, "TCPRoute narrow/raw", all},
+		{"landlord", "graph -n narrow", "", command.ExitClean, "HTTPRoute web", all},
+		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
+		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"landlord", "grants", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one"},
+		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
+		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route has an entry", ""},
+		// Of the Service in the other namespace, a guest sees nothing.
+		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
+		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},
+		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "error: you cannot list routes in namespace narrow\n"},
+		{"guest", "graph -n narrow-guest", "", command.ExitClean, "unknown", all},
+		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},
+		// Who may grant need not see routes.
+		{"granter", "grants", "", command.ExitClean, "unknown", "routes in namespace narrow ("},
+		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow ("},
+		{"granter", "grants list --requested", "", command.ExitClean, "", ""},
+		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},
+		{"guest", "check -f - --cluster -n narrow-guest -o json", consume, command.ExitClean, `"effect": "unknown"`, "Namespace narrow"},
+	} {
+		code, stdout, stderr := run(t, test.stdin, append(strings.Fields(test.args), "--as", test.as, "--kubeconfig", plane.Kubeconfig)...)
+		if code != test.code || !strings.Contains(stdout, test.sees) || !strings.Contains(stderr, test.lacks) {
+			t.Errorf("%s as %s: exit code %d, want %d, %q in\n%s\nand %q in\n%s", test.args, test.as, code, test.code, test.sees, stdout, test.lacks, stderr)
+		}
+	}
+}

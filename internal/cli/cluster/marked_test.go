@@ -1,0 +1,90 @@
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+)
+
+// TestStatusClear: entries of ours, of today's and former names, are counted, then
+// removed; those of others stay, and so does what is not in the namespace.
+func TestStatusClear(t *testing.T) {
+	const entry = `{controllerName: %s, parentRef: {group: "", kind: Service, name: cart}, conditions: [{type: Accepted, status: "False", reason: Conflicted, message: "", lastTransitionTime: "2026-01-02T03:04:05Z"}]}`
+	stored := func(kind, namespace, name string, controllers ...string) string {
+		var entries []string
+		for _, controller := range controllers {
+			entries = append(entries, fmt.Sprintf(entry, controller))
+		}
+		return fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [{group: "", kind: Service, name: cart}],`+
+			` rules: [{backendRefs: [{name: cart, port: 80}]}]}, status: {parents: [%s]}}`, kind, name, namespace, strings.Join(entries, ", "))
+	}
+	const us, former, them = "gammaguard.dev/guard", "example.com/guard", "example.com/mesh"
+	routes := strings.Join([]string{
+		stored("HTTPRoute", "clear-a", "both", us, them),
+		stored("HTTPRoute", "clear-a", "twice", us, former, us),
+		stored("TCPRoute", "clear-a", "raw", former),
+		stored("HTTPRoute", "clear-b", "ours", us),
+		stored("GRPCRoute", "clear-b", "theirs", them),
+	}, "\n---\n")
+	for _, namespace := range []string{"clear-a", "clear-b"} {
+		kubectl(t, "", "create", "namespace", namespace)
+	}
+	kubectl(t, routes, "create", "-f", "-")
+	kubectl(t, routes, "apply", "--server-side", "--subresource", "status", "--field-manager", "setup", "-f", "-")
+	left := func() string {
+		return kubectl(t, "", "get", "httproutes,grpcroutes,tcproutes", "-A", "-o",
+			`jsonpath={range .items[?(@.status)]}{.metadata.namespace}/{.metadata.name}:{range .status.parents[*]} {.controllerName}{end}{"\n"}{end}`)
+	}
+	config := filepath.Join(t.TempDir(), "guard.yaml")
+	text := "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {formerControllerNames: [" + former + "]}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const table = `NAMESPACE   KIND        ROUTES   ENTRIES
+clear-a     HTTPRoute   2        4
+clear-a     TCPRoute    1        1
+clear-b     HTTPRoute   1        1
+`
+	before := left()
+	for _, step := range []struct {
+		args []string
+		want string
+		left string
+	}{
+		{[]string{"--config", config}, table + "\nNothing was changed. To remove the entries of " + us + " and " + former + " from 4 routes, run the command with --confirm.\n", before},
+		{[]string{"-n", "clear-b", "--confirm"}, "NAMESPACE   KIND        ROUTES   ENTRIES\nclear-b     HTTPRoute   1        1\n\nRemoved the entries from 1 route.\n", ""},
+		{
+			[]string{"--config", config, "--confirm"},
+			"NAMESPACE   KIND        ROUTES   ENTRIES\nclear-a     HTTPRoute   2        4\nclear-a     TCPRoute    1        1\n\nRemoved the entries from 3 routes.\n",
+			"clear-b/theirs: " + them + "\nclear-a/both: " + them + "\nclear-a/twice:\nclear-b/ours:\nclear-a/raw:\n",
+		},
+		{[]string{"--confirm"}, "No route has an entry of " + us + ".\n", ""},
+	} {
+		code, stdout, stderr := run(t, "", append([]string{"status", "clear", "--kubeconfig", plane.Kubeconfig}, step.args...)...)
+		complaint := ""
+		if !slices.Contains(step.args, "--config") {
+			complaint = "Using the default configuration: Deployment gammaguard-system/gammaguard-webhook: not found. Specify another one with --config.\n"
+		}
+		if diff := cmp.Diff(step.want, stdout); diff != "" || code != command.ExitClean || stderr != complaint {
+			t.Errorf("%v: exit code %d, %s (-want +got)\n%s", step.args, code, stderr, diff)
+		}
+		if step.left == "" {
+			continue
+		}
+		lines := func(s string) []string { l := strings.Split(s, "\n"); slices.Sort(l); return l }
+		if diff := cmp.Diff(lines(step.left), lines(left())); diff != "" {
+			t.Errorf("%v: left (-want +got)\n%s", step.args, diff)
+		}
+	}
+	code, stdout, stderr := run(t, "", "status", "clear", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
+	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "cannot list resource") {
+		t.Errorf("as nobody: exit code %d, %q, %q", code, stdout, stderr)
+	}
+}

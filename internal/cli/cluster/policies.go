@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
+)
+
+// policies checks whether the policies on grants are those of the configuration; nil if that
+// cannot be read.
+func (i *installation) policies(configuration *config.GuardConfiguration) {
+	const check = "policies on grants"
+	if configuration == nil {
+		i.add(check, Unclear, "the configuration cannot be read")
+		return
+	}
+	switch sync, why, err := grantpolicy.New(configuration.Policy()).Compare(i.ctx, policySource{i}); {
+	case err != nil:
+		i.add(check, Unclear, "%s", err)
+	case sync == grantpolicy.NotInstalled:
+		i.add(check, OK, "none are installed: the webhook alone enforces grants")
+	case sync == grantpolicy.InSync:
+		i.add(check, OK, "the API server enforces those of the configuration")
+	default:
+		i.add(check, Fail, "apply what 'gammaguard policy' writes for the configuration: %s", why)
+	}
+}
+
+// policySource reads policies of the cluster.
+type policySource struct{ *installation }
+
+// Policy implements grantpolicy.Source.
+func (s policySource) Policy(_ context.Context, name string) (*admissionv1.ValidatingAdmissionPolicy, error) {
+	policy := &admissionv1.ValidatingAdmissionPolicy{}
+	exists, err := s.find("validatingadmissionpolicies", name, policy)
+	if !exists {
+		return nil, err
+	}
+	return policy, nil
+}
+
+// Binding implements grantpolicy.Source.
+func (s policySource) Binding(_ context.Context, name string) (*admissionv1.ValidatingAdmissionPolicyBinding, error) {
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+	exists, err := s.find("validatingadmissionpolicybindings", name, binding)
+	if !exists {
+		return nil, err
+	}
+	return binding, nil
+}
+
+func (s policySource) find(resource, name string, object any) (exists bool, err error) {
+	switch result, lack := s.read(admissionv1.SchemeGroupVersion.WithResource(resource), "", name, object); result {
+	case OK:
+		return true, nil
+	case Fail:
+		return false, nil // there is none
+	default:
+		return false, errors.New(lack)
+	}
+}

@@ -1,0 +1,247 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// checkFlags are the flags of the check command.
+type checkFlags struct {
+	inputFlags
+	// paths are where sets are looked for, if byHand is not set: no flag names the input.
+	paths      []string
+	byHand     bool
+	failIfNone bool
+	watch      bool
+	outputs    outputs
+	failOn     string
+	cluster    bool
+	access     *access
+}
+
+const checkLong = `Check the routes in manifests against the rules of the admission webhook before you apply them. The command uses the same rules,
+IDs, and messages as the webhook, and reports the file and line of each finding.
+
+It also does to each route what the API server does by its CustomResourceDefinition, after the mutations: it reports fields, values, and
+versions that the API server rejects. The definitions are those of the Gateway API release that gammaguard is built with, in the standard
+channel. --channel, --crds, definitions in the input, and --cluster select others.
+
+Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory, and checks each
+set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci; and
+the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
+.gitignore and .gammaguardignore name. It reports the sets, what it skipped, and each file with routes that no set has. With -f, -k, and
+--helm, all input is one set.
+
+A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
+what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
+
+The repository need not be trusted: the command starts no program, opens no connection, and reads and writes regular files of the repository
+only. What is remote is reported as not checked, unless --allow-remote lets kustomize fetch it.
+
+The command reads all files of a set first and checks all routes together. It uses Services, Namespaces, ServiceImports, EndpointSlices, and
+ReferenceGrants in the input as context, and ignores other kinds. It applies mutations first, where the webhook makes them, and reports them. A
+rule that depends on an object that is not in the input is reported as unknown, unless --cluster looks the object up or --complete
+declares the input complete.
+
+With --watch, the command checks again whenever files change in the directories of the input, and reports errors without exiting. When you
+interrupt it, it exits with 0. On a terminal, a check that takes more than a second shows its progress on standard error.
+
+Exit codes: 0 if no finding reaches the severity set by --fail-on, 1 if a finding does, 2 if the usage is invalid or input cannot be
+read.`
+
+const checkExamples = `  # Find the sets in the current directory, and check each
+  gammaguard check
+
+  # Check the files in a directory, recursively, as one set
+  gammaguard check -f manifests/
+
+  # Check what Helm renders
+  gammaguard check --helm charts/shop --values production.yaml
+
+  # Check what kustomize builds
+  gammaguard check -k overlays/production
+
+  # Check standard input, and look up missing objects in the live cluster
+  helm template shop | gammaguard check -f - --cluster
+
+  # Treat the input as complete: an object that is not in it does not exist
+  gammaguard check -f manifests/ --complete --config guard.yaml
+
+  # Report what Istio ignores, in addition to what the specification forbids
+  gammaguard check -f manifests/ --mesh istio
+
+  # Check only what a change introduces, as the webhook does for updates
+  gammaguard check -f manifests/ --base main/manifests/
+
+  # Write SARIF for code scanning, in addition to text, and fail on warnings too
+  gammaguard check -f manifests/ -o text -o sarif=gammaguard.sarif --fail-on warn
+
+  # Write mutations to the files
+  gammaguard check -f manifests/ --fix
+
+  # Check again whenever a file changes
+  gammaguard check --watch`
+
+func newCheck() *cobra.Command {
+	flags := &checkFlags{failOn: string(validate.Deny)}
+	cmd := &cobra.Command{
+		Use:     "check [PATH...] | (-f PATH | -k FOLDER | --helm CHART)...",
+		Short:   "Check routes in manifests",
+		Long:    checkLong,
+		Example: checkExamples,
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
+	}
+	set := cmd.Flags()
+	flags.add(cmd, "check")
+	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
+	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
+	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
+	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
+	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
+	addOutputs(cmd, &flags.outputs)
+	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
+	flags.access = addWorld(cmd)
+	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
+	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
+	set.Lookup("as-group").Usage += " Exemptions in the configuration apply to this group."
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
+	f.paths = args
+	if err := f.validate(cmd); err != nil {
+		return usage(cmd, err)
+	}
+	if f.watch {
+		return f.keep(cmd)
+	}
+	return f.once(cmd)
+}
+
+// once checks, writes the report, and returns errFindings if it fails.
+func (f *checkFlags) once(cmd *cobra.Command) (err error) {
+	options := &f.options
+	options.Stdin, options.Hold = cmd.InOrStdin(), hold
+	project, err := check.FindProject(f.start())
+	if err != nil {
+		return err
+	}
+	f.follow(project, cmd)
+	end, err := f.access.world(cmd, options, f.cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(end(), err) }()
+	options.User = validate.User{Name: *f.access.Impersonate, Groups: *f.access.ImpersonateGroup}
+	options.Propose = f.outputs.propose()
+	bar := startProgress(cmd.ErrOrStderr())
+	options.Progress = bar.set
+	result, err := f.check(cmd.Context(), project)
+	bar.stop()
+	if result == nil {
+		return err
+	}
+	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
+		for _, notice := range result.Notices {
+			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
+		}
+	}
+	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
+		return err
+	}
+	switch {
+	case f.failIfNone && result.Summary.Routes == 0:
+		return errors.New("no route was checked")
+	case result.Fails(f.failOn):
+		return errFindings
+	}
+	return nil
+}
+
+// start is where the project file is looked for, and above: at the first path.
+func (f *checkFlags) start() string {
+	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
+		if path != "" && path != check.Stdin {
+			return path
+		}
+	}
+	return "."
+}
+
+// follow takes over what the project sets and no flag does.
+func (f *checkFlags) follow(project *check.Project, cmd *cobra.Command) {
+	if project == nil {
+		return
+	}
+	f.access.config.path = cmp.Or(f.access.config.path, project.ConfigurationFile())
+	if project.FailOn != "" && !cmd.Flags().Changed("fail-on") {
+		f.failOn = project.FailOn
+	}
+}
+
+// check checks the input that the flags name, the sets of the project below the paths, or
+// those that are found there.
+func (f *checkFlags) check(ctx context.Context, project *check.Project) (*report.CheckReport, error) {
+	if f.byHand {
+		return check.Run(ctx, &f.options)
+	}
+	found, err := check.FindSets(ctx, &f.options, f.paths, project)
+	if err != nil {
+		return nil, err
+	}
+	return check.RunSets(ctx, &f.options, found)
+}
+
+func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
+	if f.byHand, err = f.complete(); err != nil {
+		return err
+	}
+	names := slices.Concat(f.options.Files, f.options.Base)
+	stdin := slices.Index(names, check.Stdin)
+	switch {
+	case f.byHand && len(f.paths) > 0:
+		return errors.New("PATH cannot be used with -f, -k, or --helm")
+	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
+		return errors.New("standard input can be read only once")
+	case stdin >= 0 && f.watch:
+		return errors.New("--watch cannot be used with standard input")
+	case f.cluster && f.options.Complete:
+		return errors.New("--cluster and --complete cannot be used together")
+	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, check.Stdin)):
+		return errors.New("--fix cannot be used with standard input, -k, or --helm; specify the source files with -f")
+	case !f.cluster:
+		return f.access.unused(cmd.Flags())
+	}
+	return nil
+}
+
+// unwrapped returns what an output ends in.
+func unwrapped(w io.Writer) io.Writer {
+	if end, ok := w.(*printable.Writer); ok {
+		return end.Unwrap()
+	}
+	return w
+}
+
+// colourful reports whether the output is a terminal whose user wants colours
+// (https://no-color.org).
+func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+
+// isTerminal reports whether the output is a terminal that understands control sequences.
+func isTerminal(w io.Writer) bool {
+	file, ok := unwrapped(w).(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+// TestCheckDuplicates: an object that is declared twice is a finding with both places,
+// also if its text is the same, but not if its name is generated or it bears on no route.
+func TestCheckDuplicates(t *testing.T) {
+	folder := t.TempDir()
+	const others = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n" +
+		"---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {generateName: a}, spec: {}}\n"
+	for name, text := range map[string]string{"a.yaml": orphan, "b.yaml": others + "---\n" + orphan, "c.yaml": others} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b, c := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml"), filepath.Join(folder, "c.yaml")
+	want := []report.Duplicate{
+		{Place: report.Place{File: b, Line: 8}, Object: "HTTPRoute default/a", First: report.Place{File: a, Line: 1}},
+		{Place: report.Place{File: b, Line: 13}, Object: "GRPCRoute default/b", First: report.Place{File: a, Line: 6}},
+		{Place: report.Place{File: c, Line: 4}, Object: "Service default/cart", First: report.Place{File: b, Line: 4}},
+	}
+	for name, args := range map[string][]string{"one set": {"-f", a, "-f", b, "-f", c}, "a folder": {folder}} {
+		t.Run(name, func(t *testing.T) {
+			r, got := checkJSON(t, "", append(args, "--fail-on", "warn")...)
+			if diff := cmp.Diff(want, r.Duplicates); diff != "" || got.code != ExitFindings {
+				t.Errorf("exit code %d, (-want +got)\n%s", got.code, diff)
+			}
+		})
+	}
+	got := run(t, "", "check", "-f", b, "-f", c).stdout
+	golden(t, "duplicates.text", strings.ReplaceAll(got, folder, "manifests"))
+}
+
+// TestCheckEncodings: a file in UTF-16, or with a byte order mark, is read like any other
+// one, and --fix leaves the mark.
+func TestCheckEncodings(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec:\n  parentRefs:\n  - {kind: Service, name: cart}\n  rules: [{backendRefs: [{name: cart}]}]\n"
+	encode := func(name string, order unicode.Endianness) (file string) {
+		t.Helper()
+		file = filepath.Join(t.TempDir(), name)
+		encoding := unicode.UTF8BOM
+		if name != "utf-8.yaml" {
+			encoding = unicode.UTF16(order, unicode.UseBOM)
+		}
+		data, err := encoding.NewEncoder().Bytes([]byte(route))
+		if err == nil {
+			err = os.WriteFile(file, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	utf8 := encode("utf-8.yaml", unicode.BigEndian)
+	big, little := encode("big.yaml", unicode.BigEndian), encode("little.yaml", unicode.LittleEndian)
+	for _, file := range []string{utf8, big, little} {
+		r, _ := checkJSON(t, "", filepath.Dir(file))
+		if len(r.Routes) != 1 || len(r.Broken) > 0 || len(r.Routes[0].Changes) == 0 || r.Routes[0].Changes[0].Line != 6 {
+			t.Errorf("%s: %+v", filepath.Base(file), r)
+		}
+	}
+	run(t, "", "check", "-f", utf8, "--fix")
+	fixed, err := os.ReadFile(utf8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ufeff" + strings.ReplaceAll(route, "{kind: Service, ", `{kind: Service, group: "", `); string(fixed) != want {
+		t.Errorf("fixed: %q, want %q", fixed, want)
+	}
+	if got := run(t, "", "check", "-f", big, "--fix"); got.code != ExitUsage || got.stderr != "error: "+big+": cannot be fixed: it is in UTF-16; convert it to UTF-8\n" {
+		t.Errorf("UTF-16: %+v", got)
+	}
+}

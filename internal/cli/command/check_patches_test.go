@@ -1,0 +1,104 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+// TestCheckPatches: what a patch sets is blamed on the patch, what kustomize itself
+// changes on the kustomization, and all else on the source.
+func TestCheckPatches(t *testing.T) {
+	const base = `apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart}
+spec:
+  parentRefs:
+  - {group: "", kind: Service, name: cart, port: 80}
+  rules:
+  - matches: [{path: {value: nowhere}}]
+    backendRefs: [{name: cart, port: 80, weight: 1}]
+`
+	folder := written(t, map[string]string{
+		"base/cart.yaml":          base,
+		"base/services.yaml":      "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n",
+		"base/kustomization.yaml": "resources: [cart.yaml, services.yaml]\n",
+		"top/port.yaml":           "# only here\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n  parentRefs:\n  - group: \"\"\n    kind: Service\n    name: cart\n    port: 81\n",
+		"top/kustomization.yaml": `resources: [../base]
+labels: [{pairs: {team: "a b"}}]
+patches:
+- path: port.yaml
+- target: {kind: HTTPRoute}
+  patch: |-
+    - op: test
+      path: /kind
+      value: HTTPRoute
+    - op: add
+      path: /spec/rules/0/backendRefs/0/weight
+      value: -1
+- patch: |-
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata:
+      name: cart
+    spec:
+      hostnames: [UPPER]
+`,
+	})
+	t.Chdir(folder) // the root, where there is no .git
+	r, got := checkJSON(t, "", "-k", filepath.Join(folder, "top"))
+	if len(r.Routes) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	want := map[place]bool{
+		{"metadata.labels", "top/kustomization.yaml", 1}:                      true,
+		{"spec.hostnames[0]", "top/kustomization.yaml", 19}:                   true,
+		{"spec.hostnames", "top/kustomization.yaml", 19}:                      true,
+		{"spec.parentRefs[0]", "top/port.yaml", 7}:                            true,
+		{"spec.parentRefs[0].port", "top/port.yaml", 10}:                      true,
+		{"spec.rules[0].backendRefs[0].weight", "top/kustomization.yaml", 10}: true,
+		{"spec.rules[0].matches[0].path", "", 8}:                              true,
+	}
+	if diff := cmp.Diff(want, places(folder, &r.Routes[0]), cmp.AllowUnexported(place{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// written writes the files into a new folder.
+func written(t *testing.T, files map[string]string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// place is that of a finding: the file is empty for the route's own.
+type place struct {
+	field, file string
+	line        int
+}
+
+// places returns where the findings of the route are, in the folder.
+func places(folder string, route *report.Route) map[place]bool {
+	all := map[place]bool{}
+	for _, f := range route.Findings {
+		file := f.File
+		if file != "" {
+			file, _ = filepath.Rel(folder, file)
+		}
+		all[place{f.Field, filepath.ToSlash(file), f.Line}] = true
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/conflicts"
+	"github.com/gammaguard/gammaguard/internal/printable"
+)
+
+type conflictFlags struct {
+	inputFlags
+	access        *access
+	allNamespaces bool
+	output        string
+}
+
+func newConflicts() *cobra.Command {
+	flags := &conflictFlags{}
+	cmd := &cobra.Command{
+		Use:   "conflicts",
+		Short: "Show which routes own each Service port",
+		Long: `List the Service ports that routes attach to, by scope: the routes that own each port, the routes that lose it, and the reason. If routes
+of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute, TLSRoute, TCPRoute.
+Routes that lack the required grant do not compete, and neither do dormant routes, whose parentRef no mesh acts on until they are changed.
+
+With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
+do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. Without
+them, the command lists the Service ports of a live cluster, with the configuration that gammaguard in the cluster runs with. It only reads
+from the cluster, and reports what you cannot read there: a user who can read only the namespace sees its Services and routes, but not the
+consumer routes of other namespaces.`,
+		Example: `  # List the Services in the current namespace
+  gammaguard conflicts
+
+  # List all namespaces, all routes, and the routes that are not eligible
+  gammaguard conflicts -A -o wide
+
+  # List the Service ports in manifests
+  gammaguard conflicts -f manifests/
+
+  # List only the ports that a route loses
+  gammaguard conflicts -A -o json | jq '.items[] | select(.conflict)'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+	}
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "list the Services in all namespaces")
+	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml", "wide", "json", "yaml")
+	flags.add(cmd, "read")
+	flags.access = addInstalled(cmd)
+	return cmd
+}
+
+func (f *conflictFlags) run(cmd *cobra.Command) error {
+	list, where, err := f.find(cmd)
+	if err != nil {
+		return err
+	}
+	switch out := cmd.OutOrStdout(); {
+	case f.output == "json":
+		return writeJSON(out, list)
+	case f.output == "yaml":
+		return writeYAML(out, list)
+	case len(list.Items) == 0:
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
+		return err
+	default:
+		return list.Table(out, where == everywhere, f.output == "wide")
+	}
+}
+
+// everywhere is where routes are looked for if no namespace is named.
+const everywhere = "any namespace"
+
+// find lists the ports of the files, or of the cluster, and says where it looked.
+func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, where string, err error) {
+	if named, err := f.complete(); named || err != nil {
+		if err != nil {
+			return nil, "", err
+		}
+		return f.ofFiles(cmd)
+	}
+	live, configuration, _, err := f.access.connectInstalled(cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, where := f.in(live.Current)
+	if err := live.Preload(namespace, false); err != nil {
+		return nil, "", err
+	}
+	list, err = conflicts.Find(live, configuration.Policy(), namespace)
+	if err == nil {
+		err = reportUnseen(cmd.ErrOrStderr(), live)
+	}
+	return list, where, err
+}
+
+// in returns the namespace to look in, empty for all, and how it is called.
+func (f *conflictFlags) in(namespace string) (_, where string) {
+	if f.allNamespaces || namespace == "" {
+		return "", everywhere
+	}
+	return namespace, "namespace " + namespace
+}
+
+// ofFiles lists the ports of the files.
+func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, string, error) {
+	if err := f.access.unused(cmd.Flags()); err != nil {
+		return nil, "", usage(cmd, err)
+	}
+	configuration, err := f.access.configuration()
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, where := f.in(*f.access.Namespace)
+	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
+	reader, routes, err := check.Read(cmd.Context(), &f.options)
+	if err != nil {
+		return nil, "", err
+	}
+	list, unknown, err := conflicts.Among(reader, routes, configuration.Policy(), namespace)
+	for _, service := range unknown {
+		printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
+	}
+	return list, where, err
+}

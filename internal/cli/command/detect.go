@@ -1,0 +1,58 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/printable"
+)
+
+func newDetectMesh() *cobra.Command {
+	var access *access
+	cmd := &cobra.Command{
+		Use:   "detect-mesh",
+		Short: "Propose the mesh for the configuration from what a live cluster has",
+		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of, and propose a value
+for mesh in the configuration. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
+uses the API groups alone.
+
+Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
+		Example: `  # Propose the mesh of the current context
+  gammaguard detect-mesh`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return detectMesh(cmd, access) },
+	}
+	access = addCluster(cmd)
+	return cmd
+}
+
+func detectMesh(cmd *cobra.Command, access *access) error {
+	live, err := access.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	found, err := live.DetectMeshes(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if len(found) > 0 {
+		if err := cluster.DetectedTable(out, found); err != nil {
+			return err
+		}
+		printable.Row(out)
+	}
+	profile, note, err := cluster.Propose(found)
+	if err != nil {
+		printable.Fprintf(out, "There is no mesh to propose: %v. Without mesh, gammaguard follows the specification.\n", err)
+		return errFindings
+	}
+	if note != "" {
+		note = " (" + note + ")"
+	}
+	printable.Fprintf(out, "Set this in the configuration of gammaguard%s:\n\nmesh: %s\n", note, profile.Name)
+	return nil
+}

@@ -1,0 +1,136 @@
+package command
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+type grantFlags struct {
+	access    *access
+	output    string
+	requested bool
+}
+
+func newGrants() *cobra.Command {
+	cmd := newGrantsList()
+	cmd.Use, cmd.Short = "grants", "Show and request the grants of namespaces in a live cluster"
+	cmd.Example = strings.ReplaceAll(cmd.Example, "grants list", "grants")
+	cmd.AddCommand(newGrantsList(), newGrantsRequest())
+	return cmd
+}
+
+func newGrantsList() *cobra.Command {
+	flags := &grantFlags{}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what each namespace may do in the mesh",
+		Long: `List the grant and the mode of each namespace, where each comes from, and how many of its routes use the grant or lack it. The command
+only reads from the cluster, and reports what you cannot read there.
+
+With --requested, list the grants that namespaces ask for and do not have, with the command that grants each of them.`,
+		Example: `  # List all namespaces
+  gammaguard grants list
+
+  # List one namespace, with its routes
+  gammaguard grants list -n shop -o wide
+
+  # List the requests for grants
+  gammaguard grants list --requested`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.list(cmd) },
+	}
+	cmd.Flags().BoolVar(&flags.requested, "requested", false, "list the grants that namespaces ask for")
+	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml; if empty, a table", "wide", "json", "yaml")
+	flags.access = addInstalled(cmd)
+	cmd.Flags().Lookup("namespace").Usage = "list this namespace only; if empty, all namespaces"
+	return cmd
+}
+
+func (f *grantFlags) list(cmd *cobra.Command) error {
+	if f.requested && f.output != "" {
+		return errors.New("--requested and --output cannot be used together")
+	}
+	live, configuration, _, err := f.access.connectInstalled(cmd)
+	if err != nil {
+		return err
+	}
+	namespaces, err := live.Namespaces(*f.access.Namespace)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if f.requested {
+		values, err := live.Annotations(cmd.Context(), namespaces, grants.RequestAnnotation)
+		if err != nil {
+			return err
+		}
+		return errors.Join(reportUnseen(cmd.ErrOrStderr(), live), grants.Requests(out, cmd.ErrOrStderr(), namespaces, values, configuration.Policy()))
+	}
+	var routes []*manifest.Object
+	if name := *f.access.Namespace; name != "" {
+		routes, err = live.RoutesIn(name)
+	} else {
+		routes, err = live.Routes()
+	}
+	if err != nil && (!errors.Is(err, mesh.ErrUnknown) || len(namespaces) == 0) {
+		return err
+	}
+	list := grants.Find(namespaces, routes, configuration.Policy())
+	for i := range list.Items {
+		if item := &list.Items[i]; !live.Lists(item.Name) {
+			item.Uses, item.Lacks = nil, nil
+		}
+	}
+	list.Unseen = live.Unseen()
+	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
+		return err
+	}
+	switch f.output {
+	case "json":
+		return writeJSON(out, list)
+	case "yaml":
+		return writeYAML(out, list)
+	}
+	return list.Table(out, f.output == "wide")
+}
+
+func newGrantsRequest() *cobra.Command {
+	var access *access
+	role, reason := "", ""
+	cmd := &cobra.Command{
+		Use:   "request --role ROLE --reason TEXT",
+		Short: "Ask mesh admins for a grant",
+		Long: `Write the annotation ` + grants.RequestAnnotation + ` on the namespace. The annotation asks for a grant, and gives nothing. Mesh admins list
+the requests with 'gammaguard grants list --requested'. You need permission to patch the namespace.`,
+		Example: `  # Ask for the producer grant
+  gammaguard grants request -n shop --role producer --reason "canary of the cart"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			request := &grants.Request{Role: mesh.Grant(role), Reason: reason}
+			value, err := request.Encode()
+			if err != nil {
+				return usage(cmd, err)
+			}
+			live, err := access.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := live.Annotate(cmd.Context(), live.Current, grants.RequestAnnotation, value); err != nil {
+				return err
+			}
+			_, err = printable.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.\n", role, live.Current)
+			return err
+		},
+	}
+	addChoice(cmd, &role, "role", "", "grant to ask for: producer, consumer, or all; required", "producer", "consumer", "all")
+	cmd.Flags().StringVar(&reason, "reason", "", "why the namespace needs it, in one line; required")
+	access = addCluster(cmd)
+	return cmd
+}

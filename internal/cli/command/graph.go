@@ -1,0 +1,183 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/graph"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+type graphFlags struct {
+	inputFlags
+	access        *access
+	allNamespaces bool
+	output        string
+	// service is the Service that is named, if any; its namespace is that of the flags.
+	service mesh.ServiceKey
+}
+
+const graphExamples = `  # Draw the Services and routes in the current namespace
+  gammaguard graph
+
+  # Draw all namespaces as a page with a search, and a table next to the picture
+  gammaguard graph -A -o html > graph.html
+
+  # Draw one Service
+  gammaguard graph service/cart -n shop
+
+  # Draw manifests with Graphviz
+  gammaguard graph -f manifests/ -o dot > graph.dot`
+
+func newGraph() *cobra.Command {
+	flags := &graphFlags{}
+	cmd := &cobra.Command{
+		Use:   "graph [service/NAME]",
+		Short: "Draw the routes on Services, and their backends",
+		Long: `Draw Service ports, the routes on them, and the backends of these routes, by namespace. A route that loses a port, lacks a grant, or has no
+effect for another reason looks different, and has the rule that says so. A dormant route, which no mesh acts on until it is changed, is
+drawn as such. A Service can be drawn by itself, as service/NAME or
+serviceimport/NAME.
+
+The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has
+a search, and a table next to the picture. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
+
+With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
+input, its routes are assumed to have the grant. Without them, it draws a live cluster, with the configuration that gammaguard in the
+cluster runs with. It only reads from the cluster, and reports what you cannot read there.`,
+		Example: graphExamples,
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
+	}
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "draw the routes in all namespaces")
+	flags.output = "mermaid"
+	addChoice(cmd, &flags.output, "output", "o", "output format: mermaid, dot, or html", "mermaid", "dot", "html")
+	flags.add(cmd, "read")
+	flags.access = addInstalled(cmd)
+	return cmd
+}
+
+func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
+	named, err := f.complete()
+	if err == nil && len(args) > 0 {
+		f.service, err = describedService(args)
+	}
+	switch {
+	case err != nil:
+	case f.allNamespaces && f.service.Name != "":
+		err = errors.New("--all-namespaces cannot be used with a Service")
+	case named:
+		err = f.access.unused(cmd.Flags())
+	}
+	if err != nil {
+		return usage(cmd, err)
+	}
+	draw := f.ofCluster
+	if named {
+		draw = f.ofFiles
+	}
+	drawn, title, err := draw(cmd)
+	switch out := cmd.OutOrStdout(); {
+	case err != nil:
+		return err
+	case len(drawn.Rows) == 0:
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", strings.Replace(title, allNamespaces, everywhere, 1))
+		return err
+	case f.output == "html":
+		return drawn.HTML(out, "Routes of "+title)
+	case f.output == "dot":
+		return drawn.DOT(out)
+	default:
+		return drawn.Mermaid(out)
+	}
+}
+
+// allNamespaces is what a graph of no selected namespace is called.
+const allNamespaces = "all namespaces"
+
+// selection returns what to draw in the namespace, or in all if it is empty, and how it
+// is called.
+func (f *graphFlags) selection(namespace string) (selection graph.Selection, title string) {
+	switch {
+	case f.service.Name != "":
+		f.service.Namespace = namespace
+		return graph.Selection{Service: f.service}, f.service.String()
+	case f.allNamespaces || namespace == "":
+		return graph.Selection{}, allNamespaces
+	}
+	return graph.Selection{Namespace: namespace}, "namespace " + namespace
+}
+
+func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, string, error) {
+	configuration, err := f.access.configuration()
+	if err != nil {
+		return nil, "", err
+	}
+	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
+	reader, routes, err := check.Read(cmd.Context(), &f.options)
+	if err != nil {
+		return nil, "", err
+	}
+	namespace := f.options.Namespace
+	if f.service.Name != "" {
+		namespace = cmp.Or(namespace, "default")
+	}
+	selection, title := f.selection(namespace)
+	assumed := validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
+	drawn, err := graph.Draw(reader, routes, configuration.Policy(), selection, assumed)
+	return drawn, title, err
+}
+
+func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error) {
+	live, configuration, _, err := f.access.connectInstalled(cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	selection, title := f.selection(live.Current)
+	var fallback []string
+	if !f.allNamespaces {
+		fallback = []string{live.Current}
+	}
+	if f.service.Name == "" {
+		if err := live.Preload(selection.Namespace, false); err != nil {
+			return nil, "", err
+		}
+	}
+	objects, err := live.Routes(fallback...)
+	if err != nil {
+		return nil, "", err
+	}
+	stored, err := check.NewStored(live, objects, configuration.Policy().Mesh)
+	if err != nil {
+		return nil, "", err
+	}
+	routes := make([]*mesh.Route, len(objects))
+	for i := range objects {
+		routes[i] = objects[i].Route
+	}
+	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0)
+	return drawn, title, errors.Join(err, reportUnseen(cmd.ErrOrStderr(), live))
+}
+
+// describedKinds are the resource names of what can be described and drawn.
+var describedKinds = map[string]string{
+	"service": mesh.ServiceKind, "services": mesh.ServiceKind, "svc": mesh.ServiceKind,
+	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
+}
+
+// describedService reads service/NAME, the only argument, in no namespace yet.
+func describedService(args []string) (mesh.ServiceKey, error) {
+	arg := strings.Join(args, " ")
+	resource, name, _ := strings.Cut(arg, "/")
+	kind := describedKinds[strings.ToLower(resource)]
+	if kind == "" || name == "" || len(args) > 1 {
+		return mesh.ServiceKey{}, fmt.Errorf("specify one service/NAME or serviceimport/NAME, not %q", arg)
+	}
+	return mesh.ServiceKey{Kind: kind, Name: name}, nil
+}

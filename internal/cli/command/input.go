@@ -1,0 +1,48 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/definitions"
+)
+
+// inputFlags are the flags that name the files of the input, and what is done with them.
+type inputFlags struct {
+	options check.Options
+	chart   check.Chart
+}
+
+// add adds the flags; the verb says what the command does with the files.
+func (f *inputFlags) add(cmd *cobra.Command, verb string) {
+	set, options := cmd.Flags(), &f.options
+	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to "+verb+"; - reads standard input")
+	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
+	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and "+verb+"; no cluster is used")
+	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
+	set.BoolVar(&options.AllowRemote, "allow-remote", false, "let kustomize fetch remote bases and files: it then runs git, connects, and reads what it fetches; not for repositories that you do not trust")
+	set.DurationVar(&options.BuildTimeout, "build-timeout", build.DefaultLimit, "how long building one kustomization or chart can take")
+	addDefinitions(cmd, options)
+}
+
+// addDefinitions adds the flags that say what the routes are checked against.
+func addDefinitions(cmd *cobra.Command, options *check.Options) {
+	set := cmd.Flags()
+	options.Channel = definitions.Standard
+	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
+	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
+	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
+}
+
+// complete takes the chart into the options, and reports whether any flag names input.
+func (f *inputFlags) complete() (named bool, err error) {
+	if f.chart.Path != "" {
+		f.options.Charts = []check.Chart{f.chart}
+	} else if len(f.chart.Values) > 0 {
+		return false, errors.New("--values has no effect without --helm")
+	}
+	return len(f.options.Files)+len(f.options.Kustomizations)+len(f.options.Charts) > 0, nil
+}

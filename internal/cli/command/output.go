@@ -1,0 +1,46 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+)
+
+// choice is the value of a flag that takes one of some words.
+type choice struct {
+	word  *string
+	words []string
+}
+
+func (c choice) String() string { return *c.word }
+func (choice) Type() string     { return "string" }
+
+// Set takes the word.
+func (c choice) Set(word string) error {
+	if !slices.Contains(c.words, word) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
+	}
+	*c.word = word
+	return nil
+}
+
+// addChoice adds a flag that takes, and completes, one of the words.
+func addChoice(cmd *cobra.Command, word *string, name, shorthand, usage string, words ...string) {
+	cmd.Flags().VarP(choice{word, words}, name, shorthand, usage)
+	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is there
+	}
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(printable.JSON(w))
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

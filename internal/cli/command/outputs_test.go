@@ -1,0 +1,110 @@
+package command
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+// TestCheckSeveralOutputs: each format goes to its file, as it does alone to standard
+// output.
+func TestCheckSeveralOutputs(t *testing.T) {
+	folder := t.TempDir()
+	args := []string{"check", "-f", shop, "-o", "text"}
+	for _, format := range reportFormats {
+		args = append(args, "-o", format+"="+filepath.Join(folder, format))
+	}
+	got := run(t, "", args...)
+	if want := run(t, "", "check", "-f", shop); got != want {
+		t.Errorf("standard output: %+v, want %+v", got, want)
+	}
+	for _, format := range reportFormats {
+		text, err := os.ReadFile(filepath.Join(folder, format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(run(t, "", "check", "-f", shop, "-o", format).stdout, string(text)); diff != "" {
+			t.Errorf("%s (-alone +among others)\n%s", format, diff)
+		}
+	}
+}
+
+// TestCheckStdinOutputs: what is read from standard input has no file to point at.
+func TestCheckStdinOutputs(t *testing.T) {
+	for format, unwanted := range map[string]string{"sarif": `"uri"`, "github": "file="} {
+		if got := run(t, orphan, "check", "-f", "-", "-o", format).stdout; strings.Contains(got, unwanted) || !strings.Contains(got, "HTTPRoute default/a") {
+			t.Errorf("%s: %s", format, got)
+		}
+	}
+}
+
+// TestCheckJUnitFailures: a test case fails if the command does.
+func TestCheckJUnitFailures(t *testing.T) {
+	for failOn, want := range map[string]bool{"deny": false, "warn": true} {
+		const service = "---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n"
+		got := run(t, orphan+service, "check", "-f", "-", "-o", "junit", "--fail-on", failOn)
+		var suites struct {
+			Failures int `xml:"failures,attr"`
+		}
+		if err := xml.Unmarshal([]byte(got.stdout), &suites); err != nil {
+			t.Fatal(err)
+		}
+		if fails := got.code == ExitFindings; fails != want || suites.Failures > 0 != want {
+			t.Errorf("--fail-on %s: exit code %d, %d failures", failOn, got.code, suites.Failures)
+		}
+	}
+}
+
+// TestCheckEdits: the edits in a report make of a file what --fix does.
+func TestCheckEdits(t *testing.T) {
+	const text = "# größer: \U0001f6d2\nspec:\n  parentRefs: [{name: ü, kind: Service}]\n  rules:\n  - backendRefs:\n    - kind: Service # here\n      name: ü\n      group: core\n" +
+		"kind: HTTPRoute\nmetadata: {name: a}\napiVersion: gateway.networking.k8s.io/v1\n"
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := checkJSON(t, "", "-f", file)
+	lines := strings.SplitAfter(text, "\n")
+	changes := r.Routes[0].Changes
+	for i := len(changes) - 1; i >= 0; i-- { // from the end, so that lines stay
+		e := changes[i].Edit
+		if e == nil || e.StartLine != e.EndLine {
+			t.Fatalf("edit of %s: %+v", changes[i].Field, e)
+		}
+		line := []rune(lines[e.StartLine-1])
+		lines[e.StartLine-1] = string(line[:e.StartColumn-1]) + e.Text + string(line[e.EndColumn-1:])
+	}
+	run(t, "", "check", "-f", file, "--fix")
+	fixed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(fixed), strings.Join(lines, "")); diff != "" || len(changes) < 2 {
+		t.Errorf("%d changes (---fix +edits)\n%s", len(changes), diff)
+	}
+}
+
+// TestCheckWithoutEdits: what kustomize builds is not text that can be edited.
+func TestCheckWithoutEdits(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec: {parentRefs: [{name: cart, kind: Service}]}\n"
+	folder := t.TempDir()
+	for name, text := range map[string]string{"route.yaml": route, "kustomization.yaml": "resources: [route.yaml]\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var r report.CheckReport
+	if err := json.Unmarshal([]byte(run(t, "", "check", "-k", folder, "-o", "json").stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if changes := r.Routes[0].Changes; len(changes) != 1 || changes[0].Edit != nil {
+		t.Errorf("%+v", changes)
+	}
+}

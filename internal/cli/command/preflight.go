@@ -1,0 +1,131 @@
+package command
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+)
+
+// preflight holds the flags of the command.
+type preflight struct {
+	*access
+	options   cluster.PreflightOptions
+	overlay   string
+	output    string
+	installed bool
+	wait      time.Duration
+}
+
+func newPreflight() *cobra.Command {
+	p := &preflight{overlay: "default"}
+	cmd := &cobra.Command{
+		Use:   "preflight",
+		Short: "Check whether gammaguard can be installed in a live cluster, or works there",
+		Long: `Check what an installation of gammaguard needs of a live cluster: the version of Kubernetes, the route kinds of the Gateway API and their
+versions, cert-manager if the overlay uses it, the image, other webhooks that see routes, and your permissions. What cannot be determined is
+reported as unknown, for example whether the nodes can pull the image. The command only reads, except that it asks the API server what you
+may do.
+
+With --installed, check an installation: the Deployment, the webhook configurations, whether the API server reaches gammaguard, and what
+happens to a bad route, in the namespace of the installation, or in the one of -n. The route is a server-side dry run, so it is never stored,
+and so is the probe of the API server, an update of the ClusterRoleBinding gammaguard-serving. You need the permission for both, as
+cluster-admin has it.
+
+Exit codes: 0 if no check fails, 1 if a check fails, 2 if the usage is invalid or the cluster cannot be read. With --installed, 0 means that
+gammaguard refuses the bad route; 1 that it does, and another check fails, or that you cannot find out; 3 that gammaguard answers and admits
+the route, as in the modes warn and audit; 4 that the webhook is registered and gammaguard does not answer, or never has; 5 that no webhook
+is registered.`,
+		Example: `  # Check before the installation of config/overlays/audit-only
+  gammaguard preflight --overlay audit-only --image registry.example.com/gammaguard-webhook:v1.2.3
+
+  # Check on a cluster without cert-manager, and write JSON
+  gammaguard preflight --overlay self-managed -o json
+
+  # Check after the installation that a bad route is refused
+  gammaguard preflight --installed --wait 1m`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
+	}
+	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
+	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
+	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
+	cmd.Flags().DurationVar(&p.wait, "wait", 0, "with --installed: how long to wait until gammaguard answers")
+	addChoice(cmd, &p.output, "output", "o", "output format: json; if empty, a table", "json")
+	p.access = addCluster(cmd)
+	addInstallation(cmd, p.access)
+	return cmd
+}
+
+func (p *preflight) run(cmd *cobra.Command) error {
+	for _, only := range []struct {
+		flag string
+		with bool
+	}{{"overlay", false}, {"image", false}, {"wait", true}, {"installation", true}} {
+		if cmd.Flags().Changed(only.flag) && p.installed != only.with {
+			return errors.New("--" + only.flag + " has no effect " + map[bool]string{true: "without", false: "with"}[only.with] + " --installed")
+		}
+	}
+	live, err := p.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if p.installed {
+		return p.check(cmd, live)
+	}
+	p.options.CertManager = p.overlay != "self-managed"
+	checks, err := live.Preflight(cmd.Context(), p.options)
+	if err != nil {
+		return err
+	}
+	if err := p.print(cmd, checks); err != nil {
+		return err
+	}
+	if cluster.Failed(checks) {
+		return errFindings
+	}
+	return nil
+}
+
+// check checks an installation, again and again while gammaguard does not answer yet.
+func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
+	options := cluster.InstalledOptions{Installation: p.installation, Namespace: *p.Namespace}
+	end := time.Now().Add(p.wait)
+	for {
+		checks, state, err := live.Installed(cmd.Context(), options)
+		if err != nil {
+			return err
+		}
+		if (state == cluster.Silent || state == cluster.Unregistered) && time.Now().Before(end) {
+			select {
+			case <-cmd.Context().Done():
+				return cmd.Context().Err()
+			case <-time.After(time.Second):
+				continue
+			}
+		}
+		if err := p.print(cmd, checks); err != nil {
+			return err
+		}
+		switch {
+		case state == cluster.Lenient:
+			return exitCode(ExitNotEnforcing)
+		case state == cluster.Silent:
+			return exitCode(ExitNotAnswering)
+		case state == cluster.Unregistered:
+			return exitCode(ExitNotRegistered)
+		case state != cluster.Works || cluster.Failed(checks):
+			return errFindings
+		}
+		return nil
+	}
+}
+
+func (p *preflight) print(cmd *cobra.Command, checks []cluster.Check) error {
+	if p.output == "json" {
+		return writeJSON(cmd.OutOrStdout(), checks)
+	}
+	return cluster.PreflightTable(cmd.OutOrStdout(), checks)
+}

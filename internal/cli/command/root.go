@@ -1,0 +1,142 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+)
+
+// The exit codes.
+const (
+	ExitClean    = 0
+	ExitFindings = 1
+	// ExitUsage: wrong use, or input that cannot be read.
+	ExitUsage = 2
+	// What else 'preflight --installed' finds.
+	ExitNotEnforcing, ExitNotAnswering, ExitNotRegistered = 3, 4, 5
+)
+
+// errFindings makes the command exit with ExitFindings and say nothing more.
+var errFindings = errors.New("findings")
+
+// exitCode makes the command exit with it and say nothing more.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Main runs the command line and returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
+	root := New(filepath.Base(args[0]), genericiooptions.IOStreams{In: stdin, Out: stdout, ErrOut: stderr})
+	root.SetArgs(args[1:])
+	log.SetOutput(root.ErrOrStderr()) // libraries log what they find in charts
+	defer flush(root.OutOrStdout(), root.ErrOrStderr())
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if limited(cmd) {
+			ofRepositories.enforce(exit(stderr, os.Exit))
+		}
+	}
+	var code exitCode
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return ExitClean
+	case errors.As(err, &code):
+		return int(code)
+	case errors.Is(err, errFindings):
+		return ExitFindings
+	default:
+		printable.Fprintf(root.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(suggest(root, args[1:], err))))
+		return ExitUsage
+	}
+}
+
+// flush writes what the ends of outputs hold back.
+func flush(outputs ...io.Writer) {
+	for _, out := range outputs {
+		if end, ok := out.(*printable.Writer); ok {
+			_ = end.Flush() // there is nobody left to be told
+		}
+	}
+}
+
+// suggest adds to an error about an unknown command which ones may be meant.
+func suggest(root *cobra.Command, args []string, err error) error {
+	_, _, unknown := root.Find(args)
+	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if unknown == nil || first < 0 || err.Error() != unknown.Error() {
+		return err
+	}
+	if near := root.SuggestionsFor(args[first]); len(near) > 0 {
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
+}
+
+// New returns the root command for a program of that name.
+func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
+	name := displayName(program)
+	root := &cobra.Command{
+		Use:   "gammaguard",
+		Short: "Check Gateway API mesh routes before you apply them",
+		Long: "gammaguard checks Gateway API routes whose parent is a Service (GAMMA) against the rules of its admission webhook,\n" +
+			"in manifests without a cluster, or against a live cluster.",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: name},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		// See suggest: cobra's own are lines in the middle of an error.
+		DisableSuggestions:         true,
+		SuggestionsMinimumDistance: 2,
+		// Without it cobra would take no arguments as a call for help that succeeds.
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(cmd.Help(), errors.New("a command is required"))
+		},
+	}
+	root.SetIn(streams.In)
+	// Whatever a command writes for people ends here.
+	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
+	root.SetErr(printable.NewWriter(streams.ErrOut, isTerminal(streams.ErrOut)))
+	root.SetFlagErrorFunc(usage)
+	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTrace(), newVersion())
+	nameExamples(root, name)
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// usage returns an error about the use of a command, which says where its use is described.
+func usage(cmd *cobra.Command, err error) error {
+	return errors.Join(err, fmt.Errorf("See '%s --help' for usage", cmd.CommandPath())) //nolint:staticcheck // it is a sentence of its own
+}
+
+// nameExamples has the examples of all commands call the program by its name.
+func nameExamples(cmd *cobra.Command, name string) {
+	cmd.Example = strings.ReplaceAll(cmd.Example, "gammaguard ", name+" ")
+	for _, child := range cmd.Commands() {
+		nameExamples(child, name)
+	}
+}
+
+// displayName is how one calls the program: kubectl runs its plugins by a name of
+// their own.
+func displayName(program string) string {
+	program = strings.TrimSuffix(program, ".exe")
+	if plugin, ok := strings.CutPrefix(program, "kubectl-"); ok {
+		return "kubectl " + strings.ReplaceAll(plugin, "_", "-")
+	}
+	return "gammaguard"
+}

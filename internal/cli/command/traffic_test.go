@@ -1,0 +1,207 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/traffic"
+)
+
+const trafficFolder = "testdata/traffic"
+
+// console is a block of docs/traffic.md that shows a command and what it prints.
+var console = regexp.MustCompile("(?s)```console\n\\$ (.*?[^\\\\])\n(.*?)```\n")
+
+// TestTrafficPage runs the commands that docs/traffic.md shows; -update writes what
+// they print.
+func TestTrafficPage(t *testing.T) {
+	page, err := filepath.Abs("../../../docs/traffic.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(trafficFolder)
+	commands := 0
+	after := console.ReplaceAllStringFunc(string(before), func(block string) string {
+		commands++
+		command := console.FindStringSubmatch(block)[1]
+		got := run(t, "", words(t, command)[1:]...)
+		if got.stderr != "" {
+			t.Errorf("%s: %s", command, got.stderr)
+		}
+		return "```console\n$ " + command + "\n" + got.stdout + "```\n"
+	})
+	if commands < 4 {
+		t.Errorf("only %d commands are shown", commands)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(before), after); diff != "" {
+		t.Errorf("(-page +commands), -update writes it anew\n%s", diff)
+	}
+}
+
+// words splits a command as a shell does.
+func words(t *testing.T, command string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\0' `+command).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// TestDiffExitCodes: 0 for no change, 1 for changes, 2 for wrong use.
+func TestDiffExitCodes(t *testing.T) {
+	t.Chdir(trafficFolder)
+	for _, test := range []struct {
+		args string
+		want int
+	}{
+		{"--base main -f main", ExitClean},
+		{"--base main -f change", ExitFindings},
+		{"--base main -f change -o json", ExitFindings},
+		{"--base main -f change -o markdown", ExitFindings},
+		{"--base main", ExitUsage},
+		{"--base main -f none", ExitUsage},
+	} {
+		if got := run(t, "", append([]string{"diff"}, strings.Fields(test.args)...)...); got.code != test.want {
+			t.Errorf("%s: want %d, got %+v", test.args, test.want, got)
+		}
+	}
+}
+
+// TestDiffJSON: each change has a witness, of which trace says the same.
+func TestDiffJSON(t *testing.T) {
+	t.Chdir(trafficFolder)
+	var diff struct {
+		APIVersion, Kind string
+		Ports            []struct {
+			Changes []struct {
+				Before, After traffic.Outcome
+				Witness       struct{ Arguments string }
+			}
+		}
+		NewFindings report.CheckReport
+	}
+	decodeJSON(t, run(t, "", "diff", "--base", "main", "-f", "change", "-o", "json"), &diff)
+	if diff.APIVersion != report.APIVersion || diff.Kind != report.DiffKind || len(diff.Ports) != 1 || len(diff.Ports[0].Changes) != 6 {
+		t.Fatalf("%+v", diff)
+	}
+	for _, change := range diff.Ports[0].Changes {
+		witness := change.Witness.Arguments
+		for folder, want := range map[string]traffic.Outcome{"main": change.Before, "change": change.After} {
+			var trace struct {
+				APIVersion, Kind string
+				Outcome          traffic.Outcome
+			}
+			decodeJSON(t, run(t, "", append([]string{"trace", "-f", folder, "-o", "json"}, words(t, witness)...)...), &trace)
+			if got, want := trace.Outcome.Text(""), want.Text(""); got != want || trace.Kind != report.TraceKind || trace.APIVersion != report.APIVersion {
+				t.Errorf("%s in %s: trace says %s, diff %s", witness, folder, got, want)
+			}
+		}
+	}
+	if routes := diff.NewFindings.Routes; len(routes) != 1 || len(routes[0].Findings) != 1 || routes[0].Findings[0].Rule != "no-catch-all" {
+		t.Errorf("new findings: %+v", routes)
+	}
+}
+
+func decodeJSON(t *testing.T, r result, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.stdout), into); err != nil {
+		t.Fatalf("%v: %+v", err, r)
+	}
+}
+
+// commit makes a repository of the working directory, and commits all in it.
+func commit(t *testing.T) {
+	t.Helper()
+	for _, args := range []string{"init --quiet", "add .", "-c user.name=a -c user.email=a@example.com commit --quiet -m first"} {
+		if out, err := exec.CommandContext(t.Context(), "git", strings.Fields(args)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestDiffBrokenBase: a base that cannot be read is named as git names it.
+func TestDiffBrokenBase(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.yaml", []byte("a: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commit(t)
+	if err := os.WriteFile("a.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:a.yaml:1: broken YAML") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTraceOfWhatIsNotThere: clear errors, and the exit code 2.
+func TestTraceOfWhatIsNotThere(t *testing.T) {
+	t.Chdir(trafficFolder)
+	const other = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: faces}, spec: {ports: [{port: 80}]}}"
+	for args, want := range map[string]string{
+		"service/none:80 -f main":                 "Service none is not in the input; add it, or use --cluster",
+		"service/cart:80 -n other -f main":        "Service other/cart is not in the input; add it, or use --cluster",
+		"service/cart:80 -f main -f -":            "Service cart is in namespaces faces, shop: specify one with --namespace",
+		"service/cart:81 -f main":                 "Service shop/cart has no port 81: its ports are 80 (http)",
+		"service/none.shop:80 -f main --complete": "Service shop/none does not exist",
+	} {
+		got := run(t, other, append([]string{"trace"}, strings.Fields(args)...)...)
+		if got.code != ExitUsage || got.stdout != "" || got.stderr != "error: "+want+"\n" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// TestTraceByConfiguration: routes of kinds that the mesh does not implement and of
+// namespaces without a grant have no effect, and mutations are applied first.
+func TestTraceByConfiguration(t *testing.T) {
+	configuration := filepath.Join(t.TempDir(), "guard.yaml")
+	if err := os.WriteFile(configuration, []byte("apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nrouteKinds: [HTTPRoute]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const manifests = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: faces}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GRPCRoute, metadata: {name: b, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{backendRefs: [{name: cart}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: c, namespace: faces}, spec: {parentRefs: [{kind: Service, namespace: shop, name: cart}]}}
+`
+	const want = `HTTPRoute shop/a rule[0] match[0]  (consumer of faces: none; producer)
+  → Service cart:80 100 %
+not taken: HTTPRoute faces/c: namespace faces lacks the consumer grant for HTTPRoute
+not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute, according to routeKinds in the configuration
+`
+	got := run(t, manifests, "trace", "service/cart:80", "--from", "faces", "-f", "-", "--config", configuration)
+	if diff := cmp.Diff(result{ExitClean, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, manifests2, _ := strings.Cut(manifests, "---\n")
+	_, manifests2, _ = strings.Cut(manifests2, "---\n")
+	if got := run(t, manifests2, "trace", "service/cart:80", "-f", "-"); !strings.Contains(got.stdout, "note: namespace shop is not in the input: it is assumed to have the grant\n") {
+		t.Errorf("%+v", got)
+	}
+}

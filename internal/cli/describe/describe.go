@@ -1,0 +1,196 @@
+// Package describe says all about one Service: who may route it, who does, and what
+// becomes of each route.
+package describe
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "ServiceDescription"
+
+// Service is all about a Service or ServiceImport.
+type Service struct {
+	report.TypeMeta
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Type is the type, "headless", "not found" or "unknown".
+	Type string `json:"type"`
+	// ConsumerRoutes are the settings for consumer routes.
+	ConsumerRoutes []Setting `json:"consumerRoutes"`
+	// Routes are the routes on it, by port and scope; those that attach to no port first.
+	Routes []Route `json:"routes"`
+	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
+	// are the routes on it.
+	Grants []grants.Namespace `json:"grants"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Setting is the label, or an annotation, for consumer routes.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// From is "Service", "namespace" or "default".
+	From string `json:"from"`
+}
+
+// Route is a route on a port.
+type Route struct {
+	Route string `json:"route"`
+	// Scope is "producer" or "consumer of NAMESPACE".
+	Scope string `json:"scope"`
+	// Port is zero for a route that attaches to none.
+	Port     int32          `json:"port,omitempty"`
+	Protocol mesh.Protocol  `json:"protocol,omitempty"`
+	State    validate.State `json:"state"`
+	// By is the route that it loses to, is replaced by, or shares the port with.
+	By string `json:"by,omitempty"`
+	// Reason is why it does not apply, and Rule the rule that says so.
+	Reason string `json:"reason,omitempty"`
+	Rule   string `json:"rule,omitempty"`
+}
+
+// Find describes the Service, which may not exist. The routes are those of the cluster.
+func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, key mesh.ServiceKey) (*Service, error) {
+	engine, err := validate.New(rules.Catalogue(), policy)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := check.NewStored(cluster, routes, policy.Mesh)
+	if err != nil {
+		return nil, err
+	}
+	service, why := mesh.FindService(stored, key)
+	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
+	if d.Type, err = typeOf(service, why); err != nil {
+		return nil, err
+	}
+	bindings, err := sorted(engine, stored, key)
+	if err != nil {
+		return nil, err
+	}
+	var live []*mesh.AttachedRoute
+	namespaces := []string{key.Namespace}
+	d.Routes = make([]Route, len(bindings))
+	for i := range bindings {
+		d.Routes[i] = row(&bindings[i], 0)
+		if bindings[i].State != validate.Dormant {
+			live, namespaces = append(live, bindings[i].Route), append(namespaces, bindings[i].Route.Namespace)
+		}
+	}
+	err = d.access(stored, service, namespaces, live, routes, policy)
+	return d, err
+}
+
+func typeOf(service *mesh.Service, why error) (string, error) {
+	switch {
+	case errors.Is(why, mesh.ErrNotFound):
+		return "not found", nil
+	case errors.Is(why, mesh.ErrUnknown):
+		return "unknown", nil
+	case why != nil:
+		return "", why
+	case service.Headless && service.Type != mesh.ExternalName:
+		return "headless", nil
+	}
+	return string(service.Type), nil
+}
+
+// Routes returns what becomes of each parentRef to the Service, by port and scope; those
+// that attach to no port first. Of the assumed faults, those that cannot be known count as
+// not there.
+func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
+	bindings, err := sorted(engine, reader, key)
+	routes := make([]Route, len(bindings))
+	for i := range bindings {
+		routes[i] = row(&bindings[i], assumed)
+	}
+	return routes, err
+}
+
+func sorted(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey) ([]validate.Binding, error) {
+	bindings, err := engine.Table(reader, key).Bindings()
+	slices.SortStableFunc(bindings, validate.Binding.Compare)
+	return bindings, err
+}
+
+func row(b *validate.Binding, assumed validate.Faults) Route {
+	r := Route{Route: b.Route.String(), Scope: b.At.Scope.String(), Port: b.At.Port, Protocol: b.At.Protocol, State: b.State}
+	if b.State.InEffect() && b.Unknown&^assumed != 0 {
+		r.State, r.Reason = validate.Unknown, "it depends on objects that cannot be read"
+		return r
+	}
+	if b.By != nil {
+		r.By = b.By.String()
+	}
+	r.Reason, r.Rule = b.Reason()
+	return r
+}
+
+// access adds the settings for consumer routes, and the grants of the namespaces.
+func (d *Service) access(world mesh.Reader, service *mesh.Service, names []string, attached []*mesh.AttachedRoute, routes []*manifest.Object, policy *validate.Policy) error {
+	slices.Sort(names)
+	var namespaces []*mesh.Namespace
+	for _, name := range slices.Compact(names) {
+		namespace, err := mesh.Known(mesh.FindNamespace(world, name))
+		if err != nil {
+			return err
+		}
+		if namespace != nil {
+			namespaces = append(namespaces, namespace)
+		}
+		if name == d.Namespace {
+			d.ConsumerRoutes = settings(service, namespace)
+		}
+	}
+	here := slices.DeleteFunc(slices.Clone(routes), func(o *manifest.Object) bool {
+		return !slices.ContainsFunc(attached, func(r *mesh.AttachedRoute) bool {
+			return r.Kind == o.Route.Kind && r.Namespace == o.Key.Namespace && r.Name == o.Key.Name
+		})
+	})
+	d.Grants = grants.Find(namespaces, here, policy).Items
+	return nil
+}
+
+// settings returns the label for consumer routes, and the annotations that are set.
+func settings(service *mesh.Service, namespace *mesh.Namespace) []Setting {
+	var own mesh.ServiceMetadata
+	if service != nil {
+		own = service.ServiceMetadata
+	}
+	var theirs mesh.Namespace
+	if namespace != nil {
+		theirs = *namespace
+	}
+	label := Setting{mesh.ConsumerRoutesLabel, string(mesh.ConsumersAllowed), "default"}
+	if value, set := theirs.Labels[mesh.ConsumerRoutesLabel]; set {
+		label.Value, label.From = value, "namespace"
+	}
+	if own.ConsumerRoutes != "" {
+		label.Value, label.From = own.ConsumerRoutes, "Service"
+	}
+	all := []Setting{label}
+	switch {
+	case own.From != nil:
+		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, own.From.Value, "Service"})
+	case theirs.From != nil:
+		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, theirs.From.Value, "namespace"})
+	}
+	switch {
+	case own.Kinds != nil:
+		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, own.Kinds.Value, "Service"})
+	case theirs.Kinds != nil:
+		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, theirs.Kinds.Value, "namespace"})
+	}
+	return all
+}

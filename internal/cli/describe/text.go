@@ -1,0 +1,41 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/internal/printable"
+)
+
+// Text writes the description for people.
+func (d *Service) Text(w io.Writer) error {
+	facts := [][]string{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Type:", d.Type}}
+	settings := [][]string{{"CONSUMER ROUTES", "VALUE", "SET BY"}}
+	for _, s := range d.ConsumerRoutes {
+		settings = append(settings, []string{s.Key, cmp.Or(s.Value, "-"), s.From})
+	}
+	routes := [][]string{{"PORT", "SCOPE", "ROUTE", "STATE", "REASON"}}
+	for i := range d.Routes {
+		r := &d.Routes[i]
+		port := "-"
+		if r.Port != 0 {
+			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
+		}
+		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Reason, "-")})
+	}
+	for _, table := range [][][]string{facts, settings, routes} {
+		out := printers.GetNewTabWriter(w)
+		for _, row := range table {
+			printable.Row(out, row...)
+		}
+		printable.Row(out)
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return (&grants.List{Items: d.Grants}).Table(w, false)
+}

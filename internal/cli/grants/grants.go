@@ -1,0 +1,157 @@
+// Package grants lists what each namespace of a cluster may do in the mesh, where that
+// comes from, and which of its routes use it.
+package grants
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Kind is the kind of the JSON and YAML forms.
+const Kind = "GrantList"
+
+// List is the grants of namespaces, by name.
+type List struct {
+	report.TypeMeta
+	Items []Namespace `json:"items"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Namespace is what one namespace may do.
+type Namespace struct {
+	Name string `json:"name"`
+	// Grants are what gives it roles; empty for no grant.
+	Grants []Source `json:"grants"`
+	// Mode is how deny rules act, and ModeFrom what sets it: "label" or "default".
+	Mode     mesh.Mode `json:"mode"`
+	ModeFrom string    `json:"modeFrom"`
+	// Uses are the routes that are granted what they need, and Lacks the others, as
+	// "HTTPRoute cart". Both are null if the user cannot list the routes.
+	Uses  []string `json:"uses"`
+	Lacks []string `json:"lacks"`
+}
+
+// Source is what gives a namespace roles.
+type Source struct {
+	// From is "label", "default", or the selector in the configuration, such as
+	// "grants.selectors[0]".
+	From  string      `json:"from"`
+	Roles []mesh.Role `json:"roles"`
+	// RouteKinds are the kinds that it grants; empty for all.
+	RouteKinds []mesh.RouteKind `json:"routeKinds,omitempty"`
+}
+
+// Find lists the grants of the namespaces, with these routes.
+func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *validate.Policy) *List {
+	list := &List{TypeMeta: report.Typed(Kind), Items: []Namespace{}}
+	by := map[string][]*mesh.Route{}
+	for _, object := range routes {
+		by[object.Key.Namespace] = append(by[object.Key.Namespace], object.Route)
+	}
+	for _, namespace := range namespaces {
+		labels, _ := namespace.Policy()
+		item := Namespace{
+			Name: namespace.Name, Grants: sources(namespace, &policy.Grants), Mode: policy.ModeIn(namespace), ModeFrom: "default",
+			Uses: []string{}, Lacks: []string{},
+		}
+		if labels.Mode != "" {
+			item.ModeFrom = "label"
+		}
+		for _, route := range by[namespace.Name] {
+			// What is dormant of a route needs no grant until it is changed.
+			needed := policy.Grants.Needed(namespace.Name, route.Awake(route.Dormant(policy.Mesh)).Spec.ParentRefs)
+			switch name := string(route.Kind) + " " + route.Metadata.Name; {
+			case len(needed) == 0:
+			case len(policy.Grants.Missing(namespace, route.Kind, needed)) == 0:
+				item.Uses = append(item.Uses, name)
+			default:
+				item.Lacks = append(item.Lacks, name)
+			}
+		}
+		list.Items = append(list.Items, item)
+	}
+	slices.SortFunc(list.Items, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// sources returns what gives the namespace roles.
+func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
+	found := []Source{}
+	labels, _ := namespace.Policy()
+	from := Source{From: "default"}
+	if labels.Grant != "" {
+		from.From = "label"
+	}
+	for _, role := range []mesh.Role{mesh.Producer, mesh.Consumer} {
+		if policy.Label(namespace).Allows(role) {
+			from.Roles = append(from.Roles, role)
+		}
+	}
+	if len(from.Roles) > 0 {
+		found = append(found, from)
+	}
+	if labels.Grant == mesh.GrantNone {
+		return found
+	}
+	for i := range policy.Selectors {
+		if selector := &policy.Selectors[i]; selector.Selects(namespace) {
+			found = append(found, Source{fmt.Sprintf("grants.selectors[%d]", i), selector.Roles, selector.RouteKinds})
+		}
+	}
+	return found
+}
+
+// String reads "producer, consumer (HTTPRoute)".
+func (s *Source) String() string {
+	var roles []string
+	for _, role := range s.Roles {
+		roles = append(roles, string(role))
+	}
+	text := strings.Join(roles, ", ")
+	if len(s.RouteKinds) > 0 {
+		var kinds []string
+		for _, kind := range s.RouteKinds {
+			kinds = append(kinds, string(kind))
+		}
+		text += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	return text
+}
+
+// Table writes the list as a table; wide names the routes.
+func (l *List) Table(w io.Writer, wide bool) error {
+	out := printers.GetNewTabWriter(w)
+	printable.Row(out, "NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY", "ROUTES THAT USE IT", "ROUTES THAT LACK IT")
+	shown := func(routes []string) string {
+		switch {
+		case routes == nil:
+			return "unknown"
+		case wide:
+			return cmp.Or(strings.Join(routes, ", "), "-")
+		}
+		return strconv.Itoa(len(routes))
+	}
+	for i := range l.Items {
+		n := &l.Items[i]
+		var grants, from []string
+		for j := range n.Grants {
+			grants, from = append(grants, n.Grants[j].String()), append(from, n.Grants[j].From)
+		}
+		printable.Row(out, n.Name, cmp.Or(strings.Join(grants, "; "), string(mesh.GrantNone)), cmp.Or(strings.Join(from, "; "), "-"),
+			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks))
+	}
+	return out.Flush()
+}

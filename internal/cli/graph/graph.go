@@ -1,0 +1,128 @@
+// Package graph draws who routes which Service: namespaces, Service ports, the routes on
+// them, and their backends.
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/describe"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// MaxRoutes is how many routes a graph shows at most: nobody could read more.
+const MaxRoutes = 500
+
+// Selection says which routes are drawn: those on Services in the namespace, or in the
+// namespace themselves, or those on one Service. All if it is empty.
+type Selection struct {
+	Namespace string
+	Service   mesh.ServiceKey
+}
+
+// Graph is a picture of routes.
+type Graph struct {
+	// Rows are the routes by Service, port and scope.
+	Rows []*Row
+	// Nodes and Edges are what is drawn, from the left to the right.
+	Nodes []*Node
+	Edges []*Edge
+}
+
+// Row is what a route has of a Service port.
+type Row struct {
+	Service mesh.ServiceKey
+	describe.Route
+	// Backends are such as "shop/cart:80".
+	Backends []string
+
+	route *mesh.Route
+	// edges are those that show it.
+	edges []*Edge
+}
+
+// Draw draws the selected routes. Of the assumed faults, those that cannot be known count
+// as not there. The error says how to select fewer if there are more than MaxRoutes.
+func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, selection Selection, assumed validate.Faults) (*Graph, error) {
+	engine, err := validate.New(rules.Catalogue(), policy)
+	if err != nil {
+		return nil, err
+	}
+	var keys []mesh.ServiceKey
+	named := map[string]*mesh.Route{}
+	for _, route := range routes {
+		for i := range route.Spec.ParentRefs {
+			ref := &route.Spec.ParentRefs[i]
+			class := ref.Class(policy.Mesh)
+			if key := ref.Service(route.Metadata.Namespace); (class == mesh.MeshParent || class == mesh.LookAlikeParent) && selection.has(key, route.Metadata.Namespace) {
+				keys, named[nameOf(route)] = append(keys, key), route
+			}
+		}
+	}
+	if len(named) > MaxRoutes {
+		return nil, fmt.Errorf("%d routes are selected, and a graph shows at most %d: select a namespace with -n, or a Service, such as service/cart -n shop", len(named), MaxRoutes)
+	}
+	slices.SortFunc(keys, func(a, b mesh.ServiceKey) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+	})
+	g := &Graph{}
+	for _, key := range slices.Compact(keys) {
+		on, err := describe.Routes(engine, reader, key, assumed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		for i := range on {
+			if route := named[on[i].Route]; route != nil && selection.has(key, route.Metadata.Namespace) {
+				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route})
+			}
+		}
+	}
+	g.draw()
+	return g, nil
+}
+
+// has reports whether a route of the namespace on the Service is selected.
+func (s *Selection) has(key mesh.ServiceKey, namespace string) bool {
+	if s.Service != (mesh.ServiceKey{}) {
+		return key == s.Service
+	}
+	return s.Namespace == "" || s.Namespace == key.Namespace || s.Namespace == namespace
+}
+
+// nameOf reads "HTTPRoute shop/cart".
+func nameOf(route *mesh.Route) string {
+	return string(route.Kind) + " " + route.Metadata.Namespace + "/" + route.Metadata.Name
+}
+
+// Port names the Service port in its namespace: "cart:80/TCP", or "cart" where the route
+// attaches to none.
+func (r *Row) Port() string {
+	name := serviceName(r.Service)
+	if r.Route.Port != 0 {
+		name += fmt.Sprintf(":%d/%s", r.Route.Port, r.Protocol)
+	}
+	return name
+}
+
+// backendName returns the namespace of a backend, and its name there.
+func backendName(ref *mesh.BackendRef, routeNamespace string) (namespace, label string) {
+	key := ref.Service(routeNamespace)
+	label = serviceName(key)
+	if ref.Port != 0 {
+		label += ":" + strconv.Itoa(int(ref.Port))
+	}
+	return key.Namespace, label
+}
+
+// serviceName reads "cart", or "ServiceImport cart".
+func serviceName(key mesh.ServiceKey) string {
+	if key.Kind == mesh.ServiceKind {
+		return key.Name
+	}
+	return key.Kind + " " + key.Name
+}

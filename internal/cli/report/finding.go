@@ -1,0 +1,44 @@
+package report
+
+import (
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// FindingOf returns what the engine found, without a line.
+func FindingOf(f *validate.Finding) Finding {
+	found := Finding{
+		Rule: f.Rule, Action: f.Action, Effect: f.Effect, Downgraded: string(f.Downgraded),
+		Field: f.Field, Value: f.Value, Problem: f.Problem, Remedy: f.Remedy, Message: f.Message(),
+		Reference: f.Reference,
+	}
+	if f.Downgraded == validate.DowngradedByDormancy {
+		found.Effect, found.Downgraded = EffectDormant, ""
+	}
+	if f.Effect == validate.Deny {
+		found.Message = printable.Text(f.FieldError().ErrorBody())
+	}
+	return found
+}
+
+// ChangesOf returns what the mutations of the plan set, or what they would set but for the
+// mode of the namespace, an exemption, or the controller of the route; without lines.
+func ChangesOf(plan *mutate.Plan) (made, withheld []Change) {
+	all := make([]Change, len(plan.Changes))
+	for i := range plan.Changes {
+		c := &plan.Changes[i]
+		all[i] = Change{Mutation: c.ID, Withheld: plan.Withheld(), Field: c.Path, Value: c.After, Message: plan.Message(c)}
+		switch {
+		case plan.Withheld() == mutate.NotWithheld:
+		case plan.Warns():
+			all[i].Effect = validate.Warn
+		default:
+			all[i].Effect = validate.Audit
+		}
+	}
+	if plan.Withheld() != mutate.NotWithheld {
+		return []Change{}, all
+	}
+	return all, nil
+}

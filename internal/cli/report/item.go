@@ -1,0 +1,112 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Item is one line of the forms that list what was found.
+type Item struct {
+	Place
+	// ID is a rule's or mutation's, or one of package explain.
+	ID     string
+	Effect validate.Action
+	// Word says to people what it is: the effect, "change" or "broken".
+	Word string
+	// Object names the route, or a duplicate; empty for a broken document.
+	Object string
+	Field  string
+	// Text is what to say, with the field, in a form that only shows.
+	Text string
+	// Edit makes the change of a mutation; it may be nil.
+	Edit *Edit
+}
+
+// levels are what GitHub, SARIF, and GitLab call the effects.
+var levels = map[validate.Action]struct{ github, sarif, gitlab string }{
+	validate.Deny:  {"error", "error", "major"},
+	validate.Warn:  {"warning", "warning", "minor"},
+	validate.Audit: {"notice", "note", "info"},
+	validate.Off:   {"notice", "note", "info"},
+	EffectUnknown:  {"notice", "none", "info"},
+	EffectDormant:  {"notice", "note", "info"},
+}
+
+// Items returns what was found, by file and line.
+func (r *CheckReport) Items() []Item {
+	var items []Item
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		for _, change := range slices.Concat(route.Changes, route.Withheld) {
+			items = append(items, Item{
+				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation,
+				Effect: cmp.Or(change.Effect, validate.Warn), Word: cmp.Or(string(change.Effect), "change"),
+				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit,
+			})
+		}
+		for j := range route.Findings {
+			f := &route.Findings[j]
+			items = append(items, Item{
+				Place: Place{cmp.Or(f.File, route.File), f.Line}, ID: f.Rule, Effect: f.Effect, Word: string(f.Effect),
+				Object: route.String(), Field: f.Field, Text: about(f.Field, f.Message),
+			})
+		}
+	}
+	for _, broken := range r.Broken {
+		items = append(items, Item{
+			Place: broken.Place, ID: explain.BrokenDocument, Effect: validate.Deny, Word: "broken",
+			Text: broken.Message + " (" + explain.BrokenDocument + ")",
+		})
+	}
+	for _, duplicate := range r.Duplicates {
+		items = append(items, Item{
+			Place: duplicate.Place, ID: explain.ObjectDuplicate, Effect: validate.Warn, Word: string(validate.Warn), Object: duplicate.Object,
+			Text: fmt.Sprintf("is declared at %s:%d already, and this declaration replaces it; keep one of them (%s)",
+				duplicate.First.File, duplicate.First.Line, explain.ObjectDuplicate),
+		})
+	}
+	for i := range items {
+		items[i].Text = printable.Text(items[i].Text)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	seen := map[Item]bool{} // one file may be in several sets
+	return slices.DeleteFunc(items, func(i Item) bool {
+		i.Edit = nil
+		again := seen[i]
+		seen[i] = true
+		return again
+	})
+}
+
+// fingerprint is the same when lines move.
+func (i *Item) fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{i.ID, i.File, i.Object, i.Field, i.Text}, "\x00")))
+	const length = 16
+	return hex.EncodeToString(sum[:length])
+}
+
+// about reads "Field: message", or the message alone where it is about the whole object.
+func about(field, message string) string {
+	if field == "" {
+		return message
+	}
+	return field + ": " + message
+}
+
+// named is the text after the route that it is about.
+func (i *Item) named() string {
+	if i.Object == "" {
+		return i.Text
+	}
+	return printable.Text(i.Object) + ": " + i.Text
+}

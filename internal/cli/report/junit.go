@@ -1,0 +1,121 @@
+package report
+
+import (
+	"cmp"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The elements of a JUnit report: a suite for each file, with a test case for each route.
+type (
+	junitSuites struct {
+		XMLName  xml.Name      `xml:"testsuites"`
+		Name     string        `xml:"name,attr"`
+		Tests    int           `xml:"tests,attr"`
+		Failures int           `xml:"failures,attr"`
+		Suites   []*junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Skipped  int          `xml:"skipped,attr"`
+		Cases    []*junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name      string        `xml:"name,attr"`
+		ClassName string        `xml:"classname,attr"`
+		File      string        `xml:"file,attr"`
+		Failure   *junitFailure `xml:"failure"`
+		Skipped   *junitSkipped `xml:"skipped"`
+		Output    string        `xml:"system-out,omitempty"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the report as JUnit's XML. A test case is a route, or a document that
+// cannot be read, and fails if Fails would; what is milder is its output. One of which
+// something is unknown, and that does not fail, is skipped.
+func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
+	cases := map[[2]string]*junitCase{} // by file and name
+	var files []string
+	add := func(file, name string) *junitCase {
+		key := [2]string{file, name}
+		if cases[key] == nil {
+			shown := printable.Text(file) // XML has no place for most control characters
+			cases[key] = &junitCase{Name: printable.Text(name), ClassName: shown, File: shown}
+			files = append(files, file)
+		}
+		return cases[key]
+	}
+	for i := range r.Routes {
+		add(r.Routes[i].File, r.Routes[i].String())
+	}
+	for _, i := range r.Items() {
+		if i.Effect != validate.Off {
+			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
+		}
+	}
+	suites := &junitSuites{Name: "gammaguard"}
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
+		suite := &junitSuite{Name: printable.Text(file)}
+		for key, c := range cases {
+			if key[0] != file {
+				continue
+			}
+			suite.Cases = append(suite.Cases, c)
+			if c.Failure != nil {
+				suite.Failures++
+			}
+			if c.Skipped != nil {
+				suite.Skipped++
+			}
+		}
+		slices.SortFunc(suite.Cases, func(a, b *junitCase) int { return strings.Compare(a.Name, b.Name) })
+		suite.Tests = len(suite.Cases)
+		suites.Tests, suites.Failures = suites.Tests+suite.Tests, suites.Failures+suite.Failures
+		suites.Suites = append(suites.Suites, suite)
+	}
+	out := printable.XML(w)
+	if _, err := io.WriteString(out, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(out)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(suites); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, "\n")
+	return err
+}
+
+// add adds what was found of the route.
+func (c *junitCase) add(i *Item, failOn string) {
+	if i.Effect == EffectUnknown && c.Failure == nil {
+		c.Skipped = &junitSkipped{i.Text}
+	}
+	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.Text)
+	if severity := slices.Index(FailOn, string(i.Effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
+		c.Output += line
+		return
+	}
+	c.Skipped = nil
+	if c.Failure == nil {
+		c.Failure = &junitFailure{Message: i.Text, Type: i.ID}
+	}
+	c.Failure.Text += line
+}

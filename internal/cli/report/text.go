@@ -1,0 +1,135 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Text writes the report for people: what was found and what is unknown, each by file, and
+// what was not checked; with colours if told so.
+func (r *CheckReport) Text(w io.Writer, colour bool) error {
+	out := bufio.NewWriter(w)
+	paint := newPainter(colour)
+	var found, unknown []Item
+	for _, i := range r.Items() {
+		switch i.Effect {
+		case validate.Off:
+		case EffectUnknown:
+			unknown = append(unknown, i)
+		default:
+			found = append(found, i)
+		}
+	}
+	list(out, paint, found)
+	if len(unknown) > 0 {
+		printable.Fprintf(out, "%s\n\n", paint(printable.Bold, "Unknown:"))
+		list(out, paint, unknown)
+	}
+	for i := range r.Fixed {
+		fixed := &r.Fixed[i]
+		printable.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(printable.Green, "fixed"), fixed.File, fixed.Line, paint(printable.Bold, fixed.Route), fixed.Message)
+	}
+	r.sets(out)
+	printable.Fprintf(out, "%s\n", &r.Summary)
+	return out.Flush()
+}
+
+// list writes the items, by file.
+func list(out io.Writer, paint painter, items []Item) {
+	file := ""
+	for _, i := range items {
+		if i.File != file {
+			file = i.File
+			printable.Fprintf(out, "%s\n", paint(printable.Bold, file))
+		}
+		printable.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.Word], fmt.Sprintf("%-7s", i.Word)))
+		if i.Object != "" {
+			printable.Fprintf(out, "%s  ", paint(printable.Bold, i.Object))
+		}
+		printable.Fprintf(out, "%s\n", i.Text)
+	}
+	if file != "" {
+		printable.Fprintf(out, "\n")
+	}
+}
+
+// sets writes which sets were found, and what was left aside: one by one what may hold
+// routes, and the rest by number.
+func (r *CheckReport) sets(out io.Writer) {
+	for i := range r.Sets {
+		printable.Fprintf(out, "%s: %s\n", &r.Sets[i], Count(r.Sets[i].Routes, "route", "routes"))
+	}
+	others := 0
+	for _, skipped := range r.Skipped {
+		if skipped.Reason == NotManifest {
+			others++
+			continue
+		}
+		printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+	}
+	if others > 0 {
+		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
+	}
+	for _, notice := range r.Notices {
+		printable.Fprintf(out, "note: %s: %s\n", notice.Path, notice.Message)
+	}
+	if len(r.Sets)+len(r.Skipped)+len(r.Notices) > 0 {
+		printable.Fprintf(out, "\n")
+	}
+}
+
+// colours are those of an item's word.
+var colours = map[string]printable.Style{
+	"deny": printable.BoldRed, "broken": printable.BoldRed, "warn": printable.Yellow,
+	"change": printable.Blue, "unknown": printable.Magenta, "audit": printable.Cyan,
+}
+
+// painter returns the text in a style, or as it is.
+type painter func(style printable.Style, text string) printable.Layout
+
+func newPainter(colour bool) painter {
+	if colour {
+		return printable.Style.Of
+	}
+	return func(_ printable.Style, text string) printable.Layout { return printable.Layout(printable.Text(text)) }
+}
+
+// String reads "2 routes in 3 files: 1 denial, 2 warnings".
+func (s *Summary) String() string {
+	var found []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{s.Broken, "broken document", "broken documents"},
+		{s.Denials, "denial", "denials"},
+		{s.Warnings, "warning", "warnings"},
+		{s.Changes, "change", "changes"},
+		{s.Audits, "audit entry", "audit entries"},
+		{s.Unknown, "unknown", "unknown"},
+		{s.NotChecked, "not checked", "not checked"},
+		{s.NotListed, "not listed", "not listed"},
+		{s.Fixed, "fixed", "fixed"},
+	} {
+		if part.n > 0 {
+			found = append(found, Count(part.n, part.one, part.many))
+		}
+	}
+	if len(found) == 0 {
+		found = []string{"no findings"}
+	}
+	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
+}
+
+// Count reads "1 route" or "2 routes".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// The kinds of the JSON forms of a trace and of a difference.
+const (
+	TraceKind = "TrafficTrace"
+	DiffKind  = "TrafficDiff"
+)
+
+// Trace is the way of one request. Its JSON form is documented in docs/cli.
+type Trace struct {
+	TypeMeta
+	*traffic.Trace
+}
+
+// Diff is which requests go somewhere else in one version of the input than in
+// another, and what the rules find in it that they did not find before. Its JSON
+// form is documented in docs/cli.
+type Diff struct {
+	TypeMeta
+	*traffic.Difference
+	NewFindings *CheckReport `json:"newFindings"`
+}
+
+// Text writes the difference for people, with colours if told so.
+func (d *Diff) Text(w io.Writer, colour bool) error {
+	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
+		return err
+	}
+	printable.Fprintf(w, "\nnew findings:\n")
+	return d.NewFindings.Text(w, colour)
+}
+
+// maxComment is how long a comment on GitHub may be, in characters.
+const maxComment = 65_536
+
+// Markdown writes the difference as a comment on a pull request, and leaves out what there is no room for.
+func (d *Diff) Markdown(w io.Writer) error {
+	var whole bytes.Buffer
+	if err := d.markdown(&whole); err != nil {
+		return err
+	}
+	_, err := printable.Markdown(w).Write(commented(whole.Bytes()))
+	return err
+}
+
+// commented returns as many lines of the text as a comment has room for.
+func commented(text []byte) []byte {
+	if len(text) <= maxComment {
+		return text
+	}
+	const room = 256
+	kept := text[:bytes.LastIndexByte(text[:maxComment-room], '\n')+1]
+	left := bytes.Count(text[len(kept):], []byte("\n"))
+	return append(slices.Clip(kept), printable.Sprintf("\n**%s left out**: a comment has room for %d characters. For all, run gammaguard diff without -o markdown.\n",
+		Count(left, "line is", "lines are"), maxComment)...)
+}
+
+func (d *Diff) markdown(w io.Writer) error {
+	out := bufio.NewWriter(printable.Markdown(w))
+	printable.Fprintf(out, "%s", printable.Layout(d.Difference.Markdown()))
+	if len(d.NewFindings.Routes) > 0 {
+		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
+	}
+	for _, i := range d.NewFindings.Items() {
+		place := fmt.Sprintf("%s:%d", i.File, i.Line)
+		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
+	}
+	return out.Flush()
+}
+
+// Since returns the routes and findings of the report that another one does not have.
+// Findings that are silenced are left out.
+func (r *CheckReport) Since(before *CheckReport) *CheckReport {
+	type key struct {
+		route, rule string
+		reference   validate.Reference
+	}
+	known := map[key]bool{}
+	for i := range before.Routes {
+		for _, f := range before.Routes[i].Findings {
+			known[key{before.Routes[i].String(), f.Rule, f.Reference}] = true
+		}
+	}
+	out := &CheckReport{TypeMeta: r.TypeMeta, Routes: []Route{}, Broken: []Broken{}}
+	for _, route := range r.Routes {
+		var found []Finding
+		for _, f := range route.Findings {
+			if f.Effect != validate.Off && !known[key{route.String(), f.Rule, f.Reference}] {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			route.Findings, route.Changes = found, []Change{}
+			out.Routes = append(out.Routes, route)
+		}
+	}
+	out.files = r.files
+	out.Count()
+	return out
+}
