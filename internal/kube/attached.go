@@ -51,18 +51,8 @@ func (r *Reader) AttachedRoutes(ctx context.Context, key mesh.ServiceKey, namesp
 
 // RouteObject reads a whole route. The error is mesh.ErrNotFound if it does not exist.
 func (r *Reader) RouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error) {
-	return r.wholeRoute(ctx, kind, namespace, name, "")
-}
-
-// CachedRouteObject reads a whole route as the API server's own cache has it, possibly in
-// an older state. It costs the API server much less than RouteObject.
-func (r *Reader) CachedRouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error) {
-	return r.wholeRoute(ctx, kind, namespace, name, "resourceVersion=0")
-}
-
-func (r *Reader) wholeRoute(ctx context.Context, kind mesh.RouteKind, namespace, name, query string) ([]byte, error) {
 	whole := &wholeObject{kind: string(kind)}
-	err := r.getBy(ctx, routeResource(kind), namespace, name, query, whole)
+	err := r.get(ctx, routeResource(kind), namespace, name, whole)
 	return whole.text, err
 }
 

@@ -30,6 +30,9 @@ type Change struct {
 	Endpoints mesh.ServiceKey
 	// Grants is the namespace whose ReferenceGrants changed; empty where none did.
 	Grants string
+	// StatusOnly is set for a route of which nothing changed that it is judged by, but entries
+	// in its status.
+	StatusOnly bool
 	// First is set for objects of the first list of their kind: they are new to
 	// the cache, not to the cluster.
 	First bool

@@ -21,8 +21,8 @@ const maxObject = 8 << 20
 // over client-go's transport, with its credentials. Names must be nameable. It
 // never tries again: whoever asked for a verdict is told to. Errors are those of
 // package apierrors, or of the connection.
-func (c *client) get(ctx context.Context, r resource, version, namespace, name, query string, into object) error {
-	response, err := c.http.Do(c.single(ctx, r, version, namespace, name, query))
+func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into object) error {
+	response, err := c.http.Do(c.single(ctx, r, version, namespace, name))
 	if err != nil {
 		// Where one connection is dead, the idle ones may be as well.
 		utilnet.CloseIdleConnectionsFor(c.http.Transport)
@@ -52,7 +52,7 @@ var bodies sync.Pool
 
 // single returns the request for one object. It is put together by hand, as
 // parsing what was just formatted would cost more than all of this.
-func (c *client) single(ctx context.Context, r resource, version, namespace, name, query string) *http.Request {
+func (c *client) single(ctx context.Context, r resource, version, namespace, name string) *http.Request {
 	target := *c.base
 	target.RawPath = ""
 	path := strings.TrimSuffix(c.base.Path, "/")
@@ -65,7 +65,6 @@ func (c *client) single(ctx context.Context, r resource, version, namespace, nam
 		path += "/namespaces/" + namespace
 	}
 	target.Path = path + "/" + r.name + "/" + name
-	target.RawQuery = query
 	request := &http.Request{
 		Method: http.MethodGet, URL: &target, Host: target.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Accept": {r.accept("PartialObjectMetadata")}, "User-Agent": {c.agent}},

@@ -144,10 +144,6 @@ func (r *Reader) ReferenceGrants(ctx context.Context, namespace string) ([]mesh.
 }
 
 func (r *Reader) get(ctx context.Context, res resource, namespace, name string, into object) error {
-	return r.getBy(ctx, res, namespace, name, "", into)
-}
-
-func (r *Reader) getBy(ctx context.Context, res resource, namespace, name, query string, into object) error {
 	names := []string{name}
 	if namespace != "" {
 		names = append(names, namespace)
@@ -156,7 +152,7 @@ func (r *Reader) getBy(ctx context.Context, res resource, namespace, name, query
 		return mesh.ErrNotFound
 	}
 	err := r.read(ctx, res, func(version string) error {
-		return r.client.get(ctx, res, version, namespace, name, query, into)
+		return r.client.get(ctx, res, version, namespace, name, into)
 	})
 	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
 		return fmt.Errorf("read %s %s: %w", res.kind, toolscache.ObjectName{Namespace: namespace, Name: name}, err)

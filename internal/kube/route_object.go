@@ -69,13 +69,6 @@ func identity(route *mesh.Route) (uid uuid.UUID, ignores uint32) {
 	return uid, crc32.ChecksumIEEE([]byte(route.Metadata.Annotations.Ignore))
 }
 
-// SameState reports whether the rules find the same in the whole route as they would have
-// in the one that the cache holds a part of.
-func (r *Route) SameState(whole *mesh.Route) bool {
-	uid, ignores := identity(whole)
-	return uid == r.UID && ignores == r.Ignores && whole.Metadata.Generation == r.Generation
-}
-
 // reduceRoute returns what the cache keeps of the route.
 func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, error) {
 	var o routeObject

@@ -118,8 +118,11 @@ func (c *Cache) routeChanged(old, now any, first bool) {
 	route, _ := now.(*Route)
 	c.attachments.replace(before, route)
 	change := Change{Services: appendServices(before.Services(), route), First: first}
-	if route == nil {
+	switch {
+	case route == nil:
 		route = before
+	case before != nil:
+		change.StatusOnly = before.UID == route.UID && before.Generation == route.Generation && before.Ignores == route.Ignores
 	}
 	change.Route = route.Key()
 	c.report(change)

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/status/standing"
+	"github.com/gammaguard/gammaguard/status/audit"
 	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -51,7 +51,7 @@ func TestReports(t *testing.T) {
 		defer mu.Unlock()
 		lines = append(lines, args)
 	}, funcr.Options{})
-	startAuditAs(t, config, &validate.Policy{}, standing.Options{Reports: true, Log: log})
+	startAuditAs(t, config, &validate.Policy{}, audit.Options{Reports: true, Log: log})
 	wait(t, settleTime, "a line in the log", func() error {
 		mu.Lock()
 		defer mu.Unlock()

@@ -17,25 +17,25 @@ import (
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/status/standing"
+	"github.com/gammaguard/gammaguard/status/audit"
 	"github.com/gammaguard/gammaguard/test/background"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// audit is a replica that audits, and writes no status.
-type audit struct {
+// auditReplica is a replica that audits, and writes no status.
+type auditReplica struct {
 	registry *prometheus.Registry
 	stop     func()
 }
 
 // startAudit starts the standing audit, on a leader.
-func startAudit(t *testing.T, policy *validate.Policy) *audit {
+func startAudit(t *testing.T, policy *validate.Policy) *auditReplica {
 	t.Helper()
-	return startAuditAs(t, plane.Config, policy, standing.Options{Log: logr.Discard()})
+	return startAuditAs(t, plane.Config, policy, audit.Options{Log: logr.Discard()})
 }
 
 // startAuditAs starts it with the rights of somebody.
-func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, options standing.Options) *audit {
+func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, options audit.Options) *auditReplica {
 	t.Helper()
 	mgr, err := newManager(config, false)
 	if err != nil {
@@ -45,9 +45,9 @@ func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, op
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &audit{registry: prometheus.NewRegistry()}
+	a := &auditReplica{registry: prometheus.NewRegistry()}
 	options.Judge, options.Registerer = creation.Judge{Engine: engineOf(policy)}, a.registry
-	if err := standing.Add(mgr, cache, options); err != nil {
+	if err := audit.Add(mgr, cache, options); err != nil {
 		t.Fatal(err)
 	}
 	if err := mgr.Add(cache); err != nil {
@@ -58,7 +58,7 @@ func startAuditAs(t *testing.T, config *rest.Config, policy *validate.Policy, op
 }
 
 // stored returns the series of the namespace: "HTTPRoute parent-not-found deny".
-func (a *audit) stored(t *testing.T, namespace string) map[string]float64 {
+func (a *auditReplica) stored(t *testing.T, namespace string) map[string]float64 {
 	t.Helper()
 	families, err := a.registry.Gather()
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *audit) stored(t *testing.T, namespace string) map[string]float64 {
 }
 
 // finds waits until the metric has exactly these findings in the namespace.
-func (a *audit) finds(t *testing.T, what, namespace string, findings ...string) {
+func (a *auditReplica) finds(t *testing.T, what, namespace string, findings ...string) {
 	t.Helper()
 	want := map[string]float64{}
 	for _, finding := range findings {

@@ -22,8 +22,8 @@ import (
 	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status"
+	"github.com/gammaguard/gammaguard/status/audit"
 	"github.com/gammaguard/gammaguard/status/desired"
-	"github.com/gammaguard/gammaguard/status/standing"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 	"github.com/gammaguard/gammaguard/webhook"
@@ -219,7 +219,7 @@ func (s *Server) addAudit(engine *validate.Engine) error {
 	reports := guard.Reports == config.OpenReports
 	switch {
 	case !s.options.DisableStandingAudit:
-		return standing.Add(s.manager, s.cache, standing.Options{
+		return audit.Add(s.manager, s.cache, audit.Options{
 			Judge: creation.Judge{Engine: engine, Off: guard.DisabledMutations()}, Reports: reports,
 			Registerer: s.options.Registerer, Log: s.options.Log,
 		})

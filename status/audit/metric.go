@@ -1,8 +1,7 @@
-package standing
+package audit
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -36,47 +35,24 @@ type metric struct {
 }
 
 func newMetric() *metric {
-	m := &metric{desc: prometheus.NewDesc("gammaguard_stored_findings",
+	return &metric{counts: map[string]map[series]int{}, named: map[string]bool{}, desc: prometheus.NewDesc("gammaguard_stored_findings",
 		"Number of findings on stored routes, if they were created now, by namespace (_other beyond 500 namespaces with findings), route kind, rule, and the action of the rule, whatever the mode. Only the leader reports them.",
 		[]string{"namespace", "kind", "rule", "action"}, nil)}
-	m.reset()
-	return m
 }
 
-// reset forgets all counts.
-func (m *metric) reset() {
+// replace counts the findings in the namespace in the place of those before.
+func (m *metric) replace(namespace string, counts map[series]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counts, m.named = map[string]map[series]int{}, map[string]bool{}
-}
-
-// replace counts the findings on a route of the namespace in the place of those before.
-func (m *metric) replace(namespace string, before, now *audited) {
-	if before.found == now.found {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before.each(func(f *finding) { m.add(namespace, series{before.route.Kind, f.rule, f.action}, -1) })
-	now.each(func(f *finding) { m.add(namespace, series{now.route.Kind, f.rule, f.action}, 1) })
 	switch {
-	case len(m.counts[namespace]) == 0:
+	case len(counts) == 0:
 		delete(m.counts, namespace)
 		delete(m.named, namespace)
+		return
 	case len(m.named) < maxNamespaces:
 		m.named[namespace] = true
 	}
-}
-
-func (m *metric) add(namespace string, s series, n int) {
-	counts := m.counts[namespace]
-	if counts == nil {
-		counts = map[series]int{}
-		m.counts[namespace] = counts
-	}
-	if counts[s] += n; counts[s] == 0 {
-		delete(counts, s)
-	}
+	m.counts[namespace] = counts
 }
 
 // Describe implements prometheus.Collector.
@@ -105,7 +81,7 @@ func (m *metric) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // age is gammaguard_stored_findings_age_seconds.
-type age struct{ inbox *inbox }
+type age struct{ *enqueuer }
 
 var ageDesc = prometheus.NewDesc("gammaguard_stored_findings_age_seconds",
 	"Age in seconds of the oldest change that gammaguard_stored_findings does not include yet. Zero if it includes all changes in the caches of this replica. Only the leader reports it.", nil, nil)
@@ -115,13 +91,7 @@ func (a age) Describe(descs chan<- *prometheus.Desc) { descs <- ageDesc }
 
 // Collect implements prometheus.Collector.
 func (a age) Collect(metrics chan<- prometheus.Metric) {
-	since, leads := a.inbox.age()
-	if !leads {
-		return
+	if age, leads := a.age(); leads {
+		metrics <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, age.Seconds())
 	}
-	var seconds float64
-	if !since.IsZero() {
-		seconds = time.Since(since).Seconds()
-	}
-	metrics <- prometheus.MustNewConstMetric(ageDesc, prometheus.GaugeValue, seconds)
 }

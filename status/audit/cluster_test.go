@@ -1,15 +1,14 @@
-package standing
+package audit
 
 import (
 	"context"
 	"fmt"
 	"iter"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/kube"
@@ -23,27 +22,24 @@ import (
 type cluster struct {
 	namespaces, each int
 	routes           map[kube.RouteKey]*kube.Route
-	// missing are Services that do not exist, and gone routes that only the cache has.
+	// consumers are routes more, on a Service of another namespace.
+	consumers map[kube.RouteKey]mesh.ServiceKey
+	// missing are Services that do not exist.
 	missing map[mesh.ServiceKey]bool
-	gone    map[kube.RouteKey]bool
-	// lists and gets count the reads of routes; failing is what they answer. Single reads
-	// are made side by side.
-	lists, gets int
-	failing     error
-	// stale is what the API server's cache has of any route, if that is older.
-	stale []byte
-	mu    sync.Mutex
+	// lists counts the lists of routes; failing is what they answer.
+	lists   int
+	failing error
 }
 
 func newCluster(namespaces, each int) *cluster {
 	c := &cluster{
 		namespaces: namespaces, each: each,
-		routes: map[kube.RouteKey]*kube.Route{}, missing: map[mesh.ServiceKey]bool{}, gone: map[kube.RouteKey]bool{},
+		routes: map[kube.RouteKey]*kube.Route{}, missing: map[mesh.ServiceKey]bool{}, consumers: map[kube.RouteKey]mesh.ServiceKey{},
 	}
 	for n := range namespaces {
 		for r := range each {
 			key := keyOf(n, r)
-			route, err := mesh.DecodeRoute(textOf(key))
+			route, err := mesh.DecodeRoute(textOf(key, parent(key)))
 			if err != nil {
 				panic(err)
 			}
@@ -57,10 +53,10 @@ func keyOf(namespace, route int) kube.RouteKey {
 	return kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: fmt.Sprintf("namespace-%04d", namespace), Name: fmt.Sprintf("route-%05d", route)}
 }
 
-func textOf(key kube.RouteKey) []byte {
+func textOf(key kube.RouteKey, on mesh.ServiceKey) []byte {
 	return fmt.Appendf(nil, `{"kind":"HTTPRoute","metadata":{"namespace":%q,"name":%q,"generation":1},"spec":{
-"parentRefs":[{"group":"","kind":"Service","name":%q,"port":80}],"rules":[{"backendRefs":[{"name":%q,"port":80}]}]}}`,
-		key.Namespace, key.Name, key.Name, key.Name+"-backend")
+"parentRefs":[{"group":"","kind":"Service","namespace":%q,"name":%q,"port":80}],"rules":[{"backendRefs":[{"name":%q,"port":80}]}]}}`,
+		key.Namespace, key.Name, on.Namespace, on.Name, key.Name+"-backend")
 }
 
 // parent is the Service that the route is on, and backend its backend.
@@ -71,9 +67,6 @@ func parent(key kube.RouteKey) mesh.ServiceKey {
 func backend(key kube.RouteKey) mesh.ServiceKey {
 	return mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: key.Namespace, Name: key.Name + "-backend"}
 }
-
-func (c *cluster) WaitForSync(context.Context) error   { return nil }
-func (c *cluster) Route(key kube.RouteKey) *kube.Route { return c.routes[key] }
 
 func (c *cluster) Routes() iter.Seq[*kube.Route] {
 	return func(yield func(*kube.Route) bool) {
@@ -126,66 +119,66 @@ func (a api) Routes(_ context.Context, kind mesh.RouteKind, namespace string, ea
 	}
 	for r := range a.each {
 		key := kube.RouteKey{Kind: kind, Namespace: namespace, Name: keyOf(0, r).Name}
-		if a.routes[key] == nil || a.gone[key] {
+		if a.routes[key] == nil {
 			continue
 		}
-		if err := each(textOf(key)); err != nil {
+		if err := each(textOf(key, parent(key))); err != nil {
 			return err
+		}
+	}
+	for key, service := range a.consumers {
+		if key.Namespace == namespace {
+			return each(textOf(key, service))
 		}
 	}
 	return nil
 }
 
-func (a api) RouteObject(_ context.Context, _ mesh.RouteKind, namespace, name string) ([]byte, error) {
-	a.mu.Lock()
-	a.gets++
-	a.mu.Unlock()
-	key := kube.RouteKey{Kind: mesh.HTTPRoute, Namespace: namespace, Name: name}
-	switch {
-	case a.failing != nil:
-		return nil, a.failing
-	case a.routes[key] == nil || a.gone[key]:
-		return nil, mesh.ErrNotFound
-	}
-	return textOf(key), nil
+// audit is a reconciler and its queue, of which all has been judged.
+type audit struct {
+	*reconciler
+	*cluster
+	waiting map[string]bool
+	after   time.Duration // the longest that a namespace was told to wait
 }
 
-func (a api) CachedRouteObject(ctx context.Context, kind mesh.RouteKind, namespace, name string) ([]byte, error) {
-	if a.stale != nil {
-		return a.stale, nil
+// AddWithOpts implements priorityQueue.
+func (a *audit) AddWithOpts(opts priorityqueue.AddOpts, namespaces ...string) {
+	for _, name := range namespaces {
+		a.waiting[name] = true
 	}
-	return a.RouteObject(ctx, kind, namespace, name)
+	a.after = max(a.after, opts.After)
 }
 
-// begin returns an auditor that has judged every route of the cluster.
-func begin(t testing.TB, c *cluster) *auditor {
+// begin returns an audit that has judged every route of the cluster.
+func begin(t testing.TB, c *cluster) *audit {
 	t.Helper()
 	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAuditor(c, api{c}, Options{Judge: creation.Judge{Engine: engine}, Log: logr.Discard()})
-	a.begin()
+	a := &audit{newReconciler(c, api{c}, creation.Judge{Engine: engine}), c, map[string]bool{}, 0}
+	a.enqueuer.start(a)
 	a.all(t)
 	return a
 }
 
-// all judges all that is due.
-func (a *auditor) all(t testing.TB) {
+// all judges all that is queued.
+func (a *audit) all(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for len(a.due.order) > 0 {
-		if a.audit(ctx); ctx.Err() != nil {
-			t.Fatal(ctx.Err())
+	for len(a.waiting) > 0 {
+		for namespace := range a.waiting {
+			delete(a.waiting, namespace)
+			if _, err := a.Reconcile(t.Context(), namespace); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
 
 // happens has the change dispatched, and all judged that it bears on.
-func (a *auditor) happens(t testing.TB, change kube.Change) {
+func (a *audit) happens(t testing.TB, change kube.Change) {
 	t.Helper()
-	a.inbox.changed(change)
-	a.dispatch(a.inbox.take())
+	a.enqueuer.changed(change)
 	a.all(t)
 }

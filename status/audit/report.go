@@ -1,4 +1,4 @@
-package standing
+package audit
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/gammaguard/gammaguard/internal/kube"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -31,25 +30,28 @@ const (
 	checksumAnnotation = "gammaguard.dev/checksum"
 )
 
-// report returns the Report about the routes, which are of one namespace. It is the same
-// for the same findings, but for its timestamps.
-func (r *routes) report(version func(mesh.RouteKind) string, now metav1.Timestamp) *openreports.Report {
+// reportOn returns the Report about the routes of the namespace. It is the same for the same
+// findings, but for its timestamps.
+func reportOn(namespace string, routes []audited, version func(mesh.RouteKind) string, now metav1.Timestamp) *openreports.Report {
 	report := &openreports.Report{
-		TypeMeta:      metav1.TypeMeta{APIVersion: openreports.SchemeGroupVersion.String(), Kind: "Report"},
+		TypeMeta: metav1.TypeMeta{APIVersion: openreports.SchemeGroupVersion.String(), Kind: "Report"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: reportName, Labels: map[string]string{managedByLabel: reportName},
+		},
 		Source:        reportName,
 		Configuration: &openreports.ReportConfiguration{Limits: openreports.Limits{MaxResults: maxResults}},
 	}
-	for i := range r.sorted {
-		route := r.sorted[i].route
-		report.Namespace = route.Namespace
+	for i := range routes {
+		route := &routes[i]
 		subject := corev1.ObjectReference{
-			APIVersion: mesh.GatewayGroup + "/" + version(route.Kind), Kind: string(route.Kind),
-			Namespace: route.Namespace, Name: route.Name, UID: types.UID(route.UID.String()),
+			APIVersion: mesh.GatewayGroup + "/" + version(route.kind), Kind: string(route.kind),
+			Namespace: namespace, Name: route.metadata.Name, UID: types.UID(route.metadata.UID),
 		}
-		passes := true
-		r.sorted[i].each(func(f *finding) {
-			passes = false
-			result := f.result(&subject)
+		if len(route.findings) == 0 {
+			report.Summary.Pass++
+		}
+		for j := range route.findings {
+			result := route.findings[j].result(&subject)
 			switch result.Result {
 			case "fail":
 				report.Summary.Fail++
@@ -59,13 +61,8 @@ func (r *routes) report(version func(mesh.RouteKind) string, now metav1.Timestam
 			if len(report.Results) < maxResults {
 				report.Results = append(report.Results, result)
 			}
-		})
-		if passes {
-			report.Summary.Pass++
 		}
 	}
-	report.Name = reportName
-	report.Labels = map[string]string{managedByLabel: reportName}
 	report.Annotations = map[string]string{checksumAnnotation: checksum(report)}
 	for i := range report.Results {
 		report.Results[i].Timestamp = now
@@ -97,16 +94,4 @@ func checksum(report *openreports.Report) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
-}
-
-// changedBy reports whether the Report changes where a route does.
-func changedBy(before, now *audited) bool {
-	return before.found != now.found || (before.route == nil) != (now.route == nil) || uid(before.route) != uid(now.route)
-}
-
-func uid(route *kube.Route) (none [16]byte) {
-	if route == nil {
-		return none
-	}
-	return route.UID
 }
