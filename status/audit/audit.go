@@ -160,7 +160,7 @@ type seen struct {
 // audited is a route and what was found on it.
 type audited struct {
 	kind     mesh.RouteKind
-	metadata mesh.ObjectMeta
+	metadata mesh.Metadata
 	findings []finding
 }
 

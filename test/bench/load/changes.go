@@ -203,7 +203,7 @@ func (b *bench) audit(ctx context.Context, c *changes, l layout) error {
 	if err != nil {
 		return err
 	}
-	for range b.plan.changes / 5 {
+	for range b.plan.changes {
 		if err := c.make(ctx, at, c.ofMany(ctx, namespaceName(at), len(routes.Items))); err != nil {
 			return err
 		}

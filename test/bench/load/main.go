@@ -56,9 +56,9 @@ func start(ctx context.Context, args []string) error {
 	case *again:
 		return render(*out)
 	}
-	p := plan{requests: 2000, rounds: 40, conflicts: 300, changes: 100, rest: time.Minute}
+	p := plan{requests: 2000, rounds: 40, conflicts: 300, changes: 2, rest: time.Minute}
 	if *quick {
-		*sizes, p = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50, changes: 10, rest: 5 * time.Second}
+		*sizes, p = "100,1000", plan{requests: 1000, rounds: 9, conflicts: 50, changes: 1, rest: 5 * time.Second}
 	}
 	var routes []int
 	for size := range strings.SplitSeq(*sizes, ",") {
