@@ -211,13 +211,16 @@ func TestChanges(t *testing.T) {
 		return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"shop","resourceVersion":"11","labels":{` + labels + `}}}`
 	}
 	const service = `{"kind":"Service","apiVersion":"v1","metadata":{"namespace":"shop","name":"cart","resourceVersion":"11"%s},"spec":{"ports":[{"port":80}]}}`
+	second := strings.Replace(routeJSON("shop", "web", "pay"), `"generation":1`, `"generation":2`, 1)
+	answered := strings.Replace(second, `"parents":[`, `"parents":[{"controllerName":"a.test/mesh","parentRef":{"group":"","kind":"Service","name":"pay"}},`, 1)
 	for _, step := range []struct {
 		collection, event, object string
 		want                      *Change
 	}{
-		{routes, "MODIFIED", routeJSON("shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("cart"), key("pay")}, Route: web}},
-		{routes, "MODIFIED", routeJSON("shop", "web", "pay"), nil}, // nothing that is read changed
-		{routes, "DELETED", routeJSON("shop", "web", "pay"), &Change{Services: []mesh.ServiceKey{key("pay")}, Route: web}},
+		{routes, "MODIFIED", second, &Change{Services: []mesh.ServiceKey{key("cart"), key("pay")}, Route: web}},
+		{routes, "MODIFIED", second, nil}, // nothing that is read changed
+		{routes, "MODIFIED", answered, &Change{Services: []mesh.ServiceKey{key("pay")}, Route: web, StatusOnly: true}},
+		{routes, "DELETED", answered, &Change{Services: []mesh.ServiceKey{key("pay")}, Route: web}},
 		{routes, "ADDED", strings.Replace(routeJSON("shop", "gw", "gw"), `"group":"","kind":"Service"`, `"kind":"Gateway"`, 1), nil},
 		{"api/v1/services", "ADDED", fmt.Sprintf(service, ""), &Change{Services: []mesh.ServiceKey{key("cart")}}},
 		{"api/v1/services", "MODIFIED", fmt.Sprintf(service, `,"labels":{"a":"b"}`), nil},
