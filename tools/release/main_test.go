@@ -156,13 +156,14 @@ func untar(t *testing.T, archive []byte, visit func(*tar.Header, string)) {
 }
 
 // testChart looks for the version and the image in the chart. That Helm takes it is
-// tested in config/chart and test/install.
+// tested in test/chart and test/install.
 func testChart(t *testing.T, archive []byte) {
 	want := map[string]string{
-		"gammaguard/Chart.yaml":                                   "version: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
-		"gammaguard/values.yaml":                                  "repository: registry.test/team/gammaguard-webhook\n",
-		"gammaguard/values.schema.json":                           `"v1.2.3"`,
-		"gammaguard/templates/deployment-gammaguard-webhook.yaml": "kind: Deployment\n",
+		"gammaguard/Chart.yaml":                "version: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
+		"gammaguard/values.yaml":               "repository: \"registry.test/team/gammaguard-webhook\"\n  # Tag of the image.\n  tag: \"v1.2.3\"\n",
+		"gammaguard/values.schema.json":        `"$schema"`,
+		"gammaguard/templates/deployment.yaml": "kind: Deployment\n",
+		"gammaguard/files/rules.yaml":          "kind: PrometheusRule\n",
 	}
 	untar(t, archive, func(header *tar.Header, content string) {
 		if text, ok := want[header.Name]; ok && strings.Contains(content, text) {
