@@ -57,7 +57,7 @@ func valueRows(prefix string, values *yaml.Node) ([]string, error) {
 			return nil, err
 		}
 		about := strings.ReplaceAll(strings.TrimPrefix(key.HeadComment, "# "), "\n# ", " ")
-		rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", name, normal, cell(about)))
+		rows = append(rows, "| `"+name+"` | `"+string(normal)+"` | "+cell(about)+" |\n")
 	}
 	return rows, nil
 }
