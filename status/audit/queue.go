@@ -95,6 +95,12 @@ func (e *enqueuer) start(queue priorityQueue) {
 	}
 }
 
+func (e *enqueuer) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = nil
+}
+
 // changed handles a change in the cache. It is fast: it only looks up and queues.
 func (e *enqueuer) changed(change kube.Change) {
 	e.mu.Lock()
