@@ -123,8 +123,8 @@ func (e *enqueuer) changed(change kube.Change) {
 	}
 }
 
-func (n *namespace) reads(any []fingerprint) bool {
-	for _, read := range any {
+func (n *namespace) reads(answered []fingerprint) bool {
+	for _, read := range answered {
 		if _, reads := n.foreign[read]; reads {
 			return true
 		}
