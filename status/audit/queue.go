@@ -17,7 +17,8 @@ const (
 	// debounce is for how long changes are collected before a namespace is judged.
 	debounce = time.Second
 	// A namespace that was judged rests restFactor times as long as that took, and at most
-	// maxRest, so that one in which something always changes takes a twentieth of a processor.
+	// maxRest, so that one in which something always changes takes little of a processor, and
+	// the metric is right within a minute.
 	restFactor = 20
 	maxRest    = 30 * time.Second
 )
