@@ -145,22 +145,23 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		sum.Grant = grantUnknown
 	}
 	judged := make([]Route, len(routes))
-	missing := map[mesh.Role]bool{}
+	missing := lacking{roles: map[mesh.Role]bool{}, kinds: map[mesh.RouteKind]bool{}}
 	for i, route := range routes {
 		if judged[i], err = a.judge(route); err != nil {
 			return err
 		}
 		for _, f := range judged[i].Findings {
 			if f.Rule == validate.RuleGrantMissing && !f.Unknown {
-				missing[mesh.Role(f.Reference.Detail)] = true
+				missing.add(route.Kind, mesh.Role(f.Reference.Detail))
 			}
 		}
 	}
-	if len(missing) > 0 && namespace != nil {
-		roles := slices.Sorted(maps.Keys(missing))
-		sum.Needs, sum.Command = policy.Grants.Label(namespace), rules.GrantCommand(policy, name, namespace, roles...)
-		for _, role := range roles {
-			sum.Needs = sum.Needs.Plus(role)
+	if len(missing.roles) > 0 && namespace != nil {
+		sum.Needs, sum.Command = policy.Grants.Label(namespace), missing.command(policy, namespace)
+		for role := range missing.roles {
+			if !sum.Needs.Allows(role) {
+				sum.Needs = sum.Needs.Plus(role)
+			}
 		}
 		if err := a.behind(namespace, sum.Needs, routes, judged); err != nil {
 			return err
@@ -173,9 +174,26 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 			r.Routes = append(r.Routes, judged[i])
 		}
 	}
-	sum.Wake = a.wake(namespace, routes, missing)
+	sum.Wake = a.wake(namespace, routes, &missing)
 	r.Namespaces = append(r.Namespaces, sum)
 	return nil
+}
+
+// lacking is what of the grant routes lack.
+type lacking struct {
+	roles map[mesh.Role]bool
+	kinds map[mesh.RouteKind]bool
+}
+
+func (l *lacking) add(kind mesh.RouteKind, roles ...mesh.Role) {
+	for _, role := range roles {
+		l.roles[role], l.kinds[kind] = true, true
+	}
+}
+
+// command returns what grants it to the namespace.
+func (l *lacking) command(policy *validate.Policy, namespace *mesh.Namespace) string {
+	return rules.GrantCommand(policy, namespace.Name, namespace, slices.Sorted(maps.Keys(l.kinds)), slices.Sorted(maps.Keys(l.roles))...)
 }
 
 // grantUnknown is in the place of a grant that the user cannot read.
@@ -184,14 +202,14 @@ const grantUnknown mesh.Grant = "unknown"
 // behind adds to the routes that lack the grant what would be found if the namespace,
 // which is known, had it.
 func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*mesh.Route, judged []Route) error {
-	granted := *a
-	granted.world = mesh.Assume(a.world, labelled(namespace, mesh.GrantLabel, string(grant)))
+	assumed := *a
+	assumed.world = mesh.Assume(a.world, granted(namespace, grant))
 	for i := range judged {
 		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != validate.RuleGrantMissing })
 		if len(lacks) == 0 {
 			continue
 		}
-		then, err := granted.judge(routes[i])
+		then, err := assumed.judge(routes[i])
 		if err != nil {
 			return err
 		}

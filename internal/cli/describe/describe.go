@@ -3,6 +3,7 @@
 package describe
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -150,7 +151,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 			namespaces = append(namespaces, namespace)
 		}
 		if name == d.Namespace {
-			d.ConsumerRoutes = settings(service, namespace)
+			d.ConsumerRoutes = settings(service, namespace, &policy.Grants)
 		}
 	}
 	here := slices.DeleteFunc(slices.Clone(routes), func(o *manifest.Object) bool {
@@ -163,7 +164,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 }
 
 // settings returns the label for consumer routes, and the annotations that are set.
-func settings(service *mesh.Service, namespace *mesh.Namespace) []Setting {
+func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Setting {
 	var own mesh.ServiceMetadata
 	if service != nil {
 		own = service.ServiceMetadata
@@ -172,7 +173,7 @@ func settings(service *mesh.Service, namespace *mesh.Namespace) []Setting {
 	if namespace != nil {
 		theirs = *namespace
 	}
-	label := Setting{mesh.ConsumerRoutesLabel, string(mesh.ConsumersAllowed), "default"}
+	label := Setting{mesh.ConsumerRoutesLabel, string(cmp.Or(policy.ConsumerRoutes, mesh.ConsumersAllowed)), "default"}
 	if value, set := theirs.Labels[mesh.ConsumerRoutesLabel]; set {
 		label.Value, label.From = value, "namespace"
 	}
