@@ -4,11 +4,11 @@ package audit
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/creation"
@@ -32,6 +32,8 @@ type Report struct {
 	Namespaces []Namespace `json:"namespaces"`
 	// Routes are those with findings or changes, by namespace, kind and name.
 	Routes []Route `json:"routes"`
+	// NotApplied are the mesh parents that no mesh accepts as they are now, in the same order.
+	NotApplied []NotApplied `json:"notApplied"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }
@@ -52,6 +54,10 @@ type Namespace struct {
 	Denied  int `json:"denied"`
 	Warned  int `json:"warned"`
 	Unknown int `json:"unknown"`
+	// Parented counts the routes with mesh parents, and Applied those of them of which a mesh
+	// accepts each mesh parent.
+	Parented int `json:"parented"`
+	Applied  int `json:"applied"`
 	// Dormant counts the routes with a parentRef that no mesh acts on. Otherwise, such a
 	// parentRef counts for nothing.
 	Dormant int `json:"dormant"`
@@ -84,12 +90,15 @@ type Options struct {
 	Config *config.GuardConfiguration
 	// AsMode is a mode to take every namespace to have; empty: each its own.
 	AsMode mesh.Mode
+	// Own are the controllers whose entries in status are gammaguard's.
+	Own []string
 }
 
 // auditor judges the routes.
 type auditor struct {
 	creation.Judge
 	world mesh.Reader
+	book  *answers.Book
 }
 
 // Run judges the routes, which are stored in the cluster.
@@ -104,20 +113,22 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored}
+	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored, answers.Read(routes, options.Own)}
 	if options.AsMode != "" {
 		a.world = asMode(stored, options.AsMode)
 	}
-	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
+	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}, NotApplied: []NotApplied{}}
 	for namespace, routes := range a.byNamespace(routes) {
 		if err := a.namespace(r, namespace, routes); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(r.Namespaces, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(r.Routes, func(a, b Route) int {
+	byName := func(a, b *report.RouteName) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
-	})
+	}
+	slices.SortFunc(r.Routes, func(a, b Route) int { return byName(&a.RouteName, &b.RouteName) })
+	slices.SortStableFunc(r.NotApplied, func(a, b NotApplied) int { return byName(&a.RouteName, &b.RouteName) })
 	return r, nil
 }
 
@@ -170,6 +181,14 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	for i := range judged {
 		judged[i].Dormant = a.dormant(routes[i])
 		sum.add(&judged[i])
+		lacks, parented := notApplied(routes[i], policy.Mesh, a.book)
+		r.NotApplied = append(r.NotApplied, lacks...)
+		if parented {
+			sum.Parented++
+		}
+		if parented && len(lacks) == 0 {
+			sum.Applied++
+		}
 		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld) > 0 {
 			r.Routes = append(r.Routes, judged[i])
 		}
@@ -177,23 +196,6 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	sum.Wake = a.wake(namespace, routes, &missing)
 	r.Namespaces = append(r.Namespaces, sum)
 	return nil
-}
-
-// lacking is what of the grant routes lack.
-type lacking struct {
-	roles map[mesh.Role]bool
-	kinds map[mesh.RouteKind]bool
-}
-
-func (l *lacking) add(kind mesh.RouteKind, roles ...mesh.Role) {
-	for _, role := range roles {
-		l.roles[role], l.kinds[kind] = true, true
-	}
-}
-
-// command returns what grants it to the namespace.
-func (l *lacking) command(policy *validate.Policy, namespace *mesh.Namespace) string {
-	return rules.GrantCommand(policy, namespace.Name, namespace, slices.Sorted(maps.Keys(l.kinds)), slices.Sorted(maps.Keys(l.roles))...)
 }
 
 // grantUnknown is in the place of a grant that the user cannot read.
