@@ -95,6 +95,12 @@ func (e *enqueuer) start(queue priorityQueue) {
 	}
 }
 
+func (e *enqueuer) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = nil
+}
+
 // changed handles a change in the cache. It is fast: it only looks up and queues.
 func (e *enqueuer) changed(change kube.Change) {
 	e.mu.Lock()
@@ -117,8 +123,8 @@ func (e *enqueuer) changed(change kube.Change) {
 	}
 }
 
-func (n *namespace) reads(any []fingerprint) bool {
-	for _, read := range any {
+func (n *namespace) reads(answered []fingerprint) bool {
+	for _, read := range answered {
 		if _, reads := n.foreign[read]; reads {
 			return true
 		}
