@@ -233,6 +233,7 @@ func TestMatchConditionsOfLabels(t *testing.T) {
 		{"consumers are refused", ", labels: {}", ", labels: {gammaguard.dev/consumer-routes: deny}", true},
 		{"another annotation changes", ", annotations: {a: b}", ", annotations: {a: c}", false},
 		{"namespaces are refused", "", ", annotations: {gammaguard.dev/consumer-routes-from: a=b}", true},
+		{"the grant is narrowed", "", ", annotations: {gammaguard.dev/grant-route-kinds: TCPRoute}", true},
 		{"kinds are refused", ", annotations: {gammaguard.dev/consumer-route-kinds: TCPRoute}", ", annotations: {gammaguard.dev/consumer-route-kinds: UDPRoute}", true},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, namespace(test.now), namespace(test.old), test.want) })

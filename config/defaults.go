@@ -39,6 +39,7 @@ func (c *GuardConfiguration) setDefaults(overrides []Override) {
 		c.RouteKinds = mesh.RouteKinds()
 	}
 	c.Grants.Default = cmp.Or(c.Grants.Default, mesh.GrantNone)
+	c.Grants.ConsumerRoutes = cmp.Or(c.Grants.ConsumerRoutes, mesh.ConsumersAllowed)
 	if c.Grants.ParentKinds == nil {
 		c.Grants.ParentKinds = mesh.ParentKindsOfMeshes()
 	}

@@ -22,6 +22,7 @@ mesh: cilium
 routeKinds: [HTTPRoute, GRPCRoute]
 grants:
   default: producer
+  consumerRoutes: deny
   parentKinds: [Mesh.acme.example]
   selectors:
   - namespaceSelector: {matchLabels: {tier: platform}}
@@ -31,7 +32,7 @@ grants:
     roles: [consumer]
 rules: {parent-headless: off, grant-missing: "audit"}
 mutations: {backend-port: off, parent-group: on}
-parents: {allowedKinds: [ServiceEntry.networking.istio.io]}
+parents: {allowedKinds: [ServiceEntry.networking.istio.io], routeKinds: {ServiceEntry.networking.istio.io: [HTTPRoute, TCPRoute]}}
 exemptions: {usernames: [dev], groups: ["system:masters"], namespaces: [kube-system]}
 status: {controllerName: example.net/our/guard, formerControllerNames: [gammaguard.dev/guard], conflictReason: RouteConflict}
 preview: true
@@ -60,7 +61,7 @@ func TestLoad(t *testing.T) {
 		TypeMeta:   typeMeta,
 		Mode:       mesh.Enforce,
 		RouteKinds: []mesh.RouteKind{"GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute"},
-		Grants:     Grants{Default: mesh.GrantNone, ParentKinds: otherMeshParents},
+		Grants:     Grants{Default: mesh.GrantNone, ConsumerRoutes: mesh.ConsumersAllowed, ParentKinds: otherMeshParents},
 		Status:     Status{ControllerName: "gammaguard.dev/guard", ConflictReason: "Conflicted"},
 		Reports:    NoReports,
 	}
@@ -86,7 +87,7 @@ func TestLoad(t *testing.T) {
 			Mode:       mesh.Warn,
 			Mesh:       mesh.Cilium,
 			RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-			Grants: Grants{Default: mesh.GrantProducer, ParentKinds: []string{"Mesh.acme.example"}, Selectors: []GrantSelector{
+			Grants: Grants{Default: mesh.GrantProducer, ConsumerRoutes: mesh.ConsumersDenied, ParentKinds: []string{"Mesh.acme.example"}, Selectors: []GrantSelector{
 				{
 					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "platform"}},
 					Roles:             []mesh.Role{mesh.Producer, mesh.Consumer},
@@ -94,11 +95,14 @@ func TestLoad(t *testing.T) {
 				},
 				{NamespaceSelector: &metav1.LabelSelector{}, Roles: []mesh.Role{mesh.Consumer}},
 			}},
-			Rules:      map[string]RuleAction{"parent-headless": "off", "grant-missing": "audit"},
-			Mutations:  map[string]Switch{"backend-port": Off, "parent-group": On},
-			Preview:    true,
-			Reports:    OpenReports,
-			Parents:    Parents{AllowedKinds: []string{"ServiceEntry.networking.istio.io"}},
+			Rules:     map[string]RuleAction{"parent-headless": "off", "grant-missing": "audit"},
+			Mutations: map[string]Switch{"backend-port": Off, "parent-group": On},
+			Preview:   true,
+			Reports:   OpenReports,
+			Parents: Parents{
+				AllowedKinds: []string{"ServiceEntry.networking.istio.io"},
+				RouteKinds:   map[string][]mesh.RouteKind{"ServiceEntry.networking.istio.io": {mesh.HTTPRoute, mesh.TCPRoute}},
+			},
 			Exemptions: Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 			Status:     Status{ControllerName: "example.net/our/guard", FormerControllerNames: []string{"gammaguard.dev/guard"}, ConflictReason: "RouteConflict"},
 		}},
@@ -268,6 +272,19 @@ func TestLoadRefuses(t *testing.T) {
 				`parents.allowedKinds[2]: Invalid value: ".istio.io": must be Kind.group, for example ServiceEntry.networking.istio.io, ` +
 				`parents.allowedKinds[3]: Invalid value: "A.b c": must be Kind.group, for example ServiceEntry.networking.istio.io]`,
 		},
+		{
+			"route kinds of parents", header + "parents: {allowedKinds: [A.b], routeKinds: {A.b: [], C.d: [HTTPRoute], E: [Route]}}\n",
+			`[parents.routeKinds[A.b]: Required value: omit it to select all kinds, ` +
+				`parents.routeKinds[C.d]: Invalid value: "C.d": has no effect: parents.allowedKinds does not list it, ` +
+				`parents.routeKinds[E]: Invalid value: "E": must be Kind.group, for example ServiceEntry.networking.istio.io, ` +
+				`parents.routeKinds[E]: Invalid value: "E": has no effect: parents.allowedKinds does not list it, ` +
+				`parents.routeKinds[E][0]: Unsupported value: "Route": supported values: "GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute", "UDPRoute"]`,
+		},
+		{
+			"route kinds of parents without effect", header + "parents: {routeKinds: {A.b: [HTTPRoute]}}\nrules: {parent-kind-not-allowed: off}\n",
+			`parents.routeKinds: Invalid value: {"A.b":["HTTPRoute"]}: has no effect while the rule parent-kind-not-allowed is off`,
+		},
+		{"consumer routes", header + "grants: {consumerRoutes: refuse}\n", `grants.consumerRoutes: Unsupported value: "refuse": supported values: "allow", "deny"`},
 		{
 			"exemptions", header + "exemptions: {usernames: [''], groups: [a, ''], namespaces: [Shop]}\n",
 			`[exemptions.usernames[0]: Required value, exemptions.groups[1]: Required value, exemptions.namespaces[0]: Invalid value: "Shop": ` +

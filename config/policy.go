@@ -15,9 +15,13 @@ func (c *GuardConfiguration) Policy() *validate.Policy {
 		Mode:               c.Mode,
 		Mesh:               mesh.FindProfile(c.Mesh),
 		RouteKinds:         c.RouteKinds,
-		Grants:             mesh.GrantPolicy{Default: c.Grants.Default, ParentKinds: c.Grants.ParentKinds, Contact: c.Grants.Contact},
 		AllowedParentKinds: c.Parents.AllowedKinds,
+		ParentRouteKinds:   c.Parents.RouteKinds,
 		Exemptions:         validate.Exemptions(c.Exemptions),
+		Grants: mesh.GrantPolicy{
+			Default: c.Grants.Default, ConsumerRoutes: c.Grants.ConsumerRoutes,
+			ParentKinds: c.Grants.ParentKinds, Contact: c.Grants.Contact,
+		},
 	}
 	for _, s := range c.Grants.Selectors {
 		selector, err := metav1.LabelSelectorAsSelector(s.NamespaceSelector)

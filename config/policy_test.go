@@ -22,8 +22,9 @@ func TestPolicy(t *testing.T) {
 		Mesh:       mesh.FindProfile(mesh.Cilium),
 		RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Grants: mesh.GrantPolicy{
-			Default:     mesh.GrantProducer,
-			ParentKinds: []string{"Mesh.acme.example"},
+			Default:        mesh.GrantProducer,
+			ConsumerRoutes: mesh.ConsumersDenied,
+			ParentKinds:    []string{"Mesh.acme.example"},
 			Selectors: []mesh.GrantSelector{
 				{
 					Namespaces: labels.SelectorFromSet(labels.Set{"tier": "platform"}),
@@ -34,6 +35,7 @@ func TestPolicy(t *testing.T) {
 		},
 		Actions:            map[string]validate.Action{"parent-headless": validate.Off, "grant-missing": validate.Audit, "backend-not-permitted": validate.Warn},
 		AllowedParentKinds: []string{"ServiceEntry.networking.istio.io"},
+		ParentRouteKinds:   map[string][]mesh.RouteKind{"ServiceEntry.networking.istio.io": {mesh.HTTPRoute, mesh.TCPRoute}},
 		Exemptions:         validate.Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 	}
 	selectors := cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() })

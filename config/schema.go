@@ -24,13 +24,14 @@ func Schema() map[string]any {
 // words are the values of the types that have a few. In YAML 1.1, an unquoted off is the
 // boolean false, and on is true.
 var words = map[reflect.Type]any{
-	reflect.TypeFor[mesh.Mode]():        mesh.Modes(),
-	reflect.TypeFor[mesh.ProfileName](): append(mesh.ProfileNames(), ""),
-	reflect.TypeFor[mesh.RouteKind]():   mesh.RouteKinds(),
-	reflect.TypeFor[mesh.Grant]():       mesh.Grants(),
-	reflect.TypeFor[mesh.Role]():        []mesh.Role{mesh.Producer, mesh.Consumer},
-	reflect.TypeFor[RuleAction]():       []any{validate.Deny, validate.Warn, validate.Audit, validate.Off, false},
-	reflect.TypeFor[Switch]():           []any{On, Off, true, false},
+	reflect.TypeFor[mesh.Mode]():           mesh.Modes(),
+	reflect.TypeFor[mesh.ProfileName]():    append(mesh.ProfileNames(), ""),
+	reflect.TypeFor[mesh.RouteKind]():      mesh.RouteKinds(),
+	reflect.TypeFor[mesh.Grant]():          mesh.Grants(),
+	reflect.TypeFor[mesh.ConsumerRoutes](): []mesh.ConsumerRoutes{mesh.ConsumersAllowed, mesh.ConsumersDenied},
+	reflect.TypeFor[mesh.Role]():           []mesh.Role{mesh.Producer, mesh.Consumer},
+	reflect.TypeFor[RuleAction]():          []any{validate.Deny, validate.Warn, validate.Audit, validate.Off, false},
+	reflect.TypeFor[Switch]():              []any{On, Off, true, false},
 }
 
 func schemaOf(of reflect.Type) map[string]any {

@@ -35,6 +35,10 @@ func TestSchema(t *testing.T) {
 		header + "grants: {selectors: [{roles: [producer], namespaceSelector: {}}]}": true,
 		header + "grants: {selectors: [{roles: [both], namespaceSelector: {}}]}":     false,
 		header + "grants: {selectors: [{namespaceSelector: {matchLabel: {}}}]}":      false,
+		header + "grants: {consumerRoutes: deny}":                                    true,
+		header + "grants: {consumerRoutes: refuse}":                                  false,
+		header + "parents: {routeKinds: {A.b.example: [TCPRoute]}}":                  true,
+		header + "parents: {routeKinds: {A.b.example: [Route]}}":                     false,
 		header + "preview: 1": false, header + "exemptions: {users: [a]}": false,
 	} {
 		var value any

@@ -75,6 +75,10 @@ type Grants struct {
 	// none, producer, consumer or all. Default: none.
 	Default mesh.Grant `json:"default,omitempty"`
 
+	// ConsumerRoutes is whether Services accept consumer routes where neither they nor their
+	// namespaces have the label gammaguard.dev/consumer-routes: allow or deny. Default: allow.
+	ConsumerRoutes mesh.ConsumerRoutes `json:"consumerRoutes,omitempty"`
+
 	// Selectors grant roles to the namespaces that they select. They add to the
 	// label or the default; only the label none beats them. Who may set the labels
 	// that they select by is for the cluster to guard: gammaguard guards its own.
@@ -109,6 +113,10 @@ type Parents struct {
 	// AllowedKinds, as "Kind.group", are the kinds of other implementations that a
 	// parentRef may refer to. Empty: any, they are left alone.
 	AllowedKinds []string `json:"allowedKinds,omitempty"`
+
+	// RouteKinds are, by "Kind.group", the kinds of routes that may have a parent of that kind.
+	// A kind that is not named: all.
+	RouteKinds map[string][]mesh.RouteKind `json:"routeKinds,omitempty"`
 }
 
 // Exemptions define users, groups, and namespaces whose denials become audit

@@ -44,17 +44,41 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.Grants.validate(field.NewPath("grants"))...)
 	errs = append(errs, c.validateRules(field.NewPath("rules"))...)
 	errs = append(errs, c.validateMutations(field.NewPath("mutations"))...)
-	errs = append(errs, kinds(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "is allowed in any case")...)
-	if len(c.Parents.AllowedKinds) > 0 && c.Rules[validate.RuleParentKindNotAllowed] == RuleAction(validate.Off) {
-		errs = append(errs, field.Invalid(field.NewPath("parents", "allowedKinds"), c.Parents.AllowedKinds, "has no effect while the rule "+validate.RuleParentKindNotAllowed+" is off"))
-	}
+	errs = append(errs, c.Parents.validate(field.NewPath("parents"), c.Rules[validate.RuleParentKindNotAllowed] == RuleAction(validate.Off))...)
 	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
 	errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{NoReports, OpenReports})...)
 	return append(errs, c.Status.validate(field.NewPath("status"))...)
 }
 
+func (p *Parents) validate(path *field.Path, off bool) field.ErrorList {
+	allowed, limited := path.Child("allowedKinds"), path.Child("routeKinds")
+	errs := kinds(allowed, p.AllowedKinds, "is allowed in any case")
+	const idle = "has no effect while the rule " + validate.RuleParentKindNotAllowed + " is off"
+	if off && len(p.AllowedKinds) > 0 {
+		errs = append(errs, field.Invalid(allowed, p.AllowedKinds, idle))
+	}
+	if off && len(p.RouteKinds) > 0 {
+		errs = append(errs, field.Invalid(limited, p.RouteKinds, idle))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(p.RouteKinds)) {
+		for _, err := range kinds(limited, []string{kind}, "is allowed in any case") {
+			err.Field = limited.Key(kind).String()
+			errs = append(errs, err)
+		}
+		if len(p.AllowedKinds) > 0 && !slices.Contains(p.AllowedKinds, kind) {
+			errs = append(errs, field.Invalid(limited.Key(kind), kind, "has no effect: "+allowed.String()+" does not list it"))
+		}
+		if len(p.RouteKinds[kind]) == 0 {
+			errs = append(errs, field.Required(limited.Key(kind), "omit it to select all kinds"))
+		}
+		errs = append(errs, listOf(limited.Key(kind), p.RouteKinds[kind], mesh.RouteKinds())...)
+	}
+	return errs
+}
+
 func (g *Grants) validate(path *field.Path) field.ErrorList {
 	errs := oneOf(path.Child("default"), g.Default, mesh.Grants())
+	errs = append(errs, oneOf(path.Child("consumerRoutes"), g.ConsumerRoutes, []mesh.ConsumerRoutes{mesh.ConsumersAllowed, mesh.ConsumersDenied})...)
 	for i := range g.Selectors {
 		errs = append(errs, g.Selectors[i].validate(path.Child("selectors").Index(i))...)
 	}

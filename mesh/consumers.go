@@ -3,8 +3,6 @@ package mesh
 import (
 	"cmp"
 	"errors"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -33,23 +31,7 @@ const (
 // accepted. A field is nil where its annotation is not set.
 type ConsumerAnnotations struct {
 	From  *ConsumerNamespaces `json:"gammaguard.dev/consumer-routes-from"`
-	Kinds *ConsumerKinds      `json:"gammaguard.dev/consumer-route-kinds"`
-}
-
-// maxAnnotation is the most bytes that are read of an annotation: a selector is matched
-// for each namespace with routes on the Service.
-const maxAnnotation = 4096
-
-// Annotation is the value of an annotation.
-type Annotation struct {
-	// Value is the value; cut if it is longer than 4,096 bytes.
-	Value string `json:"-"`
-	// Invalid is set if it cannot be read, and so accepts nobody.
-	Invalid bool `json:"-"`
-}
-
-func (a *Annotation) read(text []byte) {
-	a.Value, a.Invalid = string(text[:min(len(text), maxAnnotation)]), len(text) > maxAnnotation
+	Kinds *KindList           `json:"gammaguard.dev/consumer-route-kinds"`
 }
 
 // ConsumerNamespaces is the value of ConsumerRoutesFromAnnotation: the namespaces
@@ -72,32 +54,6 @@ func (c *ConsumerNamespaces) UnmarshalText(text []byte) error {
 
 func (c *ConsumerNamespaces) accepts(from *Namespace) bool {
 	return !c.Invalid && from != nil && c.selector.Matches(labels.Set(from.Labels))
-}
-
-// ConsumerKinds is the value of ConsumerRouteKindsAnnotation: the kinds of consumer
-// routes that are accepted.
-type ConsumerKinds struct {
-	Annotation `json:"-"`
-	kinds      []RouteKind
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler. It never fails: an annotation may
-// have any value.
-func (c *ConsumerKinds) UnmarshalText(text []byte) error {
-	c.read(text)
-	for name := range strings.SplitSeq(c.Value, ",") {
-		kind := RouteKind(strings.TrimSpace(name))
-		if !IsRouteKind(string(kind)) {
-			c.Invalid = true
-			break
-		}
-		c.kinds = append(c.kinds, kind)
-	}
-	return nil
-}
-
-func (c *ConsumerKinds) accepts(kind RouteKind) bool {
-	return !c.Invalid && slices.Contains(c.kinds, RouteKind(kind.Name()))
 }
 
 // Refusal is why consumer routes to a Service are refused. The zero value: they are
@@ -126,15 +82,19 @@ const (
 	RefusedByNamespace
 	// RefusedByService: the Service's owner refuses them.
 	RefusedByService
+	// RefusedByDefault: the configuration refuses them, and neither the Service nor its
+	// namespace accepts them.
+	RefusedByDefault
 )
 
 // RefusesConsumers reports whether the Service refuses consumer routes of the kind from
 // the namespace, which is nil if it does not exist. The Service's own label and
-// annotations each override those of its namespace; an unknown value of the label, and
-// an annotation that cannot be read, refuse. The Service and its namespace may be nil,
-// where they do not exist. Where both refuse by the same setting, the namespace is named,
-// so that the answer does not depend on the Service.
-func RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind RouteKind) Refusal {
+// annotations each override those of its namespace, and the label of either the default; an
+// unknown value of the label, and an annotation that cannot be read, refuse. The Service and
+// its namespace may be nil, where they do not exist. Where the Service refuses by the same
+// setting as its namespace or the default, that is named, so that the answer does not depend
+// on the Service.
+func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind RouteKind) Refusal {
 	if theirs == nil {
 		theirs = &Namespace{}
 	}
@@ -142,17 +102,20 @@ func RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind
 		service = &Service{}
 	}
 	policy, _ := theirs.Policy()
-	if label := cmp.Or(ConsumerRoutes(service.ConsumerRoutes), policy.ConsumerRoutes, ConsumersAllowed); label != ConsumersAllowed {
+	if label := cmp.Or(ConsumerRoutes(service.ConsumerRoutes), policy.ConsumerRoutes, p.ConsumerRoutes, ConsumersAllowed); label != ConsumersAllowed {
 		by := RefusedByService
-		if policy.ConsumerRoutes == ConsumersDenied {
+		switch {
+		case policy.ConsumerRoutes == ConsumersDenied:
 			by = RefusedByNamespace
+		case policy.ConsumerRoutes == "" && p.ConsumerRoutes == ConsumersDenied:
+			by = RefusedByDefault
 		}
 		return Refusal{By: by, Setting: ConsumerRoutesLabel}
 	}
 	if selector, by := refusing(service.From, theirs.From, func(c *ConsumerNamespaces) bool { return c.accepts(from) }); selector != nil {
 		return Refusal{by, ConsumerRoutesFromAnnotation, selector.Annotation}
 	}
-	if kinds, by := refusing(service.Kinds, theirs.Kinds, func(c *ConsumerKinds) bool { return c.accepts(kind) }); kinds != nil {
+	if kinds, by := refusing(service.Kinds, theirs.Kinds, func(l *KindList) bool { return l.Accepts(kind) }); kinds != nil {
 		return Refusal{by, ConsumerRouteKindsAnnotation, kinds.Annotation}
 	}
 	return Refusal{}
@@ -172,7 +135,7 @@ func refusing[A any](own, theirs *A, accepts func(*A) bool) (*A, RefusedBy) {
 
 // Handshake asks the Service's side whether it refuses routes of the kind from the
 // namespace (GEP-724). Unknown: that cannot be known. The error is the failure of a read.
-func Handshake(world Reader, service ServiceKey, from string, kind RouteKind) (refusal Refusal, unknown bool, err error) {
+func (p *GrantPolicy) Handshake(world Reader, service ServiceKey, from string, kind RouteKind) (refusal Refusal, unknown bool, err error) {
 	namespace, whyTheirs := FindNamespace(world, service.Namespace)
 	theirs, err := Known(namespace, whyTheirs)
 	if err != nil {
@@ -183,15 +146,17 @@ func Handshake(world Reader, service ServiceKey, from string, kind RouteKind) (r
 	if err != nil {
 		return Refusal{}, false, err
 	}
-	parent, err := Known(FindService(world, service))
+	found, whyParent := FindService(world, service)
+	parent, err := Known(found, whyParent)
 	if err != nil {
 		return Refusal{}, false, err
 	}
-	refusal = RefusesConsumers(theirs, parent, own, kind)
+	refusal = p.RefusesConsumers(theirs, parent, own, kind)
 	switch {
 	case refusal.By == NotRefused:
 		return refusal, errors.Is(whyTheirs, ErrUnknown) && parent == nil, nil
-	case refusal.Selects() && errors.Is(whyOwn, ErrUnknown):
+	case refusal.Selects() && errors.Is(whyOwn, ErrUnknown),
+		refusal.By == RefusedByDefault && (errors.Is(whyTheirs, ErrUnknown) || errors.Is(whyParent, ErrUnknown)):
 		return Refusal{}, true, nil
 	}
 	return refusal, false, nil

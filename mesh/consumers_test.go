@@ -40,7 +40,7 @@ func TestRefusesConsumers(t *testing.T) {
 				service = &mesh.Service{}
 				service.ConsumerRoutes = test.service
 			}
-			if got := mesh.RefusesConsumers(ns, service, nil, mesh.HTTPRoute).By; got != want {
+			if got := new(mesh.GrantPolicy).RefusesConsumers(ns, service, nil, mesh.HTTPRoute).By; got != want {
 				t.Errorf("namespace %q, Service %q: got %d, want %d", test.namespace, test.service, got, want)
 			}
 		}
@@ -58,7 +58,7 @@ func annotated(t *testing.T, from, kinds string) mesh.ConsumerAnnotations {
 		}
 	}
 	if kinds != "-" {
-		a.Kinds = &mesh.ConsumerKinds{}
+		a.Kinds = &mesh.KindList{}
 		if err := a.Kinds.UnmarshalText([]byte(kinds)); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestRefusesConsumersByAnnotation(t *testing.T) {
 			cart.ConsumerRoutes = test.service.label
 			cart.ConsumerAnnotations = annotated(t, test.service.from, test.service.kinds)
 			faces := &mesh.Namespace{Name: "faces", Labels: map[string]string{"tenant": "gold", "kubernetes.io/metadata.name": "faces"}}
-			got := mesh.RefusesConsumers(shop, cart, faces, mesh.HTTPRoute)
+			got := new(mesh.GrantPolicy).RefusesConsumers(shop, cart, faces, mesh.HTTPRoute)
 			if got.By != test.by || got.Setting != test.setting {
 				t.Errorf("refused by %d, %q; want %d, %q", got.By, got.Setting, test.by, test.setting)
 			}
@@ -134,7 +134,59 @@ func TestRefusesConsumersByAnnotation(t *testing.T) {
 	// A namespace that does not exist matches no selector, not even one that excludes.
 	cart := &mesh.Service{}
 	cart.ConsumerAnnotations = annotated(t, none, "-")
-	if got := mesh.RefusesConsumers(nil, cart, nil, mesh.HTTPRoute); got.By != ours || !got.Selects() {
+	if got := new(mesh.GrantPolicy).RefusesConsumers(nil, cart, nil, mesh.HTTPRoute); got.By != ours || !got.Selects() {
 		t.Errorf("without a namespace: %+v", got)
+	}
+}
+
+// TestRefusesConsumersByDefault: the default counts where neither the namespace nor the Service
+// has the label. Where the Service refuses too, the answer does not depend on it.
+func TestRefusesConsumersByDefault(t *testing.T) {
+	policy := &mesh.GrantPolicy{ConsumerRoutes: mesh.ConsumersDenied}
+	for _, test := range []struct {
+		namespace, service string
+		want               mesh.RefusedBy
+	}{
+		{"", "", mesh.RefusedByDefault},
+		{"", "deny", mesh.RefusedByDefault},
+		{"", "yes", mesh.RefusedByDefault},
+		{"", "allow", mesh.NotRefused},
+		{"allow", "", mesh.NotRefused},
+		{"allow", "deny", mesh.RefusedByService},
+		{"deny", "", mesh.RefusedByNamespace},
+		{"deny", "allow", mesh.NotRefused},
+	} {
+		shop, cart := &mesh.Namespace{Name: "shop", Labels: map[string]string{}}, &mesh.Service{}
+		if test.namespace != "" {
+			shop.Labels[mesh.ConsumerRoutesLabel] = test.namespace
+		}
+		cart.ConsumerRoutes = test.service
+		if got := policy.RefusesConsumers(shop, cart, nil, mesh.HTTPRoute); got.By != test.want {
+			t.Errorf("namespace %q, Service %q: refused by %d, want %d", test.namespace, test.service, got.By, test.want)
+		}
+	}
+	if got := policy.RefusesConsumers(nil, nil, nil, mesh.HTTPRoute); got.By != mesh.RefusedByDefault {
+		t.Errorf("nothing exists: refused by %d", got.By)
+	}
+}
+
+// TestHandshakeByDefault: what cannot be read may accept what the default refuses.
+func TestHandshakeByDefault(t *testing.T) {
+	policy := &mesh.GrantPolicy{ConsumerRoutes: mesh.ConsumersDenied}
+	cart := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"}
+	for _, test := range []struct {
+		namespace, service error
+		unknown            bool
+	}{{mesh.ErrNotFound, mesh.ErrNotFound, false}, {mesh.ErrUnknown, mesh.ErrNotFound, true}, {mesh.ErrNotFound, mesh.ErrUnknown, true}} {
+		world := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+			if read.Kind == mesh.ReadNamespace {
+				return mesh.Answer{Err: test.namespace}
+			}
+			return mesh.Answer{Err: test.service}
+		})
+		refusal, unknown, err := policy.Handshake(world, cart, "faces", mesh.HTTPRoute)
+		if err != nil || unknown != test.unknown || (refusal.By == mesh.RefusedByDefault) == unknown {
+			t.Errorf("%+v: %+v, unknown %t, %v", test, refusal, unknown, err)
+		}
 	}
 }

@@ -62,7 +62,7 @@ var everything = []struct {
 	},
 	{
 		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
-		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}}`,
+		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute", "gammaguard.dev/grant-route-kinds": "TCPRoute, x"}}}`,
 		func() any { return new(NamespaceObject) },
 	},
 	{

@@ -92,6 +92,9 @@ func readLabel[T ~string](all map[string]string, key string, known []T, errs []e
 type GrantPolicy struct {
 	// Default is the grant of namespaces without GrantLabel.
 	Default Grant
+	// ConsumerRoutes is whether Services accept consumer routes where neither they nor their
+	// namespaces have ConsumerRoutesLabel. Empty: they do.
+	ConsumerRoutes ConsumerRoutes
 	// Selectors grant by namespace labels. They add to the label or the default.
 	Selectors []GrantSelector
 	// ParentKinds are the other mesh parents, as "Kind.group": kinds of other
@@ -153,16 +156,15 @@ func (p *GrantPolicy) Label(namespace *Namespace) Grant {
 }
 
 // Allows reports whether routes of the kind in the namespace are granted the role.
-// The label none, which is also what an unknown value counts as, beats every
-// selector.
+// The label none, which is also what an unknown value and an annotation that cannot be read
+// count as, beats every selector.
 func (p *GrantPolicy) Allows(namespace *Namespace, role Role, kind RouteKind) bool {
 	policy, _ := namespace.Policy()
+	narrowed := namespace.NarrowsGrant(kind)
 	switch {
-	case policy.Grant == GrantNone:
+	case policy.Grant == GrantNone, narrowed && namespace.GrantKinds.Invalid:
 		return false
-	case policy.Grant.Allows(role):
-		return true
-	case policy.Grant == "" && p.Default.Allows(role):
+	case !narrowed && cmp.Or(policy.Grant, p.Default).Allows(role):
 		return true
 	case namespace == nil:
 		return false

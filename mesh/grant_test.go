@@ -123,6 +123,12 @@ func TestGrantPolicyAllows(t *testing.T) {
 		"selector for every namespace":      {mesh.GrantPolicy{Selectors: []mesh.GrantSelector{{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Consumer}}}}, namespace(nil), mesh.TCPRoute, false, true},
 		"unknown namespace, default all":    {mesh.GrantPolicy{Default: mesh.GrantAll}, nil, mesh.HTTPRoute, true, true},
 		"unknown namespace, no selector":    {mesh.GrantPolicy{Selectors: []mesh.GrantSelector{{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Producer}}}}, nil, mesh.HTTPRoute, false, false},
+		"narrowed to the kind":              {mesh.GrantPolicy{}, narrowed(label("producer"), "TCPRoute, HTTPRoute"), mesh.HTTPRoute, true, false},
+		"narrowed to the name of the kind":  {mesh.GrantPolicy{}, narrowed(label("producer"), "HTTPRoute"), mesh.LinkerdHTTPRoute, true, false},
+		"narrowed to others":                {mesh.GrantPolicy{}, narrowed(label("all"), "TCPRoute"), mesh.HTTPRoute, false, false},
+		"a narrowed default":                {mesh.GrantPolicy{Default: mesh.GrantAll}, narrowed(namespace(nil), "TCPRoute"), mesh.HTTPRoute, false, false},
+		"a selector is not narrowed":        {mesh.GrantPolicy{Selectors: selectors}, narrowed(label("all", "tier"), "HTTPRoute"), mesh.TCPRoute, true, false},
+		"unreadable beats a selector":       {mesh.GrantPolicy{Default: mesh.GrantAll, Selectors: selectors}, narrowed(label("all", "tier"), "TCPRoute,"), mesh.TCPRoute, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			producer := test.policy.Allows(test.namespace, mesh.Producer, test.kind)
@@ -132,6 +138,15 @@ func TestGrantPolicyAllows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// narrowed returns the namespace with the annotation for the kinds of its grant.
+func narrowed(n *mesh.Namespace, kinds string) *mesh.Namespace {
+	n.GrantKinds = &mesh.KindList{}
+	if err := n.GrantKinds.UnmarshalText([]byte(kinds)); err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // Any labels yield a policy of known values, and an error for each that is not.

@@ -74,15 +74,16 @@ func TestNamedKind(t *testing.T) {
 
 // TestLinkerdRouteIsGrantedAsHTTPRoute: selectors and Services name kinds without a group.
 func TestLinkerdRouteIsGrantedAsHTTPRoute(t *testing.T) {
-	var kinds mesh.ConsumerKinds
+	var kinds mesh.KindList
 	if err := kinds.UnmarshalText([]byte("HTTPRoute")); err != nil {
 		t.Fatal(err)
 	}
-	theirs := &mesh.Namespace{Name: "shop", ConsumerAnnotations: mesh.ConsumerAnnotations{Kinds: &kinds}}
-	if refusal := mesh.RefusesConsumers(theirs, nil, nil, mesh.LinkerdHTTPRoute); refusal.By != mesh.NotRefused {
+	theirs := &mesh.Namespace{Name: "shop"}
+	theirs.Kinds = &kinds
+	if refusal := new(mesh.GrantPolicy).RefusesConsumers(theirs, nil, nil, mesh.LinkerdHTTPRoute); refusal.By != mesh.NotRefused {
 		t.Errorf("refused: %+v", refusal)
 	}
-	if refusal := mesh.RefusesConsumers(theirs, nil, nil, mesh.GRPCRoute); refusal.By == mesh.NotRefused {
+	if refusal := new(mesh.GrantPolicy).RefusesConsumers(theirs, nil, nil, mesh.GRPCRoute); refusal.By == mesh.NotRefused {
 		t.Error("GRPCRoute is not refused")
 	}
 }

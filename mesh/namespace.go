@@ -3,12 +3,26 @@ package mesh
 // Namespace is what gammaguard reads of a namespace. Its tags are those of the
 // metadata: a further field is read by its line here.
 type Namespace struct {
-	Name   string            `json:"-"`
-	Labels map[string]string `json:"labels"`
-	// ConsumerAnnotations narrow which consumer routes its Services accept.
-	ConsumerAnnotations `json:"annotations"`
+	Name                 string            `json:"-"`
+	Labels               map[string]string `json:"labels"`
+	NamespaceAnnotations `json:"annotations"`
 	// DeletionTimestamp is empty unless the namespace is being deleted.
 	DeletionTimestamp string `json:"deletionTimestamp"`
+}
+
+// NamespaceAnnotations are the annotations that gammaguard reads on a namespace. A field is
+// nil where its annotation is not set.
+type NamespaceAnnotations struct {
+	// ConsumerAnnotations narrow which consumer routes its Services accept.
+	ConsumerAnnotations
+	// GrantKinds narrows the grant by its label, or by default, to kinds of routes.
+	GrantKinds *KindList `json:"gammaguard.dev/grant-route-kinds"`
+}
+
+// NarrowsGrant reports whether the annotation GrantRouteKindsAnnotation keeps the namespace's
+// grant from routes of the kind. A nil namespace has none.
+func (n *Namespace) NarrowsGrant(kind RouteKind) bool {
+	return n != nil && n.GrantKinds != nil && !n.GrantKinds.Accepts(kind)
 }
 
 // Terminating reports whether the namespace is being deleted.
@@ -24,6 +38,10 @@ const (
 	// routes to its Services are accepted.
 	ConsumerRoutesLabel = "gammaguard.dev/consumer-routes"
 )
+
+// GrantRouteKindsAnnotation, on a namespace, narrows the grant by its label, or by default, to
+// the route kinds that it lists, separated by commas. One that cannot be read grants nothing.
+const GrantRouteKindsAnnotation = "gammaguard.dev/grant-route-kinds"
 
 // Mode defines how deny rules act on the routes of a namespace.
 type Mode string

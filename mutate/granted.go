@@ -40,7 +40,7 @@ func confirmed(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) (
 // unrefused reports whether no parent refuses the route, by the cache or, where that says
 // no, by live reads: only where the route's namespace has the grant live.
 func unrefused(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) bool {
-	refused := refusing(route, world)
+	refused := refusing(route, grants, world)
 	if len(refused) == 0 {
 		return true
 	}
@@ -54,7 +54,7 @@ func unrefused(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) b
 	for _, key := range refused {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: key}, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
 	}
-	return confirm(world, reads...) && len(refusing(route, world)) == 0
+	return confirm(world, reads...) && len(refusing(route, grants, world)) == 0
 }
 
 func ownLabels(route *mesh.Route) mesh.Read {
@@ -82,7 +82,7 @@ func granted(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) (bo
 }
 
 // refusing returns the parents that refuse the route, or may, as a consumer route.
-func refusing(route *mesh.Route, world mesh.Reader) []mesh.ServiceKey {
+func refusing(route *mesh.Route, grants *mesh.GrantPolicy, world mesh.Reader) []mesh.ServiceKey {
 	var refusing []mesh.ServiceKey
 	for _, key := range parents(route) {
 		if mesh.ScopeOf(route.Metadata.Namespace, key).Role() != mesh.Consumer {
@@ -90,7 +90,7 @@ func refusing(route *mesh.Route, world mesh.Reader) []mesh.ServiceKey {
 		}
 		_, whyService := mesh.FindService(world, key)
 		_, whyNamespace := mesh.FindNamespace(world, key.Namespace)
-		refusal, unknown, err := mesh.Handshake(world, key, route.Metadata.Namespace, route.Kind)
+		refusal, unknown, err := grants.Handshake(world, key, route.Metadata.Namespace, route.Kind)
 		if unknown || errors.Is(whyService, mesh.ErrUnknown) || errors.Is(whyNamespace, mesh.ErrUnknown) || err != nil || refusal.By != mesh.NotRefused {
 			refusing = append(refusing, key)
 		}

@@ -53,6 +53,9 @@ func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 	if err != nil {
 		return fmt.Errorf("metrics of status: %w", err)
 	}
+	if err := options.Registerer.Register(newUnacknowledged(cache, options.Engine.Policy(), mgr.Elected())); err != nil {
+		return fmt.Errorf("metrics of status: %w", err)
+	}
 	writer, err := newWriter(mgr.GetConfig(), options.Settings, cmp.Or(options.QPS, 200), cmp.Or(options.Burst, 400), m, d)
 	if err != nil {
 		return err

@@ -204,7 +204,7 @@ func (p *Parent) handshake() (fault Fault, unknown bool, err error) {
 	if p.Scope.Role() != mesh.Consumer {
 		return NoFault, false, nil
 	}
-	p.Refusal, unknown, err = mesh.Handshake(p.table.world, p.Key, p.Route.Namespace, p.Route.Kind)
+	p.Refusal, unknown, err = p.table.engine.policy.Grants.Handshake(p.table.world, p.Key, p.Route.Namespace, p.Route.Kind)
 	if unknown || p.Refusal.By != mesh.NotRefused {
 		fault = ConsumerRefused
 	}

@@ -22,6 +22,9 @@ type Policy struct {
 	// AllowedParentKinds are the kinds ("Kind.group") that a parentRef may have
 	// in addition to Gateway, ListenerSet, Service and ServiceImport; empty for any.
 	AllowedParentKinds []string
+	// ParentRouteKinds are, for kinds ("Kind.group") among these or any, the kinds of routes that
+	// may have such a parent; all where a kind is not named.
+	ParentRouteKinds map[string][]mesh.RouteKind
 	// Exemptions are those whose denials become audit entries.
 	Exemptions Exemptions
 }

@@ -94,6 +94,10 @@ func TestLabels(t *testing.T) {
 			"a grant goes, in mode warn", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}",
 			[]string{"2 of 2 routes lose their grant: HTTPRoute fine, HTTPRoute bad"},
 		},
+		{
+			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",
+			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+		},
 		{"the other grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: producer}", nil},
 		{"a grant comes", "labels: {gammaguard.dev/mode: enforce}", "labels: {gammaguard.dev/mode: enforce, gammaguard.dev/grant: all}", nil},
 		{

@@ -1,7 +1,7 @@
 // Command gen writes the pages of docs/ that come from the program itself: one for
 // each rule and mutation, with scenarios as examples, the references of the command
-// line and of the metrics, and the values of the chart; and the policies of the default
-// configuration. Its argument is the root of the
+// line and of the metrics, the values of the chart, and the statements of the specification;
+// and the policies of the default configuration. Its argument is the root of the
 // repository.
 package main
 
@@ -15,6 +15,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
+	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
 func main() {
@@ -39,7 +40,16 @@ func run(ctx context.Context, root string) error {
 		writeValues(root),
 		writeMetrics(filepath.Join(root, "docs", "metrics.md")),
 		writePolicies(filepath.Join(root, "config", "policy", "route_grants.yaml")),
+		writeSpecification(filepath.Join(root, "docs", "specification.md"), scenariosOf(examples)),
 	)
+}
+
+func scenariosOf(examples []*example) []*runner.Scenario {
+	scenarios := make([]*runner.Scenario, len(examples))
+	for i, e := range examples {
+		scenarios[i] = e.scenario
+	}
+	return scenarios
 }
 
 // writePolicies writes the policies of the default configuration.

@@ -57,7 +57,7 @@ func page(topic *explain.Topic, examples []*example) string {
 		fmt.Fprintf(&b, "| applies to | %s |\n", topic.KindNames())
 	}
 	if topic.Citation != "" {
-		fmt.Fprintf(&b, "| specification | %s |\n", cell(topic.Citation))
+		fmt.Fprintf(&b, "| specification | %s |\n", cell(strings.Replace(topic.Citation, "GEP-1294", "GEP-1294 (formerly GEP-1426)", 1)))
 	}
 	fmt.Fprintf(&b, "\n## Rationale\n\n%s\n\n## How to fix\n\n%s\n", topic.Rationale, topic.Remedy)
 	if len(topic.Notes) > 0 {

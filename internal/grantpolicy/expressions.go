@@ -46,8 +46,11 @@ func variables(policy *validate.Policy) []admissionv1.Variable {
 		{Name: "labels", Expression: metadata("labels", "namespaceObject")},
 		{Name: "labeled", Expression: quoted(mesh.GrantLabel) + " in variables.labels"},
 		{Name: "grant", Expression: "variables.labels[?" + quoted(mesh.GrantLabel) + "].orValue(" + quoted(string(cmp.Or(policy.Grants.Default, mesh.GrantNone))) + ")"},
-		{Name: "vetoed", Expression: "variables.labeled && !(variables.grant in " + list(giving()) + ")"},
 	}
+	all = append(all, narrowing()...)
+	all = append(all, admissionv1.Variable{
+		Name: "vetoed", Expression: "variables.unreadable || (variables.labeled && !(variables.grant in " + list(giving()) + "))",
+	})
 	for i := range policy.Grants.Selectors {
 		selector := &policy.Grants.Selectors[i]
 		expression := selects(selector.Namespaces)
@@ -61,10 +64,30 @@ func variables(policy *validate.Policy) []admissionv1.Variable {
 		admissionv1.Variable{Name: "parents", Expression: parents()},
 		admissionv1.Variable{Name: "roles", Expression: needed(&policy.Grants)},
 		admissionv1.Variable{Name: "missing", Expression: list(roles) + ".filter(role, role in variables.roles && !(role in variables.granted))"},
+		admissionv1.Variable{Name: "unlabeled", Expression: "variables.missing.filter(role, !(variables.grant in [" + quoted(string(mesh.GrantAll)) + ", role]))"},
 		admissionv1.Variable{Name: "first", Expression: first()},
 		admissionv1.Variable{Name: "exempt", Expression: exempt(policy)},
 		admissionv1.Variable{Name: "message", Expression: message(&policy.Grants)},
 	)
+}
+
+// narrowing are the steps of mesh.Namespace.NarrowsGrant: whether the annotation cannot be
+// read, and whether it keeps the grant from the route's kind.
+func narrowing() []admissionv1.Variable {
+	key := quoted(mesh.GrantRouteKindsAnnotation)
+	return []admissionv1.Variable{
+		{Name: "annotations", Expression: metadata("annotations", "namespaceObject")},
+		{Name: "annotated", Expression: key + " in variables.annotations"},
+		{
+			Name: "kinds", Expression: "!variables.annotated || size(bytes(variables.annotations[" + key + "])) > " + strconv.Itoa(mesh.MaxAnnotation) + " ? [] :\n" +
+				"variables.annotations[" + key + "].split(',').map(kind, kind.trim())",
+		},
+		{
+			Name: "unreadable", Expression: "variables.annotated && (variables.kinds.size() == 0 ||\n" +
+				"variables.kinds.exists(kind, !(kind in " + list(mesh.RouteKinds()) + ")))",
+		},
+		{Name: "narrowed", Expression: "variables.unreadable || (variables.annotated && !(request.kind.kind in variables.kinds))"},
+	}
 }
 
 func selectorName(i int) string { return "selector" + strconv.Itoa(i) }
@@ -80,7 +103,7 @@ func granted(grants *mesh.GrantPolicy) string {
 	parts := make([]string, len(roles))
 	for i, role := range roles {
 		allowing := slices.DeleteFunc(mesh.Grants(), func(g mesh.Grant) bool { return !g.Allows(role) })
-		expression := "variables.grant in " + list(allowing)
+		expression := "(!variables.narrowed && variables.grant in " + list(allowing) + ")"
 		var selectors []string
 		for n := range grants.Selectors {
 			if slices.Contains(grants.Selectors[n].Roles, role) {
@@ -166,11 +189,20 @@ func message(grants *mesh.GrantPolicy) string {
 (variables.first.size() == 0 ? 'spec.parentRefs' : 'spec.parentRefs[' + string(variables.first[0]) + ']') +
 ': Forbidden: namespace ' + request.namespace + ' lacks the ' +
 (variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) + ' grant for ' + %s +
-(variables.vetoed && variables.grant != %s ? ' (unknown label value "' + variables.grant + '")' : '') +
-%s + request.namespace + %s +
-(variables.missing.size() == 1 && !(variables.grant in %s) ? variables.missing[0] : %s) +
-(variables.labeled ? ' --overwrite' : '') + %s`,
-		kind, quoted(string(mesh.GrantNone)),
-		quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to run: kubectl label namespace "), quoted(" "+mesh.GrantLabel+"="),
-		list(roles), quoted(string(mesh.GrantAll)), quoted(" ("+ruleID+")"))
+(variables.labeled && !(variables.grant in %s) ? ' (unknown label value "' + variables.grant + '")' : '') +
+%s + (%s) + %s`,
+		kind, list(mesh.Grants()), quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to "), remedy(), quoted(" ("+ruleID+")"))
+}
+
+// remedy is what grants the missing roles for the kind, as the rule says it: a command where it
+// is the label alone. A label that is not to be changed is not set.
+func remedy() string {
+	const grant = "(variables.unlabeled.size() == 1 && !(variables.grant in %s) ? variables.unlabeled[0] : %s)"
+	set := fmt.Sprintf(grant, list(roles), quoted(string(mesh.GrantAll)))
+	key := mesh.GrantRouteKindsAnnotation
+	return fmt.Sprintf(`!variables.narrowed ? %s + request.namespace + %s + %s + (variables.labeled ? ' --overwrite' : '') :
+(variables.unlabeled.size() == 0 ? '' : %s + %s + ', and to ') +
+(variables.unreadable ? %s : 'add ' + request.kind.kind + %s)`,
+		quoted("run: kubectl label namespace "), quoted(" "+mesh.GrantLabel+"="), set, quoted("set "+mesh.GrantLabel+"="), set,
+		quoted("correct the annotation "+key+", which cannot be read"), quoted(" to the annotation "+key))
 }

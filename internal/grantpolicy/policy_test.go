@@ -79,6 +79,7 @@ func TestDigest(t *testing.T) {
 		"mutations: {backend-port: off}":  false,
 		"mesh: istio":                     false,
 		"preview: true":                   false,
+		"grants: {consumerRoutes: deny}":  false,
 		"mode: warn":                      true,
 		"rules: {grant-missing: warn}":    true,
 		"rules: {grant-missing: off}":     true,

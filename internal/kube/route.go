@@ -2,6 +2,8 @@ package kube
 
 import (
 	"iter"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +26,32 @@ type Route struct {
 	// that they are about.
 	ForeignEntries int32
 	Answered       mesh.ParentSet
+
+	// since is when this Acknowledged of this generation was first seen, in seconds. Both are
+	// written where the route stays the same, so that an answer is no change.
+	since        uint32
+	acknowledged mesh.Acknowledgements
+}
+
+// Acknowledged returns what other controllers have answered about the parentRefs, and since when
+// that is known, but not since before the process started.
+func (r *Route) Acknowledged() (mesh.Acknowledgements, time.Time) {
+	return mesh.Acknowledgements(atomic.LoadUint64((*uint64)(&r.acknowledged))), time.Unix(int64(atomic.LoadUint32(&r.since)), 0)
+}
+
+// carry notes since when the route is acknowledged as it is. The one before, which is nil where
+// there is none, is acknowledged as this one is: if nothing else is different, it stays.
+func (r *Route) carry(before *Route, now time.Time) {
+	r.since = uint32(now.Unix()) //nolint:gosec // until 2106
+	if before == nil {
+		return
+	}
+	if before.UID == r.UID && before.Generation == r.Generation && before.acknowledged == r.acknowledged {
+		r.since = before.since
+		return
+	}
+	atomic.StoreUint64((*uint64)(&before.acknowledged), uint64(r.acknowledged))
+	atomic.StoreUint32(&before.since, r.since)
 }
 
 // Entry is one entry of ours in a route's status.parents.

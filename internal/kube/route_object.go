@@ -64,6 +64,19 @@ func Answers(text []byte, refs []mesh.ParentRef) (set mesh.ParentSet) {
 	return set
 }
 
+// acknowledges returns what an entry of another controller answers about a route of the
+// generation: nothing if it cannot be read.
+func acknowledges(text []byte, generation int64) mesh.Acknowledgement {
+	var entry struct {
+		Conditions []mesh.ParentCondition `json:"conditions"`
+	}
+	if mesh.Decode(text, &entry) != nil {
+		return mesh.Unanswered
+	}
+	answer, _ := mesh.Acknowledge(entry.Conditions, generation)
+	return answer
+}
+
 func identity(route *mesh.Route) (uid uuid.UUID, ignores uint32) {
 	uid, _ = uuid.Parse(route.Metadata.UID) // API servers give no others
 	return uid, crc32.ChecksumIEEE([]byte(route.Metadata.Annotations.Ignore))
@@ -87,7 +100,9 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 		}
 		if entry == nil {
 			route.ForeignEntries++
-			route.Answered |= Answers(text, route.Parents)
+			about := Answers(text, route.Parents)
+			route.Answered |= about
+			route.acknowledged = route.acknowledged.With(about, acknowledges(text, route.Generation))
 			continue
 		}
 		route.Entries = append(route.Entries, *entry)

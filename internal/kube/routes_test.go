@@ -211,3 +211,47 @@ func TestAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestAcknowledged: the cache knows what other controllers answered for each parentRef, and since
+// when. An answer alone is no change.
+func TestAcknowledged(t *testing.T) {
+	const cart, pay = `{"group":"","kind":"Service","name":"cart","port":80}`, `{"group":"","kind":"Service","name":"pay"}`
+	entry := func(ref, controller, status string, generation int) string {
+		return fmt.Sprintf(`{"parentRef":%s,"controllerName":%q,"conditions":[{"type":"Accepted","status":%q,"observedGeneration":%d}]}`, ref, controller, status, generation)
+	}
+	cache := newCache(t, Options{ControllerName: "us"})
+	var changes []Change
+	cache.OnChange(func(change Change) { changes = append(changes, change) })
+	key := RouteKey{mesh.HTTPRoute, "shop", "web"}
+	var held *Route
+	for _, test := range []struct {
+		generation int
+		entries    string
+		want       [2]mesh.Acknowledgement
+		changes    int
+		restarts   bool
+	}{
+		{1, "", [2]mesh.Acknowledgement{}, 1, true},
+		{1, entry(cart, "us", "False", 1), [2]mesh.Acknowledgement{}, 2, false},
+		{1, entry(cart, "others", "True", 1), [2]mesh.Acknowledgement{mesh.Applied}, 3, true},
+		{1, entry(cart, "others", "False", 1), [2]mesh.Acknowledgement{mesh.Refused}, 3, true},
+		{1, entry(cart, "others", "False", 1), [2]mesh.Acknowledgement{mesh.Refused}, 3, false},
+		{2, entry(cart, "others", "False", 1), [2]mesh.Acknowledgement{mesh.Stale}, 4, true},
+		{2, entry(cart, "others", "True", 2) + "," + entry(pay, "third", "False", 2), [2]mesh.Acknowledgement{mesh.Applied, mesh.Refused}, 5, true},
+		{2, entry(cart, "others", "x", 2) + "," + `{"parentRef":` + pay + `,"controllerName":"third","conditions":7}`, [2]mesh.Acknowledgement{}, 5, true},
+	} {
+		if held != nil {
+			held.since = 7
+		}
+		put(t, cache, routeResource(mesh.HTTPRoute), fmt.Sprintf(`{"kind":"HTTPRoute","metadata":{"namespace":"shop","name":"web","generation":%d},
+			"spec":{"parentRefs":[%s,%s]},"status":{"parents":[%s]}}`, test.generation, cart, pay, test.entries))
+		held = cache.Route(key)
+		answers, since := held.Acknowledged()
+		if got := [2]mesh.Acknowledgement{answers.Of(0), answers.Of(1)}; got != test.want || since.Unix() == 7 == test.restarts {
+			t.Errorf("generation %d, %s: %v since %v, want %v", test.generation, test.entries, got, since, test.want)
+		}
+		if len(changes) != test.changes {
+			t.Errorf("generation %d, %s: %d changes, want %d", test.generation, test.entries, len(changes), test.changes)
+		}
+	}
+}

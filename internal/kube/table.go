@@ -2,6 +2,7 @@ package kube
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,9 @@ import (
 // feed writes it.
 type table struct {
 	toolscache.ThreadSafeStore
+	// comparing, if set, is called before a value is compared with the one before, which is nil
+	// where there is none.
+	comparing func(old, value any)
 	// coming, if set, is called before a value is kept.
 	coming func(value any)
 	// changed is called after a value came (old is nil), changed, or went (now is
@@ -44,6 +48,10 @@ func (c *Cache) newTables() map[resource]*table {
 		routes := newTable(c.routeChanged, toolscache.Indexers{
 			byNamespace: func(o any) ([]string, error) { return []string{o.(*Route).Namespace}, nil },
 		})
+		routes.comparing = func(old, value any) {
+			before, _ := old.(*Route)
+			value.(*Route).carry(before, time.Now())
+		}
 		routes.coming = func(value any) { c.attachments.share(value.(*Route)) }
 		tables[routeResource(kind)] = routes
 	}
@@ -59,6 +67,9 @@ func (t *table) by(index, value string) []any {
 // put stores a value, or removes it where it is nil, and reports what changed.
 func (t *table) put(key string, value any, first bool) {
 	old, _ := t.Get(key)
+	if t.comparing != nil && value != nil {
+		t.comparing(old, value)
+	}
 	switch {
 	case reflect.DeepEqual(old, value):
 		return

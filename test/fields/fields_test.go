@@ -43,6 +43,7 @@ func TestPublished(t *testing.T) {
 		}},
 		{kube.RouteMetadata{}, []any{metav1.ObjectMeta{}}},
 		{kube.Entry{}, []any{gatewayv1.RouteParentStatus{}}},
+		{mesh.ParentCondition{}, []any{metav1.Condition{}}},
 		{mesh.ServiceObject{}, []any{corev1.Service{}, mcsv1alpha1.ServiceImport{}, mcsv1beta1.ServiceImport{}}},
 		{mesh.NamespaceObject{}, []any{corev1.Namespace{}, metav1.PartialObjectMetadata{}}},
 		{mesh.EndpointSliceObject{}, []any{discoveryv1.EndpointSlice{}}},

@@ -105,7 +105,14 @@ func (c Chance) Namespace() *corev1.Namespace {
 			all[key] = of(c, values...)
 		}
 	}
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of(c, "shop", "lab"), Labels: all}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: of(c, "shop", "lab"), Labels: all}}
+	if c.IntN(2) == 0 {
+		namespace.Annotations = map[string]string{mesh.GrantRouteKindsAnnotation: of(c,
+			"HTTPRoute", " GRPCRoute,\tHTTPRoute\n", "TCPRoute,TLSRoute,TCPRoute", "GRPCRoute,HTTPRoute,TLSRoute,TCPRoute,UDPRoute",
+			"", ",", "HTTPRoute,", "HTTPRoute;GRPCRoute", "httproute", "HTTPRoute,Zoë", "HTTPRoute.policy.linkerd.io", "\u00a0UDPRoute\u2003",
+			strings.Repeat("HTTPRoute,", 409)+"TCPRoute", strings.Repeat("ë", 2048)+",", strings.Repeat("HTTPRoute,", 500)+"HTTPRoute")}
+	}
+	return namespace
 }
 
 // parent returns a parentRef that some mesh may read.
@@ -212,7 +219,11 @@ func (r *Request) Judged(engine *validate.Engine) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	namespace := &mesh.Namespace{Name: r.Namespace.Name, Labels: r.Namespace.Labels}
+	var object mesh.NamespaceObject
+	if err := mesh.Decode(Encoded(r.Namespace), &object); err != nil {
+		return Answer{}, err
+	}
+	namespace := object.Reduce()
 	world := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
 		if read.Kind == mesh.ReadNamespace && read.Namespace == namespace.Name {
 			return mesh.Answer{Namespace: namespace}

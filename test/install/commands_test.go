@@ -18,6 +18,8 @@ var played = map[string]struct {
 }{
 	"gammaguard audit -A --config guard.yaml":  {1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `},
 	"gammaguard audit -n shop":                 {1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `},
+	"gammaguard audit -n shop --wait 10s":      {1, `(?m)^shop +enforce .* 0/2 +none `},
+	"gammaguard audit -n shop -o wide":         {1, `(?m)^shop +HTTPRoute +cart +spec.parentRefs\[0\] +Service shop/cart +unanswered +- +-$`},
 	"gammaguard check -f manifests/ --cluster": {1, `(?m)HTTPRoute shop/group .*\(parent-port-not-found\)$`},
 	"gammaguard check -f manifests/ --fix":     {1, `fixed`},
 	"gammaguard check -f manifests/ -o json | jq -r '.routes[] | select(.verdict == \"deny\") | \"\\(.file):\\(.line) \\(.kind) \\(.namespace)/\\(.name)\"'": {0, `^manifests/cart.yaml:5 HTTPRoute shop/group$`},
@@ -42,6 +44,7 @@ var played = map[string]struct {
 	"gammaguard preflight --overlay audit-only":                                                                               {0, `(?m)^cert-manager +ok `},
 	"gammaguard preflight --overlay default --image registry.example.com/gammaguard-webhook:v1.2.3":                           {0, `(?m)^image +unknown +registry.example.com/gammaguard-webhook:v1.2.3: `},
 	"gammaguard trace service/cart:80 -n shop --path /items --cluster":                                                        {0, `HTTPRoute shop/cart`},
+	"kubectl annotate namespace shop gammaguard.dev/grant-route-kinds=HTTPRoute,GRPCRoute":                                    {0, `annotated`},
 	"kubectl annotate service -n shop cart gammaguard.dev/consumer-routes-from='kubernetes.io/metadata.name in (faces, lab)'": {0, `annotated`},
 	"kubectl apply -f route_grants.yaml":                                                                                      {0, `(?m)/gammaguard-route-grants created$`},
 	"kubectl auth can-i create serviceprofiles.linkerd.io --as dev -n shop":                                                   {1, `(?m)^no$`},
@@ -72,6 +75,9 @@ func TestCommands(t *testing.T) {
 			t.Error(stderr)
 		}
 		removeGrantPolicies(t)
+		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "annotate", "namespace", "shop", "gammaguard.dev/grant-route-kinds-"); err != nil {
+			t.Error(stderr)
+		}
 		if _, stderr, err := plane.Kubectl(context.WithoutCancel(t.Context()), "", "delete", "service,httproute", "-n", "shop", "cart"); err != nil {
 			t.Error(stderr)
 		}

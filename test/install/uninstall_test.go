@@ -87,7 +87,7 @@ func TestUninstall(t *testing.T) {
 	kubectl(t, "delete", "httproute", "-n", "marked", "cart")
 	for _, trace := range []string{
 		"controllerName: example.test", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel,
-		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, grants.RequestAnnotation,
+		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, mesh.GrantRouteKindsAnnotation, grants.RequestAnnotation,
 	} {
 		if strings.Contains(left, trace) {
 			t.Errorf("%s is left", trace)

@@ -30,6 +30,8 @@ func changes() []change {
 		{"add an annotation", labels{}, labels{routesFrom: "a=b"}, routesFrom},
 		{"change an annotation", labels{routeKinds: "HTTPRoute"}, labels{routeKinds: "GRPCRoute"}, routeKinds},
 		{"remove an annotation", labels{routesFrom: "a=b", "team": "a"}, labels{"team": "a"}, routesFrom},
+		{"add the kinds of the grant", labels{}, labels{grantKinds: "HTTPRoute"}, grantKinds},
+		{"change the kinds of the grant", labels{grantKinds: "HTTPRoute"}, labels{grantKinds: "TCPRoute"}, grantKinds},
 		{"add a label that only metrics need", labels{}, labels{scrape: "allow"}, scrape},
 		{"remove a label that only metrics need", labels{scrape: "allow", "team": "a"}, labels{"team": "a"}, scrape},
 		{"add a key in another case", labels{}, labels{inCapitals: "all"}, inCapitals},

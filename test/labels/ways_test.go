@@ -60,6 +60,7 @@ func ways() []way {
 const (
 	routesFrom = "gammaguard.dev/consumer-routes-from"
 	routeKinds = "gammaguard.dev/consumer-route-kinds"
+	grantKinds = "gammaguard.dev/grant-route-kinds"
 	inCapitals = "GammaGuard.DEV/Grant"
 )
 
@@ -70,7 +71,7 @@ const scrape = "gammaguard.dev/scrape"
 func set(n *corev1.Namespace, values map[string]string) {
 	n.Labels, n.Annotations = map[string]string{}, map[string]string{}
 	for key, value := range values {
-		if key == routesFrom || key == routeKinds || key == inCapitals {
+		if key == routesFrom || key == routeKinds || key == grantKinds || key == inCapitals {
 			n.Annotations[key] = value
 		} else {
 			n.Labels[key] = value
@@ -112,7 +113,7 @@ func labelsAndAnnotations(n *corev1.Namespace) []byte {
 	}
 	return fmt.Appendf(nil, `{"metadata":{"labels":%s,"annotations":%s}}`,
 		fields(n.Labels, mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, scrape, "team"),
-		fields(n.Annotations, routesFrom, routeKinds, inCapitals))
+		fields(n.Annotations, routesFrom, routeKinds, grantKinds, inCapitals))
 }
 
 func mustClient(t *testing.T, user string) client.Client {

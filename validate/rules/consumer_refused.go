@@ -16,7 +16,7 @@ func consumerRefused() *validate.Rule {
 		Rationale: "A consumer route changes how an entire namespace reaches a Service that others own. As with the allowed routes of a Gateway, the " +
 			"parent decides which routes it accepts: a mesh admin sets a label, or annotations that name the accepted namespaces and route kinds, " +
 			"on the namespace of the Service, and the owner of the Service can override each of them with the same one on the Service. An " +
-			"annotation that cannot be read accepts no route.",
+			"annotation that cannot be read accepts no route. Where neither has the label, grants.consumerRoutes in the configuration decides.",
 		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or to accept the namespace and the kind of the " +
 			"route in the annotations gammaguard.dev/consumer-routes-from and gammaguard.dev/consumer-route-kinds of the Service. " +
 			"Alternatively, use a producer route in the namespace of the Service.",
@@ -33,12 +33,16 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 	if refusal.By == mesh.RefusedByNamespace {
 		owner, admin = "namespace "+parent.Key.Namespace, "a mesh admin"
 	}
+	problem, overwrite := owner+" refuses consumer routes", " --overwrite"
+	if refusal.By == mesh.RefusedByDefault {
+		problem, overwrite = problem+" by default", ""
+	}
 	f := validate.Finding{
 		Field:   parent.Path(""),
 		Type:    validate.Forbidden,
-		Problem: owner + " refuses consumer routes",
-		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s %s=%s --overwrite",
-			named(resourceOf(parent.Key), " -n "+printable.Shell(parent.Key.Namespace), parent.Key.Name), mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed),
+		Problem: problem,
+		Remedy: fmt.Sprintf("ask the Service's owner to run: kubectl label %s %s=%s%s",
+			named(resourceOf(parent.Key), " -n "+printable.Shell(parent.Key.Namespace), parent.Key.Name), mesh.ConsumerRoutesLabel, mesh.ConsumersAllowed, overwrite),
 		Reference: validate.Reference{Service: parent.Key, Namespace: parent.Key.Namespace},
 	}
 	switch {

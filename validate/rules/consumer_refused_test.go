@@ -4,12 +4,21 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 func TestConsumerRefused(t *testing.T) {
 	const allow = " refuses consumer routes; ask the Service's owner to run: kubectl label "
 	testRule(t, consumerRefused(), []ruleCase{
 		{name: "welcome", namespace: "faces", spec: on(service("cart, namespace: shop"), service("lobby, namespace: closed"))},
+		{
+			name: "by the default of the cluster", namespace: "faces", spec: on(service("cart, namespace: shop")),
+			policy: &validate.Policy{Grants: mesh.GrantPolicy{ConsumerRoutes: mesh.ConsumersDenied}},
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/cart refuses consumer routes by default; ` +
+					`ask the Service's owner to run: kubectl label service -n shop cart gammaguard.dev/consumer-routes=allow`,
+			},
+		},
 		{name: "a producer is no consumer", spec: on(service("shy"))},
 		{
 			name: "by the Service", namespace: "faces", spec: on(service("shy, namespace: shop")),

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -19,7 +20,8 @@ func grantMissing() *validate.Rule {
 			"route; where the policies of 'gammaguard policy' are installed, the API server itself refuses it first, and its message names the " +
 			"ValidatingAdmissionPolicy gammaguard-route-grants.",
 		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer " +
-			"(routes to Services in other namespaces), or all. Alternatively, attach the route to a Gateway.",
+			"(routes to Services in other namespaces), or all, or to add the kind of the route to the annotation gammaguard.dev/grant-route-kinds, " +
+			"which narrows the grant to some kinds. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  validate.Deny,
 		Fault:    validate.GrantMissing,
@@ -33,7 +35,7 @@ func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) vali
 		Field:     parent.Path(""),
 		Type:      validate.Forbidden,
 		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
-		Remedy:    fmt.Sprintf("ask %s to run: %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantCommand(policy, parent)),
+		Remedy:    fmt.Sprintf("ask %s to %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantRemedy(policy, parent)),
 		Reference: validate.Reference{Namespace: name, Detail: string(role)},
 	}
 }
@@ -50,12 +52,33 @@ func unknownGrant(namespace *mesh.Namespace) string {
 	return ""
 }
 
-// grantCommand returns the command that grants what the route lacks for all its
-// parents.
-func grantCommand(policy *validate.Policy, parent *validate.Parent) string {
+// grantRemedy says what grants the route what it lacks for all its parents: a command where it
+// is the label alone.
+func grantRemedy(policy *validate.Policy, parent *validate.Parent) string {
 	route, namespace := parent.Route, parent.Namespace
 	missing := policy.Grants.Missing(namespace, route.Kind, policy.Grants.Needed(route.Namespace, route.Parents))
-	return GrantCommand(policy, route.Namespace, namespace, missing...)
+	if !namespace.NarrowsGrant(route.Kind) {
+		return "run: " + GrantCommand(policy, route.Namespace, namespace, nil, missing...)
+	}
+	remedy := fmt.Sprintf("add %s to the annotation %s", route.Kind.Name(), mesh.GrantRouteKindsAnnotation)
+	if namespace.GrantKinds.Invalid {
+		remedy = "correct the annotation " + mesh.GrantRouteKindsAnnotation + ", which cannot be read"
+	}
+	if grant := grantWith(policy, namespace, missing); grant != policy.Grants.Label(namespace) {
+		remedy = fmt.Sprintf("set %s=%s, and to %s", mesh.GrantLabel, grant, remedy)
+	}
+	return remedy
+}
+
+// grantWith returns the grant by the namespace's label, or the default, with these roles.
+func grantWith(policy *validate.Policy, namespace *mesh.Namespace, roles []mesh.Role) mesh.Grant {
+	grant := policy.Grants.Label(namespace)
+	for _, role := range roles {
+		if !grant.Allows(role) {
+			grant = grant.Plus(role)
+		}
+	}
+	return grant
 }
 
 // named returns the arguments by which kubectl finds an object, whatever its name: a name
@@ -67,16 +90,27 @@ func named(resource, options, name string) string {
 	return resource + options + " " + printable.Shell(name)
 }
 
-// GrantCommand returns the command that grants the roles to the namespace of that name,
-// nil if it cannot be known, and keeps what its label, or the default, grants now.
-func GrantCommand(policy *validate.Policy, name string, namespace *mesh.Namespace, missing ...mesh.Role) string {
-	grant := policy.Grants.Label(namespace)
-	for _, role := range missing {
-		grant = grant.Plus(role)
+// GrantCommand returns the command that grants the missing roles for routes of the kinds to the
+// namespace of that name, nil if it cannot be known, and keeps what it is granted now.
+func GrantCommand(policy *validate.Policy, name string, namespace *mesh.Namespace, kinds []mesh.RouteKind, missing ...mesh.Role) string {
+	var commands []string
+	labels, _ := namespace.Policy()
+	if grant := grantWith(policy, namespace, missing); grant != policy.Grants.Label(namespace) {
+		command := fmt.Sprintf("kubectl label %s %s=%s", named("namespace", "", name), mesh.GrantLabel, grant)
+		if labels.Grant != "" {
+			command += " --overwrite"
+		}
+		commands = append(commands, command)
 	}
-	command := fmt.Sprintf("kubectl label %s %s=%s", named("namespace", "", name), mesh.GrantLabel, grant)
-	if labels, _ := namespace.Policy(); labels.Grant != "" {
-		command += " --overwrite"
+	if slices.ContainsFunc(kinds, namespace.NarrowsGrant) {
+		listed := ""
+		for i, kind := range namespace.GrantKinds.With(kinds...) {
+			if i > 0 {
+				listed += ","
+			}
+			listed += string(kind)
+		}
+		commands = append(commands, fmt.Sprintf("kubectl annotate %s %s=%s --overwrite", named("namespace", "", name), mesh.GrantRouteKindsAnnotation, listed))
 	}
-	return command
+	return strings.Join(commands, " && ")
 }

@@ -86,6 +86,23 @@ func TestGrantMissing(t *testing.T) {
 			},
 		},
 		{
+			name: "narrowed to other kinds", kind: mesh.TCPRoute, namespace: "some", spec: on(service("cart")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}, annotations: {gammaguard.dev/grant-route-kinds: HTTPRoute}}}`,
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for TCPRoute; ask a mesh admin to add TCPRoute to the annotation gammaguard.dev/grant-route-kinds`,
+			},
+		},
+		{
+			name: "an unreadable annotation, and another role", kind: mesh.TCPRoute, namespace: "some", spec: on(service("cart"), service("cart, namespace: shop")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: producer}, annotations: {gammaguard.dev/grant-route-kinds: HTTP}}}`,
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for TCPRoute; ask a mesh admin to set gammaguard.dev/grant=all, ` +
+					`and to correct the annotation gammaguard.dev/grant-route-kinds, which cannot be read`,
+				`Forbidden spec.parentRefs[1] "": namespace some lacks the consumer grant for TCPRoute; ask a mesh admin to set gammaguard.dev/grant=all, ` +
+					`and to correct the annotation gammaguard.dev/grant-route-kinds, which cannot be read`,
+			},
+		},
+		{
 			name: "look-alikes and other mesh parents", namespace: "lab", policy: &validate.Policy{Grants: mesh.GrantPolicy{ParentKinds: []string{"MeshService.kuma.io"}}},
 			spec: on(`{group: core, kind: Service, name: probe}`, `{group: "", kind: SERVICE, name: cart, namespace: shop}`,
 				`{group: kuma.io, kind: MeshService, name: a}`, `{group: kuma.io, kind: MeshGateway, name: a}`),

@@ -12,35 +12,53 @@ import (
 func parentKindNotAllowed() *validate.Rule {
 	return &validate.Rule{
 		ID:    validate.RuleParentKindNotAllowed,
-		Title: "The configuration does not list the kind of the parent in parents.allowedKinds",
+		Title: "The configuration does not allow parents of this kind, or not for this kind of route",
 		Rationale: "Kinds other than Gateway, ListenerSet, Service, and ServiceImport are specific to an implementation. By default, gammaguard " +
 			"ignores them. If the configuration lists the kinds that the installed mesh supports, any other kind is a mistake, and the route " +
-			"has no effect.",
-		Remedy: "Refer to a parent of a listed kind, or ask a mesh admin to add the kind to parents.allowedKinds in the configuration of " +
-			"gammaguard.",
-		Citation: "GEP-1294, Implementation-specific parentRefs",
+			"has no effect. A kind can also be for some route kinds only: a parent of host names alone can do nothing for a TCPRoute.",
+		Remedy: "Refer to a parent of a listed kind, or ask a mesh admin to add the kind to parents.allowedKinds, or the route kind to its entry in " +
+			"parents.routeKinds, in the configuration of gammaguard.",
+		Citation: "GEP-1294, Implementation-specific parentRefs: such a parent MUST contain layer-appropriate information",
 		Default:  validate.Deny,
 		Route:    checkParentKindNotAllowed,
 	}
 }
 
 func checkParentKindNotAllowed(p *validate.Pass) {
-	allowed := p.Policy.AllowedParentKinds
-	if len(allowed) == 0 {
+	allowed, routeKinds := p.Policy.AllowedParentKinds, p.Policy.ParentRouteKinds
+	if len(allowed)+len(routeKinds) == 0 {
 		return
 	}
 	for i := range p.Route.Spec.ParentRefs {
 		ref := &p.Route.Spec.ParentRefs[i]
 		kind := ref.EffectiveKind() + "." + ref.EffectiveGroup()
-		if ref.Class(nil) != mesh.ImplementationSpecificParent || slices.Contains(allowed, kind) {
+		if ref.Class(nil) != mesh.ImplementationSpecificParent {
 			continue
 		}
-		p.Report(validate.Finding{
+		f := validate.Finding{
 			Field:     mesh.ParentPath(i, "kind"),
 			Value:     ref.EffectiveKind(),
-			Problem:   fmt.Sprintf("%s is not an allowed parent kind", kind),
-			Remedy:    "use Gateway, ListenerSet, Service, ServiceImport, or one of: " + strings.Join(allowed, ", "),
 			Reference: validate.Reference{Detail: kind + " " + ref.Service(p.Route.Metadata.Namespace).String()},
-		})
+		}
+		switch only, limited := routeKinds[kind]; {
+		case len(allowed) > 0 && !slices.Contains(allowed, kind):
+			f.Problem = kind + " is not an allowed parent kind"
+			f.Remedy = "use Gateway, ListenerSet, Service, ServiceImport, or one of: " + strings.Join(allowed, ", ")
+		case limited && !slices.Contains(only, p.Route.Kind):
+			f.Problem = fmt.Sprintf("%s is not an allowed parent kind for %s", kind, p.Route.Kind)
+			f.Remedy = "use another parent, or a route of kind " + joined(only)
+		default:
+			continue
+		}
+		p.Report(f)
 	}
+}
+
+// joined lists route kinds as a sentence has them.
+func joined(kinds []mesh.RouteKind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
 }

@@ -17,6 +17,13 @@ func asMode(cluster mesh.Reader, mode mesh.Mode) mesh.Reader {
 	})
 }
 
+// granted returns the namespace with the grant, for routes of every kind.
+func granted(namespace *mesh.Namespace, grant mesh.Grant) *mesh.Namespace {
+	changed := labelled(namespace, mesh.GrantLabel, string(grant))
+	changed.GrantKinds = nil
+	return changed
+}
+
 // labelled returns the namespace with the label.
 func labelled(namespace *mesh.Namespace, key, value string) *mesh.Namespace {
 	changed := *namespace

@@ -4,11 +4,11 @@ package audit
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/creation"
@@ -32,6 +32,8 @@ type Report struct {
 	Namespaces []Namespace `json:"namespaces"`
 	// Routes are those with findings or changes, by namespace, kind and name.
 	Routes []Route `json:"routes"`
+	// NotApplied are the mesh parents that no mesh accepts as they are now, in the same order.
+	NotApplied []NotApplied `json:"notApplied"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }
@@ -52,6 +54,10 @@ type Namespace struct {
 	Denied  int `json:"denied"`
 	Warned  int `json:"warned"`
 	Unknown int `json:"unknown"`
+	// Parented counts the routes with mesh parents, and Applied those of them of which a mesh
+	// accepts each mesh parent.
+	Parented int `json:"parented"`
+	Applied  int `json:"applied"`
 	// Dormant counts the routes with a parentRef that no mesh acts on. Otherwise, such a
 	// parentRef counts for nothing.
 	Dormant int `json:"dormant"`
@@ -84,12 +90,15 @@ type Options struct {
 	Config *config.GuardConfiguration
 	// AsMode is a mode to take every namespace to have; empty: each its own.
 	AsMode mesh.Mode
+	// Own are the controllers whose entries in status are gammaguard's.
+	Own []string
 }
 
 // auditor judges the routes.
 type auditor struct {
 	creation.Judge
 	world mesh.Reader
+	book  *answers.Book
 }
 
 // Run judges the routes, which are stored in the cluster.
@@ -104,20 +113,22 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored}
+	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored, answers.Read(routes, options.Own)}
 	if options.AsMode != "" {
 		a.world = asMode(stored, options.AsMode)
 	}
-	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}}
+	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}, NotApplied: []NotApplied{}}
 	for namespace, routes := range a.byNamespace(routes) {
 		if err := a.namespace(r, namespace, routes); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortFunc(r.Namespaces, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(r.Routes, func(a, b Route) int {
+	byName := func(a, b *report.RouteName) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
-	})
+	}
+	slices.SortFunc(r.Routes, func(a, b Route) int { return byName(&a.RouteName, &b.RouteName) })
+	slices.SortStableFunc(r.NotApplied, func(a, b NotApplied) int { return byName(&a.RouteName, &b.RouteName) })
 	return r, nil
 }
 
@@ -145,22 +156,23 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		sum.Grant = grantUnknown
 	}
 	judged := make([]Route, len(routes))
-	missing := map[mesh.Role]bool{}
+	missing := lacking{roles: map[mesh.Role]bool{}, kinds: map[mesh.RouteKind]bool{}}
 	for i, route := range routes {
 		if judged[i], err = a.judge(route); err != nil {
 			return err
 		}
 		for _, f := range judged[i].Findings {
 			if f.Rule == validate.RuleGrantMissing && !f.Unknown {
-				missing[mesh.Role(f.Reference.Detail)] = true
+				missing.add(route.Kind, mesh.Role(f.Reference.Detail))
 			}
 		}
 	}
-	if len(missing) > 0 && namespace != nil {
-		roles := slices.Sorted(maps.Keys(missing))
-		sum.Needs, sum.Command = policy.Grants.Label(namespace), rules.GrantCommand(policy, name, namespace, roles...)
-		for _, role := range roles {
-			sum.Needs = sum.Needs.Plus(role)
+	if len(missing.roles) > 0 && namespace != nil {
+		sum.Needs, sum.Command = policy.Grants.Label(namespace), missing.command(policy, namespace)
+		for role := range missing.roles {
+			if !sum.Needs.Allows(role) {
+				sum.Needs = sum.Needs.Plus(role)
+			}
 		}
 		if err := a.behind(namespace, sum.Needs, routes, judged); err != nil {
 			return err
@@ -169,11 +181,19 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	for i := range judged {
 		judged[i].Dormant = a.dormant(routes[i])
 		sum.add(&judged[i])
+		lacks, parented := notApplied(routes[i], policy.Mesh, a.book)
+		r.NotApplied = append(r.NotApplied, lacks...)
+		if parented {
+			sum.Parented++
+		}
+		if parented && len(lacks) == 0 {
+			sum.Applied++
+		}
 		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld) > 0 {
 			r.Routes = append(r.Routes, judged[i])
 		}
 	}
-	sum.Wake = a.wake(namespace, routes, missing)
+	sum.Wake = a.wake(namespace, routes, &missing)
 	r.Namespaces = append(r.Namespaces, sum)
 	return nil
 }
@@ -184,14 +204,14 @@ const grantUnknown mesh.Grant = "unknown"
 // behind adds to the routes that lack the grant what would be found if the namespace,
 // which is known, had it.
 func (a *auditor) behind(namespace *mesh.Namespace, grant mesh.Grant, routes []*mesh.Route, judged []Route) error {
-	granted := *a
-	granted.world = mesh.Assume(a.world, labelled(namespace, mesh.GrantLabel, string(grant)))
+	assumed := *a
+	assumed.world = mesh.Assume(a.world, granted(namespace, grant))
 	for i := range judged {
 		lacks := slices.DeleteFunc(slices.Clone(judged[i].Findings), func(f report.Finding) bool { return f.Rule != validate.RuleGrantMissing })
 		if len(lacks) == 0 {
 			continue
 		}
-		then, err := granted.judge(routes[i])
+		then, err := assumed.judge(routes[i])
 		if err != nil {
 			return err
 		}

@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Dormant is a parentRef of a stored route that no mesh acts on.
@@ -49,10 +47,11 @@ func (a *auditor) asleep(route *mesh.Route) []mesh.ParentRef {
 // wake returns the commands that make the dormant routes of the namespace live: the grant
 // that these lack, if the namespace is known, and then what wakes each. The roles are those
 // that live routes lack, which a command of their own grants before: the grant here has both.
-func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted map[mesh.Role]bool) []string {
+func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted *lacking) []string {
 	var (
 		commands []string
-		lacks    []mesh.Role
+		lacks    = lacking{roles: maps.Clone(granted.roles), kinds: maps.Clone(granted.kinds)}
+		more     bool
 		policy   = a.Engine.Policy()
 	)
 	for _, route := range routes {
@@ -61,22 +60,23 @@ func (a *auditor) wake(namespace *mesh.Namespace, routes []*mesh.Route, granted 
 			continue
 		}
 		if namespace != nil {
-			lacks = append(lacks, policy.Grants.Missing(namespace, route.Kind, policy.Grants.Needed(namespace.Name, a.asleep(route)))...)
+			missing := policy.Grants.Missing(namespace, route.Kind, policy.Grants.Needed(namespace.Name, a.asleep(route)))
+			lacks.add(route.Kind, missing...)
+			more = more || len(missing) > 0
 		}
 		commands = append(commands, wakeRoute(route, &waking)...)
 	}
-	if len(lacks) == 0 {
+	if !more {
 		return commands
 	}
-	all := maps.Clone(granted)
-	for _, role := range lacks {
-		all[role] = true
+	label, annotate, both := strings.Cut(lacks.command(policy, namespace), " && ")
+	if again := len(lacks.roles) > len(granted.roles) && len(granted.roles) > 0; again && !strings.Contains(label, " --overwrite") {
+		label += " --overwrite"
 	}
-	grant := rules.GrantCommand(policy, namespace.Name, namespace, slices.Sorted(maps.Keys(all))...)
-	if more := len(all) > len(granted) && len(granted) > 0; more && !strings.Contains(grant, " --overwrite") {
-		grant += " --overwrite"
+	if both {
+		label += " && " + annotate
 	}
-	return append([]string{grant}, commands...)
+	return append([]string{label}, commands...)
 }
 
 // wakeRoute returns the patch that makes the changes, or comments that name the owner to

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -16,8 +17,8 @@ import (
 )
 
 // Table writes the findings, a summary of the namespaces, and the commands that grant
-// what is missing. Wide adds how to fix each finding, and those that are for the audit
-// log alone.
+// what is missing. Wide adds how to fix each finding, those that are for the audit log
+// alone, and the parents that no mesh accepts.
 func (r *Report) Table(w io.Writer, wide bool) error {
 	rows := [][]string{{"NAMESPACE", "KIND", "NAME", "RULE", "ACTION", "FIELD", "MESSAGE", "FIX"}}
 	for i := range r.Routes {
@@ -41,7 +42,11 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return r.summary(w)
+	if err := r.summary(w); err != nil || !wide || len(r.NotApplied) == 0 {
+		return err
+	}
+	printable.Row(w)
+	return Unapplied(w, r.NotApplied)
 }
 
 // lines returns rule, action, field, message and fix of what the table shows.
@@ -71,11 +76,12 @@ func (r *Route) lines(wide bool) [][]string {
 // summary writes a line for each namespace, and the commands.
 func (r *Report) summary(w io.Writer) error {
 	out := printers.GetNewTabWriter(w)
-	printable.Row(out, "NAMESPACE", "MODE", "ROUTES", "WOULD BE DENIED", "WARNINGS", "UNKNOWN", "DORMANT", "GRANT", "NEEDS")
+	printable.Row(out, "NAMESPACE", "MODE", "ROUTES", "WOULD BE DENIED", "WARNINGS", "UNKNOWN", "DORMANT", "APPLIED", "GRANT", "NEEDS")
 	var commands, wake []string
 	for i := range r.Namespaces {
 		n := &r.Namespaces[i]
 		printable.Row(out, n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied), strconv.Itoa(n.Warned), strconv.Itoa(n.Unknown), strconv.Itoa(n.Dormant),
+			fmt.Sprintf("%d/%d", n.Applied, n.Parented),
 			string(n.Grant), cmp.Or(string(n.Needs), "-"))
 		if n.Command != "" {
 			commands = append(commands, n.Command)

@@ -56,8 +56,8 @@ old         HTTPRoute   fine       grant-missing     deny     spec.parentRefs[0]
 old         HTTPRoute   headless   grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
 old         HTTPRoute   headless   parent-headless   deny     spec.parentRefs[0].name   Service old/bare is headless (clusterIP: None): it has no cluster IP to match
 
-NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   GRANT   NEEDS
-old         enforce   2        2                 0          0         0         none    producer
+NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   APPLIED   GRANT   NEEDS
+old         enforce   2        2                 0          0         0         0/2       none    producer
 
 To grant what these routes need, a mesh admin can run:
 kubectl label namespace old gammaguard.dev/grant=producer

@@ -52,19 +52,19 @@ CONSUMER ROUTES                       VALUE       SET BY
 gammaguard.dev/consumer-routes        allow       Service
 gammaguard.dev/consumer-route-kinds   HTTPRoute   Service
 
-PORT     SCOPE                       ROUTE                              STATE      REASON
--        producer                    HTTPRoute desc/typo                invalid    Service desc/cart has no port 81
-80/TCP   producer                    HTTPRoute desc/web                 applies    -
-80/TCP   producer                    TCPRoute desc/raw                  loses      the port belongs to HTTPRoute desc/web
-80/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
-80/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
-80/TCP   consumer of desc-stranger   HTTPRoute desc/web                 replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
-90/TCP   producer                    TCPRoute desc/raw                  applies    -
-90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest         applies    -
-90/TCP   consumer of desc-guest      TCPRoute desc/raw                  replaced   clients in namespace desc-guest meet HTTPRoute desc-guest/guest instead
-90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    Service desc/cart accepts consumer routes only of kind HTTPRoute
-90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
-90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+PORT     SCOPE                       ROUTE                              STATE      ACKNOWLEDGED   REASON
+-        producer                    HTTPRoute desc/typo                invalid    unanswered     Service desc/cart has no port 81
+80/TCP   producer                    HTTPRoute desc/web                 applies    unanswered     -
+80/TCP   producer                    TCPRoute desc/raw                  loses      unanswered     the port belongs to HTTPRoute desc/web
+80/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    unanswered     Service desc/cart accepts consumer routes only of kind HTTPRoute
+80/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    unanswered     namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+80/TCP   consumer of desc-stranger   HTTPRoute desc/web                 replaced   unanswered     clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+90/TCP   producer                    TCPRoute desc/raw                  applies    unanswered     -
+90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest         applies    unanswered     -
+90/TCP   consumer of desc-guest      TCPRoute desc/raw                  replaced   unanswered     clients in namespace desc-guest meet HTTPRoute desc-guest/guest instead
+90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    unanswered     Service desc/cart accepts consumer routes only of kind HTTPRoute
+90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    unanswered     namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
+90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   unanswered     clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
 
 NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
 desc            producer   label        enforce   default   3                    0

@@ -59,8 +59,8 @@ asleep      HTTPRoute   bill    parent-group-invalid   dormant   spec.parentRefs
 asleep      HTTPRoute   owned   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
 asleep      HTTPRoute   vague   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind ServiceImport is in multicluster.x-k8s.io
 
-NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   GRANT   NEEDS
-asleep      enforce   4        1                 0          0         4         none    producer
+NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   APPLIED   GRANT   NEEDS
+asleep      enforce   4        1                 0          0         4         0/1       none    producer
 
 To grant what these routes need, a mesh admin can run:
 ` + wakeGrant + `
@@ -125,7 +125,7 @@ func describesDormant(t *testing.T) {
 		t.Errorf("a dormant route needs no grant: %+v", g)
 	}
 	_, text, _ := run(t, "", "describe", "service/bill", "-n", "asleep", "--kubeconfig", plane.Kubeconfig)
-	if !strings.Contains(text, "dormant   no mesh acts on this parentRef: kind Service is in the core group") {
+	if !strings.Contains(text, "dormant   unanswered     no mesh acts on this parentRef: kind Service is in the core group") {
 		t.Errorf("%s", text)
 	}
 }
@@ -194,7 +194,7 @@ func readByLinkerd(t *testing.T) {
 		}
 	}
 	_, stdout, _ := run(t, "", "describe", "service/bill", "-n", "asleep", "--mesh", "linkerd", "--kubeconfig", plane.Kubeconfig)
-	if !strings.Contains(stdout, "no-grant   namespace asleep lacks the producer grant for GRPCRoute") {
+	if !strings.Contains(stdout, "no-grant   unanswered     namespace asleep lacks the producer grant for GRPCRoute") {
 		t.Errorf("%s", stdout)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/command"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // granting are namespaces with grants from everywhere, and their routes.
@@ -20,6 +21,10 @@ const granting = `
 {apiVersion: v1, kind: Namespace, metadata: {name: grants-b, labels: {gammaguard.dev/grant: none, tier: platform}}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: grants-c}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: grants-d, labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: "HTTPRoute, TCPRoute"}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: grants-e, labels: {gammaguard.dev/grant: all, tier: platform}, annotations: {gammaguard.dev/grant-route-kinds: HTTP}}}
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-a}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
 ---
@@ -64,6 +69,14 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	rest := map[string]grants.Namespace{
 		"grants-b": {Name: "grants-b", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{"HTTPRoute own"}},
 		"grants-c": {Name: "grants-c", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{}},
+		"grants-d": {
+			Name: "grants-d", Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{},
+			Grants: []grants.Source{{From: "label", Roles: []mesh.Role{mesh.Producer, mesh.Consumer}, RouteKinds: []mesh.RouteKind{mesh.HTTPRoute, mesh.TCPRoute}}},
+		},
+		"grants-e": {
+			Name: "grants-e", Grants: []grants.Source{}, Unreadable: mesh.GrantRouteKindsAnnotation,
+			Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{},
+		},
 	}
 	if diff := cmp.Diff(rest, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

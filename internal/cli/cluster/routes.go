@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,15 @@ func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*mani
 		return nil, forbidden("you cannot list routes in " + where)
 	}
 	return all, nil
+}
+
+// RereadRoutes has routes read again when they are asked for next.
+func (c *Cluster) RereadRoutes() {
+	maps.DeleteFunc(c.kept, func(key, _ any) bool {
+		_, is := key.(question[routesOf, []*manifest.Object])
+		return is
+	})
+	clear(c.unlisted)
 }
 
 // routesOf are the routes of a kind in a namespace, or in all if it is empty.

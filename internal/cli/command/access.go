@@ -64,6 +64,11 @@ func (a *access) connect(ctx context.Context) (*cluster.Cluster, error) {
 	return cluster.Connect(ctx, a)
 }
 
+// ownControllers are those whose entries in status are gammaguard's.
+func ownControllers(configuration *config.GuardConfiguration) []string {
+	return append([]string{configuration.Status.ControllerName}, configuration.Status.FormerControllerNames...)
+}
+
 // reportUnseen writes what the user may not read of the cluster.
 func reportUnseen(w io.Writer, live *cluster.Cluster) error {
 	unseen := live.Unseen()

@@ -1,8 +1,13 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/audit"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -16,6 +21,7 @@ type auditFlags struct {
 	allNamespaces bool
 	asMode        string
 	output        string
+	wait          time.Duration
 }
 
 func newAudit() *cobra.Command {
@@ -34,10 +40,16 @@ For a route that a controller owns, it names the owner to correct instead of a p
 Modes and exemptions apply as they do at admission: in a namespace whose mode is audit or warn, nothing would be denied. Use --as-mode
 enforce to check what would be denied if the namespaces were enforced.
 
+The column APPLIED is how many of the routes with mesh parents a mesh has accepted: the condition Accepted of another controller is True
+for each mesh parent, about the current generation of the route. With -o wide, a list names the others: unanswered, stale (an answer about
+an older generation), or refused. With --wait, the command waits until all are accepted; it then reports whether they are, and its exit code
+says nothing of the findings.
+
 The command only reads from the cluster, and reports what you cannot read there. In SARIF, the location of a route is the path
 NAMESPACE/KIND/NAME.
 
-Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if the usage is invalid or the cluster cannot be read.`,
+Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if the usage is invalid or the cluster cannot be read. With
+--wait: 0 once a mesh accepts every mesh parent, 1 if it does not in time.`,
 		Example: `  # Check the routes in the current namespace
   gammaguard audit
 
@@ -50,6 +62,9 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
   # Check the routes in one namespace with a configuration that is not applied yet
   gammaguard audit -n shop --config guard.yaml
 
+  # In a pipeline, wait until a mesh has accepted the routes in one namespace
+  gammaguard audit -n shop --wait 2m
+
   # List the commands that grant what is missing
   gammaguard audit -A -o json | jq -r '.namespaces[].command // empty'`,
 		Args: cobra.NoArgs,
@@ -57,21 +72,29 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
 	}
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "check the routes in all namespaces")
 	addChoice(cmd, &flags.asMode, "as-mode", "", "mode to check each namespace in: enforce, warn, or audit; if empty, the mode of the namespace", "enforce", "warn", "audit")
+	cmd.Flags().DurationVar(&flags.wait, "wait", 0, "wait for at most this long, such as 2m, until a mesh accepts every mesh parent of the routes; exit with 1 if it does not")
 	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, yaml, or sarif; if empty, a table", "wide", "json", "yaml", "sarif")
 	flags.access = addInstalled(cmd)
 	return cmd
 }
 
 func (f *auditFlags) run(cmd *cobra.Command) error {
+	if f.wait < 0 {
+		return usage(cmd, errors.New("--wait must not be negative"))
+	}
 	live, configuration, source, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}
-	routes, err := f.routes(live)
+	if err := f.preload(live); err != nil {
+		return err
+	}
+	routes, waiting, err := f.await(cmd.Context(), live, configuration)
 	if err != nil {
 		return err
 	}
-	result, err := audit.Run(live, routes, &audit.Options{Config: configuration, AsMode: mesh.Mode(f.asMode)})
+	own := ownControllers(configuration)
+	result, err := audit.Run(live, routes, &audit.Options{Config: configuration, AsMode: mesh.Mode(f.asMode), Own: own})
 	if err != nil {
 		return err
 	}
@@ -86,24 +109,58 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	if err := f.write(cmd, result, where); err != nil {
 		return err
 	}
-	if result.Denies() {
+	switch {
+	case f.wait > 0 && len(waiting) > 0:
+		printable.Fprintf(cmd.ErrOrStderr(), "After %s, no mesh accepts:\n", f.wait)
+		if err := audit.Unapplied(cmd.ErrOrStderr(), waiting); err != nil {
+			return err
+		}
+		return errFindings
+	case f.wait == 0 && result.Denies():
 		return errFindings
 	}
 	return nil
 }
 
-// routes reads the routes, and what they may refer to.
+// preload reads what the routes may refer to.
+func (f *auditFlags) preload(live *cluster.Cluster) error {
+	if f.allNamespaces {
+		return live.Preload("", true)
+	}
+	return live.Preload(live.Current, true)
+}
+
+// routes reads the routes.
 func (f *auditFlags) routes(live *cluster.Cluster) ([]*manifest.Object, error) {
 	if f.allNamespaces {
-		if err := live.Preload("", true); err != nil {
-			return nil, err
-		}
 		return live.Routes()
 	}
-	if err := live.Preload(live.Current, true); err != nil {
-		return nil, err
-	}
 	return live.RoutesIn(live.Current)
+}
+
+// await reads the routes: again and again until a mesh accepts every mesh parent of them, or the
+// time of --wait is over. It returns those that no mesh accepts.
+func (f *auditFlags) await(ctx context.Context, live *cluster.Cluster, configuration *config.GuardConfiguration) ([]*manifest.Object, []audit.NotApplied, error) {
+	const interval = 2 * time.Second
+	end := time.Now().Add(f.wait)
+	for {
+		began := time.Now()
+		routes, err := f.routes(live)
+		if err != nil {
+			return nil, nil, err
+		}
+		waiting := audit.Waiting(routes, configuration.Policy().Mesh, ownControllers(configuration))
+		left := time.Until(end)
+		if len(waiting) == 0 || left <= 0 {
+			return routes, waiting, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(min(left, max(interval, 4*time.Since(began)))): // many routes are read less often
+		}
+		live.RereadRoutes()
+	}
 }
 
 // write writes the result, of the routes that are there.

@@ -17,6 +17,9 @@ scope with what becomes of each, and the grants of the namespaces of these route
 those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown. A route that lacks its
 grant applies where the mode of its namespace does not enforce, and the reason says so.
 
+The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route: applied (one of them accepts the
+parentRef), refused, stale (an answer about an older generation of the route), or unanswered.
+
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
   gammaguard describe service/cart
@@ -44,7 +47,7 @@ func describeService(cmd *cobra.Command, access *access, args []string, output s
 		return err
 	}
 	key.Namespace = live.Current
-	d, err := describe.Find(live, routes, configuration.Policy(), key)
+	d, err := describe.Find(live, routes, configuration.Policy(), ownControllers(configuration), key)
 	if err != nil {
 		return err
 	}

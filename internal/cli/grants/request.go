@@ -82,7 +82,7 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 			continue
 		}
 		if missing := request.missing(namespace, &policy.Grants); len(missing) > 0 {
-			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, rules.GrantCommand(policy, namespace.Name, namespace, missing...)})
+			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, rules.GrantCommand(policy, namespace.Name, namespace, mesh.RouteKinds(), missing...)})
 		}
 	}
 	if len(rows) == 1 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/describe"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -47,8 +48,8 @@ type Row struct {
 }
 
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
-// as not there. The error says how to select fewer if there are more than MaxRoutes.
-func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, selection Selection, assumed validate.Faults) (*Graph, error) {
+// as not there. The book has what meshes have answered; nil for manifests. The error says how to select fewer if there are more than MaxRoutes.
+func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, selection Selection, assumed validate.Faults, book *answers.Book) (*Graph, error) {
 	engine, err := validate.New(rules.Catalogue(), policy)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	})
 	g := &Graph{}
 	for _, key := range slices.Compact(keys) {
-		on, err := describe.Routes(engine, reader, key, assumed)
+		on, err := describe.Routes(engine, reader, key, assumed, book)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}

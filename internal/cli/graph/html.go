@@ -36,6 +36,8 @@ type view struct {
 	Style         template.CSS
 	Script        template.JS
 	States        []validate.State
+	// Answered: it is known what meshes have answered.
+	Answered bool
 }
 
 // HTML writes the graph as a page that needs nothing else: its policy allows neither
@@ -44,7 +46,8 @@ func (g *Graph) HTML(w io.Writer, title string) error {
 	out := printable.NewWriter(w, false)
 	err := page.Execute(out, &view{
 		Graph: g, Title: title, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
-		Policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
+		Policy:   fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
+		Answered: slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.Acknowledged != "" }),
 		States: slices.DeleteFunc(validate.States(), func(state validate.State) bool {
 			return !slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state })
 		}),

@@ -63,7 +63,11 @@ func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
 
 // Serves reports whether the API server of the test bed serves the kind.
 func Serves(group, kind string) bool {
-	return slices.Contains([]string{mesh.GatewayGroup, mesh.MulticlusterGroup, apiextensionsv1.GroupName}, group) ||
+	if group == mesh.GatewayGroup {
+		others := []string{"Gateway", "GatewayClass", "ListenerSet", "ReferenceGrant", "BackendTLSPolicy"}
+		return mesh.IsRouteKind(kind) || slices.Contains(others, kind)
+	}
+	return slices.Contains([]string{mesh.MulticlusterGroup, apiextensionsv1.GroupName}, group) ||
 		len(scheme.Scheme.VersionsForGroupKind(schema.GroupKind{Group: group, Kind: kind})) > 0
 }
 

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/test/scenarios/runner"
+)
+
+//go:embed specification/*.yaml
+var specifications embed.FS
+
+// specification is what a text says about mesh routes, and what shows that gammaguard heeds it.
+type specification struct {
+	Title string `json:"title"`
+	// Former is a name that the text had before.
+	Former   string `json:"former"`
+	Sections []struct {
+		Section    string      `json:"section"`
+		Statements []statement `json:"statements"`
+	} `json:"sections"`
+}
+
+// statement is one of a text.
+type statement struct {
+	// Says is a short quotation, or a paraphrase, and Does what gammaguard does.
+	Says string `json:"says"`
+	Does string `json:"does"`
+	// Shown are the scenarios that show it, without the ending; * is all in a folder. Why says
+	// why there is none, or why it is done in part.
+	Shown []string `json:"shown"`
+	Why   string   `json:"why"`
+}
+
+const specificationHead = `# The specification, statement by statement
+
+<!-- Written by docs/gen from docs/gen/specification and the scenarios: run make docs to change it. -->
+
+What GEP-1294 (formerly GEP-1426), GEP-724, and the overview of GAMMA say about mesh routes, in short quotations and paraphrases; what
+gammaguard does about it; and the [scenarios](../test/scenarios/README.md) that show it. A test fails if a statement has neither a
+scenario nor a reason, or names a scenario that does not exist.
+`
+
+// readSpecifications reads the statements.
+func readSpecifications() ([]specification, error) {
+	var all []specification
+	for _, name := range []string{"gep-1294", "gep-724", "overview"} {
+		text, err := specifications.ReadFile("specification/" + name + ".yaml")
+		if err != nil {
+			return nil, err
+		}
+		var s specification
+		if err := yaml.UnmarshalStrict(text, &s); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// scenariosOf returns the scenarios by which the statement is shown. The error names what is
+// missing.
+func (s *statement) scenariosOf(scenarios []*runner.Scenario) ([]*runner.Scenario, error) {
+	var found []*runner.Scenario
+	errs := []error{}
+	for _, pattern := range s.Shown {
+		before := len(found)
+		for _, scenario := range scenarios {
+			if match, err := path.Match(pattern, filepath.ToSlash(scenario.Name)); err != nil {
+				errs = append(errs, err)
+			} else if match {
+				found = append(found, scenario)
+			}
+		}
+		if len(found) == before {
+			errs = append(errs, fmt.Errorf("%q: there is no scenario %s", s.Says, pattern))
+		}
+	}
+	switch part := strings.HasPrefix(s.Does, "In part."); {
+	case s.Says == "" || s.Does == "":
+		errs = append(errs, fmt.Errorf("%q: it must say what the text says, and what gammaguard does", s.Says))
+	case s.Why == "" && (part || len(s.Shown) == 0):
+		errs = append(errs, fmt.Errorf("%q: it needs a scenario, or a reason", s.Says))
+	}
+	return found, errors.Join(errs...)
+}
+
+// specificationPage returns the page of all statements.
+func specificationPage(scenarios []*runner.Scenario) (string, error) {
+	all, err := readSpecifications()
+	if err != nil {
+		return "", err
+	}
+	errs := []error{}
+	var b strings.Builder
+	b.WriteString(specificationHead)
+	for i := range all {
+		title := all[i].Title
+		if all[i].Former != "" {
+			title += " (formerly " + all[i].Former + ")"
+		}
+		fmt.Fprintf(&b, "\n## %s\n", title)
+		for _, section := range all[i].Sections {
+			fmt.Fprintf(&b, "\n### %s\n\n| The text | gammaguard | Shown by |\n|---|---|---|\n", section.Section)
+			for j := range section.Statements {
+				s := &section.Statements[j]
+				shown, err := s.scenariosOf(scenarios)
+				errs = append(errs, err)
+				var cells []string
+				for _, scenario := range shown {
+					name := filepath.ToSlash(scenario.Name)
+					cells = append(cells, fmt.Sprintf("[%s](../test/scenarios/%s.txtar)", name, name))
+				}
+				if s.Why != "" {
+					cells = append(cells, s.Why)
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(s.Says), cell(s.Does), cell(strings.Join(cells, "; ")))
+			}
+		}
+	}
+	return b.String(), errors.Join(errs...)
+}
+
+// writeSpecification writes the page.
+func writeSpecification(file string, scenarios []*runner.Scenario) error {
+	text, err := specificationPage(scenarios)
+	if err != nil {
+		return fmt.Errorf("specification: %w", err)
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
+}
