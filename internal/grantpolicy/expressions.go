@@ -11,6 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // maxParents is how many parentRefs the definitions allow.
@@ -169,8 +170,10 @@ func message(grants *mesh.GrantPolicy) string {
 (variables.vetoed && variables.grant != %s ? ' (unknown label value "' + variables.grant + '")' : '') +
 %s + request.namespace + %s +
 (variables.missing.size() == 1 && !(variables.grant in %s) ? variables.missing[0] : %s) +
-(variables.labeled ? ' --overwrite' : '') + %s`,
+(variables.labeled ? ' --overwrite' : '') +
+((variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) == %s && !(variables.vetoed && variables.grant != %s) ? %s : '') + %s`,
 		kind, quoted(string(mesh.GrantNone)),
 		quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to run: kubectl label namespace "), quoted(" "+mesh.GrantLabel+"="),
-		list(roles), quoted(string(mesh.GrantAll)), quoted(" ("+ruleID+")"))
+		list(roles), quoted(string(mesh.GrantAll)),
+		quoted(string(mesh.Producer)), quoted(string(mesh.GrantNone)), quoted(rules.ForgottenNamespace), quoted(" ("+ruleID+")"))
 }

@@ -19,7 +19,8 @@ func grantMissing() *validate.Rule {
 			"route; where the policies of 'gammaguard policy' are installed, the API server itself refuses it first, and its message names the " +
 			"ValidatingAdmissionPolicy gammaguard-route-grants.",
 		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer " +
-			"(routes to Services in other namespaces), or all. Alternatively, attach the route to a Gateway.",
+			"(routes to Services in other namespaces), or all. If the Service is in another namespace, set namespace in the parentRef: without it, " +
+			"the parentRef is to a Service in the namespace of the route. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  validate.Deny,
 		Fault:    validate.GrantMissing,
@@ -29,14 +30,22 @@ func grantMissing() *validate.Rule {
 
 func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	name, role := parent.Route.Namespace, parent.Scope.Role()
+	unknown, hint := unknownGrant(parent.Namespace), ""
+	if role == mesh.Producer && unknown == "" {
+		hint = ForgottenNamespace
+	}
 	return validate.Finding{
 		Field:     parent.Path(""),
 		Type:      validate.Forbidden,
-		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
-		Remedy:    fmt.Sprintf("ask %s to run: %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantCommand(policy, parent)),
+		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknown,
+		Remedy:    fmt.Sprintf("ask %s to run: %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantCommand(policy, parent)) + hint,
 		Reference: validate.Reference{Namespace: name, Detail: string(role)},
 	}
 }
+
+// ForgottenNamespace ends what a producer route without a grant is told: it may be meant as a
+// consumer route. It is the same whatever exists.
+const ForgottenNamespace = "; for a Service elsewhere, set namespace in the parentRef"
 
 // unknownGrant returns the value of the namespace's grant label in parentheses, if
 // it is unknown.
