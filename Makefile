@@ -30,8 +30,6 @@ LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/internal/version.release=$(V
 # files will be found.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 IMAGE_NAME ?= gammaguard-webhook
-# Helm takes no other versions.
-CHART_VERSION = $(or $(shell echo '$(VERSION)' | grep -Ex 'v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?'),v0.0.0-dev)
 DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSION)
 
 CACHE := $(CURDIR)/.cache
@@ -77,10 +75,6 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision '$(COMMIT)' -image '$(IMAGE_NAME)' \
 		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release
 	@ls dist/release
-
-.PHONY: chart
-chart: ## Make the Helm chart in dist/chart/gammaguard from config/: VERSION=v1.2.3 IMAGE_NAME=registry.example.com/gammaguard-webhook.
-	go run ./config/chart/gen -version '$(CHART_VERSION)' -image '$(IMAGE_NAME)' -o dist/chart/gammaguard
 
 .PHONY: cluster-up
 cluster-up: ## Start a real single-node cluster; needs root and Linux.

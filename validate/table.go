@@ -23,7 +23,6 @@ type Table struct {
 	reads    []mesh.Read
 
 	// The following are worked out when first needed.
-	routes   []*mesh.AttachedRoute
 	owners   mesh.PortOwners
 	resolved bool
 	err      error
@@ -90,20 +89,18 @@ func (t *Table) resolve() {
 }
 
 func (t *Table) look() {
-	service, err := mesh.FindService(t.world, t.key)
-	if err == nil {
-		t.routes, err = t.eligibleRoutes()
+	routes, err := t.eligibleRoutes()
+	var service *mesh.Service
+	if err == nil && len(routes) > 0 { // most backends have none, and need not be looked up
+		service, err = mesh.FindService(t.world, t.key)
 	}
-	if err != nil {
-		if !errors.Is(err, mesh.ErrNotFound) {
-			t.err = err
-		}
-		return
+	switch {
+	case errors.Is(err, mesh.ErrNotFound):
+	case err != nil:
+		t.err = err
+	case service != nil && len(service.Ports)*len(routes) <= maxPortBindings:
+		t.owners = t.engine.policy.Mesh.Precedence(service, routes)
 	}
-	if len(service.Ports)*len(t.routes) > maxPortBindings {
-		return
-	}
-	t.owners = t.engine.policy.Mesh.Precedence(service, t.routes)
 }
 
 func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {

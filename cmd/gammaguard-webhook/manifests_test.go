@@ -3,18 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gammaguard/gammaguard/test/kustomize"
 )
 
 // TestManifests parses the arguments that the Pods of each overlay start with, and
@@ -28,7 +25,7 @@ func TestManifests(t *testing.T) {
 	}
 	for folder, source := range sources {
 		t.Run(folder, func(t *testing.T) {
-			pod := deployment(t, "../../config/"+folder).Spec.Template.Spec
+			pod := deployment(t, folder).Spec.Template.Spec
 			container := pod.Containers[0]
 			f, err := parse(container.Args, io.Discard)
 			if err != nil {
@@ -71,19 +68,7 @@ func TestManifests(t *testing.T) {
 
 // TestClientAuthentication: the component mounts the CA that its arguments name.
 func TestClientAuthentication(t *testing.T) {
-	dir := t.TempDir()
-	config, err := filepath.Abs("../../config")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config, err = filepath.Rel(dir, config); err != nil {
-		t.Fatal(err)
-	}
-	kustomization := fmt.Sprintf("resources: [%[1]s/default]\ncomponents: [%[1]s/components/client-authentication]\n", filepath.ToSlash(config))
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	container := deployment(t, dir).Spec.Template.Spec.Containers[0]
+	container := deployment(t, "default", "client-authentication").Spec.Template.Spec.Containers[0]
 	f, err := parse(container.Args, io.Discard)
 	if err != nil {
 		t.Fatalf("%v: %v", container.Args, err)
@@ -96,23 +81,19 @@ func TestClientAuthentication(t *testing.T) {
 	}
 }
 
-// deployment returns the Deployment of a kustomize folder.
-func deployment(t *testing.T, folder string) *appsv1.Deployment {
+// deployment returns the Deployment of a folder of config with components.
+func deployment(t *testing.T, folder string, components ...string) *appsv1.Deployment {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	built, err := kustomize.Build(folder, components...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, resource := range built.Resources() {
-		if !strings.EqualFold(resource.GetKind(), "Deployment") {
+	for _, manifest := range built {
+		if manifest["kind"] != "Deployment" {
 			continue
 		}
-		data, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
 		var d appsv1.Deployment
-		if err := yaml.UnmarshalStrict(data, &d); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(manifest, &d, true); err != nil {
 			t.Fatal(err)
 		}
 		return &d

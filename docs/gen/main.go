@@ -36,7 +36,7 @@ func run(ctx context.Context, root string) error {
 	return errors.Join(
 		write(filepath.Join(root, "docs", "rules"), "", rulePages(examples)),
 		writeCLI(filepath.Join(root, "docs", "cli")),
-		writeValues(filepath.Join(root, "docs")),
+		writeValues(root),
 		writeMetrics(filepath.Join(root, "docs", "metrics.md")),
 		writePolicies(filepath.Join(root, "config", "policy", "route_grants.yaml")),
 	)

@@ -87,7 +87,7 @@ func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 	cache.OnChange(r.enqueuer.changed)
 	c, err := newController(mgr, "audit", r)
 	if err == nil {
-		err = c.Watch(whenSynced(cache, func(queue namespaceQueue) { r.enqueuer.start(queue.(priorityQueue)) }))
+		err = c.Watch(whenSynced(cache, r.lead))
 	}
 	if err != nil {
 		return fmt.Errorf("controller of the audit: %w", err)
@@ -109,15 +109,23 @@ func newController(mgr manager.Manager, name string, r reconcile.TypedReconciler
 }
 
 // whenSynced is a source that starts once the cache is complete.
-func whenSynced(cache *kube.Cache, start func(namespaceQueue)) source.TypedSource[string] {
+func whenSynced(cache *kube.Cache, start func(context.Context, namespaceQueue)) source.TypedSource[string] {
 	return source.TypedFunc[string](func(ctx context.Context, queue namespaceQueue) error {
 		go func() {
 			if cache.WaitForSync(ctx) == nil {
-				start(queue)
+				start(ctx, queue)
 			}
 		}()
 		return nil
 	})
+}
+
+// lead audits until the context ends. Then all is forgotten: another replica may lead.
+func (r *reconciler) lead(ctx context.Context, queue namespaceQueue) {
+	r.enqueuer.start(queue.(priorityQueue)) //nolint:forcetypeassert // newController asks for one
+	<-ctx.Done()
+	r.enqueuer.stop()
+	r.metric.stop()
 }
 
 func newReconciler(cache cache, lister lister, judge creation.Judge) *reconciler {

@@ -40,11 +40,20 @@ func newMetric() *metric {
 		[]string{"namespace", "kind", "rule", "action"}, nil)}
 }
 
+// stop forgets all counts, and takes no more.
+func (m *metric) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts, m.named = nil, nil
+}
+
 // replace counts the findings in the namespace in the place of those before.
 func (m *metric) replace(namespace string, counts map[series]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
+	case m.counts == nil:
+		return
 	case len(counts) == 0:
 		delete(m.counts, namespace)
 		delete(m.named, namespace)

@@ -17,7 +17,8 @@ const (
 	// debounce is for how long changes are collected before a namespace is judged.
 	debounce = time.Second
 	// A namespace that was judged rests restFactor times as long as that took, and at most
-	// maxRest, so that one in which something always changes takes a twentieth of a processor.
+	// maxRest, so that one in which something always changes takes little of a processor, and
+	// the metric is right within a minute.
 	restFactor = 20
 	maxRest    = 30 * time.Second
 )
@@ -95,6 +96,12 @@ func (e *enqueuer) start(queue priorityQueue) {
 	}
 }
 
+func (e *enqueuer) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queue = nil
+}
+
 // changed handles a change in the cache. It is fast: it only looks up and queues.
 func (e *enqueuer) changed(change kube.Change) {
 	e.mu.Lock()
@@ -117,8 +124,8 @@ func (e *enqueuer) changed(change kube.Change) {
 	}
 }
 
-func (n *namespace) reads(any []fingerprint) bool {
-	for _, read := range any {
+func (n *namespace) reads(answered []fingerprint) bool {
+	for _, read := range answered {
 		if _, reads := n.foreign[read]; reads {
 			return true
 		}

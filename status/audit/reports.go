@@ -76,7 +76,7 @@ func addReports(mgr manager.Manager, cache *kube.Cache, log logr.Logger) (*repor
 	return r, nil
 }
 
-func (r *reports) start(queue namespaceQueue) {
+func (r *reports) start(_ context.Context, queue namespaceQueue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = queue

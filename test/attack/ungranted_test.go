@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/chart"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
+	"github.com/gammaguard/gammaguard/test/kustomize"
 )
 
 // floodRate is how many routes are created in a second, by so many at a time.
@@ -55,7 +55,7 @@ func BenchmarkUngranted(b *testing.B) {
 // limitMutations limits the mutating webhook as the component policies does.
 func (p *pair) limitMutations(b *testing.B) {
 	b.Helper()
-	built, err := chart.Build("base", "self-managed", "policies")
+	built, err := kustomize.Build("base", "self-managed", "policies")
 	if err != nil {
 		b.Fatal(err)
 	}

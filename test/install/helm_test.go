@@ -19,7 +19,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gammaguard/gammaguard/config/chart"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
@@ -40,11 +39,12 @@ func TestHelm(t *testing.T) {
 
 	install := action.NewInstall(helm)
 	install.ReleaseName, install.Namespace, install.WaitStrategy = "gammaguard", system, kube.HookOnlyStrategy
-	if _, err := install.RunWithContext(t.Context(), release, map[string]any{}); err != nil {
+	image := map[string]any{"repository": "registry.example.com/gammaguard-webhook", "tag": "v1.2.3"}
+	if _, err := install.RunWithContext(t.Context(), release, map[string]any{"image": image}); err != nil {
 		t.Fatal(err)
 	}
 	wantSource(t, "issuer/gammaguard-ca")
-	wantRestricted(t, c, "gammaguard-webhook:v1.2.3")
+	wantRestricted(t, c, "registry.example.com/gammaguard-webhook:v1.2.3")
 	wantRoutes(t, false)
 	haveServed(t)
 	wantRoutes(t, true)
@@ -89,8 +89,8 @@ func TestHelm(t *testing.T) {
 func wantHelmCommands(t *testing.T) {
 	t.Helper()
 	want := []string{
-		"helm install gammaguard dist/chart/gammaguard --namespace gammaguard-system --create-namespace --wait",
-		"helm upgrade gammaguard dist/chart/gammaguard --namespace gammaguard-system --values values.yaml --wait",
+		"helm install gammaguard ./charts/gammaguard --namespace gammaguard-system --create-namespace --wait --set image.repository=registry.example.com/gammaguard-webhook,image.tag=v1.2.3",
+		"helm upgrade gammaguard ./charts/gammaguard --namespace gammaguard-system --values values.yaml --wait",
 		"helm rollback gammaguard --namespace gammaguard-system --wait",
 		"helm uninstall gammaguard --namespace gammaguard-system --wait",
 	}
@@ -123,14 +123,14 @@ func helmConfiguration(t *testing.T) *action.Configuration {
 	return helm
 }
 
-// loadChart makes the chart, and loads it.
+// loadChart loads the chart.
 func loadChart(t *testing.T) *chartv2.Chart {
 	t.Helper()
-	folder := t.TempDir()
-	if err := chart.Write(chart.Options{Version: "v1.2.3", Image: "gammaguard-webhook"}, folder); err != nil {
+	root, err := bed.Root()
+	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := loader.LoadDir(folder)
+	loaded, err := loader.LoadDir(filepath.Join(root, "charts", "gammaguard"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func wantDeployment(t *testing.T, c client.Client, replicas int32, content strin
 	mounted := slices.ContainsFunc(deployment.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.ConfigMap != nil && v.ConfigMap.Name == configMaps.Items[0].Name
 	})
-	if file := configMaps.Items[0].Data["guard.yaml"]; !mounted || !strings.HasSuffix(file+"\n", content) {
+	if file := configMaps.Items[0].Data["guard.yaml"]; !mounted || !strings.HasSuffix(file, content) {
 		t.Errorf("mounted: %t, the configuration:\n%s", mounted, file)
 	}
 }

@@ -6,16 +6,17 @@ package monitoring
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/test/kustomize"
 )
 
 const component = "../../config/components/monitoring/"
@@ -144,40 +145,22 @@ func TestRunbook(t *testing.T) {
 // TestComponent: added to an overlay with the component metrics, it has the operator's
 // rules and the dashboard, as Grafana's sidecar finds it.
 func TestComponent(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	built, err := kustomize.Build("default", "metrics", "monitoring")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := filepath.Abs("../../config")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config, err = filepath.Rel(dir, config); err != nil { // kustomize wants relative paths
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll("resources: [CONFIG/default]\ncomponents: [CONFIG/components/metrics, CONFIG/components/monitoring]\n", "CONFIG", filepath.ToSlash(config))
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	for _, resource := range built.Resources() {
-		data, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[resource.GetKind()+" "+resource.GetName()] = string(data)
+	found := map[string]map[string]any{}
+	for _, manifest := range built {
+		object := unstructured.Unstructured{Object: manifest}
+		found[object.GetKind()+" "+object.GetName()] = manifest
 	}
 	for _, want := range []string{"PrometheusRule gammaguard", "ServiceMonitor gammaguard", "Service gammaguard-metrics"} {
-		if found[want] == "" {
+		if found[want] == nil {
 			t.Errorf("there is no %s", want)
 		}
 	}
 	var dashboard corev1.ConfigMap
-	if err := yaml.UnmarshalStrict([]byte(found["ConfigMap gammaguard-dashboard"]), &dashboard); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(found["ConfigMap gammaguard-dashboard"], &dashboard, true); err != nil {
 		t.Fatal(err)
 	}
 	if dashboard.Labels["grafana_dashboard"] != "1" || !json.Valid([]byte(dashboard.Data["gammaguard.json"])) {

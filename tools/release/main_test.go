@@ -84,7 +84,7 @@ func TestRelease(t *testing.T) {
 		"RELEASE_NOTES.md", "checksums.txt", "gammaguard-1.2.3.tgz", "gammaguard-v1.2.3-darwin-arm64.tar.gz", "gammaguard-v1.2.3-image.tar",
 		"gammaguard-v1.2.3-linux-amd64.tar.gz", "gammaguard-v1.2.3-linux-arm64.tar.gz", "gammaguard-v1.2.3-sbom.cdx.json",
 		"gammaguard-v1.2.3-windows-amd64.zip", "gammaguard-webhook-v1.2.3-image.tar", "gammaguard-webhook-v1.2.3-sbom.cdx.json",
-		"install-audit-only.yaml", "install-default.yaml", "install-gitops.yaml", "install-self-managed.yaml", "krew-gammaguard.yaml",
+		"install-audit-only.yaml", "install-default.yaml", "install-gitops.yaml", "install-policies.yaml", "install-self-managed.yaml", "krew-gammaguard.yaml",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("got  %q\nwant %q", names, want)
@@ -156,13 +156,14 @@ func untar(t *testing.T, archive []byte, visit func(*tar.Header, string)) {
 }
 
 // testChart looks for the version and the image in the chart. That Helm takes it is
-// tested in config/chart and test/install.
+// tested in test/chart and test/install.
 func testChart(t *testing.T, archive []byte) {
 	want := map[string]string{
-		"gammaguard/Chart.yaml":                                   "version: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
-		"gammaguard/values.yaml":                                  "repository: registry.test/team/gammaguard-webhook\n",
-		"gammaguard/values.schema.json":                           `"v1.2.3"`,
-		"gammaguard/templates/deployment-gammaguard-webhook.yaml": "kind: Deployment\n",
+		"gammaguard/Chart.yaml":                "version: \"1.2.3\"\nappVersion: \"v1.2.3\"\n",
+		"gammaguard/values.yaml":               "repository: \"registry.test/team/gammaguard-webhook\"\n  # Tag of the image.\n  tag: \"v1.2.3\"\n",
+		"gammaguard/values.schema.json":        `"$schema"`,
+		"gammaguard/templates/deployment.yaml": "kind: Deployment\n",
+		"gammaguard/files/rules.yaml":          "kind: PrometheusRule\n",
 	}
 	untar(t, archive, func(header *tar.Header, content string) {
 		if text, ok := want[header.Name]; ok && strings.Contains(content, text) {
@@ -203,7 +204,7 @@ func testManifests(t *testing.T, files map[string][]byte) {
 				}
 			}
 		}
-		if images == 0 {
+		if images == 0 && name != "install-policies.yaml" { // it has no Pod
 			t.Errorf("%s: no image", name)
 		}
 	}

@@ -220,7 +220,7 @@ func TestHiddenAreGrouped(t *testing.T) {
 // TestForeignDefinitions: a definition in the repository that is not ours is named, and fails a strict check unless --crds
 // names it. Its CEL rules do not run.
 func TestForeignDefinitions(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "definitions", "generated", "standard", "HTTPRoute.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "definitions", "generated", "standard", "HTTPRoute.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,13 @@ import (
 )
 
 var (
-	flags   = flag.NewFlagSet("load", flag.ContinueOnError)
-	sizes   = flags.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
-	out     = flags.String("out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
-	again   = flags.Bool("render", false, "measure nothing: write the page again from the result.json in the folder")
-	quick   = flags.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
-	asFloor = flags.String("floor", "", "measure nothing: serve what gammaguard is compared with, as a run has it do; with this kubeconfig it reads what denials are confirmed by")
+	flags     = flag.NewFlagSet("load", flag.ContinueOnError)
+	sizes     = flags.String("routes", "100,1000,10000,100000", "numbers of routes in the cluster, measured one after another; a fifth as many Services")
+	out       = flags.String("out", "", "folder to write result.json to, with the page <folder>.md beside it; without it, result.json goes to standard output")
+	again     = flags.Bool("render", false, "measure nothing: write the page again from the result.json in the folder")
+	auditOnly = flags.Bool("audit", false, "measure the standing audit alone, and write it in the place of what the result.json in the folder has of it")
+	quick     = flags.Bool("quick", false, "a run of about two minutes: 100 and 1,000 routes, short rounds")
+	asFloor   = flags.String("floor", "", "measure nothing: serve what gammaguard is compared with, as a run has it do; with this kubeconfig it reads what denials are confirmed by")
 )
 
 // plan says how much is sent: requests in a round, rounds on each webhook, conflicting
@@ -51,8 +52,8 @@ func start(ctx context.Context, args []string) error {
 		return err
 	case *asFloor != "":
 		return serveFloor(ctx, *asFloor)
-	case *again && *out == "":
-		return errors.New("-render needs -out, the folder of result.json")
+	case (*again || *auditOnly) && *out == "":
+		return errors.New("-render and -audit need -out, the folder of result.json")
 	case *again:
 		return render(*out)
 	}
@@ -110,7 +111,13 @@ func run(ctx context.Context, p plan, routes []int) (err error) {
 		if err != nil {
 			return fmt.Errorf("%d routes: %w", n, err)
 		}
-		result.Stages = append(result.Stages, *stage)
+		if *auditOnly {
+			if err := replaceAudit(&result, *out, stage); err != nil {
+				return err
+			}
+		} else {
+			result.Stages = append(result.Stages, *stage)
+		}
 		if err := write(&result, *out); err != nil { // what is known so far is kept, whatever becomes of the rest
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"text/template"
+	"time"
 )
 
 // pageText is docs/performance.md without the figures.
@@ -61,19 +62,41 @@ func write(result *Result, out string) error {
 	return render(out)
 }
 
-// render writes the page of the result that is in the folder.
-func render(out string) error {
+// replaceAudit reads the result in the folder, and puts the stage's audit into it.
+func replaceAudit(result *Result, out string, stage *Stage) error {
+	if err := read(result, out); err != nil {
+		return err
+	}
+	former := result.At(stage.Routes)
+	if former == nil {
+		return fmt.Errorf("%s: no stage of %d routes", out, stage.Routes)
+	}
+	former.Audit, result.AuditDate = stage.Audit, time.Now().UTC().Format(time.DateOnly)
+	return nil
+}
+
+// read reads the result in the folder.
+func read(result *Result, out string) error {
 	path := filepath.Join(out, resultFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	var result Result
-	if err := json.Unmarshal(data, &result); err != nil {
+	*result = Result{}
+	if err := json.Unmarshal(data, result); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if len(result.Stages) == 0 {
 		return fmt.Errorf("%s: no stages", path)
+	}
+	return nil
+}
+
+// render writes the page of the result that is in the folder.
+func render(out string) error {
+	var result Result
+	if err := read(&result, out); err != nil {
+		return err
 	}
 	text, err := page(&result)
 	if err != nil {

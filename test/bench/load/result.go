@@ -9,11 +9,13 @@ import (
 
 // Result is what a run found. Times are in the unit that a field's name ends in.
 type Result struct {
-	Machine string  `json:"machine"`
-	Go      string  `json:"go"`
-	Date    string  `json:"date"`
-	Flags   string  `json:"flags"`
-	Stages  []Stage `json:"stages"`
+	Machine string `json:"machine"`
+	Go      string `json:"go"`
+	Date    string `json:"date"`
+	Flags   string `json:"flags"`
+	// AuditDate is when the standing audit was measured, if that was a run of its own.
+	AuditDate string  `json:"auditDate,omitempty"`
+	Stages    []Stage `json:"stages"`
 }
 
 // Stage is what was found with so many routes in the cluster.

@@ -90,8 +90,10 @@ func (b *bench) measure(ctx context.Context, p *process, l layout, s *Stage) err
 	s.ReadySeconds, s.HeapMiB, s.RSSMiB = p.ReadyAfter.Seconds(), with.HeapMiB, with.RSSMiB
 	progress("  ready after %.2f s, settled after %.2f s, audited after %.2f s", s.ReadySeconds, p.looked.Seconds(), first.Seconds())
 	progress("  at rest: %+v", with)
-	if s.Webhook, err = b.requests(ctx, p, l); err != nil {
-		return err
+	if !*auditOnly {
+		if s.Webhook, err = b.requests(ctx, p, l); err != nil {
+			return err
+		}
 	}
 	if s.LoadedMiB, err = memory(p.PID()); err != nil || s.Status == nil {
 		return err
@@ -103,8 +105,10 @@ func (b *bench) measure(ctx context.Context, p *process, l layout, s *Stage) err
 	if c.base, err = numbers(ctx, p.MetricsURL); err != nil {
 		return err
 	}
-	if err := b.status(ctx, c, s.Status); err != nil {
-		return err
+	if !*auditOnly {
+		if err := b.status(ctx, c, s.Status); err != nil {
+			return err
+		}
 	}
 	if err := b.audit(ctx, c, l); err != nil {
 		return err

@@ -1,10 +1,11 @@
-package chart_test
+// Package chart compares the Helm chart of charts/gammaguard with the kustomize tree of
+// config: with the values of a page, or of a component, both are the same objects.
+package chart
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -16,32 +17,15 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/config"
-	"github.com/gammaguard/gammaguard/config/chart"
+	"github.com/gammaguard/gammaguard/test/kustomize"
 )
 
-var options = chart.Options{Version: "v1.2.3", Image: "gammaguard-webhook"}
-
-// TestMain makes the chart.
-func TestMain(m *testing.M) { os.Exit(inFolder(m)) }
-
-var folder string
-
-func inFolder(m *testing.M) int {
-	var err error
-	if folder, err = os.MkdirTemp("", "gammaguard-chart-"); err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
-	if err := chart.Write(options, folder); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		return 1
-	}
-	return m.Run()
-}
+const folder = "../../charts/gammaguard"
 
 // objects are manifests by kind and name.
 type objects map[string]map[string]any
@@ -71,11 +55,16 @@ func render(t *testing.T, namespace, values string) (objects, error) {
 		if path.Ext(name) != ".yaml" || strings.TrimSpace(text) == "" {
 			continue
 		}
-		manifest := map[string]any{}
-		if err := yaml.UnmarshalStrict([]byte(text), &manifest); err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, text)
+		for _, document := range releaseutil.SplitManifests(text) {
+			manifest := map[string]any{}
+			if err := yaml.UnmarshalStrict([]byte(document), &manifest); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, document)
+			}
+			if manifest["kind"] == nil {
+				t.Fatalf("%s: no object: %q", name, document)
+			}
+			manifests = append(manifests, manifest)
 		}
-		manifests = append(manifests, manifest)
 	}
 	return index(t, manifests), nil
 }
@@ -134,29 +123,18 @@ func plain(value any) any {
 // kustomized returns what kustomize builds, without the namespace, which Helm makes.
 func kustomized(t *testing.T, folder string, components ...string) objects {
 	t.Helper()
-	manifests, err := chart.Build(folder, components...)
+	manifests, err := kustomize.Build(folder, components...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := index(t, manifests)
 	delete(all, "Namespace/gammaguard-system")
-	text, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = bytes.ReplaceAll(text, []byte(`"gammaguard-webhook:dev"`), []byte(`"gammaguard-webhook:v1.2.3"`)) // of the release
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
 	return all
 }
 
 // TestOverlays: with the values of docs/helm.md, the chart is what each overlay is.
 func TestOverlays(t *testing.T) {
-	page, err := os.ReadFile("../../docs/helm.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "../../docs/helm.md")
 	entries, err := config.Manifests.ReadDir("overlays")
 	if err != nil {
 		t.Fatal(err)
@@ -184,34 +162,35 @@ func TestOverlays(t *testing.T) {
 }
 
 // TestComponents: each component that is not an overlay's is a value, alone and with all
-// others.
+// others, and with each source of certificates.
 func TestComponents(t *testing.T) {
-	values := map[string]string{}
-	for _, component := range components(t) {
-		words := strings.Split(component, "-")
-		for i := range words[1:] {
-			words[i+1] = strings.ToUpper(words[i+1][:1]) + words[i+1][1:]
-		}
-		values[component] = strings.Join(words, "")
-	}
-	check := func(names ...string) {
-		given := "components:\n"
-		for _, name := range names {
-			given += "  " + values[name] + ": true\n"
-		}
-		got, err := render(t, "gammaguard-system", given)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(kustomized(t, "default", names...), got); diff != "" {
-			t.Errorf("%v (-kustomize +chart):\n%s", names, diff)
-		}
-	}
 	all := components(t)
 	for _, name := range all {
-		check(name)
+		compare(t, kustomized(t, "default", name), "cert-manager", name)
 	}
-	check(all...)
+	compare(t, kustomized(t, "default", all...), "cert-manager", all...)
+	compare(t, kustomized(t, "overlays/self-managed", all...), "self-managed", all...)
+	compare(t, kustomized(t, "base", append([]string{"high-availability"}, all...)...), "external", all...)
+}
+
+// compare compares what the chart is with a source of certificates and components.
+func compare(t *testing.T, want objects, source string, components ...string) {
+	t.Helper()
+	values := "certificates: {source: " + source + "}\ncomponents:\n"
+	for _, component := range components {
+		words := strings.Split(component, "-")
+		for i, word := range words[1:] {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+		values += "  " + strings.Join(words, "") + ": true\n"
+	}
+	got, err := render(t, "gammaguard-system", values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s, %v (-kustomize +chart):\n%s", source, components, diff)
+	}
 }
 
 // components returns the components that no overlay has.
@@ -233,19 +212,31 @@ func components(t *testing.T) []string {
 	return names
 }
 
-// TestNamespace: in another namespace, nothing speaks of the kustomize tree's.
+// TestNamespace: in another namespace, also in one that YAML takes for a boolean, nothing
+// speaks of the kustomize tree's.
 func TestNamespace(t *testing.T) {
 	for _, source := range []string{"cert-manager", "self-managed", "external"} {
-		got, err := render(t, "mesh", "certificates: {source: "+source+"}")
+		values := "certificates: {source: " + source + "}\ncomponents: {metrics: true, monitoring: true, openreports: true}"
+		want, err := render(t, "gammaguard-system", values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := yaml.Marshal(got)
+		text, err := json.Marshal(slices.Collect(maps.Values(want)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "gammaguard-system") || !strings.Contains(string(text), "mesh/gammaguard-webhook") {
-			t.Errorf("%s: %s", source, text)
+		for _, namespace := range []string{"mesh", "on"} {
+			var moved []map[string]any
+			if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "gammaguard-system", namespace)), &moved); err != nil {
+				t.Fatal(err)
+			}
+			got, err := render(t, namespace, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(index(t, moved), got); diff != "" {
+				t.Errorf("%s (-moved +got):\n%s", source, diff)
+			}
 		}
 	}
 }
