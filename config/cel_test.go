@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	celplugin "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 
@@ -259,6 +260,46 @@ func TestMatchConditionsOfServices(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, service(test.now), service(test.old), test.want) })
 	}
+}
+
+// TestMatchConditionsOfDeletedParents: the preview is for mesh routes that are deleted, or whose
+// parentRefs change.
+func TestMatchConditionsOfDeletedParents(t *testing.T) {
+	matcher := matcherOf(t, "routes.gammaguard.dev")
+	route := func(spec string) *unstructured.Unstructured {
+		return object(t, "metadata: {name: cart}\nspec: {"+spec+"}")
+	}
+	const service, gateway = "parentRefs: [{group: '', kind: Service, name: cart}]", "parentRefs: [{name: edge}]"
+	for _, test := range []struct {
+		name, old, now string
+		want           bool
+	}{
+		{"nothing changes", service, service, false},
+		{"the rules change", service, service + ", rules: []", false},
+		{"a parentRef changes", service, gateway, true},
+		{"the parentRefs go", service, "", true},
+		{"a Gateway's parentRefs change", gateway, service, false},
+		{"there were none", "", service, false},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, route(test.now), route(test.old), test.want) })
+	}
+	for by, want := range map[string]bool{"dev": true, "system:serviceaccount:kube-system:namespace-controller": false} {
+		for spec, onService := range map[string]bool{service: true, gateway: false, "parentRefs: [null]": false} {
+			got := matcher.Match(context.Background(), deleted(route(spec), by), nil, &fakeAuthorizer{serves: true})
+			if got.Matches != (want && onService) || got.Error != nil {
+				t.Errorf("%s deletes a route with %s: %+v", by, spec, got)
+			}
+		}
+	}
+}
+
+// deleted are the attributes of a DELETE.
+func deleted(old *unstructured.Unstructured, by string) *admission.VersionedAttributes {
+	kind := schema.GroupVersionKind{Group: mesh.GatewayGroup, Version: "v1", Kind: "HTTPRoute"}
+	attributes := &admission.VersionedAttributes{VersionedKind: kind, VersionedOldObject: old}
+	attributes.Attributes = admission.NewAttributesRecord(nil, old, kind, "", old.GetName(),
+		kind.GroupVersion().WithResource("httproutes"), "", admission.Delete, nil, false, &user.DefaultInfo{Name: by})
+	return attributes
 }
 
 // versioned are the attributes of a CREATE, or with an old object of an UPDATE.

@@ -112,7 +112,9 @@ func TestValidatingWebhook(t *testing.T) {
 	labels.Rules = updates("namespaces", admissionv1.ClusterScope)
 	services := webhookOf("services.gammaguard.dev", "/preview-services", admissionv1.Ignore)
 	services.Rules = updates("services", admissionv1.NamespacedScope, admissionv1.Delete)
-	labels.TimeoutSeconds, services.TimeoutSeconds = ptr(int32(2)), ptr(int32(2))
+	deletions := webhookOf("routes.gammaguard.dev", "/preview-routes", admissionv1.Ignore)
+	deletions.Rules[0].Operations = []admissionv1.OperationType{admissionv1.Update, admissionv1.Delete}
+	labels.TimeoutSeconds, services.TimeoutSeconds, deletions.TimeoutSeconds = ptr(int32(2)), ptr(int32(2)), ptr(int32(2))
 	serving := webhookOf(ServingWebhook, "/serving", admissionv1.Fail)
 	serving.Rules = updates("clusterrolebindings", admissionv1.ClusterScope)
 	serving.Rules[0].APIGroups = []string{"rbac.authorization.k8s.io"}
@@ -124,7 +126,7 @@ func TestValidatingWebhook(t *testing.T) {
 			Resources: []string{mesh.LinkerdHTTPRoute.Resource()}, Scope: ptr(admissionv1.NamespacedScope),
 		},
 	})
-	want := []admissionv1.ValidatingWebhook{routes, labels, services, serving}
+	want := []admissionv1.ValidatingWebhook{routes, labels, services, deletions, serving}
 	got := manifest[admissionv1.ValidatingWebhookConfiguration](t, "webhook/validating.yaml", 0)
 	if diff := cmp.Diff(want, got.Webhooks, ignoreConditions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

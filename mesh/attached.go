@@ -65,13 +65,12 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 	if created := r.Metadata.CreationTimestamp; created != (time.Time{}) {
 		a.Created = created.Unix()
 	}
-	keys := r.MatchKeys()
+	keys := r.MatchKeys(profile)
 	a.Matches = make([]MatchKey, len(keys))
 	for i, key := range keys {
 		a.Matches[i] = key.Key
 	}
-	// Meshes infer nothing from the hostnames of a TLSRoute (GEP-1294, hostnames field).
-	a.CatchAll = r.Kind == TLSRoute && len(keys) > 0 || slices.Contains(a.Matches, catchAll)
+	a.CatchAll = slices.Contains(a.Matches, catchAll)
 	return a
 }
 

@@ -22,7 +22,7 @@ func TestAttached(t *testing.T) {
 			Rules:      []mesh.RouteRule{{Matches: []mesh.RouteMatch{{Method: &mesh.MethodMatch{HTTP: "GET"}}}}, {}},
 		},
 	}
-	keys := route.MatchKeys()
+	keys := route.MatchKeys(nil)
 	want := &mesh.AttachedRoute{
 		Kind: mesh.HTTPRoute, Namespace: "shop", Name: "cart", Created: 1700000000, Generation: 4,
 		Parents: route.Spec.ParentRefs, CatchAll: true, Matches: []mesh.MatchKey{keys[0].Key, keys[1].Key},

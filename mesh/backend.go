@@ -64,6 +64,9 @@ type Backend struct {
 	backend, filter int
 }
 
+// Mirror reports whether the backendRef is that of a RequestMirror filter.
+func (b *Backend) Mirror() bool { return b.filter >= 0 }
+
 // Path returns the backendRef's field path: "spec.rules[0].backendRefs[1]".
 func (b *Backend) Path() string {
 	rule, backend := strconv.Itoa(b.Rule), strconv.Itoa(b.backend)

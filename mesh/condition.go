@@ -54,16 +54,17 @@ type Condition struct {
 }
 
 // Conditions returns the conditions of each match of a rule. A rule without matches has one
-// match without conditions, and so do all rules of routes that match connections, but for the
-// hostnames of a TLSRoute.
-func (r *Route) Conditions(rule int) [][]Condition {
+// match without conditions, and so do all rules of routes that match connections. By GEP-1294,
+// hostnames field, nothing follows from the hostnames of a TLSRoute; a mesh may match them all the
+// same, as its profile says.
+func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	var matches [][]Condition
-	if r.Kind.speaksHTTP() {
+	if r.Kind.MatchesRequests() {
 		for i := range r.Spec.Rules[rule].Matches {
 			matches = append(matches, r.Spec.Rules[rule].Matches[i].conditions(nil, r.Kind))
 		}
 	}
-	if r.Kind == TLSRoute {
+	if r.Kind == TLSRoute && profile.MatchesServerNames() {
 		for _, hostname := range r.Spec.Hostnames {
 			matches = append(matches, []Condition{serverName(strings.ToLower(hostname))})
 		}

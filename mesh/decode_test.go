@@ -24,7 +24,7 @@ const everyRoute = `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTP
 			"parentRefs": [
 				{"group": "", "kind": "Service", "namespace": "shop", "name": "cart", "sectionName": "http", "port": 80},
 				{"group": null, "name": "edge", "port": null}, null, {}],
-			"hostnames": ["a.example", "b.example"],
+			"hostnames": ["a.example", "b.example"], "useDefaultGateways": "All",
 			"rules": [
 				{"name": "r", "matches": [
 					{"path": {"type": "PathPrefix", "value": "/v1"}, "method": "GET",

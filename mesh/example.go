@@ -63,18 +63,29 @@ func shortened(text string) string {
 	return string([]rune(text)[:longestExample-3]) + "..."
 }
 
-// maxExampleRoutes is how many routes Unmatched looks at: it is asked for each route on a Service.
+// maxExampleRoutes is how many routes unmatched looks at: it is asked for each route on a Service.
 const maxExampleRoutes = 256
 
-// Unmatched describes a request for which no match of the routes holds: "GET /". The
+// unmatched describes a request for which no match of the routes holds: "GET /". The
 // routes are all of one kind, HTTPRoute or GRPCRoute. It is empty where that cannot
 // be told, since only keys of matches are known, and where there are more than 256 routes.
-func Unmatched(routes []*AttachedRoute) string {
+func unmatched(routes []*AttachedRoute) string {
 	if len(routes) == 0 || len(routes) > maxExampleRoutes || slices.ContainsFunc(routes, func(r *AttachedRoute) bool { return r.Regular }) {
 		return ""
 	}
 	for _, request := range plainRequests[routes[0].Kind] {
 		if !slices.ContainsFunc(routes, func(r *AttachedRoute) bool { return slices.ContainsFunc(r.Matches, request.matchedBy) }) {
+			return request.text
+		}
+	}
+	return ""
+}
+
+// Matched describes a request for which a match of the route holds: "GET /". It is empty where
+// that cannot be told from the keys of its matches.
+func (a *AttachedRoute) Matched() string {
+	for _, request := range plainRequests[a.Kind] {
+		if slices.ContainsFunc(a.Matches, request.matchedBy) {
 			return request.text
 		}
 	}
@@ -90,7 +101,7 @@ type plainRequest struct {
 
 func (r *plainRequest) matchedBy(key MatchKey) bool { return slices.Contains(r.matches, key) }
 
-// plainRequests are the requests that Unmatched looks at.
+// plainRequests are the requests that unmatched and Matched look at.
 var plainRequests = map[RouteKind][]*plainRequest{
 	HTTPRoute: {httpRequest("GET", "/"), httpRequest("POST", "/"), httpRequest("GET", "/other"), httpRequest("POST", "/other")},
 	GRPCRoute: {grpcRequest(otherService, otherCall)},

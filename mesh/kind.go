@@ -63,7 +63,7 @@ func (k RouteKind) Beats(other RouteKind) bool {
 	return k != other && k.Transport() == other.Transport() && k.rank() < other.rank()
 }
 
-// speaksHTTP reports whether the kind matches requests, not connections.
-func (k RouteKind) speaksHTTP() bool { return k == HTTPRoute || k == GRPCRoute }
+// MatchesRequests reports whether the kind matches requests, not connections.
+func (k RouteKind) MatchesRequests() bool { return k == HTTPRoute || k == GRPCRoute }
 
 func (k RouteKind) rank() int { return slices.Index(RouteKinds(), k) }

@@ -64,9 +64,10 @@ type PlacedMatch struct {
 }
 
 // MatchKeys returns the key of every match of the route, in the order of its
-// rules. A rule without matches has the key of the match that the API gives it.
-func (r *Route) MatchKeys() []PlacedMatch {
-	if r.Kind.speaksHTTP() {
+// rules, as the mesh of the profile reads them. A rule without matches has the key of the match
+// that the API gives it.
+func (r *Route) MatchKeys(profile *Profile) []PlacedMatch {
+	if r.Kind.MatchesRequests() {
 		return r.placed(func(_ int, m *RouteMatch) MatchKey { return r.matchKey(m) })
 	}
 	var keys []PlacedMatch
@@ -74,7 +75,7 @@ func (r *Route) MatchKeys() []PlacedMatch {
 		if r.Kind == TLSRoute && i > 0 {
 			break // the hostnames are those of the first rule
 		}
-		for _, conditions := range r.Conditions(i) {
+		for _, conditions := range r.Conditions(i, profile) {
 			keys = append(keys, PlacedMatch{keyOf(conditions), i, -1})
 		}
 	}

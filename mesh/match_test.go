@@ -63,7 +63,7 @@ func TestMatchKeys(t *testing.T) {
 		for i, group := range groups {
 			var first mesh.MatchKey
 			for j, match := range group {
-				keys := decodeRule(t, kind, `{"matches": [`+match+`]}`).MatchKeys()
+				keys := decodeRule(t, kind, `{"matches": [`+match+`]}`).MatchKeys(nil)
 				if len(keys) != 1 || keys[0].Rule != 0 || keys[0].Match != 0 {
 					t.Fatalf("%s %s: got %+v, want one match at rule 0, match 0", kind, match, keys)
 				}
@@ -94,7 +94,7 @@ func TestMatchKeysOfRules(t *testing.T) {
 		"gRPC":                  {`{"kind": "GRPCRoute", "spec": {"rules": [{}, {"matches": [{"method": {}}]}]}}`, []place{{0, -1}, {1, 0}}, []int{1}},
 		"TCP":                   {`{"kind": "TCPRoute", "spec": {"rules": [{}, {}]}}`, []place{{0, -1}, {1, -1}}, []int{1}},
 		"UDP":                   {`{"kind": "UDPRoute", "spec": {"rules": [{}]}}`, []place{{0, -1}}, nil},
-		"TLS by hostname":       {`{"kind": "TLSRoute", "spec": {"hostnames": ["a.example", "b.example", "A.Example"], "rules": [{}]}}`, []place{{0, -1}, {0, -1}, {0, -1}}, []int{2}},
+		"TLS, any hostname":     {`{"kind": "TLSRoute", "spec": {"hostnames": ["a.example", "b.example", "A.Example"], "rules": [{}]}}`, []place{{0, -1}}, nil},
 		"TLS without hostname":  {`{"kind": "TLSRoute", "spec": {"rules": [{}]}}`, []place{{0, -1}}, nil},
 		"no rules":              {`{"kind": "HTTPRoute"}`, nil, nil},
 	} {
@@ -103,7 +103,7 @@ func TestMatchKeysOfRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			keys := route.MatchKeys()
+			keys := route.MatchKeys(nil)
 			var got []place
 			var equal []int
 			for i, key := range keys {
@@ -119,6 +119,18 @@ func TestMatchKeysOfRules(t *testing.T) {
 				t.Errorf("keys equal to the first (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMatchKeysOfServerNames: where the mesh matches them.
+func TestMatchKeysOfServerNames(t *testing.T) {
+	route := mesh.Route{Kind: mesh.TLSRoute, Spec: mesh.RouteSpec{Hostnames: mesh.Hostnames{"a.example", "b.example", "A.Example"}, Rules: make([]mesh.RouteRule, 1)}}
+	keys := route.MatchKeys(mesh.FindProfile(mesh.Istio))
+	if len(keys) != 3 || keys[0] != keys[2] || keys[0] == keys[1] {
+		t.Errorf("%v", keys)
+	}
+	if route.Attached(mesh.FindProfile(mesh.Istio)).CatchAll {
+		t.Error("a TLSRoute with hostnames catches all")
 	}
 }
 
@@ -165,7 +177,7 @@ func TestMatchKeysAreLinear(t *testing.T) {
 	for i := range 1024 {
 		route.Spec.Hostnames = append(route.Spec.Hostnames, fmt.Sprintf("h%d.example", i))
 	}
-	if got := len(route.MatchKeys()); got != 1024 {
+	if got := len(route.MatchKeys(mesh.FindProfile(mesh.Istio))); got != 1024 {
 		t.Errorf("%d keys of 1024 hostnames", got)
 	}
 }

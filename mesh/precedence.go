@@ -42,6 +42,24 @@ func (h *Owner) Of(kind RouteKind) []*AttachedRoute {
 	return routes
 }
 
+// CatchesAll reports whether some rule matches every request that routes of the kind match: on a
+// mesh that merges the kinds, an HTTPRoute matches gRPC requests too.
+func (h *Owner) CatchesAll(kind RouteKind) bool {
+	return slices.ContainsFunc(h.Routes, func(route *AttachedRoute) bool {
+		return route.CatchAll && (route.Kind == kind || route.Kind == HTTPRoute)
+	})
+}
+
+// Unmatched describes a request, of those that routes of the kind match, for which no match
+// holds: "GET /". It is empty where that cannot be told.
+func (h *Owner) Unmatched(kind RouteKind) string {
+	own := h.Of(kind)
+	if kind != HTTPRoute && len(own) < len(h.Routes) {
+		return "" // an HTTPRoute that the mesh merges with GRPCRoutes may match their example
+	}
+	return unmatched(own)
+}
+
 // PortOwners maps each PortScope of one Service to its owner.
 type PortOwners map[PortScope]*Owner
 

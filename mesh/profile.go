@@ -49,6 +49,9 @@ type Profile struct {
 	// HostModifiers: the mesh takes a header modifier that sets Host for a rewrite of the
 	// host. Elsewhere it breaks the configuration of a proxy, or has an effect on HTTP/1 only.
 	HostModifiers Fact[bool]
+	// ServerNames: the mesh matches the hostnames of a TLSRoute with the name that a TLS client
+	// asks for (SNI).
+	ServerNames Fact[bool]
 	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
 	Sharing Fact[Sharing]
 	// ConflictReason is the reason of Accepted=False on a route that lost its ports.
@@ -167,9 +170,13 @@ func (p *Profile) taken(refs []ParentRef) (set ParentSet) {
 	return set
 }
 
+// MatchesServerNames reports whether the mesh matches the hostnames of TLSRoutes: by GEP-1294,
+// hostnames field, it should not.
+func (p *Profile) MatchesServerNames() bool { return p != nil && p.ServerNames.Value }
+
 // merges reports whether the mesh merges routes of the two kinds on one port.
 func (p *Profile) merges(a, b RouteKind) bool {
-	return p.Shares(SharingMerged) && a.speaksHTTP() && b.speaksHTTP()
+	return p.Shares(SharingMerged) && a.MatchesRequests() && b.MatchesRequests()
 }
 
 // Shares reports whether that is what the mesh does with kinds on one port.

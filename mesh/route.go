@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,6 +47,15 @@ type RouteSpec struct {
 	ParentRefs []ParentRef `json:"parentRefs"`
 	Hostnames  Hostnames   `json:"hostnames"`
 	Rules      []RouteRule `json:"rules"`
+	// UseDefaultGateways is the scope of the default Gateways that the route attaches to as well
+	// (GEP-3793); empty for none.
+	UseDefaultGateways string `json:"useDefaultGateways"`
+}
+
+// HasGateway reports whether the route attaches to Gateways or ListenerSets too.
+func (s *RouteSpec) HasGateway() bool {
+	return s.UseDefaultGateways != "" && s.UseDefaultGateways != "None" ||
+		slices.ContainsFunc(s.ParentRefs, func(ref ParentRef) bool { return ref.Class(nil) == GatewayParent })
 }
 
 // RouteRule is one rule of a route of any kind. What is kept as text has no effect that

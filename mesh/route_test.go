@@ -57,7 +57,7 @@ func TestDecodeRouteKinds(t *testing.T) {
 				` + backendRefs + `}]}`,
 			mesh.RouteSpec{
 				ParentRefs: []mesh.ParentRef{parent},
-				Hostnames:  []string{"cart.example"},
+				Hostnames:  []string{"cart.example"}, UseDefaultGateways: "All",
 				Rules: []mesh.RouteRule{{
 					Name: "r", Timeouts: &mesh.Timeouts{Request: "10s"}, Retry: raw(`{"codes": [500]}`), SessionPersistence: raw(`{"type": "Cookie"}`),
 					Matches: []mesh.RouteMatch{{
@@ -247,7 +247,7 @@ func FuzzDecodeRoute(f *testing.F) {
 			}
 			backend.Ref.IsService(nil)
 		}
-		keys := route.MatchKeys()
+		keys := route.MatchKeys(nil)
 		attached := route.Attached(nil)
 		if len(attached.Matches) != len(keys) {
 			t.Errorf("the route and what others see of it differ: %+v, %+v", route, attached)

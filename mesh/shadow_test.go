@@ -48,17 +48,17 @@ func TestShadowsOfOtherKinds(t *testing.T) {
 // TestUnmatchedIsBounded: it is asked for each route on a Service, about all of them.
 func TestUnmatchedIsBounded(t *testing.T) {
 	route := &mesh.AttachedRoute{Kind: mesh.HTTPRoute}
-	if got := mesh.Unmatched(slices.Repeat([]*mesh.AttachedRoute{route}, 256)); got != "GET /" {
+	if got := (&mesh.Owner{Routes: slices.Repeat([]*mesh.AttachedRoute{route}, 256)}).Unmatched(mesh.HTTPRoute); got != "GET /" {
 		t.Errorf("of 256 routes: %q", got)
 	}
-	if got := mesh.Unmatched(slices.Repeat([]*mesh.AttachedRoute{route}, 257)); got != "" {
+	if got := (&mesh.Owner{Routes: slices.Repeat([]*mesh.AttachedRoute{route}, 257)}).Unmatched(mesh.HTTPRoute); got != "" {
 		t.Errorf("of 257 routes: %q", got)
 	}
 }
 
 // TestUnmatchedByNobody: without routes every request reaches the Service.
 func TestUnmatchedByNobody(t *testing.T) {
-	if got := mesh.Unmatched(nil); got != "" {
+	if got := new(mesh.Owner).Unmatched(mesh.HTTPRoute); got != "" {
 		t.Error(got)
 	}
 }

@@ -1,12 +1,19 @@
 package mutate
 
+import (
+	"cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
 func backendGroup() *Mutation {
 	return &Mutation{
 		ID:    "backend-group",
-		Title: "The group core in a backendRef, including RequestMirror filters, is replaced by the empty group",
-		Rationale: "No API group is named core. It is the common term for the group whose name is empty, and the GAMMA documentation uses it for a " +
-			"Service. A backendRef with this group is stored, but refers to nothing, unless the mesh in the configuration takes core for the " +
-			"empty group, as Linkerd does: then it is not changed.",
+		Title: "A backendRef to a Service or ServiceImport, including RequestMirror filters, gets the group of its kind",
+		Rationale: "No API group is named core or v1. These are common terms for the group whose name is empty, and the GAMMA documentation uses core " +
+			"for a Service. A backendRef with such a group is stored, but refers to nothing, unless the mesh in the configuration takes core " +
+			"for the empty group, as Linkerd does: then it is not changed. A ServiceImport without a group gets its own, since there is none " +
+			"in the core group; any group loses a version that follows it.",
 		Citation: "GAMMA initiative, How the Gateway API works for Service Mesh: the example writes group: core",
 		find:     findBackendGroups,
 	}
@@ -18,10 +25,19 @@ func findBackendGroups(p *pass) []Change {
 	}
 	var changes []Change
 	for backend := range p.route.Backends() {
-		if backend.Ref.Group != "core" || backend.Ref.IsService(p.mesh) {
-			continue
+		ref := backend.Ref
+		kind := cmp.Or(ref.Kind, mesh.ServiceKind)
+		group := correctGroup(kind, ref.Group)
+		why := whyGroup(kind, group)
+		switch {
+		case kind == mesh.ServiceImportKind && group == "":
+			group, why = mesh.MulticlusterGroup, whyGroup(kind, mesh.MulticlusterGroup)
+		case kind != mesh.ServiceImportKind && ref.Group == "core":
+			group, why = "", `the core group is ""`
 		}
-		changes = append(changes, set(backend.Path()+".group", "core", "", `the core group is ""`))
+		if group != ref.Group && !ref.IsService(p.mesh) {
+			changes = append(changes, set(backend.Path()+".group", ref.Group, group, why))
+		}
 	}
 	return changes
 }

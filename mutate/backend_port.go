@@ -12,8 +12,8 @@ func backendPort() *Mutation {
 		Title: "A backendRef to a Service without a port, including RequestMirror filters, gets the only possible port",
 		Rationale: "The API requires a port in every backendRef to a Service. If the Service is a parent of the route and its parentRef selects one " +
 			"port, the backendRef gets this port. If the Service has a single port, the backendRef gets this port. If two parentRefs select " +
-			"different ports, the Service has ports with different numbers, or the port does not use the transport protocol of the route, the " +
-			"backendRef is not changed.",
+			"different ports, the Service has ports with different numbers, or the Service has no such port with the transport protocol of the " +
+			"route, the backendRef is not changed.",
 		Citation:      "GEP-1294, API: the example's backendRefs have no port",
 		ReadsServices: true,
 		find:          findBackendPorts,
@@ -83,10 +83,19 @@ func (p *pass) onlyPort(key mesh.ServiceKey) (port int32, why string) {
 	} else {
 		why = "the parentRef to " + key.String() + " names this port"
 	}
-	if slices.ContainsFunc(numbers, func(n int32) bool { return n != numbers[0] }) {
+	if slices.ContainsFunc(numbers, func(n int32) bool { return n != numbers[0] }) || parent && !whole && p.lacks(key, numbers[0]) {
 		return 0, ""
 	}
 	return numbers[0], why
+}
+
+// lacks reports whether the Service is known, and has no such port that speaks the route's
+// transport. One that may not be read, or does not exist, is for the rules to report.
+func (p *pass) lacks(key mesh.ServiceKey, number int32) bool {
+	service := p.service(key)
+	return service != nil && !slices.ContainsFunc(service.Ports, func(port mesh.Port) bool {
+		return port.Number == number && port.Protocol == p.route.Kind.Transport()
+	})
 }
 
 // sectionPort returns the number of the Service's port with that name, or 0 where

@@ -22,9 +22,13 @@ func TestBackendPort(t *testing.T) {
 	const gateway = `{kind: Gateway, name: two, port: 90}, `
 	run(t, []example{
 		{
-			name: "the parent's port, which is not read",
+			name: "the parent's port",
 			spec: parents("name: two", `{group: "", kind: Service, name: two, port: 90}`),
-			want: only(90, "the parentRef to Service shop/two names this port"),
+			want: only(90, "the parentRef to Service shop/two names this port"), read: []string{"shop/two"},
+		},
+		{
+			name: "a port that the parent lacks",
+			spec: parents("name: two", `{group: "", kind: Service, name: two, port: 91}`), read: []string{"shop/two"},
 		},
 		{
 			name: "the parent in another namespace, which may not be read",

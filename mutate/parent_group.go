@@ -25,7 +25,7 @@ func findParentGroups(p *pass) []Change {
 	var changes []Change
 	for i := range p.route.Spec.ParentRefs {
 		ref := &p.route.Spec.ParentRefs[i]
-		group := correctGroup(ref)
+		group := correctGroup(ref.Kind, ref.EffectiveGroup())
 		if group == ref.EffectiveGroup() || ref.Class(p.mesh) == mesh.MeshParent {
 			continue
 		}
@@ -38,11 +38,11 @@ func findParentGroups(p *pass) []Change {
 	return changes
 }
 
-// correctGroup returns the group that the parentRef should have: its own if that is
+// correctGroup returns the group that a reference to the kind should have: its own if that is
 // right, or if the intended one is not clear.
-func correctGroup(ref *mesh.ParentRef) string {
-	group := withoutVersion(ref.EffectiveGroup())
-	switch ref.Kind {
+func correctGroup(kind, group string) string {
+	group = withoutVersion(group)
+	switch kind {
 	case mesh.ServiceKind:
 		switch group {
 		case mesh.GatewayGroup, "core", "v1":

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestDiffOfServerNames compares the difference of random TLSRoutes with what
@@ -27,9 +30,10 @@ func TestDiffOfServerNames(t *testing.T) {
 		return out.stored(t)
 	}
 	names := []string{"", "a.example", "b.example", "b.a.example", "c.a.example", "c.b.a.example", "a.other", "b.other", "example"}
+	sni := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
 	for seed := range uint64(500) {
 		c := randomChoices(seed, 100)
-		before, after := tableOf(w, routes(c), Options{ServerNames: true}), tableOf(w, routes(c), Options{ServerNames: true})
+		before, after := tableOf(w, routes(c), sni), tableOf(w, routes(c), sni)
 		difference, err := Diff(before, after)
 		if err != nil {
 			t.Fatal(err)

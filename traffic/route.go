@@ -56,19 +56,16 @@ type backendRef struct {
 }
 
 // lower brings the routes of all kinds into one form.
-func (r Routes) lower(sni bool) []*route {
+func (r Routes) lower(profile *mesh.Profile) []*route {
 	routes := make([]*route, len(r))
 	for i := range r {
-		routes[i] = r[i].lower(sni)
+		routes[i] = r[i].lower(profile)
 	}
 	return routes
 }
 
-func (r *Route) lower(sni bool) *route {
+func (r *Route) lower(profile *mesh.Profile) *route {
 	in := mesh.Route{Kind: r.Kind, Spec: *r.Spec}
-	if !sni {
-		in.Spec.Hostnames = nil
-	}
 	if in.Kind == mesh.HTTPRoute && len(in.Spec.Rules) == 0 { // the API's default: one rule for every request
 		in.Spec.Rules = make([]mesh.RouteRule, 1)
 	}
@@ -80,7 +77,7 @@ func (r *Route) lower(sni bool) *route {
 		from, to := &in.Spec.Rules[i], &out.rules[i]
 		to.name, to.effects = from.Name, lowerFilters(from.Filters)
 		to.effects.addSettings(from)
-		for _, conditions := range in.Conditions(i) {
+		for _, conditions := range in.Conditions(i, profile) {
 			to.matches = append(to.matches, newMatch(in.Kind, conditions))
 		}
 		for j := range from.BackendRefs {

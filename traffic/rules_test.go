@@ -65,7 +65,7 @@ func TestUnmatchedIsUnmatched(t *testing.T) {
 				attached = append(attached, reducedRoute(t, mesh.GRPCRoute, routes.GRPC[i]).Attached(nil))
 			}
 		}
-		example := mesh.Unmatched(attached)
+		example := (&mesh.Owner{Routes: attached}).Unmatched(attached[0].Kind)
 		if example == "" {
 			continue
 		}

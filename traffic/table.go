@@ -16,9 +16,6 @@ type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
 	// the mesh.
 	Engine *validate.Engine
-	// ServerNames: the mesh matches the hostnames of a TLSRoute by SNI. By
-	// GEP-1294, hostnames field, it should not.
-	ServerNames bool
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
@@ -37,9 +34,10 @@ type Table struct {
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
 	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries}
-	lowered := routes.lower(options.ServerNames)
+	profile := t.engine.Policy().Mesh
+	lowered := routes.lower(profile)
 	for _, r := range lowered {
-		r.WithParents(r.Parents, t.engine.Policy().Mesh)
+		r.WithParents(r.Parents, profile)
 	}
 	t.bind(lowered)
 	return t

@@ -135,7 +135,8 @@ func scopeText(pr *portRoutes, from string) string {
 }
 
 // ends notes the routes on backends, which do not apply: a backend is the end of
-// the way (GEP-1294, Multiple routes for a Service).
+// the way (GEP-1294, Multiple routes for a Service). It also notes where the requests leave the
+// Service by another of its ports.
 func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) {
 	var notes []string
 	for i := range o.Shares {
@@ -144,6 +145,9 @@ func (t *Table) ends(pr *portRoutes, from string, o *Outcome) ([]string, error) 
 			continue
 		}
 		key := ref.Service(pr.routeNamespace())
+		if key == pr.service.Key && ref.Port != pr.port.Number {
+			notes = append(notes, fmt.Sprintf("requests to port %s leave by port %d of the same Service", pr.port, ref.Port))
+		}
 		if key == pr.service.Key || len(t.bound[key]) == 0 {
 			continue
 		}

@@ -78,6 +78,11 @@ no route on port 8080  (producer)
   → Service cart:8080 100 %
 not taken: HTTPRoute shop/cart: its parentRef selects another port
 `},
+		{"requests leave by another port", []string{http("shop/one", onAll+`, rules: [{backendRefs: [{name: cart, port: 80}]}]`)}, []string{"to service/cart:8080"}, Options{}, `
+HTTPRoute shop/one rule[0] match[0]  (producer)
+  → Service cart:80 100 %
+note: requests to port 8080 (alt) leave by port 80 of the same Service
+`},
 		{"consumer routes replace producer routes, also where none matches", []string{cart, all, mock}, []string{"from faces", "/v1"}, Options{}, `
 no rule of any HTTPRoute matches  (consumer of faces)
   → 404 (no rule matches)
@@ -165,7 +170,7 @@ note: the HTTPRoutes on Service shop/cart-v1 do not apply to these requests: a b
 TLSRoute shop/tls rule[0] match[0]  (producer)
   → Service cart-v1:8080 100 %
 `},
-		{"unless the mesh says so", []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, []string{"sni b.other"}, Options{ServerNames: true}, `
+		{"unless the mesh says so", []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, []string{"sni b.other"}, istio, `
 no rule of any TLSRoute matches  (producer)
   → connection refused (no rule matches)
 not taken: TLSRoute shop/tls rule[0]: server name b.other is not a.example

@@ -19,8 +19,8 @@ type Pass struct {
 	rule     activeRule
 	parents  []Parent
 	backends []BackendService
-	// backendTables are the tables that BackendOwners has made.
-	backendTables []*Table
+	// otherTables are the tables that OwnersAmong has made.
+	otherTables []*Table
 	// tables are those of a world that has the route as it is; nil where it may not.
 	tables      *Tables
 	attached    *mesh.AttachedRoute
@@ -177,22 +177,22 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	}
 }
 
-// BackendOwners returns who owns the ports of a Service, which is not a parent of the
-// route, among the routes of one namespace: none if that cannot be known.
-func (p *Pass) BackendOwners(service mesh.ServiceKey, namespace string) mesh.PortOwners {
+// OwnersAmong returns who owns the ports of a Service among the routes of one namespace, or of
+// all if it is empty, with the route as it is now: none if that cannot be known.
+func (p *Pass) OwnersAmong(service mesh.ServiceKey, namespace string) mesh.PortOwners {
 	if p.tables != nil {
 		owners, err := p.tables.Of(service).Owners()
 		p.note(err)
 		return owners
 	}
-	i := slices.IndexFunc(p.backendTables, func(t *Table) bool { return t.key == service && t.namespace == namespace })
+	i := slices.IndexFunc(p.otherTables, func(t *Table) bool { return t.key == service && t.namespace == namespace })
 	if i < 0 {
-		i = len(p.backendTables)
-		p.backendTables = append(p.backendTables, &Table{
+		i = len(p.otherTables)
+		p.otherTables = append(p.otherTables, &Table{
 			engine: p.engine, world: p.world, key: service, namespace: namespace, own: p.Attached(), recorder: p.world,
 		})
 	}
-	owners, err := p.backendTables[i].Owners()
+	owners, err := p.otherTables[i].Owners()
 	p.note(err)
 	return owners
 }

@@ -21,6 +21,8 @@ const (
 	LabelsPath = "/preview-labels"
 	// ServicesPath previews changes of Services.
 	ServicesPath = "/preview-services"
+	// RoutesPath previews deletions of routes, and of their parentRefs.
+	RoutesPath = "/preview-routes"
 	// ServingPath answers probes.
 	ServingPath = "/serving"
 )
@@ -119,5 +121,6 @@ func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off 
 		options.Intake = NewIntake()
 		mux.Handle(LabelsPath, Labels(options, engine))
 		mux.Handle(ServicesPath, Services(options, engine))
+		mux.Handle(RoutesPath, Routes(options, engine))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// operationDelete is what the previews of Services look at in addition.
+// operationDelete is what the previews of Services and routes look at in addition.
 const operationDelete = "DELETE"
 
 // services warns of what a change or the deletion of a Service does to routes. It admits

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // maxParents is how many parentRefs the definitions allow.
@@ -190,8 +191,11 @@ func message(grants *mesh.GrantPolicy) string {
 ': Forbidden: namespace ' + request.namespace + ' lacks the ' +
 (variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) + ' grant for ' + %s +
 (variables.labeled && !(variables.grant in %s) ? ' (unknown label value "' + variables.grant + '")' : '') +
-%s + (%s) + %s`,
-		kind, list(mesh.Grants()), quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to "), remedy(), quoted(" ("+ruleID+")"))
+%s + (%s) +
+((variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) == %s && !variables.narrowed &&
+!(variables.labeled && !(variables.grant in %s)) ? %s : '') + %s`,
+		kind, list(mesh.Grants()), quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to "), remedy(),
+		quoted(string(mesh.Producer)), list(mesh.Grants()), quoted(rules.ForgottenNamespace), quoted(" ("+ruleID+")"))
 }
 
 // remedy is what grants the missing roles for the kind, as the rule says it: a command where it

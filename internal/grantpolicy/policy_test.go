@@ -42,6 +42,10 @@ func TestWebhooksHaveTheSameConditions(t *testing.T) {
 	}
 	var validating admissionv1.ValidatingWebhookConfiguration
 	read(t, "webhook/validating.yaml", &validating)
+	had, want := strings.Fields(validating.Webhooks[3].MatchConditions[2].Expression), strings.Fields(strings.ReplaceAll(grantpolicy.HasMeshParent(), "object.spec", "oldObject.spec"))
+	if diff := cmp.Diff(want, had); diff != "" {
+		t.Errorf("deletions (-want +got):\n%s", diff)
+	}
 	check("validating", validating.Webhooks[0].MatchConditions, validating.Webhooks[0].Rules, rules)
 	var mutating admissionv1.MutatingWebhookConfiguration
 	read(t, "webhook/mutating.yaml", &mutating)

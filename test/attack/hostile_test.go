@@ -63,6 +63,13 @@ var hostileReviews = []struct {
 		ports := `}, "spec": {"ports": [` + repeated(999, `{"port": %d}`) + `]}`
 		return change("Service", ports, ports)
 	}},
+	{"parents that a preview compares", "/preview-routes", func() string {
+		parents := make([]string, 32)
+		for i := range parents {
+			parents[i] = fmt.Sprintf(`{"group": "", "kind": "Service", "name": "cart", "port": %d}`, 80+i)
+		}
+		return change("HTTPRoute", `}, "spec": {"parentRefs": [{"name": "edge"}]}`, `}, "spec": {"parentRefs": [`+strings.Join(parents, ",")+`]}`)
+	}},
 }
 
 // TestHostileReviews: a call of any webhook is answered within a second, also if it is made

@@ -68,7 +68,7 @@ func TestOverlay(t *testing.T) {
 			said, err := create(t, "overlay", cart)
 			if err != nil {
 				if want := "denied request: spec.parentRefs[0]: Forbidden: namespace overlay lacks the producer grant for HTTPRoute; ask a mesh admin to run: " +
-					"kubectl label namespace overlay gammaguard.dev/grant=producer (grant-missing)\n"; !strings.HasSuffix(said, want) || strings.Count(said, "\n") != 1 {
+					"kubectl label namespace overlay gammaguard.dev/grant=producer; for a Service elsewhere, set namespace in the parentRef (grant-missing)\n"; !strings.HasSuffix(said, want) || strings.Count(said, "\n") != 1 {
 					t.Fatalf("the refusal reads %q", said)
 				}
 				if took := asked.Sub(applied); fastest == 0 || took < fastest {

@@ -64,7 +64,7 @@ func TestStatic(t *testing.T) {
 	said, err := create(t, "ways-none", cart)
 	want := "ValidatingAdmissionPolicy 'gammaguard-route-grants.static.k8s.io' with binding 'gammaguard-route-grants-unlabeled.static.k8s.io' denied request: " +
 		"spec.parentRefs[0]: Forbidden: namespace ways-none lacks the producer grant for HTTPRoute; ask a mesh admin to run: " +
-		"kubectl label namespace ways-none gammaguard.dev/grant=producer (grant-missing)\n"
+		"kubectl label namespace ways-none gammaguard.dev/grant=producer; for a Service elsewhere, set namespace in the parentRef (grant-missing)\n"
 	if err == nil || !strings.HasSuffix(said, want) {
 		t.Errorf("without a grant: %v: %q, want %q", err, said, want)
 	}

@@ -33,7 +33,7 @@ func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 			continue
 		}
 		at := mesh.PortScope{Port: backend.Ref.Port, Protocol: p.Route.Kind.Transport(), Scope: mesh.ScopeOf(namespace, backend.Key)}
-		owner := p.BackendOwners(backend.Key, namespace)[at]
+		owner := p.OwnersAmong(backend.Key, namespace)[at]
 		if owner == nil {
 			continue
 		}

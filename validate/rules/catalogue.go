@@ -41,6 +41,7 @@ func Catalogue() []*validate.Rule {
 		parentPortNotFound(),
 		parentProtocolMismatch(),
 		parentServiceTerminating(),
+		producerRoutesReplaced(),
 		routeConflict(),
 		routeOverlap(),
 	}

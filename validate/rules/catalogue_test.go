@@ -52,6 +52,7 @@ func TestCatalogue(t *testing.T) {
 		{"parent-port-not-found", validate.Deny, ""},
 		{"parent-protocol-mismatch", validate.Deny, ""},
 		{"parent-service-terminating", validate.Warn, ""},
+		{"producer-routes-replaced", validate.Warn, ""},
 		{"route-conflict", validate.Warn, ""},
 		{"route-overlap", validate.Warn, ""},
 	}

@@ -21,7 +21,8 @@ func grantMissing() *validate.Rule {
 			"ValidatingAdmissionPolicy gammaguard-route-grants.",
 		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer " +
 			"(routes to Services in other namespaces), or all, or to add the kind of the route to the annotation gammaguard.dev/grant-route-kinds, " +
-			"which narrows the grant to some kinds. Alternatively, attach the route to a Gateway.",
+			"which narrows the grant to some kinds. If the Service is in another namespace, set namespace in the parentRef: without it, the " +
+			"parentRef is to a Service in the namespace of the route. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  validate.Deny,
 		Fault:    validate.GrantMissing,
@@ -31,14 +32,22 @@ func grantMissing() *validate.Rule {
 
 func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	name, role := parent.Route.Namespace, parent.Scope.Role()
+	unknown, hint := unknownGrant(parent.Namespace), ""
+	if role == mesh.Producer && unknown == "" && !parent.Namespace.NarrowsGrant(parent.Route.Kind) {
+		hint = ForgottenNamespace
+	}
 	return validate.Finding{
 		Field:     parent.Path(""),
 		Type:      validate.Forbidden,
-		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknownGrant(parent.Namespace),
-		Remedy:    fmt.Sprintf("ask %s to %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantRemedy(policy, parent)),
+		Problem:   fmt.Sprintf("namespace %s lacks the %s grant for %s", name, role, parent.Route.Kind) + unknown,
+		Remedy:    fmt.Sprintf("ask %s to %s", cmp.Or(policy.Grants.Contact, "a mesh admin"), grantRemedy(policy, parent)) + hint,
 		Reference: validate.Reference{Namespace: name, Detail: string(role)},
 	}
 }
+
+// ForgottenNamespace ends what a producer route without a grant is told: it may be meant as a
+// consumer route. It is the same whatever exists.
+const ForgottenNamespace = "; for a Service elsewhere, set namespace in the parentRef"
 
 // unknownGrant returns the value of the namespace's grant label in parentheses, if
 // it is unknown.

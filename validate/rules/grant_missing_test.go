@@ -8,13 +8,13 @@ import (
 )
 
 func TestGrantMissing(t *testing.T) {
-	const can = "ask a mesh admin to run: kubectl label namespace "
+	const can, elsewhere = "ask a mesh admin to run: kubectl label namespace ", "; for a Service elsewhere, set namespace in the parentRef"
 	testRule(t, grantMissing(), []ruleCase{
 		{name: "granted", spec: on(service("cart"), service("probe, namespace: lab"))},
 		{
 			name: "producer", namespace: "lab", spec: on(service("probe")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=producer` + elsewhere,
 			},
 		},
 		{
@@ -26,16 +26,16 @@ func TestGrantMissing(t *testing.T) {
 		{
 			name: "both", kind: mesh.TCPRoute, namespace: "lab", spec: on(service("probe"), service("cart, namespace: shop"), serviceImport("x")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all` + elsewhere,
 				`Forbidden spec.parentRefs[1] "": namespace lab lacks the consumer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
-				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for TCPRoute; ` + can + `lab gammaguard.dev/grant=all` + elsewhere,
 			},
 		},
 		{
 			name: "asked of someone", namespace: "lab", spec: on(service("probe")), policy: &validate.Policy{Grants: mesh.GrantPolicy{Contact: "#mesh"}},
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ask #mesh to run: ` +
-					`kubectl label namespace lab gammaguard.dev/grant=producer`,
+					`kubectl label namespace lab gammaguard.dev/grant=producer` + elsewhere,
 			},
 		},
 		{
@@ -52,7 +52,7 @@ func TestGrantMissing(t *testing.T) {
 		{
 			name: "no such namespace", namespace: "gone", spec: on(service("cart")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace gone lacks the producer grant for HTTPRoute; ` + can + `gone gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace gone lacks the producer grant for HTTPRoute; ` + can + `gone gammaguard.dev/grant=producer` + elsewhere,
 			},
 		},
 		{
@@ -67,7 +67,7 @@ func TestGrantMissing(t *testing.T) {
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: none}}}`,
 			policy: &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}},
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer --overwrite`,
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer --overwrite` + elsewhere,
 			},
 		},
 		{
@@ -82,7 +82,7 @@ func TestGrantMissing(t *testing.T) {
 			name: "another label is misspelt", namespace: "some", spec: on(service("cart")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer`,
+				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer` + elsewhere,
 			},
 		},
 		{
@@ -107,9 +107,9 @@ func TestGrantMissing(t *testing.T) {
 			spec: on(`{group: core, kind: Service, name: probe}`, `{group: "", kind: SERVICE, name: cart, namespace: shop}`,
 				`{group: kuma.io, kind: MeshService, name: a}`, `{group: kuma.io, kind: MeshGateway, name: a}`),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[0] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all` + elsewhere,
 				`Forbidden spec.parentRefs[1] "": namespace lab lacks the consumer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
-				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all`,
+				`Forbidden spec.parentRefs[2] "": namespace lab lacks the producer grant for HTTPRoute; ` + can + `lab gammaguard.dev/grant=all` + elsewhere,
 			},
 		},
 	})

@@ -12,9 +12,11 @@ func hostnamesIgnored() *validate.Rule {
 		ID:    "hostnames-ignored",
 		Title: "A route with mesh parents sets hostnames",
 		Rationale: "A mesh matches traffic by the parent Service, and should not use hostnames. A route that relies on hostnames to restrict what it " +
-			"matches applies to more requests than its author expects.",
-		Remedy: "Match the Host header in the rules instead (headers: name: Host), or move the hostnames to a separate route with Gateways as " +
-			"parents. The schema of TLSRoute requires hostnames, so the default for TLSRoute is audit; do not rely on them.",
+			"matches applies to more requests than its author expects. If the route has a Gateway too, the Gateway uses the hostnames, and the mesh " +
+			"does not.",
+		Remedy: "Match the Host header in the rules instead (headers: name: Host). If the route has a Gateway too, move the Gateway and the " +
+			"hostnames to a separate route, since such a match applies to both. The schema of TLSRoute requires hostnames, so the default for " +
+			"TLSRoute is audit; do not rely on them, unless the mesh in the configuration compares them with the server name.",
 		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
 		Default:  validate.Warn,
 		// A warning at each apply that nobody can follow teaches nothing.
@@ -25,17 +27,21 @@ func hostnamesIgnored() *validate.Rule {
 }
 
 func checkHostnamesIgnored(p *validate.Pass) {
-	if len(p.Route.Spec.Hostnames) == 0 || len(p.Parents()) == 0 {
+	tls := p.Route.Kind == mesh.TLSRoute
+	if len(p.Route.Spec.Hostnames) == 0 || len(p.Parents()) == 0 || tls && p.Policy.Mesh.MatchesServerNames() {
 		return
 	}
-	remedy := "match the Host header in the rules instead"
-	if p.Route.Kind == mesh.TLSRoute {
+	problem, remedy := "a mesh matches traffic by the parent Service, not by hostnames", "match the Host header in the rules instead"
+	if tls {
 		remedy = "do not rely on hostnames to restrict what this route matches"
+	}
+	if p.Route.Spec.HasGateway() {
+		problem, remedy = "the Gateway uses hostnames, the mesh does not: it matches traffic by the parent Service", "use separate routes for Gateway and Service"
 	}
 	p.Report(validate.Finding{
 		Field:     "spec.hostnames",
 		Value:     shortList(p.Route.Spec.Hostnames),
-		Problem:   "a mesh matches traffic by the parent Service, not by hostnames",
+		Problem:   problem,
 		Remedy:    remedy,
 		Reference: validate.Reference{Detail: strings.Join(p.Route.Spec.Hostnames, ",")},
 	})

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -13,7 +12,7 @@ func noCatchAll() *validate.Rule {
 		ID:    "no-catch-all",
 		Title: "On a Service port, no rule of any route matches every request",
 		Rationale: "A route on a Service replaces the default behavior of the Service. As soon as a route is attached, requests that match no rule " +
-			"are rejected. This can be intended, but it is often a surprise.",
+			"are rejected. This can be intended, but it is often a surprise. Consumer routes do so for requests from their own namespace only.",
 		Remedy: "Add a rule without matches that sends requests to the Service itself. If all other requests must be rejected, no action is " +
 			"needed.",
 		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
@@ -30,10 +29,9 @@ func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
 	var bare []string
 	example := ""
 	for at, owner := range p.Owned(parent) {
-		if owner.Holds(p.Route.Kind) && !slices.ContainsFunc(owner.Routes, catchesAll(p.Route.Kind)) {
-			// An HTTPRoute that the mesh merges with GRPCRoutes may match their example.
-			if own := owner.Of(p.Route.Kind); len(bare) == 0 && (p.Route.Kind == mesh.HTTPRoute || len(own) == len(owner.Routes)) {
-				example = forExample(mesh.Unmatched(own))
+		if owner.Holds(p.Route.Kind) && !owner.CatchesAll(p.Route.Kind) {
+			if len(bare) == 0 {
+				example = forExample(owner.Unmatched(p.Route.Kind))
 			}
 			bare = append(bare, strconv.Itoa(int(at.Port)))
 		}
@@ -43,18 +41,18 @@ func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
 	}
 	p.Report(validate.Finding{
 		Field:     "spec.rules",
-		Problem:   "unmatched requests to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected" + example,
+		Problem:   "unmatched requests " + fromClients(parent) + "to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected" + example,
 		Remedy:    "to accept them, add a catch-all rule",
 		Reference: validate.Reference{Service: parent.Key, Detail: shortList(bare)},
 	})
 }
 
-// catchesAll reports whether a route matches every request that routes of the kind
-// match: on a mesh that merges the kinds, an HTTPRoute matches gRPC requests too.
-func catchesAll(kind mesh.RouteKind) func(route *mesh.AttachedRoute) bool {
-	return func(route *mesh.AttachedRoute) bool {
-		return route.CatchAll && (route.Kind == kind || route.Kind == mesh.HTTPRoute)
+// fromClients reads "from namespace faces " for the requests that a consumer route is about.
+func fromClients(parent *validate.Parent) string {
+	if parent.Scope.Role() == mesh.Producer {
+		return ""
 	}
+	return "from namespace " + parent.Scope.ConsumerNamespace + " "
 }
 
 // forExample names a request, if there is one.

@@ -41,7 +41,7 @@ func TestNoCatchAll(t *testing.T) {
 			name: "a route in another scope", namespace: "faces", spec: fromShop + getOnly,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+catchAll),
 			want: []string{
-				bare + `port 80 of Service shop/cart` + add,
+				`Invalid spec.rules "": unmatched requests from namespace faces to port 80 of Service shop/cart` + add,
 			},
 		},
 		{

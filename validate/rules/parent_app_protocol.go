@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -12,11 +13,13 @@ import (
 func parentAppProtocol() *validate.Rule {
 	return &validate.Rule{
 		ID:    "parent-app-protocol",
-		Title: "Every selected port has an appProtocol that the route kind does not support",
+		Title: "A selected port has an appProtocol that the route kind does not support",
 		Rationale: "A mesh uses the appProtocol of a Service port to determine the protocol of the traffic. If it is TLS or plain TCP, the mesh sees " +
-			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests.",
-		Remedy:   "Use a route kind that supports the protocol, or correct the appProtocol of the Service port.",
-		Citation: "GEP-1294, Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
+			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests. A parentRef without port and sectionName selects all ports of " +
+			"the Service, also those that were not meant, such as the port of a database.",
+		Remedy: "Set port or sectionName in the parentRef, to select only ports that the route kind supports. Or use a route kind that supports the " +
+			"protocol, or correct the appProtocol of the Service port.",
+		Citation: "GEP-1294, Ports: without port, the route is associated with all ports; Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
 		Default:  validate.Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute},
 		Parent:   checkParentAppProtocol,
@@ -39,20 +42,29 @@ func unsupported(kind mesh.RouteKind) []string {
 
 func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
 	protocols := unsupported(p.Route.Kind)
-	if len(parent.Ports) == 0 || slices.ContainsFunc(parent.Ports, func(port mesh.Port) bool {
-		return !slices.Contains(protocols, strings.ToLower(port.AppProtocol))
-	}) {
+	unfit := func(port mesh.Port) bool {
+		return port.AppProtocol != "" && slices.Contains(protocols, strings.ToLower(port.AppProtocol))
+	}
+	if !slices.ContainsFunc(parent.Ports, unfit) {
 		return
 	}
-	found := make([]string, 0, len(parent.Ports))
+	var found, fit []string
 	for _, port := range parent.Ports {
-		found = append(found, fmt.Sprintf("%s (port %d)", port.AppProtocol, port.Number))
+		if unfit(port) {
+			found = append(found, fmt.Sprintf("%s (port %d)", port.AppProtocol, port.Number))
+		} else {
+			fit = append(fit, strconv.Itoa(int(port.Number)))
+		}
+	}
+	remedy := "use another route kind or appProtocol"
+	if len(fit) > 0 {
+		remedy = "set port in the parentRef: " + shortList(fit)
 	}
 	p.Report(validate.Finding{
 		Field:     parent.Path("name"),
 		Value:     parent.Ref.Name,
 		Problem:   fmt.Sprintf("%s does not support appProtocol %s of %s", p.Route.Kind, shortList(found), parent.Key),
-		Remedy:    "use another route kind or appProtocol",
+		Remedy:    remedy,
 		Reference: parent.Reference(),
 	})
 }

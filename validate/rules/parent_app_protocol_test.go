@@ -9,7 +9,7 @@ import (
 func TestParentAppProtocol(t *testing.T) {
 	testRule(t, parentAppProtocol(), []ruleCase{
 		{name: "nothing said, or not known", spec: on(service("cart"), service("plain, port: 81"))},
-		{name: "one port of several is enough", kind: mesh.GRPCRoute, spec: on(service("plain"))},
+		{name: "a port that fits is selected", kind: mesh.GRPCRoute, spec: on(service("plain, port: 81"), service("plain, sectionName: unsaid"))},
 		{name: "TLSRoute on TLS", kind: mesh.TLSRoute, spec: on(service("secure"))},
 		{name: "TCPRoute on anything", kind: mesh.TCPRoute, spec: on(service("secure"), service("plain"))},
 		{name: "not attached", spec: on(service("secure, port: 1"), service("gone"))},
@@ -24,6 +24,12 @@ func TestParentAppProtocol(t *testing.T) {
 			name: "GRPCRoute on plain HTTP", kind: mesh.GRPCRoute, spec: on(service("plain, port: 80")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "plain": GRPCRoute does not support appProtocol http (port 80) of Service shop/plain; use another route kind or appProtocol`,
+			},
+		},
+		{
+			name: "one port of all", kind: mesh.TLSRoute, spec: on(service("secure"), service("plain")),
+			want: []string{
+				`Invalid spec.parentRefs[1].name "plain": TLSRoute does not support appProtocol http (port 80) of Service shop/plain; set port in the parentRef: 81, 82`,
 			},
 		},
 		{

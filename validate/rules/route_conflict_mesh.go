@@ -48,7 +48,7 @@ func checkOtherScopes(p *validate.Pass, parent *validate.Parent) {
 	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || p.Policy.Ignores(p.Route.Kind, parent.Key, parent.Scope) {
 		return
 	}
-	owners := p.BackendOwners(parent.Key, "")
+	owners := p.OwnersAmong(parent.Key, "")
 	own := p.Attached()
 	for _, port := range parent.Ports {
 		at := parent.At(port)

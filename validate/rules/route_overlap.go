@@ -40,7 +40,7 @@ func checkRouteOverlap(p *validate.Pass, parent *validate.Parent) {
 					continue
 				}
 				if places == nil {
-					places = firstPlaces(p.Route)
+					places = firstPlaces(p.Route, p.Policy.Mesh)
 				}
 				if match, equal := places[key]; equal {
 					delete(places, key)
@@ -52,9 +52,9 @@ func checkRouteOverlap(p *validate.Pass, parent *validate.Parent) {
 }
 
 // firstPlaces returns the first place of each match in the route.
-func firstPlaces(route *mesh.Route) map[mesh.MatchKey]mesh.PlacedMatch {
+func firstPlaces(route *mesh.Route, profile *mesh.Profile) map[mesh.MatchKey]mesh.PlacedMatch {
 	places := map[mesh.MatchKey]mesh.PlacedMatch{}
-	for _, match := range route.MatchKeys() {
+	for _, match := range route.MatchKeys(profile) {
 		if _, twice := places[match.Key]; !twice {
 			places[match.Key] = match
 		}

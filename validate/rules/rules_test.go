@@ -116,19 +116,20 @@ const maxWarning = 256
 // realistic is the length of names with which the warnings of a rule fit that names several
 // objects, or a command. All others fit with the longest valid names.
 var realistic = map[string]int{
-	"backend-external-name":  49, // in a mirror of a backendRef
-	"backend-has-routes":     14,
-	"backend-not-found":      57, // in a mirror
-	"backend-not-permitted":  22,
-	"backend-port-not-found": 60,
-	"consumer-refused":       18,
-	"grant-missing":          22,
-	"no-catch-all":           42,
-	"parent-app-protocol":    43,
-	"parent-headless":        56,
-	"parent-port-not-found":  57,
-	"route-conflict":         13,
-	"route-overlap":          14,
+	"backend-external-name":    49, // in a mirror of a backendRef
+	"backend-has-routes":       14,
+	"backend-not-found":        57, // in a mirror
+	"backend-not-permitted":    22,
+	"backend-port-not-found":   60,
+	"consumer-refused":         18,
+	"grant-missing":            10,
+	"no-catch-all":             33,
+	"parent-app-protocol":      43,
+	"parent-headless":          56,
+	"parent-port-not-found":    57,
+	"producer-routes-replaced": 10,
+	"route-conflict":           13,
+	"route-overlap":            14,
 }
 
 // testLength: no warning is cut. It reports whether there are any with long names.

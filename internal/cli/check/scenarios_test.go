@@ -151,30 +151,29 @@ func write(file string, text []byte) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-func (s *filesSession) Delete(ctx context.Context, documents []*runner.Document) error {
-	if err := s.Session.Delete(ctx, documents); err != nil {
-		return err
+func (s *filesSession) Delete(ctx context.Context, document *runner.Document) ([]string, error) {
+	warnings, err := s.Session.Delete(ctx, document)
+	if err != nil {
+		return nil, err
 	}
-	for _, document := range documents {
-		for key, o := range s.stored {
-			inside := document.Key.Kind == "Namespace" && key.Namespace == document.Key.Name
-			imports := document.Key == serviceImportCRD && key.Kind == "ServiceImport"
-			if key != document.Key && !inside && !imports {
-				continue
-			}
-			gone, err := s.remove(key, o)
-			if err != nil {
-				return err
-			}
-			if gone {
-				delete(s.stored, key)
-			}
+	for key, o := range s.stored {
+		inside := document.Key.Kind == "Namespace" && key.Namespace == document.Key.Name
+		imports := document.Key == serviceImportCRD && key.Kind == "ServiceImport"
+		if key != document.Key && !inside && !imports {
+			continue
 		}
-		if document.Key == serviceImportCRD {
-			s.serviceImports = false
+		gone, err := s.remove(key, o)
+		if err != nil {
+			return nil, err
+		}
+		if gone {
+			delete(s.stored, key)
 		}
 	}
-	return nil
+	if document.Key == serviceImportCRD {
+		s.serviceImports = false
+	}
+	return warnings, nil
 }
 
 // remove removes the object's file. An object with finalizers stays, with a
@@ -225,8 +224,11 @@ func (s *filesSession) Apply(ctx context.Context, document *runner.Document) (*r
 		isReported := func(id string) bool { return slices.Contains(got.Warnings, id) }
 		if old := s.stored[document.Key]; old != nil && !want.Denied && !slices.ContainsFunc(want.Warnings, func(id string) bool { return !isReported(id) }) &&
 			mesh.Unchanged(old.stored, merged) {
-			got.Warnings, got.Text = want.Warnings, want.Text
+			got.Warnings, got.Text, got.Previews = want.Warnings, want.Text, want.Previews
 		}
+	}
+	if len(got.Previews) == 0 { // files do not say what was there before
+		got.AddPreviews(want.Previews)
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(runner.Outcome{}, "Object")); diff != "" {
 		s.t.Errorf("%s: %s: core and check differ (-core +check)\n%s", document.Origin, document.Key, diff)

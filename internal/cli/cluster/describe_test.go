@@ -47,6 +47,7 @@ func TestDescribe(t *testing.T) {
 	const want = `Name:        cart
 Namespace:   desc
 Type:        ClusterIP
+Producer routes replaced in: desc-guest, desc-stranger
 
 CONSUMER ROUTES                       VALUE       SET BY
 gammaguard.dev/consumer-routes        allow       Service
@@ -59,7 +60,7 @@ PORT     SCOPE                       ROUTE                              STATE   
 80/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    unanswered     Service desc/cart accepts consumer routes only of kind HTTPRoute
 80/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    unanswered     namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
 80/TCP   consumer of desc-stranger   HTTPRoute desc/web                 replaced   unanswered     clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
-90/TCP   producer                    TCPRoute desc/raw                  applies    unanswered     -
+90/TCP   producer                    TCPRoute desc/raw                  applies    unanswered     sends requests to port 80 of this Service
 90/TCP   consumer of desc-guest      HTTPRoute desc-guest/guest         applies    unanswered     -
 90/TCP   consumer of desc-guest      TCPRoute desc/raw                  replaced   unanswered     clients in namespace desc-guest meet HTTPRoute desc-guest/guest instead
 90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    unanswered     Service desc/cart accepts consumer routes only of kind HTTPRoute

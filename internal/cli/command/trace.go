@@ -62,6 +62,7 @@ func newTrace() *cobra.Command {
 	set.StringVar(&flags.path, "path", "/", "path, with or without a query")
 	set.StringArrayVarP(&flags.headers, "header", "H", nil, "header of the request, as 'name: value'; this flag can be repeated")
 	set.StringVar(&flags.grpc, "grpc", "", "make the request a gRPC call of SERVICE/METHOD")
+	set.StringVar(&flags.request.ServerName, "server-name", "", "server name that a TLS client asks for (SNI); meshes that match the hostnames of TLSRoutes, by --mesh, compare it")
 	flags.add(cmd, "read")
 	set.BoolVar(&flags.cluster, "cluster", false, "read the live cluster; routes in the input replace those of the cluster; the command only reads")
 	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")

@@ -116,7 +116,7 @@ func TestDiffJSON(t *testing.T) {
 			}
 		}
 	}
-	if routes := diff.NewFindings.Routes; len(routes) != 1 || len(routes[0].Findings) != 1 || routes[0].Findings[0].Rule != "no-catch-all" {
+	if routes := diff.NewFindings.Routes; len(routes) != 1 || len(routes[0].Findings) != 2 || routes[0].Findings[0].Rule != "producer-routes-replaced" || routes[0].Findings[1].Rule != "no-catch-all" {
 		t.Errorf("new findings: %+v", routes)
 	}
 }

@@ -234,6 +234,8 @@ func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) 
 		return string(winner) + " is more specific than " + strings.Join(names, " and ")
 	case merged:
 		return "the mesh merges these kinds"
+	case slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Replaced }):
+		return "consumer routes replace producer routes"
 	case slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Shares }):
 		return "routes of one kind merge"
 	}

@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 shop        cart                80/TCP (http)   producer              HTTPRoute shop/first and 1 more   TCPRoute shop/oldest   HTTPRoute is more specific than TCPRoute   -
 shop        cart                80/UDP (dns)    producer              UDPRoute shop/names               -                      the only route   -
 shop        cart                90/TCP          producer              TCPRoute shop/oldest              -                      the only route   -
-shop        cart                90/TCP          consumer of web       GRPCRoute web/visitor             -                      the only route   TCPRoute shop/oldest (replaced)
+shop        cart                90/TCP          consumer of web       GRPCRoute web/visitor             -                      consumer routes replace producer routes   TCPRoute shop/oldest (replaced)
 web         serviceimport/far   443/TCP         producer              GRPCRoute web/visitor             -                      the only route   -
 web         page                8080/TCP        producer              HTTPRoute web/gone                -                      the only route   -
 web         page                8080/TCP        consumer of nowhere   -                                 -                      no route applies   HTTPRoute nowhere/stranger (no-grant)

@@ -31,6 +31,9 @@ type Service struct {
 	ConsumerRoutes []Setting `json:"consumerRoutes"`
 	// Routes are the routes on it, by port and scope; those that attach to no port first.
 	Routes []Route `json:"routes"`
+	// ReplacedIn are the namespaces whose clients do not use the producer routes on some port,
+	// since their own consumer routes replace these.
+	ReplacedIn []string `json:"replacedIn,omitempty"`
 	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
 	// are the routes on it.
 	Grants []grants.Namespace `json:"grants"`
@@ -63,6 +66,8 @@ type Route struct {
 	// Reason is why it does not apply, and Rule the rule that says so.
 	Reason string `json:"reason,omitempty"`
 	Rule   string `json:"rule,omitempty"`
+	// LeavesBy are the other ports of the Service that requests to this port are sent to.
+	LeavesBy []int32 `json:"leavesBy,omitempty"`
 }
 
 // Find describes the Service, which may not exist. The routes are those of the cluster. Own are
@@ -91,12 +96,40 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	book := answers.Read(routes, own)
 	for i := range bindings {
 		d.Routes[i] = row(&bindings[i], 0, book)
+		if bindings[i].State == validate.Replaced {
+			d.ReplacedIn = append(d.ReplacedIn, bindings[i].At.Scope.ConsumerNamespace)
+		}
 		if bindings[i].State != validate.Dormant {
 			live, namespaces = append(live, bindings[i].Route), append(namespaces, bindings[i].Route.Namespace)
 		}
 	}
+	d.leaving(routes, key, policy.Mesh)
+	slices.Sort(d.ReplacedIn)
+	d.ReplacedIn = slices.Compact(d.ReplacedIn)
 	err = d.access(stored, service, namespaces, live, routes, policy)
 	return d, err
+}
+
+// leaving sets LeavesBy of the routes that apply.
+func (d *Service) leaving(routes []*manifest.Object, key mesh.ServiceKey, profile *mesh.Profile) {
+	ports := map[string][]int32{} // of the Service, as backends
+	for _, object := range routes {
+		attached := mesh.AttachedRoute{Kind: object.Route.Kind, Namespace: object.Key.Namespace, Name: object.Key.Name}
+		for backend := range object.Route.Backends() {
+			if !backend.Mirror() && backend.Ref.IsService(profile) && backend.Ref.Service(attached.Namespace) == key && backend.Ref.Port != 0 {
+				ports[attached.String()] = append(ports[attached.String()], backend.Ref.Port)
+			}
+		}
+	}
+	for i := range d.Routes {
+		r := &d.Routes[i]
+		if !r.State.InEffect() {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(ports[r.Route]), func(port int32) bool { return port == r.Port })
+		slices.Sort(others)
+		r.LeavesBy = slices.Compact(others)
+	}
 }
 
 func typeOf(service *mesh.Service, why error) (string, error) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -14,6 +16,9 @@ import (
 // Text writes the description for people.
 func (d *Service) Text(w io.Writer) error {
 	facts := [][]string{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Type:", d.Type}}
+	if len(d.ReplacedIn) > 0 {
+		facts = append(facts, []string{"Producer routes replaced in:", strings.Join(d.ReplacedIn, ", ")})
+	}
 	settings := [][]string{{"CONSUMER ROUTES", "VALUE", "SET BY"}}
 	for _, s := range d.ConsumerRoutes {
 		settings = append(settings, []string{s.Key, cmp.Or(s.Value, "-"), s.From})
@@ -25,7 +30,7 @@ func (d *Service) Text(w io.Writer) error {
 		if r.Port != 0 {
 			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
 		}
-		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, "-")})
+		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, r.leavesBy(), "-")})
 	}
 	for _, table := range [][][]string{facts, settings, routes} {
 		out := printers.GetNewTabWriter(w)
@@ -38,4 +43,16 @@ func (d *Service) Text(w io.Writer) error {
 		}
 	}
 	return (&grants.List{Items: d.Grants}).Table(w, false)
+}
+
+// leavesBy reads "sends requests to port 80 of this Service", or is empty.
+func (r *Route) leavesBy() string {
+	if len(r.LeavesBy) == 0 {
+		return ""
+	}
+	ports := make([]string, len(r.LeavesBy))
+	for i, port := range r.LeavesBy {
+		ports[i] = strconv.Itoa(int(port))
+	}
+	return "sends requests to port " + strings.Join(ports, ", ") + " of this Service"
 }

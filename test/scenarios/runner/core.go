@@ -25,6 +25,10 @@ func NewCore(ctx context.Context) (Driver, error) {
 }
 
 func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome, error) {
+	if c.object == nil {
+		lines, err := previewByCore(c, nil, judge, set)
+		return read(lines...), err
+	}
 	text, err := c.object.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -60,7 +64,32 @@ func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome,
 		return nil, err
 	}
 	creation.Relate(&verdict, &plan)
-	return outcomeOf(&plan, &verdict), nil
+	outcome := outcomeOf(&plan, &verdict)
+	if c.old != nil {
+		lines, err := previewByCore(c, request.Route, judge, set)
+		if err != nil {
+			return nil, err
+		}
+		outcome.AddPreviews(lines)
+	}
+	return outcome, nil
+}
+
+// previewByCore returns the warnings about parentRefs that are gone, or about the whole route.
+func previewByCore(c *change, now *mesh.Route, judge *creation.Judge, set *manifest.Set) ([]string, error) {
+	text, err := c.old.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	old, err := mesh.DecodeRoute(text)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := judge.Engine.PreviewRoute(set, old, now)
+	for i := range lines {
+		lines[i] = "Warning: " + lines[i]
+	}
+	return lines, err
 }
 
 // UserOf returns the user with the groups that the API server gives to it.

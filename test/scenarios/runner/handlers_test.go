@@ -14,7 +14,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gammaguard/gammaguard/internal/definitions"
@@ -36,7 +35,14 @@ func newHandlers(ctx context.Context) (Driver, error) {
 		options := webhook.Options{Mesh: engine.Policy().Mesh, Reader: set, Metrics: metrics, Log: logr.Discard(), Off: scenario.Config.DisabledMutations()}
 		mutating := webhook.Mutating(options, engine)
 		validating := webhook.Validating(options, engine)
+		previewing := webhook.Routes(options, engine)
 		return func(ctx context.Context, c *change) (*Outcome, error) {
+			switch {
+			case c.object == nil:
+				return judgeByHandlers(ctx, c, crds, previewing)
+			case c.old != nil:
+				return judgeByHandlers(ctx, c, crds, mutating, previewing, validating)
+			}
 			return judgeByHandlers(ctx, c, crds, mutating, validating)
 		}, nil
 	}}, err
@@ -126,8 +132,14 @@ func (c *change) request() *admissionv1.AdmissionRequest {
 		UID: reviewUID, Kind: kind, Resource: resource, RequestKind: &kind, RequestResource: &resource,
 		Namespace: c.Key.Namespace, Name: c.Key.Name, Operation: admissionv1.Create,
 		UserInfo: authenticationv1.UserInfo{Username: user.Name, Groups: user.Groups},
-		DryRun:   &c.DryRun, Object: runtime.RawExtension{Object: c.object},
+		DryRun:   &c.DryRun,
 	}
+	if c.object == nil {
+		request.Operation, request.OldObject.Object = admissionv1.Delete, c.old
+		request.Options.Object = &metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "DeleteOptions"}}
+		return request
+	}
+	request.Object.Object = c.object
 	request.Options.Object = &metav1.CreateOptions{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "CreateOptions"}}
 	if c.old != nil {
 		request.Operation, request.OldObject.Object = admissionv1.Update, c.old

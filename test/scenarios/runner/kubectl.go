@@ -38,6 +38,16 @@ func read(lines ...string) *Outcome {
 	return &Outcome{Rules: sorted(denied), Warnings: sorted(warned), Text: text}
 }
 
+// warned returns the warnings of what the user reads.
+func warned(text string) (warnings []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if warning, ok := strings.CutPrefix(strings.TrimSpace(line), "Warning: "); ok {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
+}
+
 // found returns those of the known IDs that the pattern finds.
 func found(pattern *regexp.Regexp, text string, known []string) (ids []string) {
 	for _, match := range pattern.FindAllStringSubmatch(text, -1) {

@@ -36,10 +36,10 @@ type memory struct {
 // admit judges a change, and changes its object as the mutations do.
 type admit func(ctx context.Context, c *change) (*Outcome, error)
 
-// change is a route that is about to be stored.
+// change is a route that is about to be stored, or deleted.
 type change struct {
 	*Document
-	// object is the route as it would be stored; old is what is stored, nil on
+	// object is the route as it would be stored, nil on DELETE; old is what is stored, nil on
 	// CREATE.
 	object, old *unstructured.Unstructured
 }
@@ -203,29 +203,32 @@ func sameSpec(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
 }
 
-// Delete deletes the objects, with a namespace all that is in it. One with
+// Delete deletes the object, with a namespace all that is in it. One with
 // finalizers stays, with a deletionTimestamp.
-func (s *memorySession) Delete(_ context.Context, documents []*Document) error {
-	for _, document := range documents {
-		key := document.Key
-		if object := s.objects[key]; object != nil && len(object.GetFinalizers()) > 0 {
-			object.SetDeletionTimestamp(new(metav1.Unix(firstCreation+s.writes, 0)))
-			if err := s.store(document, object); err != nil {
-				return err
-			}
-			continue
+func (s *memorySession) Delete(ctx context.Context, document *Document) (warnings []string, err error) {
+	key := document.Key
+	object := s.objects[key]
+	if document.Deletion != nil && object != nil && document.IsRoute() {
+		outcome, err := s.admit(ctx, &change{Document: document, old: object})
+		if err != nil {
+			return nil, err
 		}
-		if s.objects[key] == nil && !s.set.Delete(key) {
-			return fmt.Errorf("%s: there is none to delete", key)
-		}
-		for other := range s.objects {
-			if other == key || key.Kind == "Namespace" && other.Namespace == key.Name {
-				s.set.Delete(other)
-				delete(s.objects, other)
-			}
+		warnings = warned(outcome.Text)
+	}
+	if object != nil && len(object.GetFinalizers()) > 0 {
+		object.SetDeletionTimestamp(new(metav1.Unix(firstCreation+s.writes, 0)))
+		return warnings, s.store(document, object)
+	}
+	if object == nil && !s.set.Delete(key) {
+		return nil, fmt.Errorf("%s: there is none to delete", key)
+	}
+	for other := range s.objects {
+		if other == key || key.Kind == "Namespace" && other.Namespace == key.Name {
+			s.set.Delete(other)
+			delete(s.objects, other)
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
 // Status returns the entries that the reconciler would write.

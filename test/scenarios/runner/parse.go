@@ -89,6 +89,8 @@ type parser struct {
 	at manifest.Origin
 	// applied is the index of the last apply.yaml, if it has no verdicts yet.
 	applied *Step
+	// deleted is the same for the last delete.yaml.
+	deleted *Step
 	wants   bool
 	errs    []error
 }
@@ -121,11 +123,14 @@ func (p *parser) file(f txtar.File) {
 	case Want:
 		p.wants = true
 		p.want(&step, f.Data)
-		p.applied = nil
+		p.applied, p.deleted = nil, nil
 	default:
 		p.documents(&step, f.Data)
-		if step.Kind == Apply {
+		switch step.Kind {
+		case Apply:
 			p.applied = &step
+		case Delete:
+			p.deleted = &step
 		}
 	}
 	p.scenario.Steps = append(p.scenario.Steps, step)

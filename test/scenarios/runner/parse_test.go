@@ -87,7 +87,7 @@ status: []
 			"s.txtar:12: rules: an admitted document has none that denied\n" +
 				"s.txtar:14: object: there is none after a denial",
 		},
-		"nothing in want": {"title\n-- want.yaml --\n{}\n", "s.txtar:3: want.yaml has neither apply nor status"},
+		"nothing in want": {"title\n-- want.yaml --\n{}\n", "s.txtar:3: want.yaml has neither apply, delete nor status"},
 		"route of status": {
 			"title\n-- cluster.yaml --\n" + route + "-- want.yaml --\nstatus:\n- route: HTTPRoute/cart\n  entries: []\n- route: HTTPRoute/shop/card\n  entries: []\n- route: HTTPRoute/shop/cart\n",
 			"s.txtar:8: route: \"HTTPRoute/cart\": want KIND/NAMESPACE/NAME, such as HTTPRoute/shop/cart\n" +
@@ -98,6 +98,10 @@ status: []
 			"title\n-- cluster.yaml --\n" + route + "-- want.yaml --\nstatus:\n- route: HTTPRoute/shop/cart\n  entries:\n  - {parent: {name: cart}}\n  - {accepted: no}\n",
 			"s.txtar:8: entries[0]: it needs accepted or partial: an entry without a condition says nothing\n" +
 				`s.txtar:8: entries[1]: a condition is "True", "False" or "Unknown", not "no"`,
+		},
+		"deletions": {
+			"title\n-- delete.yaml --\n" + route + "-- want.yaml --\ndelete: [[], []]\n",
+			"s.txtar:7: delete: want a list of warnings for each document of the delete.yaml before it",
 		},
 		"definition of ServiceImport": {
 			"title\n-- apply.yaml --\n" + route + "-- delete.yaml --\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: serviceimports.multicluster.x-k8s.io}}\n-- want.yaml --\nstatus: []\n",

@@ -32,8 +32,9 @@ type Session interface {
 	// Apply applies the document as kubectl does. The outcome is nil if this
 	// driver cannot judge it and has passed it over.
 	Apply(ctx context.Context, document *Document) (*Outcome, error)
-	// Delete deletes the objects.
-	Delete(ctx context.Context, documents []*Document) error
+	// Delete deletes the object, and returns what the user reads, if the document says what
+	// must come of that.
+	Delete(ctx context.Context, document *Document) (warnings []string, err error)
 	// Status returns gammaguard's entries in the route's status once they are as
 	// wanted, or as they are once there is no hope left that they will be. A route
 	// that does not exist has none.
@@ -50,8 +51,18 @@ type Outcome struct {
 	Rules, Warnings []string
 	// Text is all that the user reads.
 	Text string
+	// Previews are the lines of it about parentRefs that an update takes away.
+	Previews []string
 	// Object is the admitted object as JSON; nil after a denial.
 	Object []byte
+}
+
+// AddPreviews adds lines about parentRefs that an update takes away.
+func (o *Outcome) AddPreviews(lines []string) {
+	o.Previews = append(o.Previews, lines...)
+	if len(lines) > 0 {
+		o.Text = strings.TrimSuffix(strings.Join(lines, "\n")+"\n"+o.Text, "\n")
+	}
 }
 
 // Play plays the scenario and returns every difference between what it wants and what
@@ -85,7 +96,7 @@ func play(ctx context.Context, session Session, scenario *Scenario) (failures []
 		case Cluster:
 			err = session.Put(ctx, step.Documents)
 		case Delete:
-			err = session.Delete(ctx, step.Documents)
+			found, err = deleteAll(ctx, session, step)
 		case Apply:
 			found, err = applyAll(ctx, session, step)
 		case Want:
@@ -115,6 +126,20 @@ func applyAll(ctx context.Context, session Session, step *Step) (failures []erro
 				text += "\n  the user reads:\n    " + strings.ReplaceAll(strings.TrimSpace(outcome.Text), "\n", "\n    ")
 			}
 			failures = append(failures, failure(document.Want.Origin, "%s", text))
+		}
+	}
+	return failures, nil
+}
+
+// deleteAll deletes the objects, and compares the warnings.
+func deleteAll(ctx context.Context, session Session, step *Step) (failures []error, err error) {
+	for _, document := range step.Documents {
+		got, err := session.Delete(ctx, document)
+		if err != nil {
+			return failures, fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
+		}
+		if want := document.Deletion; want != nil && !slices.EqualFunc(want.Warnings, got, func(part, whole string) bool { return strings.Contains(whole, part) }) {
+			failures = append(failures, failure(want.Origin, "%s\n  warnings: want %q, got %q", document.Key, want.Warnings, got))
 		}
 	}
 	return failures, nil

@@ -57,7 +57,9 @@ func (p *Policies) Play(ctx context.Context, scenario *Scenario) (failures []err
 		case Cluster:
 			err = s.putAll(ctx, step.Documents)
 		case Delete:
-			err = s.Delete(ctx, step.Documents)
+			for _, document := range step.Documents {
+				err = errors.Join(err, s.delete(ctx, document))
+			}
 		case Apply:
 			for _, document := range step.Documents {
 				outcome, err := s.Apply(ctx, withoutOtherRules(document))

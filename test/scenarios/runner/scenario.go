@@ -76,6 +76,8 @@ type Document struct {
 	// Want is what must come of applying it, or nil where the scenario does not
 	// say.
 	Want *Verdict
+	// Deletion is what must come of deleting it, or nil where the scenario does not say.
+	Deletion *Deletion
 }
 
 // object returns the document as a client of the API server has it.
@@ -105,6 +107,13 @@ type Verdict struct {
 	Message string
 	// Object is part of the admitted object.
 	Object Partial
+}
+
+// Deletion is what must come of deleting one object.
+type Deletion struct {
+	Origin manifest.Origin
+	// Warnings are a part of each warning, in order.
+	Warnings []string
 }
 
 // ByOthers says whether another part of the API server than gammaguard must deny:

@@ -148,22 +148,32 @@ func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, e
 	return s.kubectl(ctx, document)
 }
 
-// Delete deletes the objects.
-func (s *apiSession) Delete(ctx context.Context, documents []*Document) error {
-	s.unseen = true
-	for _, document := range documents {
-		if document.isServiceImportCRD() {
-			continue // it was never there: see environment
-		}
-		object, err := document.object()
-		if err == nil {
-			err = s.remove(ctx, object)
-		}
-		if err != nil {
-			return fmt.Errorf("%s (%s): %w", document.Key, document.Origin, err)
-		}
+// Delete deletes the object, by kubectl where its warnings count: those of gammaguard are not for
+// the user cluster.
+func (s *apiSession) Delete(ctx context.Context, document *Document) (warnings []string, err error) {
+	if document.Deletion == nil {
+		return nil, s.delete(ctx, document)
 	}
-	return nil
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	_, stderr, err := s.plane.Kubectl(ctx, string(document.JSON), "delete", "-f", "-", "--wait=false", "--as", administrator, "--as-group", "system:masters")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, stderr)
+	}
+	return warned(stderr), ignoreNotThere(s.delete(ctx, document))
+}
+
+func (s *apiSession) delete(ctx context.Context, document *Document) error {
+	s.unseen = true
+	if document.isServiceImportCRD() {
+		return nil // it was never there: see environment
+	}
+	object, err := document.object()
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, object)
 }
 
 // End deletes all objects of the scenario, those in a namespace before it.

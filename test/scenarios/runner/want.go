@@ -21,6 +21,7 @@ import (
 // wantFile is want.yaml.
 type wantFile struct {
 	Apply  []applyWant  `yaml:"apply"`
+	Delete [][]string   `yaml:"delete"`
 	Status []statusWant `yaml:"status"`
 }
 
@@ -49,10 +50,12 @@ func (p *Partial) UnmarshalYAML(node *yamlv3.Node) error {
 // wantLines has the nodes of the same lists, for their lines.
 type wantLines struct {
 	Apply  []yamlv3.Node `yaml:"apply"`
+	Delete []yamlv3.Node `yaml:"delete"`
 	Status []yamlv3.Node `yaml:"status"`
 }
 
-// want reads want.yaml. Its verdicts are those of the last apply.yaml.
+// want reads want.yaml. Its verdicts are those of the last apply.yaml, and its deletions those of
+// the last delete.yaml.
 func (p *parser) want(step *Step, data []byte) {
 	var (
 		file  wantFile
@@ -68,11 +71,14 @@ func (p *parser) want(step *Step, data []byte) {
 		p.wantErrors(err)
 		return
 	}
-	if file.Apply == nil && file.Status == nil {
-		p.fail(p.at.Line, "want.yaml has neither apply nor status")
+	if file.Apply == nil && file.Delete == nil && file.Status == nil {
+		p.fail(p.at.Line, "want.yaml has neither apply, delete nor status")
 	}
 	if file.Apply != nil {
 		p.verdicts(file.Apply, lines.Apply)
+	}
+	if file.Delete != nil {
+		p.deletions(file.Delete, lines.Delete)
 	}
 	for i := range file.Status {
 		if status := p.status(lines.Status[i].Line, &file.Status[i]); status != nil {
@@ -113,6 +119,21 @@ func (p *parser) verdicts(wants []applyWant, nodes []yamlv3.Node) {
 	}
 	for i := range wants {
 		documents[i].Want = p.verdict(nodes[i].Line, &wants[i])
+	}
+}
+
+// deletions gives each deleted document its warnings.
+func (p *parser) deletions(wants [][]string, nodes []yamlv3.Node) {
+	at := p.at.Line
+	if len(nodes) > 0 {
+		at = nodes[0].Line
+	}
+	if p.deleted == nil || len(p.deleted.Documents) != len(wants) {
+		p.fail(at, "delete: want a list of warnings for each document of the delete.yaml before it")
+		return
+	}
+	for i := range wants {
+		p.deleted.Documents[i].Deletion = &Deletion{p.origin(nodes[i].Line), wants[i]}
 	}
 }
 

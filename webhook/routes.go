@@ -1,0 +1,72 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// routes warns of what requests meet once a route is deleted, or some of its parentRefs are
+// gone. It admits every request.
+type routes struct {
+	Options
+	engine *validate.Engine
+	turn   turn
+}
+
+// Routes returns the handler that previews deletions of routes, and of their parentRefs.
+func Routes(options Options, engine *validate.Engine) http.Handler {
+	options.share()
+	h := &routes{options, engine, newTurn()}
+	handler := options.handler("routes", h.answer)
+	handler.concerns = func(r *review) bool {
+		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
+	}
+	return handler
+}
+
+func (h *routes) answer(ctx context.Context, r *review, fault *objectError) answer {
+	if fault != nil {
+		return admit // the validating webhook refuses it
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.deadline())
+	defer cancel()
+	sentences, err := h.preview(ctx, r)
+	if err != nil {
+		h.trail.failed(r, err, "Failed to preview the change of a route", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
+		return answer{warnings: []string{undetermined}, outcome: failed}
+	}
+	for i := range sentences {
+		sentences[i] = warning(sentences[i], "")
+	}
+	return answer{warnings: bounded(sentences), outcome: admitted}
+}
+
+// preview returns nothing while the namespace is deleted: the other routes go too.
+func (h *routes) preview(ctx context.Context, r *review) ([]string, error) {
+	done, err := h.turn.take(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	old, err := mesh.DecodeRoute(r.OldObject)
+	if err != nil || old.Kind.GrantOnly() {
+		return nil, err
+	}
+	old.Metadata.Namespace = cmp.Or(r.Namespace, old.Metadata.Namespace)
+	var now *mesh.Route
+	if r.Operation == operationUpdate {
+		now = r.Object
+	}
+	if err := h.current(ctx, r); err != nil {
+		return nil, err
+	}
+	namespace, err := mesh.Known(mesh.FindNamespace(h.Reader, old.Metadata.Namespace))
+	if err != nil || namespace != nil && namespace.Terminating() {
+		return nil, err
+	}
+	return h.engine.PreviewRoute(h.Reader, old, now)
+}
