@@ -181,7 +181,7 @@ screenshot: definitions ## Take docs/images/graph.png anew; needs chromium.
 	go test -tags e2e -count=1 -run '^TestGraph$$' ./test/browser -update
 
 .PHONY: docs
-docs: definitions ## Generate the pages of docs/ that come from the catalogue, the commands and what was measured.
+docs: definitions ## Generate the pages of docs/ that come from the catalog, the commands and what was measured.
 	go generate ./...
 
 .PHONY: definitions

@@ -33,7 +33,7 @@ func TestDocumentedFields(t *testing.T) {
 		text, _, _ := strings.Cut(rest, " |\n")
 		return text
 	}
-	for _, m := range mutate.Catalogue() {
+	for _, m := range mutate.Catalog() {
 		if !strings.Contains(row("mutations"), "`"+m.ID+"`") {
 			t.Errorf("the row of mutations lacks %s", m.ID)
 		}

@@ -46,7 +46,7 @@ func TestGrantsPolicy(t *testing.T) {
 		wider    = "metadata: {name: shop, labels: {gammaguard.dev/grant: all}}"
 		unknown  = "metadata: {name: shop, labels: {gammaguard.dev/grant: some}}"
 		trusting = "metadata: {name: shop, annotations: {team: cart, gammaguard.dev/consumer-routes-from: a=b}}"
-		labelled = "metadata: {name: shop, labels: {gammaguard.dev/grant: none, gammaguard.dev/mode: audit, gammaguard.dev/consumer-routes: deny}}"
+		labeled  = "metadata: {name: shop, labels: {gammaguard.dev/grant: none, gammaguard.dev/mode: audit, gammaguard.dev/consumer-routes: deny}}"
 	)
 	refusal := func(labels string) string {
 		return `user "jane" may not change ` + labels + ` of namespace "shop"; this needs a ClusterRoleBinding to a ClusterRole ` +
@@ -63,9 +63,9 @@ func TestGrantsPolicy(t *testing.T) {
 	}{
 		{name: "create", new: bare, free: true},
 		{name: "create with other labels", new: other, free: true},
-		{name: "create labelled", new: granted, other: []string{refusal("gammaguard.dev/grant")}},
+		{name: "create labeled", new: granted, other: []string{refusal("gammaguard.dev/grant")}},
 		{
-			name: "create with all labels", new: labelled,
+			name: "create with all labels", new: labeled,
 			other: []string{refusal("gammaguard.dev/grant, gammaguard.dev/mode, gammaguard.dev/consumer-routes")},
 		},
 		{

@@ -249,7 +249,7 @@ func TestLoadRefuses(t *testing.T) {
 				"grants.selectors[0].routeKinds: Required value: omit it to select all kinds]",
 		},
 		{
-			"a misspelt rule", header + "rules: {parent-headles: warn}\n",
+			"a misspelled rule", header + "rules: {parent-headles: warn}\n",
 			`rules[parent-headles]: Unsupported value: "parent-headles": unknown rule; did you mean "parent-headless"?`,
 		},
 		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": unknown rule`},

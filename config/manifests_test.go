@@ -196,7 +196,7 @@ func TestKindsAndVersions(t *testing.T) {
 	if diff := cmp.Diff(sorted(versions), sorted(rule.APIVersions)); diff != "" {
 		t.Errorf("versions (-Gateway API +webhook):\n%s", diff)
 	}
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		for _, kind := range rule.Kinds {
 			if !slices.Contains(kinds, kind) {
 				t.Errorf("rule %s is about %s, which is no route kind of the Gateway API", rule.ID, kind)

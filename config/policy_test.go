@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 	if diff := cmp.Diff(want, c.Policy(), selectors); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := validate.New(rules.Catalogue(), c.Policy()); err != nil {
+	if _, err := validate.New(rules.Catalog(), c.Policy()); err != nil {
 		t.Errorf("the engine refuses it: %v", err)
 	}
 }

@@ -69,7 +69,7 @@ var keys = map[reflect.Type]func() []string{
 	reflect.TypeFor[Switch](): mutate.Names,
 	reflect.TypeFor[RuleAction](): func() []string {
 		var ids []string
-		for _, rule := range rules.Catalogue() {
+		for _, rule := range rules.Catalog() {
 			ids = append(ids, rule.ID)
 		}
 		return ids

@@ -107,7 +107,7 @@ func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
 
 func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
 	var known []string
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		known = append(known, rule.ID)
 	}
 	var errs field.ErrorList

@@ -98,11 +98,11 @@ func TestGrantPolicyAllows(t *testing.T) {
 		kind               mesh.RouteKind
 		producer, consumer bool
 	}{
-		"unlabelled, no default":            {mesh.GrantPolicy{}, namespace(nil), mesh.HTTPRoute, false, false},
-		"unlabelled, default none":          {mesh.GrantPolicy{Default: mesh.GrantNone}, namespace(nil), mesh.HTTPRoute, false, false},
-		"unlabelled, default producer":      {mesh.GrantPolicy{Default: mesh.GrantProducer}, namespace(nil), mesh.HTTPRoute, true, false},
-		"unlabelled, default consumer":      {mesh.GrantPolicy{Default: mesh.GrantConsumer}, namespace(nil), mesh.HTTPRoute, false, true},
-		"unlabelled, default all":           {mesh.GrantPolicy{Default: mesh.GrantAll}, namespace(nil), mesh.HTTPRoute, true, true},
+		"unlabeled, no default":             {mesh.GrantPolicy{}, namespace(nil), mesh.HTTPRoute, false, false},
+		"unlabeled, default none":           {mesh.GrantPolicy{Default: mesh.GrantNone}, namespace(nil), mesh.HTTPRoute, false, false},
+		"unlabeled, default producer":       {mesh.GrantPolicy{Default: mesh.GrantProducer}, namespace(nil), mesh.HTTPRoute, true, false},
+		"unlabeled, default consumer":       {mesh.GrantPolicy{Default: mesh.GrantConsumer}, namespace(nil), mesh.HTTPRoute, false, true},
+		"unlabeled, default all":            {mesh.GrantPolicy{Default: mesh.GrantAll}, namespace(nil), mesh.HTTPRoute, true, true},
 		"label none":                        {mesh.GrantPolicy{}, label("none"), mesh.HTTPRoute, false, false},
 		"label producer":                    {mesh.GrantPolicy{}, label("producer"), mesh.HTTPRoute, true, false},
 		"label consumer":                    {mesh.GrantPolicy{}, label("consumer"), mesh.TCPRoute, false, true},

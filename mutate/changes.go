@@ -28,7 +28,7 @@ func Changes(route *mesh.Route, world mesh.Reader, opts Options) []Change {
 	}
 	p := &pass{route: route, mesh: opts.Mesh, world: world, mayRead: opts.MayRead}
 	var all []Change
-	for _, m := range catalogue {
+	for _, m := range catalog {
 		if opts.Off[m.ID] {
 			continue
 		}

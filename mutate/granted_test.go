@@ -40,7 +40,7 @@ func TestGranted(t *testing.T) {
 		{name: "one of two roles", refs: producer + ", " + consumer, namespaces: namespaces{"shop": {grant: "producer"}, "bar": none}},
 		{name: "both roles", refs: producer + ", " + consumer, namespaces: namespaces{"shop": all, "bar": none}, want: true},
 		{name: "a Gateway needs no grant", refs: producer + ", " + gateway, namespaces: namespaces{"shop": {grant: "producer"}}, want: true},
-		{name: "unlabelled", refs: producer, namespaces: namespaces{"shop": none}},
+		{name: "unlabeled", refs: producer, namespaces: namespaces{"shop": none}},
 		{name: "no such namespace", refs: producer},
 		{
 			name: "the default", refs: producer, namespaces: namespaces{"shop": none},
@@ -89,16 +89,16 @@ func TestGrantedUnknownHandshake(t *testing.T) {
 kind: HTTPRoute
 metadata: {namespace: shop, name: r}
 spec: {parentRefs: [{group: "", kind: Service, name: one, namespace: bar}]}`)
-	labelled := map[string]map[string]string{"shop": {"gammaguard.dev/grant": "all"}, "bar": {}}
+	labeled := map[string]map[string]string{"shop": {"gammaguard.dev/grant": "all"}, "bar": {}}
 	for _, w := range []mesh.Reader{
-		failing{Reader: &world{namespaces: labelled}, service: mesh.ErrUnknown},
-		failing{Reader: &world{namespaces: labelled}, namespace: "bar"},
+		failing{Reader: &world{namespaces: labeled}, service: mesh.ErrUnknown},
+		failing{Reader: &world{namespaces: labeled}, namespace: "bar"},
 	} {
 		if mutate.Granted(route, &mesh.GrantPolicy{}, true, w)("bar") {
 			t.Errorf("%+v: may be read", w)
 		}
 	}
-	if !mutate.Granted(route, &mesh.GrantPolicy{}, true, &world{namespaces: labelled})("bar") {
+	if !mutate.Granted(route, &mesh.GrantPolicy{}, true, &world{namespaces: labeled})("bar") {
 		t.Error("a Service that does not exist refuses nobody, yet may not be read")
 	}
 }

@@ -180,7 +180,7 @@ const shop = `
 func by(t testing.TB, policy validate.Policy) Options {
 	t.Helper()
 	policy.Grants.Default = cmp.Or(policy.Grants.Default, mesh.GrantAll)
-	engine, err := validate.New(rules.Catalogue(), &policy)
+	engine, err := validate.New(rules.Catalog(), &policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func by(t testing.TB, policy validate.Policy) Options {
 
 // granting is an engine by the specification, under a policy that grants everything.
 var granting = sync.OnceValues(func() (*validate.Engine, error) {
-	return validate.New(rules.Catalogue(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	return validate.New(rules.Catalog(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
 })
 
 // tableOf returns a table of the routes, by granting unless the options have another engine.

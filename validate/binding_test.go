@@ -31,7 +31,7 @@ func TestBindingsAgree(t *testing.T) {
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 	seen := map[validate.State]int{}
 	for range *bindingClusters {
-		world := newWorld(t, cluster, labelled)
+		world := newWorld(t, cluster, labeled)
 		policy := &validate.Policy{}
 		if random.IntN(4) == 0 {
 			policy.RouteKinds = []mesh.RouteKind{mesh.HTTPRoute, mesh.TLSRoute}

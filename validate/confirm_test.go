@@ -78,7 +78,7 @@ func TestManyIgnoredNames(t *testing.T) {
 	if got := len(judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route}).UnknownIgnores); got != validate.MaxIgnored {
 		t.Errorf("%d unknown names are reported, want %d", got, validate.MaxIgnored)
 	}
-	if rules := len(rules.Catalogue()); rules >= validate.MaxIgnored {
+	if rules := len(rules.Catalog()); rules >= validate.MaxIgnored {
 		t.Errorf("%d rules, which is more than are read", rules)
 	}
 }

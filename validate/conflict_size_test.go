@@ -54,7 +54,7 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
-// amongOthers returns the judgement on a route that shares all ports of a Service with
+// amongOthers returns the judgment on a route that shares all ports of a Service with
 // routes of another kind.
 func amongOthers(t *testing.T, own, others mesh.RouteKind, routes, ports int) func() (validate.Verdict, error) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// Engine judges routes by a catalogue of rules, under one policy. It is immutable and safe
+// Engine judges routes by a catalog of rules, under one policy. It is immutable and safe
 // for concurrent use.
 type Engine struct {
 	policy *Policy
@@ -54,12 +54,12 @@ func (r activeRule) describe(policy *Policy, parent *Parent) Finding {
 	return f
 }
 
-// New returns an engine that judges by the rules of the catalogue under the policy. It fails
-// where the policy names a rule or an action that does not exist, and where the catalogue has
+// New returns an engine that judges by the rules of the catalog under the policy. It fails
+// where the policy names a rule or an action that does not exist, and where the catalog has
 // two rules for one thing, or none for one that the engine needs.
-func New(catalogue []*Rule, policy *Policy) (*Engine, error) {
-	engine := &Engine{policy: policy, byID: make(map[string]activeRule, len(catalogue))}
-	for _, rule := range catalogue {
+func New(catalog []*Rule, policy *Policy) (*Engine, error) {
+	engine := &Engine{policy: policy, byID: make(map[string]activeRule, len(catalog))}
+	for _, rule := range catalog {
 		if err := engine.add(rule); err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func New(catalogue []*Rule, policy *Policy) (*Engine, error) {
 	return engine, nil
 }
 
-// add adds a rule of the catalogue.
+// add adds a rule of the catalog.
 func (e *Engine) add(rule *Rule) error {
 	active := activeRule{rule, cmp.Or(e.policy.Actions[rule.ID], rule.Default), e.policy.Actions[rule.ID] != ""}
 	if e.byID[rule.ID].Rule != nil {
@@ -152,7 +152,7 @@ func (e *Engine) judge(req *Request, pass *Pass) (Verdict, error) {
 	if !e.concerns(req.Route) {
 		return Verdict{}, nil
 	}
-	j := &judgement{engine: e, req: req, pass: pass}
+	j := &judgment{engine: e, req: req, pass: pass}
 	if err := j.run(); err != nil {
 		return Verdict{}, err
 	}

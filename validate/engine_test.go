@@ -36,19 +36,19 @@ func with(verdict validate.Verdict, effect validate.Action) []validate.Finding {
 	return found
 }
 
-// A catalogue that would leave the engine without words for something makes none.
-func TestNewRefusesCatalogues(t *testing.T) {
+// A catalog that would leave the engine without words for something makes none.
+func TestNewRefusesCatalogs(t *testing.T) {
 	without := func(id string) []*validate.Rule {
-		return slices.DeleteFunc(rules.Catalogue(), func(r *validate.Rule) bool { return r.ID == id })
+		return slices.DeleteFunc(rules.Catalog(), func(r *validate.Rule) bool { return r.ID == id })
 	}
 	changed := func(id string, change func(*validate.Rule)) []*validate.Rule {
-		all := rules.Catalogue()
+		all := rules.Catalog()
 		change(all[slices.IndexFunc(all, func(r *validate.Rule) bool { return r.ID == id })])
 		return all
 	}
 	for name, test := range map[string]struct {
-		catalogue []*validate.Rule
-		want      string
+		catalog []*validate.Rule
+		want    string
 	}{
 		"none":               {nil, "no rule is about fault 1"},
 		"a fault is missing": {without("route-conflict"), "no rule is about fault 8"},
@@ -59,20 +59,20 @@ func TestNewRefusesCatalogues(t *testing.T) {
 		"one reads unasked":  {changed("hostnames-ignored", func(r *validate.Rule) { r.Parent = func(*validate.Pass, *validate.Parent) {} }), "rule hostnames-ignored: Route runs without a grant, and so no other function of the rule may read"},
 		"one ID, twice":      {changed("no-catch-all", func(r *validate.Rule) { r.ID = "backend-missing" }), "two rules are backend-missing"},
 	} {
-		if engine, err := validate.New(test.catalogue, &validate.Policy{}); err == nil || err.Error() != test.want || engine != nil {
+		if engine, err := validate.New(test.catalog, &validate.Policy{}); err == nil || err.Error() != test.want || engine != nil {
 			t.Errorf("%s: %v, %v; want the error %s", name, engine, err, test.want)
 		}
 	}
 }
 
-// In which order a catalogue lists the rules makes no difference.
-func TestOrderOfTheCatalogue(t *testing.T) {
-	reversed := rules.Catalogue()
+// In which order a catalog lists the rules makes no difference.
+func TestOrderOfTheCatalog(t *testing.T) {
+	reversed := rules.Catalog()
 	slices.Reverse(reversed)
 	req := &validate.Request{Route: newRoute(t, mesh.HTTPRoute, "shop", on(service("headless"), service("cart, port: 80"))+`, hostnames: [a.example], rules: [{backendRefs: [{name: gone, port: 1}]}]`)}
 	var verdicts []validate.Verdict
-	for _, catalogue := range [][]*validate.Rule{rules.Catalogue(), reversed} {
-		engine, err := validate.New(catalogue, &validate.Policy{})
+	for _, catalog := range [][]*validate.Rule{rules.Catalog(), reversed} {
+		engine, err := validate.New(catalog, &validate.Policy{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestNewRefuses(t *testing.T) {
 		`rule parent-headless: unknown action "Deny"`: {"parent-headless": "Deny"},
 		`rule parent-headless: unknown action ""`:     {"parent-headless": ""},
 	} {
-		if engine, err := validate.New(rules.Catalogue(), &validate.Policy{Actions: actions}); err == nil || err.Error() != want || engine != nil {
+		if engine, err := validate.New(rules.Catalog(), &validate.Policy{Actions: actions}); err == nil || err.Error() != want || engine != nil {
 			t.Errorf("New with %v: %v, %v; want the error %s", actions, engine, err, want)
 		}
 	}

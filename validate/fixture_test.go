@@ -23,7 +23,7 @@ func newEngine(t testing.TB, policy *validate.Policy) *validate.Engine {
 	if policy == nil {
 		policy = &validate.Policy{}
 	}
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func newEngine(t testing.TB, policy *validate.Policy) *validate.Engine {
 // only returns a policy under which no rule runs but those with an action here.
 func only(actions map[string]validate.Action) *validate.Policy {
 	policy := &validate.Policy{Actions: map[string]validate.Action{}}
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		policy.Actions[rule.ID] = validate.Off
 	}
 	for id, action := range actions {

@@ -84,7 +84,7 @@ func FuzzJudgeRoute(f *testing.F) {
 	f.Add([]byte(`{"kind": "GRPCRoute", "spec": {"parentRefs": [{"group": "", "kind": "Service", "namespace": "", "name": ""}]}}`))
 	f.Add([]byte(`{"kind": "UDPRoute", "metadata": {"namespace": "shop"}, "spec": {"parentRefs": [{"group": "", "kind": "Service", "name": "dns", "port": -53}], "rules": [null]}}`))
 	policy := &validate.Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}, Actions: map[string]validate.Action{"backend-not-permitted": validate.Deny}}
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func FuzzJudgeNamespace(f *testing.F) {
 		f.Add("all", "enforce", "deny", word)
 	}
 	f.Fuzz(func(t *testing.T, grant, mode, consumers, own string) {
-		world := &labelledWorld{grant: grant, mode: mode, consumers: consumers, own: own}
+		world := &labeledWorld{grant: grant, mode: mode, consumers: consumers, own: own}
 		verdict := judgeTwice(t, newEngine(t, nil), world, newRoute(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))), routeJSON(t, mesh.HTTPRoute, "mine", on(service("cart, namespace: shop"))))
 		granted := grant == "consumer" || grant == "all"
 		welcome := own == "allow" || own == "" && (consumers == "allow")
@@ -133,15 +133,15 @@ func FuzzJudgeNamespace(f *testing.F) {
 	})
 }
 
-// labelledWorld is a world of one consumer namespace, one producer namespace and one
+// labeledWorld is a world of one consumer namespace, one producer namespace and one
 // Service, with these labels.
-type labelledWorld struct {
+type labeledWorld struct {
 	fixture.Unknowing
 	grant, mode, consumers, own string
 }
 
 // Do implements mesh.Reader.
-func (w *labelledWorld) Do(read mesh.Read) mesh.Answer {
+func (w *labeledWorld) Do(read mesh.Read) mesh.Answer {
 	switch {
 	case read.Kind == mesh.ReadNamespace && read.Namespace == "mine":
 		return mesh.Answer{Namespace: &mesh.Namespace{Name: "mine", Labels: map[string]string{mesh.GrantLabel: w.grant, mesh.ModeLabel: w.mode}}}
@@ -208,7 +208,7 @@ func (w *oneService) Do(read mesh.Read) mesh.Answer {
 // FuzzIgnoreAnnotation: no text in the annotation opens what denies, and every
 // name in it either silences a rule or is told to be unknown.
 func FuzzIgnoreAnnotation(f *testing.F) {
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		f.Add(rule.ID)
 	}
 	f.Add("")

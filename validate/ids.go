@@ -1,7 +1,7 @@
 package validate
 
 // The IDs of the rules that the engine, or another package than the rules' own, knows by name.
-// The catalogue that is given to New has all of them. Any other rule is known by its ID alone.
+// The catalog that is given to New has all of them. Any other rule is known by its ID alone.
 const (
 	// RuleGrantMissing and RuleConsumerRefused run before all others, and hide what these find.
 	RuleGrantMissing    = "grant-missing"

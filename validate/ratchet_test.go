@@ -27,7 +27,7 @@ func TestRatchet(t *testing.T) {
 		{"unchanged", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")), nil, []string{"spec.parentRefs[0].name"}},
 		{"another field changed", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")) + catchAll, nil, []string{"spec.parentRefs[0].name"}},
 		{"index moved", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("cart"), service("headless")), nil, []string{"spec.parentRefs[1].name"}},
-		{"namespace spelt out", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless, namespace: shop")), nil, []string{"spec.parentRefs[0].name"}},
+		{"namespace spelled out", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless, namespace: shop")), nil, []string{"spec.parentRefs[0].name"}},
 		{"brought in", "parent-headless", mesh.HTTPRoute, on(service("cart")), on(service("cart"), service("headless")), []string{"spec.parentRefs[1].name"}, nil},
 		{"one old, one new", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(serviceImport("loose"), service("headless")), []string{"spec.parentRefs[0].name"}, []string{"spec.parentRefs[1].name"}},
 		{"another fault of the same Service", "parent-external-name", mesh.HTTPRoute, on(service("headless")), on(service("alias")), []string{"spec.parentRefs[0].name"}, nil},

@@ -33,7 +33,7 @@ func (a Action) compare(b Action) int {
 // A rule keeps nothing between runs, and one rule may run in several goroutines. It sees the
 // route, the policy, and the cluster through a Pass, or a Parent, and reports Findings to it.
 // What a rule reads is noted: a denial is answered only when live reads have confirmed all of
-// it. A read that fails ends the judgement, so that a rule has no error to handle. What cannot
+// it. A read that fails ends the judgment, so that a rule has no error to handle. What cannot
 // be known, it passes to Pass.Unknown.
 //
 // Rules run in three stages: first that about GrantMissing, then that about ConsumerRefused,

@@ -91,7 +91,7 @@ func BenchmarkOverlap(b *testing.B) {
 	}
 }
 
-// TestAllocations holds the engine to ceilings: what a judgement allocates does not
+// TestAllocations holds the engine to ceilings: what a judgment allocates does not
 // grow with the routes on the Service, but for the lists of them.
 func TestAllocations(t *testing.T) {
 	for routes, most := range map[int]float64{10: 32, 1_000: 40} {
@@ -102,9 +102,9 @@ func TestAllocations(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		t.Logf("%d routes on the Service: %.0f allocations a judgement", routes, got)
+		t.Logf("%d routes on the Service: %.0f allocations a judgment", routes, got)
 		if got > most {
-			t.Errorf("%d routes on the Service: %.0f allocations a judgement, want at most %.0f", routes, got, most)
+			t.Errorf("%d routes on the Service: %.0f allocations a judgment, want at most %.0f", routes, got, most)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
-// labelled adds namespaces to the cluster that differ in mode.
-const labelled = `
+// labeled adds namespaces to the cluster that differ in mode.
+const labeled = `
 {apiVersion: v1, kind: Namespace, metadata: {name: warned, labels: {gammaguard.dev/mode: warn}}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: audited, labels: {gammaguard.dev/mode: audit}}}
@@ -73,7 +73,7 @@ func TestEligible(t *testing.T) {
 			},
 		},
 	}
-	world := newWorld(t, cluster, labelled)
+	world := newWorld(t, cluster, labeled)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: test.service}
@@ -102,13 +102,13 @@ func TestMarked(t *testing.T) {
 	held := all[1:]
 	set := func(action validate.Action) map[string]validate.Action {
 		actions := map[string]validate.Action{}
-		for _, rule := range rules.Catalogue() {
+		for _, rule := range rules.Catalog() {
 			actions[rule.ID] = action
 		}
 		return actions
 	}
 	shop := &mesh.Namespace{Name: "shop"}
-	labelled := func(mode string) *mesh.Namespace {
+	labeled := func(mode string) *mesh.Namespace {
 		return &mesh.Namespace{Name: "shop", Labels: map[string]string{mesh.ModeLabel: mode}}
 	}
 	for name, test := range map[string]struct {
@@ -118,8 +118,8 @@ func TestMarked(t *testing.T) {
 	}{
 		"by default":              {validate.Policy{}, shop, all},
 		"no such namespace":       {validate.Policy{}, nil, all},
-		"mode warn":               {validate.Policy{}, labelled("warn"), held},
-		"mode audit":              {validate.Policy{}, labelled("audit"), nil},
+		"mode warn":               {validate.Policy{}, labeled("warn"), held},
+		"mode audit":              {validate.Policy{}, labeled("audit"), nil},
 		"the policy's mode":       {validate.Policy{Mode: mesh.Audit}, shop, nil},
 		"an exempt namespace":     {validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"shop"}}}, shop, held},
 		"another exempt":          {validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"store"}}}, shop, all},

@@ -57,7 +57,7 @@ func TestStrangersWriteNoRecord(t *testing.T) {
 
 func strangersWriteNoRecord(t *testing.T) {
 	var logged lines
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

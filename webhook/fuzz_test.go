@@ -89,7 +89,7 @@ func TestHostileText(t *testing.T) {
 	refs := fmt.Sprintf(`{group: "", kind: Service, name: %[1]s}, {group: %[1]s, kind: service, name: %[1]s}, {group: "", kind: Service, name: cart, sectionName: %[1]s}`, others.JSON(name))
 	body := strings.Replace(routeOn(refs), "metadata: {", `metadata: {annotations: {"gammaguard.dev/ignore": `+others.JSON(name)+`}, `, 1)
 	actions := map[string]validate.Action{}
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		actions[rule.ID] = validate.Warn
 	}
 	for verdict, engine := range map[string]*validate.Engine{"denied": newEngine(t, nil), "warned": newEngine(t, actions)} {

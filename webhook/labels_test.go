@@ -68,7 +68,7 @@ func labelHandler(t *testing.T, broken error) http.Handler {
 	return Labels(o, newEngine(t, nil))
 }
 
-func relabelled(old, now string) admission {
+func relabeled(old, now string) admission {
 	namespace := func(meta string) string {
 		return "{apiVersion: v1, kind: Namespace, metadata: {name: shop, " + meta + "}, spec: {finalizers: [kubernetes]}}"
 	}
@@ -111,7 +111,7 @@ func TestLabels(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, dryRun := range []bool{true, false} {
-				request := relabelled(test.old, test.now)
+				request := relabeled(test.old, test.now)
 				request.dryRun = dryRun
 				response := ask(t, handler, request)
 				if diff := cmp.Diff(test.want, response.Warnings, cmpopts.EquateEmpty()); diff != "" || !response.Allowed {
@@ -132,7 +132,7 @@ func TestManyRoutes(t *testing.T) {
 	set := world(t, strings.Join(manifests, "\n---\n"))
 	o := options(t, set)
 	o.Stored = storedRoutes{set, nil}
-	response := ask(t, Labels(o, newEngine(t, nil)), relabelled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
+	response := ask(t, Labels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
 	if len(response.Warnings) != 2 || !strings.HasPrefix(response.Warnings[0], "2999 of 2999 routes lose their grant: HTTPRoute ") ||
 		response.Warnings[1] != "only the first 3000 routes of the namespace were checked; run gammaguard audit" {
 		t.Errorf("got %q", response.Warnings)
@@ -145,7 +145,7 @@ func TestManyRoutes(t *testing.T) {
 
 // TestLabelsFail: what cannot be previewed is admitted, with a warning that says so.
 func TestLabelsFail(t *testing.T) {
-	request := relabelled("labels: {}", "labels: {gammaguard.dev/grant: all}")
+	request := relabeled("labels: {}", "labels: {gammaguard.dev/grant: all}")
 	want := []string{"gammaguard could not determine what this change does to routes"}
 	unreadable := request
 	unreadable.object = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: many}}"

@@ -176,7 +176,7 @@ func TestMutatingWithheld(t *testing.T) {
 		{name: "a controller's, audit", cache: in("audit"), object: owned, annotation: "withheld: " + recorded + " (controller)", counted: "controller"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+			engine, err := validate.New(rules.Catalog(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestRelated(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+			engine, err := validate.New(rules.Catalog(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 			if err != nil {
 				t.Fatal(err)
 			}

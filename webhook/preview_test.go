@@ -125,7 +125,7 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set := world(t, manifests(append([]string{cluster, spare}, test.stored...)...))
-			engine, err := validate.New(rules.Catalogue(), &test.policy)
+			engine, err := validate.New(rules.Catalog(), &test.policy)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func (l *lines) options(t *testing.T) Options {
 // the object but its name.
 func TestTrail(t *testing.T) {
 	var logged lines
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestExemptionQuery(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Exemptions: validate.Exemptions{Usernames: []string{"breaks-glass"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

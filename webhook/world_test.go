@@ -86,7 +86,7 @@ func options(t testing.TB, world mesh.Reader) Options {
 
 func newEngine(t testing.TB, actions map[string]validate.Action) *validate.Engine {
 	t.Helper()
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Actions: actions})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Actions: actions})
 	if err != nil {
 		t.Fatal(err)
 	}

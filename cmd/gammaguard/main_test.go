@@ -44,14 +44,14 @@ metadata: {name: cart}
 spec: {parentRefs: [{kind: Service, name: cart}]}
 `
 
-// TestColour: a terminal shows colours, unless its user wants none. A pipe does not.
-func TestColour(t *testing.T) {
+// TestColor: a terminal shows colors, unless its user wants none. A pipe does not.
+func TestColor(t *testing.T) {
 	program := build(t, "gammaguard")
 	file := filepath.Join(t.TempDir(), "cart.yaml")
 	if err := os.WriteFile(file, []byte(faulty), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const coloured = "\x1b[34mchange \x1b[0m"
+	const colored = "\x1b[34mchange \x1b[0m"
 	for _, test := range []struct {
 		name     string
 		terminal bool
@@ -70,8 +70,8 @@ func TestColour(t *testing.T) {
 			if !strings.Contains(out, "parent-group") {
 				t.Fatalf("no finding: %q", out)
 			}
-			if got := strings.Contains(out, coloured); got != test.want || got != strings.Contains(out, "\x1b") {
-				t.Errorf("colour: want %t: %q", test.want, out)
+			if got := strings.Contains(out, colored); got != test.want || got != strings.Contains(out, "\x1b") {
+				t.Errorf("color: want %t: %q", test.want, out)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 )
 
-const generated = "<!-- Written by docs/gen from the catalogue and the scenarios: run make docs to change it. -->\n"
+const generated = "<!-- Written by docs/gen from the catalog and the scenarios: run make docs to change it. -->\n"
 
 // maxExamples is how many scenarios of one sort a page shows.
 const maxExamples = 2

@@ -31,7 +31,7 @@ func main() {
 
 // try writes the findings on the routes in the files, a line each.
 func try(w io.Writer, files ...string) error {
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestAudit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			engine, err := validate.New(rules.Catalogue(), &validate.Policy{Mesh: test.profile, Actions: map[string]validate.Action{"no-catch-all": validate.Off, "backend-missing": validate.Off, "parent-not-found": validate.Off}})
+			engine, err := validate.New(rules.Catalog(), &validate.Policy{Mesh: test.profile, Actions: map[string]validate.Action{"no-catch-all": validate.Off, "backend-missing": validate.Off, "parent-not-found": validate.Off}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,9 +30,9 @@ func TestWrite(t *testing.T) {
 		},
 		{
 			name:    "an unknown field that a mutation takes away",
-			object:  `{kind: HTTPRoute, metadata: {name: cart}, spec: {colour: red}}`,
+			object:  `{kind: HTTPRoute, metadata: {name: cart}, spec: {color: red}}`,
 			mutated: `{kind: HTTPRoute, metadata: {name: cart}, spec: {}}`,
-			want:    []definitions.Finding{{ID: "schema", Field: "spec.colour", Message: `unknown field "spec.colour"`}},
+			want:    []definitions.Finding{{ID: "schema", Field: "spec.color", Message: `unknown field "spec.color"`}},
 		},
 		{
 			name:    "a fault that a mutation brings",
@@ -55,9 +55,9 @@ func TestWrite(t *testing.T) {
 		},
 		{
 			name:   "unknown fields, beside which nothing else is looked at",
-			object: `{kind: HTTPRoute, metadata: {name: Cart, colour: red}, spec: {rules: [{path: /}]}}`,
+			object: `{kind: HTTPRoute, metadata: {name: Cart, color: red}, spec: {rules: [{path: /}]}}`,
 			want: []definitions.Finding{
-				{ID: "schema", Field: "metadata.colour", Message: `unknown field "metadata.colour"`},
+				{ID: "schema", Field: "metadata.color", Message: `unknown field "metadata.color"`},
 				{ID: "schema", Field: "spec.rules[0].path", Message: `unknown field "spec.rules[0].path"`},
 			},
 		},

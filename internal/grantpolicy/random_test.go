@@ -30,7 +30,7 @@ func TestRandom(t *testing.T) {
 		if n == 0 {
 			policy = config.Default().Policy()
 		}
-		engine, err := validate.New(rules.Catalogue(), policy)
+		engine, err := validate.New(rules.Catalog(), policy)
 		if err != nil {
 			t.Fatal(err)
 		}

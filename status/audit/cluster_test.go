@@ -153,7 +153,7 @@ func (a *audit) AddWithOpts(opts priorityqueue.AddOpts, namespaces ...string) {
 // begin returns an audit that has judged every route of the cluster.
 func begin(t testing.TB, c *cluster) *audit {
 	t.Helper()
-	engine, err := validate.New(rules.Catalogue(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
 	if err != nil {
 		t.Fatal(err)
 	}

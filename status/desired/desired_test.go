@@ -23,7 +23,7 @@ var cluster string
 
 func engine(t testing.TB, policy validate.Policy) *validate.Engine {
 	t.Helper()
-	engine, err := validate.New(rules.Catalogue(), &policy)
+	engine, err := validate.New(rules.Catalog(), &policy)
 	if err != nil {
 		t.Fatal(err)
 	}

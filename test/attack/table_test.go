@@ -67,7 +67,7 @@ var attacks = []attack{
 	{
 		"Grants by a namespace's owner", nsAdmin, "Create a namespace that has the label, by name and by `generateName`",
 		"refused without the right to that name",
-		[]string{"test/labels.TestCreateLabelled", "test/labels.TestCreateDelegated"},
+		[]string{"test/labels.TestCreateLabeled", "test/labels.TestCreateDelegated"},
 	},
 	{
 		"Grants by a namespace's owner", nsAdmin, "Set keys under `gammaguard.dev/` that are not known, such as `scrape`, in other cases, and of its subdomains",

@@ -94,7 +94,7 @@ func faultsOf(s *props, path []string, required bool) []fault {
 	switch s.Type {
 	case "object":
 		set("type", "object")
-		add("unknown field", func(value any) any { return with(value, "colour", "red") })
+		add("unknown field", func(value any) any { return with(value, "color", "red") })
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			field := s.Properties[name]
 			faults = append(faults, faultsOf(&field, append(slices.Clone(path), name), slices.Contains(s.Required, name))...)

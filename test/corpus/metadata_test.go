@@ -35,12 +35,12 @@ func TestMetadata(t *testing.T) {
 		"finalizer":                         `"metadata": {"name": "cart", "finalizers": ["a b"]}`,
 		"owner":                             `"metadata": {"name": "cart", "ownerReferences": [{"name": "x"}]}`,
 		"creationTimestamp":                 `"metadata": {"name": "cart", "creationTimestamp": "yesterday"}`,
-		"unknown field of metadata":         `"metadata": {"name": "cart", "colour": "red", "ownerReferences": [{"colour": "red"}]}`,
+		"unknown field of metadata":         `"metadata": {"name": "cart", "color": "red", "ownerReferences": [{"color": "red"}]}`,
 		"second name":                       `"metadata": {"name": "cart", "name": "cart"}`,
-		"unknown field beside spec":         `"metadata": {"name": "cart"}, "colour": "red"`,
-		"unknown field of status":           `"metadata": {"name": "cart"}, "status": {"colour": "red"}`,
+		"unknown field beside spec":         `"metadata": {"name": "cart"}, "color": "red"`,
+		"unknown field of status":           `"metadata": {"name": "cart"}, "status": {"color": "red"}`,
 		"fault in status, which is dropped": `"metadata": {"name": "cart"}, "status": {"parents": 7}`,
-		"label, and unknown field":          `"metadata": {"name": "cart", "labels": {"app": "a b"}}, "colour": "red"`,
+		"label, and unknown field":          `"metadata": {"name": "cart", "labels": {"app": "a b"}}, "color": "red"`,
 		"label, and schema":                 `"metadata": {"name": "cart", "labels": {"app": "a b"}}, "spec": {"hostnames": ["A"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestUpdate(t *testing.T) {
 		{"what cannot change", "good", `{owner: me, serial: b}`, ""},
 		{"what cannot change, left out", "good", `{owner: me}`, ""},
 		{"repeated items", "good", `{owner: me, serial: a, tags: [x, x], layers: [{name: a}, {name: a}]}`, ""},
-		{"unknown field", "good", `{owner: me, serial: a, colour: red}`, ""},
+		{"unknown field", "good", `{owner: me, serial: a, color: red}`, ""},
 		{"label", "good", good, `labels: {app: a b}`},
 		{"generation, creationTimestamp, resourceVersion of a file", "good", good, `generation: 7, creationTimestamp: "2020-01-01T00:00:00Z"`},
 		{"nothing of what is bad", "bad", bad, ""},

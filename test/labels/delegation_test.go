@@ -134,8 +134,8 @@ func TestNamespaceOwner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labelled := namespace(n, mesh.GrantLabel, "all")
-		return c.Patch(t.Context(), labelled, labelPatch(labelled))
+		labeled := namespace(n, mesh.GrantLabel, "all")
+		return c.Patch(t.Context(), labeled, labelPatch(labeled))
 	}
 	for _, way := range ways() {
 		wantRefusal(t, relabel(t, owner, way, n, map[string]string{mesh.GrantLabel: "all"}), refusal("owner", mesh.GrantLabel, n))

@@ -68,8 +68,8 @@ func TestOtherEdits(t *testing.T) {
 	editor := mustClient(t, "editor")
 	for _, way := range ways() {
 		for name, guarded := range map[string]map[string]string{
-			"not labelled": {},
-			"labelled":     {mesh.GrantLabel: "all", mesh.ModeLabel: "warn", routesFrom: "a=b"},
+			"not labeled": {},
+			"labeled":     {mesh.GrantLabel: "all", mesh.ModeLabel: "warn", routesFrom: "a=b"},
 		} {
 			t.Run(way.name+"/"+name, func(t *testing.T) {
 				n := stored(t, guarded)
@@ -116,7 +116,7 @@ func TestUnknownValues(t *testing.T) {
 	}
 }
 
-func TestCreateLabelled(t *testing.T) {
+func TestCreateLabeled(t *testing.T) {
 	editor, boss := mustClient(t, "editor"), mustClient(t, "boss")
 	for _, label := range []struct{ key, value string }{
 		{mesh.GrantLabel, "none"}, {mesh.ModeLabel, "enforce"}, {mesh.ConsumerRoutesLabel, "deny"},
@@ -146,7 +146,7 @@ func TestCreateLabelled(t *testing.T) {
 	}
 }
 
-// TestDelete: a labelled namespace can be deleted and finalized by who is no mesh
+// TestDelete: a labeled namespace can be deleted and finalized by who is no mesh
 // admin, as the namespace controller does.
 func TestDelete(t *testing.T) {
 	editor := mustClient(t, "editor")

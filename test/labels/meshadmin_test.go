@@ -76,11 +76,11 @@ func TestMeshAdminsChangeOursAlone(t *testing.T) {
 				}
 			}
 			for _, way := range ways()[1:3] { // those that patch
-				labelled := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", mesh.GrantLabel: "all", routesFrom: "a=b"}
-				if err := relabel(t, c, way, n, labelled); err != nil {
+				labeled := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", mesh.GrantLabel: "all", routesFrom: "a=b"}
+				if err := relabel(t, c, way, n, labeled); err != nil {
 					t.Errorf("%s of our labels: %v", way.name, err)
 				}
-				wantValues(t, n, labelled)
+				wantValues(t, n, labeled)
 			}
 			for _, way := range []way{ways()[0], ways()[3], ways()[4], ways()[5]} { // those that the role does not open
 				err := relabel(t, c, way, n, map[string]string{mesh.GrantLabel: "all"})

@@ -53,7 +53,7 @@ func TestRandom(t *testing.T) {
 	compared := map[validate.Action]int{}
 	for n := range configurations {
 		policy := c.Configuration().Policy()
-		engine, err := validate.New(rules.Catalogue(), policy)
+		engine, err := validate.New(rules.Catalog(), policy)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,7 +179,7 @@ func wait(t *testing.T, limit time.Duration, what string, check func() error) {
 
 // engineOf returns an engine for the policy.
 func engineOf(policy *validate.Policy) *validate.Engine {
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		panic(err) // the tests' policies name no rules
 	}

@@ -24,7 +24,7 @@ func (r *release) archiveName(p platform) string {
 	return cli + "-" + r.version + "-" + p.String() + suffix
 }
 
-// archives writes an archive of the command line for each platform, with the licence.
+// archives writes an archive of the command line for each platform, with the license.
 func (r *release) archives() error {
 	for _, p := range r.platforms {
 		if !r.has(cli, p) {
@@ -34,11 +34,11 @@ func (r *release) archives() error {
 		if err != nil {
 			return err
 		}
-		licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+		license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 		if err != nil {
 			return err
 		}
-		files := []file{{"LICENSE", 0o644, licence}, {filepath.Base(r.binary(cli, p)), 0o755, program}}
+		files := []file{{"LICENSE", 0o644, license}, {filepath.Base(r.binary(cli, p)), 0o755, program}}
 		pack := tarGzip
 		if p.os == "windows" {
 			pack = zipped

@@ -71,7 +71,7 @@ func TestGrantMissing(t *testing.T) {
 			},
 		},
 		{
-			name: "misspelt label", namespace: "some", spec: on(service("cart")),
+			name: "misspelled label", namespace: "some", spec: on(service("cart")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/grant: Producer, gammaguard.dev/mode: x}}}`,
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute (unknown label value "Producer"); ` +
@@ -79,7 +79,7 @@ func TestGrantMissing(t *testing.T) {
 			},
 		},
 		{
-			name: "another label is misspelt", namespace: "some", spec: on(service("cart")),
+			name: "another label is misspelled", namespace: "some", spec: on(service("cart")),
 			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: some, labels: {gammaguard.dev/mode: x}}}`,
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": namespace some lacks the producer grant for HTTPRoute; ` + can + `some gammaguard.dev/grant=producer` + elsewhere,

@@ -58,13 +58,13 @@ func BenchmarkExpressions(b *testing.B) {
 	for name, action := range map[string]validate.Action{"without": validate.Off, "with": validate.Deny} {
 		b.Run(name, func(b *testing.B) {
 			policy := &validate.Policy{Actions: map[string]validate.Action{}}
-			for _, rule := range Catalogue() {
+			for _, rule := range Catalog() {
 				policy.Actions[rule.ID] = validate.Off
 				if slices.Contains(about, rule.ID) {
 					policy.Actions[rule.ID] = action
 				}
 			}
-			engine, err := validate.New(Catalogue(), policy)
+			engine, err := validate.New(Catalog(), policy)
 			if err != nil {
 				b.Fatal(err)
 			}

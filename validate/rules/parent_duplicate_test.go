@@ -11,7 +11,7 @@ func TestParentDuplicate(t *testing.T) {
 		{name: "distinct", spec: on(service("cart, port: 80"), service("cart, sectionName: admin"), service("cart, namespace: faces"), serviceImport("cart"))},
 		{name: "all ports and one of several", spec: on(service("cart"), service("cart, port: 80"))},
 		{
-			name: "namespace left out and spelt out", spec: on(service("cart"), service("cart, namespace: shop")),
+			name: "namespace left out and spelled out", spec: on(service("cart"), service("cart, namespace: shop")),
 			want: []string{
 				`Duplicate spec.parentRefs[1] "cart": selects the same ports of Service shop/cart as spec.parentRefs[0]; remove one of the two`,
 			},

@@ -15,7 +15,7 @@ func routeOverlap() *validate.Rule {
 			"newer route receives no requests. Nothing else reports this.",
 		Remedy: "Change the match, merge the rule into the older route, or remove the match from the older route. Matches are compared by " +
 			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
-		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behaviour; Gateway API, HTTPRouteRule: of equal " +
+		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behavior; Gateway API, HTTPRouteRule: of equal " +
 			"matches the oldest route's wins",
 		Default: validate.Warn,
 		Parent:  checkRouteOverlap,

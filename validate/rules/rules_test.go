@@ -176,7 +176,7 @@ func replaceName(text, name, long string) string {
 func (c *ruleCase) testReads(t *testing.T) {
 	route, all := c.route(t), newWorld(t, cluster, c.routes)
 	policy := cmp.Or(c.policy, &validate.Policy{AllowedParentKinds: []string{"MeshService.kuma.io"}})
-	for _, rule := range Catalogue() {
+	for _, rule := range Catalog() {
 		for failing, name := range fixture.ReadNames {
 			world := &fixture.Witness{Reader: all, Failing: map[mesh.ReadKind]bool{failing: true}}
 			_, _, err := rule.Run(policy, route, world)
@@ -195,11 +195,11 @@ func (c *ruleCase) under(t *testing.T, rule *validate.Rule, action validate.Acti
 	t.Helper()
 	policy := *cmp.Or(c.policy, &validate.Policy{})
 	policy.Actions = map[string]validate.Action{}
-	for _, other := range Catalogue() {
+	for _, other := range Catalog() {
 		policy.Actions[other.ID] = validate.Off
 	}
 	policy.Actions[rule.ID] = action
-	engine, err := validate.New(Catalogue(), &policy)
+	engine, err := validate.New(Catalog(), &policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestRulesLeaveOtherRoutesAlone(t *testing.T) {
 		"no such kind": on(`{group: serving.knative.dev, kind: Service, name: edge}`),
 	} {
 		for _, kind := range mesh.RouteKinds() {
-			for _, rule := range Catalogue() {
+			for _, rule := range Catalog() {
 				c := ruleCase{kind: kind, namespace: "lab", spec: parents + faulty}
 				if found, _, err := c.run(t, rule, newWorld(t, cluster)); len(found) > 0 || err != nil {
 					t.Errorf("%s with a %s parent: %s finds %+v, error %v", kind, name, rule.ID, found, err)

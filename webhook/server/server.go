@@ -89,7 +89,7 @@ func (s *Server) newManager() (manager.Manager, error) {
 
 // wire makes the parts and adds them to the manager.
 func (s *Server) wire() error {
-	engine, err := validate.New(rules.Catalogue(), s.options.Guard.Policy())
+	engine, err := validate.New(rules.Catalog(), s.options.Guard.Policy())
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}

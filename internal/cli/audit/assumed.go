@@ -11,7 +11,7 @@ func asMode(cluster mesh.Reader, mode mesh.Mode) mesh.Reader {
 	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
 		answer := cluster.Do(read)
 		if answer.Namespace != nil {
-			answer.Namespace = labelled(answer.Namespace, mesh.ModeLabel, string(mode))
+			answer.Namespace = labeled(answer.Namespace, mesh.ModeLabel, string(mode))
 		}
 		return answer
 	})
@@ -19,13 +19,13 @@ func asMode(cluster mesh.Reader, mode mesh.Mode) mesh.Reader {
 
 // granted returns the namespace with the grant, for routes of every kind.
 func granted(namespace *mesh.Namespace, grant mesh.Grant) *mesh.Namespace {
-	changed := labelled(namespace, mesh.GrantLabel, string(grant))
+	changed := labeled(namespace, mesh.GrantLabel, string(grant))
 	changed.GrantKinds = nil
 	return changed
 }
 
-// labelled returns the namespace with the label.
-func labelled(namespace *mesh.Namespace, key, value string) *mesh.Namespace {
+// labeled returns the namespace with the label.
+func labeled(namespace *mesh.Namespace, key, value string) *mesh.Namespace {
 	changed := *namespace
 	changed.Labels = maps.Clone(namespace.Labels)
 	changed.Labels[key] = value

@@ -71,7 +71,7 @@ type Namespace struct {
 	Wake []string `json:"wake,omitempty"`
 }
 
-// Route is the judgement on one route.
+// Route is the judgment on one route.
 type Route struct {
 	report.RouteName
 	Verdict report.Verdict `json:"verdict"`
@@ -105,7 +105,7 @@ type auditor struct {
 func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*Report, error) {
 	policy := options.Config.Policy()
 	policy.Mode = cmp.Or(options.AsMode, policy.Mode)
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, err
 	}

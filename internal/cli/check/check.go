@@ -70,7 +70,7 @@ type checker struct {
 	broken []error
 	// skipped are parts of the input that are left aside.
 	skipped []report.Skipped
-	// notices say what bears on the judgements, and trusted are the names of the definitions that --crds names.
+	// notices say what bears on the judgments, and trusted are the names of the definitions that --crds names.
 	notices []report.Notice
 	trusted map[string]bool
 	// declared says where each object that bears on routes stands first, and duplicates
@@ -111,7 +111,7 @@ type route struct {
 }
 
 func newChecker(options *Options) (*checker, error) {
-	engine, err := validate.New(rules.Catalogue(), options.Config.Policy())
+	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
 	if err != nil {
 		return nil, err
 	}

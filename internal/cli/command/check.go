@@ -236,9 +236,9 @@ func unwrapped(w io.Writer) io.Writer {
 	return w
 }
 
-// colourful reports whether the output is a terminal whose user wants colours
+// colorful reports whether the output is a terminal whose user wants colors
 // (https://no-color.org).
-func colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
+func colorful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
 // isTerminal reports whether the output is a terminal that understands control sequences.
 func isTerminal(w io.Writer) bool {

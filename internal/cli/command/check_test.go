@@ -31,7 +31,7 @@ func TestCheckOutputs(t *testing.T) {
 }
 
 // TestCheckSARIF holds the SARIF format, and validates it by the schema of SARIF
-// 2.1.0. The descriptions of the rules are the catalogue's, whatever these are.
+// 2.1.0. The descriptions of the rules are the catalog's, whatever these are.
 func TestCheckSARIF(t *testing.T) {
 	got := run(t, "", "check", "-f", shop, "-o", "sarif")
 	if got.code != ExitFindings || got.stderr != "" {

@@ -158,5 +158,5 @@ func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {
 	case "markdown":
 		return diff.Markdown(w)
 	}
-	return diff.Text(w, colourful(w))
+	return diff.Text(w, colorful(w))
 }

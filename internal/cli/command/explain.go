@@ -33,7 +33,7 @@ func newExplain() *cobra.Command {
 			case len(args) == 0 && output == "json":
 				return writeJSON(out, topics)
 			case len(args) == 0:
-				return catalogue(out, topics)
+				return catalog(out, topics)
 			}
 			topic, found := explain.Find(args[0])
 			switch {
@@ -52,8 +52,8 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-// catalogue writes all topics as a table.
-func catalogue(w io.Writer, topics []explain.Topic) error {
+// catalog writes all topics as a table.
+func catalog(w io.Writer, topics []explain.Topic) error {
 	out := printers.GetNewTabWriter(w)
 	class := explain.Class("")
 	for _, topic := range topics {

@@ -13,14 +13,14 @@ import (
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
-// TestExplainCatalogue: every rule and every mutation is listed, and each can be
+// TestExplainCatalog: every rule and every mutation is listed, and each can be
 // explained.
-func TestExplainCatalogue(t *testing.T) {
+func TestExplainCatalog(t *testing.T) {
 	var ids []string
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		ids = append(ids, rule.ID)
 	}
-	for _, mutation := range mutate.Catalogue() {
+	for _, mutation := range mutate.Catalog() {
 		ids = append(ids, mutation.ID)
 	}
 	table := run(t, "", "explain")

@@ -117,5 +117,5 @@ func writeReport(r *report.CheckReport, format, failOn string, w io.Writer) erro
 	case "gitlab":
 		return r.GitLab(w)
 	}
-	return r.Text(w, colourful(w))
+	return r.Text(w, colorful(w))
 }

@@ -90,7 +90,7 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 // Among lists the bound ports of the Services in the namespace, or in all if it is empty,
 // that are parents of the routes. It also returns the Services that are not known.
 func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (list *List, unknown []mesh.ServiceKey, _ error) {
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -73,7 +73,7 @@ type Route struct {
 // Find describes the Service, which may not exist. The routes are those of the cluster. Own are
 // the controllers whose entries in status are gammaguard's.
 func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, own []string, key mesh.ServiceKey) (*Service, error) {
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package explain tells what a finding means: one topic for each rule of the
-// catalogue, each mutation, and for documents that cannot be read. `gammaguard
+// catalog, each mutation, and for documents that cannot be read. `gammaguard
 // explain`, the pages in docs/rules and the SARIF report print them.
 package explain
 
@@ -14,7 +14,7 @@ import (
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
-// The IDs of findings about the input, which are not rules of the catalogue: a
+// The IDs of findings about the input, which are not rules of the catalog: a
 // document that cannot be read, an object that is declared twice, a route that the API
 // server refuses by its definition before it asks a webhook, and an annotation
 // gammaguard.dev/ignore that names what it cannot silence.
@@ -56,10 +56,10 @@ type Topic struct {
 // they are made, and what is said of the input itself.
 func Topics() []Topic {
 	var topics []Topic
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		topics = append(topics, ruleTopic(rule))
 	}
-	for _, mutation := range mutate.Catalogue() {
+	for _, mutation := range mutate.Catalog() {
 		topics = append(topics, mutationTopic(mutation))
 	}
 	return append(topics, Topic{

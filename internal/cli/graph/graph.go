@@ -50,7 +50,7 @@ type Row struct {
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
 // as not there. The book has what meshes have answered; nil for manifests. The error says how to select fewer if there are more than MaxRoutes.
 func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, selection Selection, assumed validate.Faults, book *answers.Book) (*Graph, error) {
-	engine, err := validate.New(rules.Catalogue(), policy)
+	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, err
 	}

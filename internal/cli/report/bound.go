@@ -6,7 +6,7 @@ import "github.com/gammaguard/gammaguard/internal/printable"
 // checked decides how many there are, and one file can be in many sets.
 const maxListed = 16 << 20
 
-// AddRoute adds the judgement on a route, with its texts as they are shown. Beyond the bound of a
+// AddRoute adds the judgment on a route, with its texts as they are shown. Beyond the bound of a
 // report it is counted, and not listed.
 func (r *CheckReport) AddRoute(route *Route) {
 	if r.list(route.show()) {

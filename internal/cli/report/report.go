@@ -172,7 +172,7 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Route is the judgement on one route.
+// Route is the judgment on one route.
 type Route struct {
 	RouteName
 	Place

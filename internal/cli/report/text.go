@@ -11,10 +11,10 @@ import (
 )
 
 // Text writes the report for people: what was found and what is unknown, each by file, and
-// what was not checked; with colours if told so.
-func (r *CheckReport) Text(w io.Writer, colour bool) error {
+// what was not checked; with colors if told so.
+func (r *CheckReport) Text(w io.Writer, color bool) error {
 	out := bufio.NewWriter(w)
-	paint := newPainter(colour)
+	paint := newPainter(color)
 	var found, unknown []Item
 	for _, i := range r.Items() {
 		switch i.Effect {
@@ -47,7 +47,7 @@ func list(out io.Writer, paint painter, items []Item) {
 			file = i.File
 			printable.Fprintf(out, "%s\n", paint(printable.Bold, file))
 		}
-		printable.Fprintf(out, "%6d  %s  ", i.Line, paint(colours[i.Word], fmt.Sprintf("%-7s", i.Word)))
+		printable.Fprintf(out, "%6d  %s  ", i.Line, paint(colors[i.Word], fmt.Sprintf("%-7s", i.Word)))
 		if i.Object != "" {
 			printable.Fprintf(out, "%s  ", paint(printable.Bold, i.Object))
 		}
@@ -83,8 +83,8 @@ func (r *CheckReport) sets(out io.Writer) {
 	}
 }
 
-// colours are those of an item's word.
-var colours = map[string]printable.Style{
+// colors are those of an item's word.
+var colors = map[string]printable.Style{
 	"deny": printable.BoldRed, "broken": printable.BoldRed, "warn": printable.Yellow,
 	"change": printable.Blue, "unknown": printable.Magenta, "audit": printable.Cyan,
 }
@@ -92,8 +92,8 @@ var colours = map[string]printable.Style{
 // painter returns the text in a style, or as it is.
 type painter func(style printable.Style, text string) printable.Layout
 
-func newPainter(colour bool) painter {
-	if colour {
+func newPainter(color bool) painter {
+	if color {
 		return printable.Style.Of
 	}
 	return func(_ printable.Style, text string) printable.Layout { return printable.Layout(printable.Text(text)) }

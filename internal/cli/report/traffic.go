@@ -33,13 +33,13 @@ type Diff struct {
 	NewFindings *CheckReport `json:"newFindings"`
 }
 
-// Text writes the difference for people, with colours if told so.
-func (d *Diff) Text(w io.Writer, colour bool) error {
+// Text writes the difference for people, with colors if told so.
+func (d *Diff) Text(w io.Writer, color bool) error {
 	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
 		return err
 	}
 	printable.Fprintf(w, "\nnew findings:\n")
-	return d.NewFindings.Text(w, colour)
+	return d.NewFindings.Text(w, color)
 }
 
 // maxComment is how long a comment on GitHub may be, in characters.

@@ -62,7 +62,7 @@ func spares(d *runner.Document, id string) bool {
 // ids returns the IDs of all rules and mutations.
 func ids() []string {
 	ids := slices.Clone(mutate.Names())
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		ids = append(ids, rule.ID)
 	}
 	return ids

@@ -49,7 +49,7 @@ func (d *memory) Name() string { return d.name }
 
 // Begin starts with an empty memory.
 func (d *memory) Begin(_ context.Context, scenario *Scenario) (Session, error) {
-	engine, err := validate.New(rules.Catalogue(), scenario.Config.Policy())
+	engine, err := validate.New(rules.Catalog(), scenario.Config.Policy())
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func count(pass bool) {
 	}
 }
 
-// TestEveryRule holds the scenarios to the catalogues.
+// TestEveryRule holds the scenarios to the catalogs.
 func TestEveryRule(t *testing.T) {
 	for _, lack := range lacks(load(t)) {
 		t.Error(lack)

@@ -159,7 +159,7 @@ func (p *parser) verdict(at int, want *applyWant) *Verdict {
 // ruleIDs returns the ID of every rule.
 func ruleIDs() []string {
 	var ids []string
-	for _, rule := range rules.Catalogue() {
+	for _, rule := range rules.Catalog() {
 		ids = append(ids, rule.ID)
 	}
 	return ids

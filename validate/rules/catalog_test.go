@@ -13,9 +13,9 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// The catalogue: IDs, default actions and, where they have one, the milder action
+// The catalog: IDs, default actions and, where they have one, the milder action
 // on a dry run. IDs are for ever.
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	type row struct {
 		ID              string
 		Default, DryRun validate.Action
@@ -57,24 +57,24 @@ func TestCatalogue(t *testing.T) {
 		{"route-overlap", validate.Warn, ""},
 	}
 	var got []row
-	for _, rule := range Catalogue() {
+	for _, rule := range Catalog() {
 		got = append(got, row{rule.ID, rule.Default, rule.DryRun})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("catalogue (-want +got):\n%s", diff)
+		t.Errorf("catalog (-want +got):\n%s", diff)
 	}
 	if !slices.IsSortedFunc(got, func(a, b row) int { return strings.Compare(a.ID, b.ID) }) {
-		t.Error("the catalogue is not sorted by ID")
+		t.Error("the catalog is not sorted by ID")
 	}
 }
 
 // The texts are the documentation: each rule has them all, and each says where its
 // demand comes from.
-func TestCatalogueTexts(t *testing.T) {
+func TestCatalogTexts(t *testing.T) {
 	id := regexp.MustCompile(`^[a-z]+(-[a-z]+)+$`)
 	severity := regexp.MustCompile(`(?i)\b(deny|denied|error|warn|warning|critical|fatal|info)\b`)
 	cites := regexp.MustCompile(`^(GEP-\d+|Gateway API)[,:]`)
-	for _, rule := range Catalogue() {
+	for _, rule := range Catalog() {
 		t.Run(rule.ID, func(t *testing.T) {
 			if !id.MatchString(rule.ID) || severity.MatchString(rule.ID) {
 				t.Errorf("ID %q is not in kebab case, or carries a severity", rule.ID)
@@ -119,7 +119,7 @@ func TestCatalogueTexts(t *testing.T) {
 
 // Each rule has its file, and its test in a file beside it.
 func TestFiles(t *testing.T) {
-	for _, rule := range Catalogue() {
+	for _, rule := range Catalog() {
 		words := strings.Split(rule.ID, "-")
 		file, name := strings.Join(words, "_"), ""
 		for _, word := range words {

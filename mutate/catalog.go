@@ -2,7 +2,7 @@ package mutate
 
 import "slices"
 
-// Mutation is one named change. Its texts are written for the catalogue, which is
+// Mutation is one named change. Its texts are written for the catalog, which is
 // also the documentation.
 type Mutation struct {
 	// ID is stable and is never reused.
@@ -21,9 +21,9 @@ type Mutation struct {
 	find func(*pass) []Change
 }
 
-// catalogue is in the order in which mutations are made: each sees the route as
+// catalog is in the order in which mutations are made: each sees the route as
 // those before it leave it. It never changes.
-var catalogue = []*Mutation{
+var catalog = []*Mutation{
 	parentKind(),
 	parentGroup(),
 	backendGroup(),
@@ -32,14 +32,14 @@ var catalogue = []*Mutation{
 	parentSection(),
 }
 
-// Catalogue returns every mutation, in the order in which they are made. What it
+// Catalog returns every mutation, in the order in which they are made. What it
 // points to is not to be changed.
-func Catalogue() []*Mutation { return slices.Clone(catalogue) }
+func Catalog() []*Mutation { return slices.Clone(catalog) }
 
 // Names returns the ID of every mutation, sorted.
 func Names() []string {
-	names := make([]string, len(catalogue))
-	for i, m := range catalogue {
+	names := make([]string, len(catalog))
+	for i, m := range catalog {
 		names[i] = m.ID
 	}
 	slices.Sort(names)

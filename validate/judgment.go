@@ -7,8 +7,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// judgement is one run of the engine over one request.
-type judgement struct {
+// judgment is one run of the engine over one request.
+type judgment struct {
 	engine *Engine
 	req    *Request
 	pass   *Pass
@@ -23,7 +23,7 @@ type judgement struct {
 }
 
 // unchanged reports whether the request is an update that changes nothing that a mesh reads.
-func (j *judgement) unchanged() bool {
+func (j *judgment) unchanged() bool {
 	if j.same == nil {
 		same := len(j.req.Old) > 0 && mesh.Unchanged(j.req.Object, j.req.Old)
 		j.same = &same
@@ -32,7 +32,7 @@ func (j *judgement) unchanged() bool {
 }
 
 // sameIgnores reports whether an update leaves the ignore annotation as it is.
-func (j *judgement) sameIgnores() bool {
+func (j *judgment) sameIgnores() bool {
 	old, err := mesh.DecodeRoute(j.req.Old)
 	return err == nil && old.Metadata.Annotations == j.req.Route.Metadata.Annotations
 }
@@ -40,7 +40,7 @@ func (j *judgement) sameIgnores() bool {
 // run runs the rules stage by stage. A finding of the first two stages whose action is to
 // deny prevents all rules that read from running, also where a mode or an exemption admits
 // the route, and where the finding is dropped because the update changes nothing that counts.
-func (j *judgement) run() error {
+func (j *judgment) run() error {
 	blind := false
 	stage := 0
 	blindNext := false
@@ -73,8 +73,8 @@ func (j *judgement) run() error {
 }
 
 // decide sets the effects of the findings from index from on, which are all of
-// one rule. It reports whether they close the judgement to rules that read.
-func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
+// one rule. It reports whether they close the judgment to rules that read.
+func (j *judgment) decide(rule activeRule, from int) (closed bool, err error) {
 	findings := j.pass.findings[from:]
 	for i := range findings {
 		action := rule.actionOf(&findings[i])
@@ -108,7 +108,7 @@ func (j *judgement) decide(rule activeRule, from int) (closed bool, err error) {
 }
 
 // downgradeByNamespace applies the namespace's mode and the exemptions.
-func (j *judgement) downgradeByNamespace(findings []Finding) error {
+func (j *judgment) downgradeByNamespace(findings []Finding) error {
 	if !j.placed {
 		namespace := j.req.Route.Metadata.Namespace
 		labels, err := mesh.Known(mesh.FindNamespace(j.pass.world, namespace)) // none that is known: the default mode
@@ -149,7 +149,7 @@ func downgrade(findings []Finding, to Action, why DowngradeReason) {
 
 // silence turns off the rules in the route's annotation. It is never called for
 // findings that deny.
-func (j *judgement) silence(findings []Finding) {
+func (j *judgment) silence(findings []Finding) {
 	if j.req.Route.Metadata.Annotations.Ignore == "" || len(findings) == 0 {
 		return
 	}
@@ -163,7 +163,7 @@ func (j *judgement) silence(findings []Finding) {
 
 // downgradeExisting lowers to warnings the findings that hold for the old object too: an
 // update is denied only for what it brings in.
-func (j *judgement) downgradeExisting(rule activeRule, findings []Finding) error {
+func (j *judgment) downgradeExisting(rule activeRule, findings []Finding) error {
 	if len(j.req.Old) == 0 {
 		return nil
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Catalogue returns every rule, sorted by ID. A rule is added by its file and one
+// Catalog returns every rule, sorted by ID. A rule is added by its file and one
 // line here.
-func Catalogue() []*validate.Rule {
+func Catalog() []*validate.Rule {
 	return []*validate.Rule{
 		backendExternalName(),
 		backendGroupInvalid(),
@@ -49,9 +49,9 @@ func Catalogue() []*validate.Rule {
 
 // Find returns the rule with the ID, or nil.
 func Find(id string) *validate.Rule {
-	catalogue := Catalogue()
-	if i := slices.IndexFunc(catalogue, func(r *validate.Rule) bool { return r.ID == id }); i >= 0 {
-		return catalogue[i]
+	catalog := Catalog()
+	if i := slices.IndexFunc(catalog, func(r *validate.Rule) bool { return r.ID == id }); i >= 0 {
+		return catalog[i]
 	}
 	return nil
 }

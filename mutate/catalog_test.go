@@ -10,15 +10,15 @@ import (
 	"github.com/gammaguard/gammaguard/mutate"
 )
 
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	want := []string{"backend-group", "backend-port", "parent-group", "parent-kind", "parent-port", "parent-section"}
 	if diff := cmp.Diff(want, mutate.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	var readers []string
-	for _, m := range mutate.Catalogue() {
+	for _, m := range mutate.Catalog() {
 		if !slices.Contains(want, m.ID) {
-			t.Errorf("%s is in the catalogue but has no name", m.ID)
+			t.Errorf("%s is in the catalog but has no name", m.ID)
 		}
 		for what, text := range map[string]string{"title": m.Title, "rationale": m.Rationale, "citation": m.Citation} {
 			if strings.TrimSpace(text) == "" {
