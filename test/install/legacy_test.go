@@ -32,7 +32,7 @@ var legacyFaults = []legacyRoute{
 	{kind: "TCPRoute", name: "protocol", parents: `{group: "", kind: Service, name: names, port: 53}`, denied: "parent-protocol-mismatch"},
 	{kind: "GRPCRoute", name: "twice", parents: `{group: "", kind: Service, name: OWN}, {group: "", kind: Service, namespace: NAMESPACE, name: OWN}`, denied: "parent-duplicate"},
 	{kind: "HTTPRoute", name: "to-alias", rules: `{backendRefs: [{name: dns, port: 80}]}`, denied: "backend-external-name"},
-	{kind: "TCPRoute", name: "to-group", rules: `{backendRefs: [{group: v1, name: OWN, port: 80}]}`, denied: "backend-group-invalid"},
+	{kind: "TCPRoute", name: "to-group", rules: `{backendRefs: [{group: core, kind: ServiceImport, name: OWN, port: 80}]}`, denied: "backend-group-invalid"},
 	{kind: "HTTPRoute", name: "gone", rules: `{backendRefs: [{name: nowhere, port: 80}]}`, warned: []string{"backend-not-found"}},
 	{kind: "HTTPRoute", name: "closed", rules: `{backendRefs: [{name: OWN, port: 81}]}`, warned: []string{"backend-port-not-found"}},
 	{kind: "TCPRoute", name: "empty", rules: `{backendRefs: [{name: idle, port: 80}]}`, warned: []string{"backend-no-endpoints"}},

@@ -39,13 +39,14 @@ func TestRunbook(t *testing.T) {
 		"## Rollback":               "test/e2e.TestUpgrade",
 	}
 	plays := map[string]func(t *testing.T, commands []string){
-		"### GammaguardNotServing":          o.notServing,
-		"### GammaguardPolicyDiffers":       o.policyDiffers,
-		"### GammaguardCertificateExpiring": o.describeCertificates,
-		"### GammaguardStatusFull":          o.findFull,
-		"### GammaguardStoredFindingsGrow":  o.auditShop,
-		"## Emergency":                      o.emergency,
-		"## Restore of a cluster":           o.restore,
+		"### GammaguardNotServing":           o.notServing,
+		"### GammaguardPolicyDiffers":        o.policyDiffers,
+		"### GammaguardCertificateExpiring":  o.describeCertificates,
+		"### GammaguardStatusFull":           o.findFull,
+		"### GammaguardStoredFindingsGrow":   o.auditShop,
+		"### GammaguardRoutesUnacknowledged": o.auditShop,
+		"## Emergency":                       o.emergency,
+		"## Restore of a cluster":            o.restore,
 	}
 	for _, heading := range regexp.MustCompile(`(?m)^##+ .*$`).FindAllString(string(page), -1) {
 		commands := commandsOf(t, o.root, "runbook.md", heading)
