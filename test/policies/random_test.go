@@ -22,7 +22,7 @@ import (
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
-var seed = flag.Uint64("grant-seed", 33, "where the random routes, namespaces, and configurations begin")
+var seed = flag.Uint64("grant-seed", 36, "where the random routes, namespaces, and configurations begin")
 
 // warned are the warnings that the API server sends.
 type warned struct {

@@ -169,8 +169,8 @@ func TestStandingAudit(t *testing.T) {
 	consumer := withBackends(other.route(mesh.HTTPRoute, "consumer"), map[string]any{"name": "api", "namespace": "audited"})
 	consumer.Object["spec"].(map[string]any)["parentRefs"] = []any{map[string]any{"group": "", "kind": "Service", "name": "cart", "namespace": "audited"}}
 	other.create(consumer)
-	const notPermitted = "HTTPRoute backend-not-permitted warn"
-	a.finds(t, "a consumer route", "audited-other", notPermitted)
+	const notPermitted, replaced = "HTTPRoute backend-not-permitted warn", "HTTPRoute producer-routes-replaced warn"
+	a.finds(t, "a consumer route", "audited-other", notPermitted, replaced)
 	grant := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": mesh.GatewayGroup + "/v1beta1", "kind": "ReferenceGrant", "metadata": map[string]any{"namespace": "audited", "name": "routes"},
 		"spec": map[string]any{
@@ -179,13 +179,13 @@ func TestStandingAudit(t *testing.T) {
 		},
 	}}
 	c.create(grant)
-	a.finds(t, "a ReferenceGrant comes", "audited-other")
+	a.finds(t, "a ReferenceGrant comes", "audited-other", replaced)
 	c.delete(grant)
-	a.finds(t, "it goes", "audited-other", notPermitted)
+	a.finds(t, "it goes", "audited-other", notPermitted, replaced)
 	c.merge(namespace, `{"metadata":{"labels":{%q:"deny"}}}`, mesh.ConsumerRoutesLabel)
 	a.finds(t, "consumers are refused by the namespace", "audited-other", "HTTPRoute consumer-refused deny")
 	c.merge(cart, `{"metadata":{"labels":{%q:"allow"}}}`, mesh.ConsumerRoutesLabel)
-	a.finds(t, "and allowed by the Service", "audited-other", notPermitted)
+	a.finds(t, "and allowed by the Service", "audited-other", notPermitted, replaced)
 	a.finds(t, "where the Service is", "audited")
 	other.delete(consumer)
 	a.finds(t, "a route goes", "audited-other")
