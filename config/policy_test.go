@@ -39,7 +39,8 @@ func TestPolicy(t *testing.T) {
 		Exemptions:         validate.Exemptions{Usernames: []string{"dev"}, Groups: []string{"system:masters"}, Namespaces: []string{"kube-system"}},
 	}
 	selectors := cmp.Comparer(func(a, b labels.Selector) bool { return a.String() == b.String() })
-	if diff := cmp.Diff(want, c.Policy(), selectors); diff != "" {
+	profiles := cmp.Comparer(func(a, b *mesh.Profile) bool { return a == b })
+	if diff := cmp.Diff(want, c.Policy(), selectors, profiles); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := validate.New(rules.Catalog(), c.Policy()); err != nil {

@@ -25,7 +25,6 @@ func Schema() map[string]any {
 // boolean false, and on is true.
 var words = map[reflect.Type]any{
 	reflect.TypeFor[mesh.Mode]():           mesh.Modes(),
-	reflect.TypeFor[mesh.ProfileName]():    append(mesh.ProfileNames(), ""),
 	reflect.TypeFor[mesh.RouteKind]():      mesh.RouteKinds(),
 	reflect.TypeFor[mesh.Grant]():          mesh.Grants(),
 	reflect.TypeFor[mesh.ConsumerRoutes](): []mesh.ConsumerRoutes{mesh.ConsumersAllowed, mesh.ConsumersDenied},
@@ -34,7 +33,22 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[Switch]():              []any{On, Off, true, false},
 }
 
+// meshSchema is the schema of mesh: a name, which a version may follow.
+func meshSchema() map[string]any {
+	names := make([]string, 0, len(mesh.ProfileNames()))
+	for _, name := range mesh.ProfileNames() {
+		names = append(names, string(name))
+	}
+	return map[string]any{"anyOf": []any{
+		map[string]any{"enum": append(mesh.ProfileNames(), "")},
+		map[string]any{"type": "string", "pattern": "^(" + strings.Join(names, "|") + ")@" + mesh.ReleasePattern + "$"},
+	}}
+}
+
 func schemaOf(of reflect.Type) map[string]any {
+	if of == reflect.TypeFor[mesh.ProfileName]() {
+		return meshSchema()
+	}
 	if few, ok := words[of]; ok {
 		return map[string]any{"enum": few}
 	}

@@ -21,7 +21,9 @@ type GuardConfiguration struct {
 	// gammaguard.dev/mode: enforce, warn or audit. Default: enforce.
 	Mode mesh.Mode `json:"mode,omitempty"`
 
-	// Mesh is the mesh whose limits gammaguard knows: istio, linkerd, cilium or kuma.
+	// Mesh is the mesh whose limits gammaguard knows: istio, linkerd, cilium or kuma. Append the
+	// version that runs if you know it, as in kuma@2.13: what a mesh supports changes between
+	// releases, and with a release newer than gammaguard's facts nothing is denied for them.
 	// It sets the defaults of routeKinds, of status.conflictReason, and of the rule
 	// backend-not-permitted. Empty: the specification.
 	Mesh mesh.ProfileName `json:"mesh,omitempty"`

@@ -34,9 +34,7 @@ var (
 // validate returns every mistake in a configuration whose defaults are filled in.
 func (c *GuardConfiguration) validate() field.ErrorList {
 	errs := oneOf(field.NewPath("mode"), c.Mode, mesh.Modes())
-	if c.Mesh != "" {
-		errs = append(errs, oneOf(field.NewPath("mesh"), c.Mesh, mesh.ProfileNames())...)
-	}
+	errs = append(errs, validateMesh(field.NewPath("mesh"), c.Mesh)...)
 	errs = append(errs, listOf(field.NewPath("routeKinds"), c.RouteKinds, mesh.RouteKinds())...)
 	if len(c.RouteKinds) == 0 {
 		errs = append(errs, field.Required(field.NewPath("routeKinds"), "omit it to select all kinds"))
@@ -48,6 +46,18 @@ func (c *GuardConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.Exemptions.validate(field.NewPath("exemptions"))...)
 	errs = append(errs, oneOf(field.NewPath("reports"), c.Reports, []ReportFormat{NoReports, OpenReports})...)
 	return append(errs, c.Status.validate(field.NewPath("status"))...)
+}
+
+// validateMesh requires the name of a profile, which a version may follow: kuma@2.13.
+func validateMesh(path *field.Path, name mesh.ProfileName) field.ErrorList {
+	plain, version, versioned := strings.Cut(string(name), "@")
+	switch {
+	case name == "" || mesh.FindProfile(name) != nil:
+		return nil
+	case versioned && !mesh.IsRelease(version) && slices.Contains(mesh.ProfileNames(), mesh.ProfileName(plain)):
+		return field.ErrorList{field.Invalid(path, name, "after the @ must be a version, such as "+plain+"@2.13")}
+	}
+	return field.ErrorList{field.NotSupported(path, name, mesh.ProfileNames())}
 }
 
 func (p *Parents) validate(path *field.Path, off bool) field.ErrorList {

@@ -26,6 +26,9 @@ type AttachedRoute struct {
 	// Regular reports whether any match has a regular expression for the path or the
 	// gRPC method.
 	Regular bool
+	// Dropped is the field for which the mesh at hand does not apply the route at all; empty if it
+	// does.
+	Dropped Field
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
 }
@@ -60,6 +63,7 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 		Name:       r.Metadata.Name,
 		Generation: r.Metadata.Generation,
 		Regular:    r.regular(),
+		Dropped:    r.DroppedBy(profile),
 	}
 	a.WithParents(r.Spec.ParentRefs, profile)
 	if created := r.Metadata.CreationTimestamp; created != (time.Time{}) {

@@ -22,8 +22,8 @@ const (
 // Dimension is a property of a request that a match can look at.
 type Dimension string
 
-// The properties of requests. The last three are the two parts of a gRPC method, and the name
-// that a TLS client asks for.
+// The properties of requests. The last four are the two parts of a gRPC method, the name that a
+// TLS client asks for, and the host that a request is for, without its port.
 const (
 	PathDimension        Dimension = "path"
 	MethodDimension      Dimension = "method"
@@ -32,6 +32,7 @@ const (
 	GRPCServiceDimension Dimension = "gRPC service"
 	GRPCMethodDimension  Dimension = "gRPC method"
 	ServerNameDimension  Dimension = "server name"
+	HostDimension        Dimension = "host"
 )
 
 // Subject is what a condition looks at: a property, with the name of the header (in lower
@@ -55,8 +56,8 @@ type Condition struct {
 
 // Conditions returns the conditions of each match of a rule. A rule without matches has one
 // match without conditions, and so do all rules of routes that match connections. By GEP-1294,
-// hostnames field, nothing follows from the hostnames of a TLSRoute; a mesh may match them all the
-// same, as its profile says.
+// hostnames field, nothing follows from hostnames; a mesh may match them all the same, as its
+// profile says: each match then stands for one of each hostname.
 func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	var matches [][]Condition
 	if r.Kind.MatchesRequests() {
@@ -64,15 +65,24 @@ func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 			matches = append(matches, r.Spec.Rules[rule].Matches[i].conditions(nil, r.Kind))
 		}
 	}
-	if r.Kind == TLSRoute && profile.MatchesServerNames() {
+	if len(matches) == 0 {
+		matches = make([][]Condition, 1)
+	}
+	if !profile.matchesHostnames(r) {
+		return matches
+	}
+	each := make([][]Condition, 0, len(matches)*len(r.Spec.Hostnames))
+	for _, match := range matches {
 		for _, hostname := range r.Spec.Hostnames {
-			matches = append(matches, []Condition{serverName(strings.ToLower(hostname))})
+			each = append(each, append(slices.Clip(match), named(r.Kind, hostname)))
 		}
 	}
-	if len(matches) == 0 {
-		return make([][]Condition, 1)
-	}
-	return matches
+	return each
+}
+
+// matchesHostnames reports whether the mesh matches the hostnames that the route has.
+func (p *Profile) matchesHostnames(r *Route) bool {
+	return p != nil && len(r.Spec.Hostnames) > 0 && p.Does(r.Kind, HostnamesField).Value == Honored
 }
 
 // conditions appends those of the match to an empty list: all must hold. They are in the order
@@ -128,9 +138,13 @@ func appendNamed(list []Condition, dimension Dimension, values []ValueMatch) []C
 	return list
 }
 
-// serverName returns the condition of a hostname.
-func serverName(hostname string) Condition {
-	c := Condition{Subject{Dimension: ServerNameDimension}, Exact, hostname}
+// named returns the condition of a hostname.
+func named(kind RouteKind, hostname string) Condition {
+	hostname = strings.ToLower(hostname)
+	c := Condition{Subject{Dimension: HostDimension}, Exact, hostname}
+	if kind == TLSRoute {
+		c.Dimension = ServerNameDimension
+	}
 	if under, wildcard := strings.CutPrefix(hostname, "*."); wildcard {
 		c.Type, c.Text = Subdomain, "."+under
 	}

@@ -111,7 +111,7 @@ func httpRequest(method, path string) *plainRequest {
 	request, route := &plainRequest{text: method + " " + path}, &Route{Kind: HTTPRoute}
 	for _, path := range []*PathMatch{{Value: "/"}, {Value: path}, {Type: Exact, Value: path}} {
 		request.matches = append(request.matches,
-			route.matchKey(&RouteMatch{Path: path}), route.matchKey(&RouteMatch{Path: path, Method: &MethodMatch{HTTP: method}}))
+			route.matchKey(&RouteMatch{Path: path}, nil), route.matchKey(&RouteMatch{Path: path, Method: &MethodMatch{HTTP: method}}, nil))
 	}
 	return request
 }
@@ -125,7 +125,7 @@ const (
 func grpcRequest(service, method string) *plainRequest {
 	request, route := &plainRequest{text: grpcCall(service, method)}, &Route{Kind: GRPCRoute}
 	for _, match := range []*MethodMatch{nil, {Service: service}, {Method: method}, {Service: service, Method: method}} {
-		request.matches = append(request.matches, route.matchKey(&RouteMatch{Method: match}))
+		request.matches = append(request.matches, route.matchKey(&RouteMatch{Method: match}, nil))
 	}
 	return request
 }

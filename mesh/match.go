@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,7 +69,8 @@ type PlacedMatch struct {
 // that the API gives it.
 func (r *Route) MatchKeys(profile *Profile) []PlacedMatch {
 	if r.Kind.MatchesRequests() {
-		return r.placed(func(_ int, m *RouteMatch) MatchKey { return r.matchKey(m) })
+		hosts := profile.matchedHosts(r)
+		return r.placed(func(_ int, m *RouteMatch) MatchKey { return r.matchKey(m, hosts) })
 	}
 	var keys []PlacedMatch
 	for i := range r.Spec.Rules {
@@ -98,9 +100,18 @@ func (r *Route) placed(key func(n int, match *RouteMatch) MatchKey) []PlacedMatc
 	return all
 }
 
-func (r *Route) matchKey(m *RouteMatch) MatchKey {
+func (r *Route) matchKey(m *RouteMatch, hosts []Condition) MatchKey {
 	var few [5]Condition // enough for most, and so not on the heap
-	return keyOf(m.conditions(few[:0], r.Kind))
+	return keyOf(append(m.conditions(few[:0], r.Kind), hosts...))
+}
+
+// matchedHosts returns the hostnames of the route as one condition, if the mesh matches them.
+func (p *Profile) matchedHosts(r *Route) []Condition {
+	if !p.matchesHostnames(r) {
+		return nil
+	}
+	names := slices.Sorted(slices.Values(r.Spec.Hostnames))
+	return []Condition{{Subject{Dimension: HostDimension}, Exact, strings.ToLower(strings.Join(names, ","))}}
 }
 
 // catchAll is the key of a match that every request meets.

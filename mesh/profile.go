@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ProfileName names a mesh: the value of mesh in the configuration.
+// ProfileName names a mesh, with the release that runs where it is known: the value of mesh in
+// the configuration, "kuma" or "kuma@2.13".
 type ProfileName string
 
 // The meshes that have a profile.
@@ -22,6 +23,8 @@ type Profile struct {
 	Name ProfileName
 	// Title is the name of the mesh in prose.
 	Title string
+	// Newest is the newest release that the facts are about.
+	Newest string
 	// Evidence describes which source of the mesh was looked at, and how.
 	Evidence string
 
@@ -49,9 +52,6 @@ type Profile struct {
 	// HostModifiers: the mesh takes a header modifier that sets Host for a rewrite of the
 	// host. Elsewhere it breaks the configuration of a proxy, or has an effect on HTTP/1 only.
 	HostModifiers Fact[bool]
-	// ServerNames: the mesh matches the hostnames of a TLSRoute with the name that a TLS client
-	// asks for (SNI).
-	ServerNames Fact[bool]
 	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
 	Sharing Fact[Sharing]
 	// ConflictReason is the reason of Accepted=False on a route that lost its ports.
@@ -63,13 +63,11 @@ type Profile struct {
 	Domains Fact[[]string]
 	// Controller selects the Deployment of the control plane by its labels.
 	Controller Fact[string]
-}
+	// Fields are what the mesh does with fields and filters. Does answers from them.
+	Fields []FieldFact
 
-// Fact is one cell of the table of profiles.
-type Fact[T any] struct {
-	Value T
-	// Source says where it was observed or read: never empty.
-	Source string
+	// release is the release that runs; empty where it is not known.
+	release release
 }
 
 // Sharing is what a mesh does with routes of different kinds on one port.
@@ -95,13 +93,27 @@ func ProfileNames() []ProfileName {
 	return names
 }
 
-// FindProfile returns the profile of that name, or nil.
+// FindProfile returns the profile of that name, as of its release, or nil.
 func FindProfile(name ProfileName) *Profile {
-	profiles := Profiles()
-	if i := slices.IndexFunc(profiles, func(p *Profile) bool { return p.Name == name }); i >= 0 {
-		return profiles[i]
+	mesh, version, versioned := strings.Cut(string(name), "@")
+	at, err := parseRelease(version)
+	if versioned && err != nil {
+		return nil
 	}
-	return nil
+	i := slices.IndexFunc(profiles, func(p *Profile) bool { return string(p.Name) == mesh })
+	switch {
+	case i < 0:
+		return nil
+	case versioned:
+		return makers[i](at)
+	}
+	return profiles[i]
+}
+
+// Newer reports whether the release that runs is newer than the facts: they may hold no longer,
+// so that nothing is denied for them.
+func (p *Profile) Newer() bool {
+	return p != nil && len(p.release) > 0 && p.release.compare(p.Newest) > 0
 }
 
 // MeshDomains returns the domains of the labels and annotations that shape traffic: those
@@ -169,10 +181,6 @@ func (p *Profile) taken(refs []ParentRef) (set ParentSet) {
 	}
 	return set
 }
-
-// MatchesServerNames reports whether the mesh matches the hostnames of TLSRoutes: by GEP-1294,
-// hostnames field, it should not.
-func (p *Profile) MatchesServerNames() bool { return p != nil && p.ServerNames.Value }
 
 // merges reports whether the mesh merges routes of the two kinds on one port.
 func (p *Profile) merges(a, b RouteKind) bool {

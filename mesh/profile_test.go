@@ -13,10 +13,10 @@ func TestProfileSources(t *testing.T) {
 		facts := 0
 		for i := range value.NumField() {
 			source := value.Field(i)
-			if source.Kind() != reflect.Struct {
-				if source.String() == "" {
-					t.Errorf("%s: %s is empty", p.Name, value.Type().Field(i).Name)
-				}
+			switch {
+			case source.Kind() == reflect.String && source.String() == "":
+				t.Errorf("%s: %s is empty", p.Name, value.Type().Field(i).Name)
+			case source.Kind() != reflect.Struct:
 				continue
 			}
 			facts++

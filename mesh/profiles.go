@@ -1,5 +1,7 @@
 package mesh
 
+import "slices"
+
 // Where the facts are from. "route NN" is a route of test/meshes/testdata, which says what
 // each mesh made of it.
 const (
@@ -9,108 +11,150 @@ const (
 	linkerdSource = "predicted from Linkerd's source at b24cd405, "
 )
 
-// Profiles returns the profile of every mesh, by title: the one table of what meshes take
-// and ignore.
-func Profiles() []*Profile {
-	return []*Profile{cilium(), istio(), kuma(), linkerd()}
-}
+// makers make the profile of each mesh as of a release, by title: the one table of what meshes
+// take and ignore.
+var makers = []func(at release) *Profile{cilium, istio, kuma, linkerd}
 
-func cilium() *Profile {
+var profiles = func() (all []*Profile) {
+	for _, make := range makers {
+		all = append(all, make(nil))
+	}
+	return all
+}()
+
+// Profiles returns the profile of every mesh, by title, of a release that is not known. They are
+// shared and must not be changed.
+func Profiles() []*Profile { return profiles }
+
+func cilium(at release) *Profile {
 	return &Profile{
-		Name:            Cilium,
-		Title:           "Cilium",
-		Evidence:        "Cilium was not run: predicted from a reading of its source, perhaps not the newest",
-		RouteKinds:      Fact[[]RouteKind]{[]RouteKind{HTTPRoute, GRPCRoute}, ciliumSource + "routes 01, 17, 21, 41"},
-		ConsumerRoutes:  Fact[bool]{false, ciliumSource + "route 16"},
-		ReferenceGrants: Fact[bool]{true, ciliumSource + "route 24"},
-		ParentKinds:     Fact[[]string]{nil, ciliumSource + "routes 44, 45"},
-		ServiceImports:  Fact[bool]{false, ciliumSource + "route 12"},
-		SectionNames:    Fact[bool]{false, ciliumSource + "route 06"},
-		HeadlessParents: Fact[bool]{true, ciliumSource + "route 03"},
-		CoreGroup:       Fact[bool]{false, ciliumSource + "route 10; cilium#41268"},
-		AnyCase:         Fact[bool]{false, ciliumSource + "route 11"},
-		Expressions:     Fact[Dialect]{RE2, ciliumSource + "routes become CiliumEnvoyConfigs"},
-		HostModifiers:   Fact[bool]{false, ciliumSource + "header modifiers are handed on to Envoy; cilium#39588"},
-		ServerNames:     Fact[bool]{false, ciliumSource + "route 21: TLSRoutes on Services are not read"},
-		Sharing:         Fact[Sharing]{SharingUnknown, ciliumSource + "route 17"},
-		ConflictReason:  Fact[string]{"Conflicted", ciliumSource + "route 17: Cilium has no reason of its own"},
-		Groups:          Fact[[]string]{[]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"},
-		Domains:         Fact[[]string]{[]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"},
-		Controller:      Fact[string]{"io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"},
+		release:  at,
+		Name:     Cilium,
+		Title:    "Cilium",
+		Newest:   "1.20",
+		Evidence: "Cilium was not run: predicted from a reading of its source, perhaps not the newest",
+		RouteKinds: choose(at,
+			fact([]RouteKind{HTTPRoute, GRPCRoute}, ciliumSource+"routes 01, 17, 21, 41").since("1.19"),
+			fact([]RouteKind{HTTPRoute}, "cilium PR 41936").until("1.19")),
+		ConsumerRoutes:  fact(false, ciliumSource+"route 16"),
+		ReferenceGrants: fact(true, ciliumSource+"route 24"),
+		ParentKinds:     fact([]string(nil), ciliumSource+"routes 44, 45"),
+		ServiceImports:  fact(false, ciliumSource+"route 12"),
+		SectionNames:    fact(false, ciliumSource+"route 06"),
+		HeadlessParents: fact(true, ciliumSource+"route 03"),
+		CoreGroup: choose(at,
+			fact(false, ciliumSource+"route 10").until("1.19"),
+			fact(true, "cilium#41268").since("1.19")),
+		AnyCase:        fact(false, ciliumSource+"route 11"),
+		Expressions:    fact(RE2, ciliumSource+"routes become CiliumEnvoyConfigs"),
+		HostModifiers:  fact(false, ciliumSource+"header modifiers are handed on to Envoy; cilium#39588"),
+		Sharing:        fact(SharingUnknown, ciliumSource+"route 17"),
+		ConflictReason: fact("Conflicted", ciliumSource+"route 17: Cilium has no reason of its own"),
+		Groups:         fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
+		Domains:        fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
+		Controller:     fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
+		Fields:         slices.Concat(ciliumFields(), reported[Cilium]),
 	}
 }
 
-func istio() *Profile {
+func istio(at release) *Profile {
 	return &Profile{
+		release:         at,
 		Name:            Istio,
 		Title:           "Istio",
+		Newest:          "1.31",
 		Evidence:        "istiod was run, from its source of 2026-08-22, the same with and without ambient; control plane only",
-		RouteKinds:      Fact[[]RouteKind]{[]RouteKind{HTTPRoute, GRPCRoute, TLSRoute, TCPRoute}, istioRun + "routes 01, 17, 21, 31, 41"},
-		ConsumerRoutes:  Fact[bool]{true, istioRun + "route 16"},
-		ReferenceGrants: Fact[bool]{false, istioRun + "route 24"},
-		ParentKinds:     Fact[[]string]{[]string{"ServiceEntry.networking.istio.io"}, istioRun + "route 44"},
-		ServiceImports:  Fact[bool]{false, istioRun + "route 12"},
-		SectionNames:    Fact[bool]{false, istioRun + "route 06"},
-		HeadlessParents: Fact[bool]{true, istioRun + "route 03"},
-		CoreGroup:       Fact[bool]{false, istioRun + "route 10"},
-		AnyCase:         Fact[bool]{false, istioRun + "route 11"},
-		Expressions:     Fact[Dialect]{RE2, "Istio's proxies are Envoy; istio#49993"},
-		HostModifiers:   Fact[bool]{true, "predicted from Istio's source, pilot/pkg/networking/core/route: Host in set becomes a rewrite of the host, in add and remove it is left out"},
-		ServerNames:     Fact[bool]{true, "predicted from Istio's source, buildTLSMatch in pilot/pkg/config/kube/gateway: the hostnames become sniHosts"},
-		Sharing:         Fact[Sharing]{SharingMerged, istioRun + "route 17: one virtual service, the rule of the HTTPRoute first"},
-		ConflictReason:  Fact[string]{"Conflicted", istioRun + "route 17: Istio has no reason of its own"},
-		Groups:          Fact[[]string]{[]string{"networking.istio.io", "security.istio.io"}, "Istio's CustomResourceDefinitions"},
-		Domains:         Fact[[]string]{[]string{"istio.io"}, "Istio's documentation, Resource annotations and Resource labels: istio.io/rev"},
-		Controller:      Fact[string]{"app=istiod", "Istio's Helm chart, istio-discovery/templates/deployment.yaml"},
+		RouteKinds:      fact([]RouteKind{HTTPRoute, GRPCRoute, TLSRoute, TCPRoute}, istioRun+"routes 01, 17, 21, 31, 41"),
+		ConsumerRoutes:  fact(true, istioRun+"route 16"),
+		ReferenceGrants: fact(false, istioRun+"route 24"),
+		ParentKinds:     fact([]string{"ServiceEntry.networking.istio.io"}, istioRun+"route 44"),
+		ServiceImports:  fact(false, istioRun+"route 12"),
+		SectionNames:    fact(false, istioRun+"route 06"),
+		HeadlessParents: fact(true, istioRun+"route 03"),
+		CoreGroup:       fact(false, istioRun+"route 10"),
+		AnyCase:         fact(false, istioRun+"route 11"),
+		Expressions:     fact(RE2, "Istio's proxies are Envoy; istio#49993"),
+		HostModifiers:   fact(true, "predicted from Istio's source, pilot/pkg/networking/core/route: Host in set becomes a rewrite of the host, in add and remove it is left out"),
+		Sharing:         fact(SharingMerged, istioRun+"route 17: one virtual service, the rule of the HTTPRoute first"),
+		ConflictReason:  fact("Conflicted", istioRun+"route 17: Istio has no reason of its own"),
+		Groups:          fact([]string{"networking.istio.io", "security.istio.io"}, "Istio's CustomResourceDefinitions"),
+		Domains:         fact([]string{"istio.io"}, "Istio's documentation, Resource annotations and Resource labels: istio.io/rev"),
+		Controller:      fact("app=istiod", "Istio's Helm chart, istio-discovery/templates/deployment.yaml"),
+		Fields:          slices.Concat(istioFields(), reported[Istio]),
 	}
 }
 
-func kuma() *Profile {
+func kuma(at release) *Profile {
 	return &Profile{
-		Name:            Kuma,
-		Title:           "Kuma",
-		Evidence:        "Kuma's own HTTPRoute reconciler was run, from its source of 2026-08-21; control plane only",
-		RouteKinds:      Fact[[]RouteKind]{[]RouteKind{HTTPRoute}, kumaRun + "routes 01, 17, 21, 41"},
-		ConsumerRoutes:  Fact[bool]{true, kumaRun + "route 16: the Service as a backend needs a ReferenceGrant"},
-		ReferenceGrants: Fact[bool]{true, kumaRun + "routes 16, 24"},
-		ParentKinds:     Fact[[]string]{[]string{"MeshService.kuma.io"}, kumaRun + "route 45"},
-		ServiceImports:  Fact[bool]{false, kumaRun + "route 12"},
-		SectionNames:    Fact[bool]{true, kumaRun + "routes 06, 07, 29"},
-		HeadlessParents: Fact[bool]{false, kumaRun + "route 03; kuma#18073"},
-		CoreGroup:       Fact[bool]{false, kumaRun + "route 10"},
-		AnyCase:         Fact[bool]{false, kumaRun + "route 11"},
-		Expressions:     Fact[Dialect]{RE2, "Kuma's proxies are Envoy"},
-		HostModifiers:   Fact[bool]{false, "Envoy refuses such a modifier; what Kuma makes of it was not looked at"},
-		ServerNames:     Fact[bool]{false, kumaRun + "route 21: TLSRoutes are not read"},
-		Sharing:         Fact[Sharing]{SharingBySpecification, kumaRun + "route 17: GRPCRoutes are not read, so nothing is shared"},
-		ConflictReason:  Fact[string]{"Conflicted", kumaRun + "route 17: Kuma has no reason of its own"},
-		Groups:          Fact[[]string]{[]string{"kuma.io"}, "Kuma's CustomResourceDefinitions"},
-		Domains:         Fact[[]string]{[]string{"kuma.io"}, "Kuma's documentation, Annotations and labels: kuma.io/mesh"},
-		Controller:      Fact[string]{"app=kuma-control-plane", "Kuma's Helm chart, templates/cp-deployment.yaml"},
+		release:  at,
+		Name:     Kuma,
+		Title:    "Kuma",
+		Newest:   "2.14",
+		Evidence: "Kuma's own HTTPRoute reconciler was run, from its source of 2026-08-21; control plane only",
+		RouteKinds: choose(at,
+			fact([]RouteKind{HTTPRoute}, kumaRun+"routes 01, 17, 21, 41").until("2.15"),
+			fact([]RouteKind{HTTPRoute, GRPCRoute}, "kuma#18264").since("2.15")),
+		ConsumerRoutes:  fact(true, kumaRun+"route 16: the Service as a backend needs a ReferenceGrant"),
+		ReferenceGrants: fact(true, kumaRun+"routes 16, 24"),
+		ParentKinds:     fact([]string{"MeshService.kuma.io"}, kumaRun+"route 45"),
+		ServiceImports:  fact(false, kumaRun+"route 12"),
+		SectionNames:    fact(true, kumaRun+"routes 06, 07, 29"),
+		HeadlessParents: fact(false, kumaRun+"route 03; kuma#18073"),
+		CoreGroup:       fact(false, kumaRun+"route 10"),
+		AnyCase:         fact(false, kumaRun+"route 11"),
+		Expressions:     fact(RE2, "Kuma's proxies are Envoy"),
+		HostModifiers:   fact(false, "Envoy refuses such a modifier; what Kuma makes of it was not looked at"),
+		Sharing:         fact(SharingBySpecification, kumaRun+"route 17: GRPCRoutes are not read, so nothing is shared"),
+		ConflictReason:  fact("Conflicted", kumaRun+"route 17: Kuma has no reason of its own"),
+		Groups:          fact([]string{"kuma.io"}, "Kuma's CustomResourceDefinitions"),
+		Domains:         fact([]string{"kuma.io"}, "Kuma's documentation, Annotations and labels: kuma.io/mesh"),
+		Controller:      fact("app=kuma-control-plane", "Kuma's Helm chart, templates/cp-deployment.yaml"),
+		Fields:          slices.Concat(kumaFields(), reported[Kuma]),
 	}
 }
 
-func linkerd() *Profile {
+// linkerdEdges are the edge releases that Linkerd's releases were made from, by their second
+// number. Facts about Linkerd are by edge releases.
+var linkerdEdges = map[int]release{15: {24, 2, 4}, 16: {24, 8, 2}, 17: {24, 11, 8}, 18: {25, 4, 4}, 19: {25, 10, 7}}
+
+// linkerdEdge returns the edge release of a release of Linkerd. One that is not known is newer
+// than all that are.
+func linkerdEdge(at release) release {
+	switch {
+	case len(at) < 2 || at[0] != 2:
+		return at
+	case linkerdEdges[at[1]] != nil:
+		return linkerdEdges[at[1]]
+	case at[1] < 15:
+		return release{23}
+	}
+	return release{9999}
+}
+
+func linkerd(at release) *Profile {
+	at = linkerdEdge(at)
 	return &Profile{
+		release:         at,
 		Name:            Linkerd,
 		Title:           "Linkerd",
+		Newest:          "26.8",
 		Evidence:        "Linkerd was not run: predicted from a reading of its source at b24cd405",
-		RouteKinds:      Fact[[]RouteKind]{[]RouteKind{HTTPRoute, GRPCRoute, TLSRoute, TCPRoute}, linkerdSource + "routes 01, 17, 21, 31, 41"},
-		ConsumerRoutes:  Fact[bool]{true, linkerdSource + "route 16"},
-		ReferenceGrants: Fact[bool]{false, linkerdSource + "route 24"},
-		ParentKinds:     Fact[[]string]{[]string{"EgressNetwork.policy.linkerd.io", "Server.policy.linkerd.io", "UnmeshedNetwork.policy.linkerd.io"}, linkerdSource + "the policy controller's indexes; a Server is for inbound policy, with redirects too; UnmeshedNetwork was the name of EgressNetwork"},
-		ServiceImports:  Fact[bool]{false, linkerdSource + "route 12"},
-		SectionNames:    Fact[bool]{false, linkerdSource + "route 06"},
-		HeadlessParents: Fact[bool]{false, linkerdSource + "route 03; linkerd2#12918"},
-		CoreGroup:       Fact[bool]{true, linkerdSource + "route 10; a backendRef is compared by the same function, outbound/index.rs at 009bec4f"},
-		AnyCase:         Fact[bool]{true, linkerdSource + "route 11"},
-		Expressions:     Fact[Dialect]{RustRegex, linkerdSource + "the policy controller parses expressions with that crate"},
-		HostModifiers:   Fact[bool]{false, linkerdSource + "the filter changes headers, and not the authority of HTTP/2"},
-		ServerNames:     Fact[bool]{true, "predicted from Linkerd's source, policy-controller/k8s/index/src/outbound/index/tls.rs: the hostnames become matches of the server name"},
-		Sharing:         Fact[Sharing]{SharingAcrossScopes, linkerdSource + "routes 17, 40"},
-		ConflictReason:  Fact[string]{"RouteReasonConflicted", linkerdSource + "routes 17, 27, 40"},
-		Groups:          Fact[[]string]{[]string{"linkerd.io", "policy.linkerd.io"}, "Linkerd's CustomResourceDefinitions"},
-		Domains:         Fact[[]string]{[]string{"linkerd.io"}, "Linkerd's source at b24cd405, outbound/index/http.rs: timeout.linkerd.io, retry.linkerd.io"},
-		Controller:      Fact[string]{"linkerd.io/control-plane-component=destination", "Linkerd's Helm chart, templates/destination.yaml"},
+		RouteKinds:      fact([]RouteKind{HTTPRoute, GRPCRoute, TLSRoute, TCPRoute}, linkerdSource+"routes 01, 17, 21, 31, 41"),
+		ConsumerRoutes:  fact(true, linkerdSource+"route 16"),
+		ReferenceGrants: fact(false, linkerdSource+"route 24"),
+		ParentKinds:     fact([]string{"EgressNetwork.policy.linkerd.io", "Server.policy.linkerd.io", "UnmeshedNetwork.policy.linkerd.io"}, linkerdSource+"the policy controller's indexes; a Server is for inbound policy, with redirects too; UnmeshedNetwork was the name of EgressNetwork"),
+		ServiceImports:  fact(false, linkerdSource+"route 12"),
+		SectionNames:    fact(false, linkerdSource+"route 06"),
+		HeadlessParents: fact(false, linkerdSource+"route 03; linkerd2#12918"),
+		CoreGroup:       fact(true, linkerdSource+"route 10; a backendRef is compared by the same function, outbound/index.rs at 009bec4f"),
+		AnyCase:         fact(true, linkerdSource+"route 11"),
+		Expressions:     fact(RustRegex, linkerdSource+"the policy controller parses expressions with that crate"),
+		HostModifiers:   fact(false, linkerdSource+"the filter changes headers, and not the authority of HTTP/2"),
+		Sharing:         fact(SharingAcrossScopes, linkerdSource+"routes 17, 40"),
+		ConflictReason:  fact("RouteReasonConflicted", linkerdSource+"routes 17, 27, 40"),
+		Groups:          fact([]string{"linkerd.io", "policy.linkerd.io"}, "Linkerd's CustomResourceDefinitions"),
+		Domains:         fact([]string{"linkerd.io"}, "Linkerd's source at b24cd405, outbound/index/http.rs: timeout.linkerd.io, retry.linkerd.io"),
+		Controller:      fact("linkerd.io/control-plane-component=destination", "Linkerd's Helm chart, templates/destination.yaml"),
+		Fields:          slices.Concat(linkerdFields(), reported[Linkerd]),
 	}
 }

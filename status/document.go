@@ -15,6 +15,7 @@ type document struct {
 	Metadata kube.RouteMetadata `json:"metadata"`
 	Spec     struct {
 		ParentRefs []json.RawMessage `json:"parentRefs"`
+		Rules      json.RawMessage   `json:"rules"`
 	} `json:"spec"`
 	Status struct {
 		Parents []json.RawMessage `json:"parents"`
@@ -54,6 +55,9 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 // route returns the document as the core sees a route, under the profile of the mesh.
 func (d *document) route(key kube.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
 	route := &mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: d.Metadata.Generation}
+	if full := (mesh.Route{Kind: key.Kind}); profile != nil && mesh.Decode(d.Spec.Rules, &full.Spec.Rules) == nil {
+		route.Dropped = full.DroppedBy(profile)
+	}
 	return route.WithParents(d.refs, profile)
 }
 

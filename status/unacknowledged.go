@@ -120,7 +120,7 @@ func (u *unacknowledged) state(route *kube.Route, answers mesh.Acknowledgements)
 		if answers.Of(i) >= state || !route.IsMeshParent(i) || marked(route, i) {
 			continue
 		}
-		if key := route.Parents[i].Service(route.Namespace); !u.policy.Ignores(route.Kind, key, mesh.ScopeOf(route.Namespace, key)) {
+		if key := route.Parents[i].Service(route.Namespace); !u.policy.Ignores(&route.AttachedRoute, key) {
 			state = answers.Of(i)
 		}
 	}

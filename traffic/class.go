@@ -131,6 +131,8 @@ func (c *condition) String() string {
 		operator = "~"
 	}
 	switch c.Dimension {
+	case mesh.HostDimension:
+		return "host" + operator + c.wanted()
 	case mesh.HeaderDimension:
 		return c.Name + operator + shown(c.Text)
 	case mesh.QueryParamDimension:
@@ -198,8 +200,11 @@ func (c *comparer) witness(p *point, found *cell) Request {
 	for _, id := range found.conditions {
 		condition := c.conditions[id]
 		text := condition.Text
-		if condition.Type == mesh.RegularExpression {
+		switch condition.Type {
+		case mesh.RegularExpression:
 			text = condition.example()
+		case mesh.Subdomain:
+			text = "any" + text
 		}
 		switch {
 		case condition.Dimension == mesh.MethodDimension:
@@ -209,7 +214,7 @@ func (c *comparer) witness(p *point, found *cell) Request {
 				r.Query = map[string]string{}
 			}
 			r.Query[condition.Name] = text
-		case condition.Name == "host":
+		case condition.Name == "host", condition.Dimension == mesh.HostDimension:
 			r.Host = text
 		default:
 			if r.Headers == nil {

@@ -116,7 +116,7 @@ func (c *comparer) prepare(s *side) error {
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {
-			case condition.Dimension != mesh.HeaderDimension && condition.Dimension != mesh.QueryParamDimension && condition.Dimension != mesh.MethodDimension:
+			case !condition.free():
 				l.place = append(l.place, *condition)
 			case c.grpc && (condition.Dimension == mesh.MethodDimension || condition.Name == contentType):
 				l.maybe = append(l.maybe, c.conditionID(condition))
@@ -130,6 +130,15 @@ func (c *comparer) prepare(s *side) error {
 		s.lines = append(s.lines, l)
 	}
 	return nil
+}
+
+// free reports whether the condition is on a property whose values no point fixes.
+func (c *condition) free() bool {
+	switch c.Dimension {
+	case mesh.HeaderDimension, mesh.QueryParamDimension, mesh.MethodDimension, mesh.HostDimension:
+		return true
+	}
+	return false
 }
 
 // whereabouts is the place of a match in the index: the path or prefix or gRPC

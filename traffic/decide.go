@@ -21,13 +21,18 @@ func (pr *portRoutes) decide(r *Request) *entry {
 func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	switch {
 	case e != nil:
-		return t.outcome(e)
+		return t.outcome(pr, e)
 	case pr.kind == "":
 		return forwarded(backendName(pr.service.Key, pr.port.Number)), nil, nil
 	}
 	kind := pr.kind
 	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
 		kind = mesh.HTTPRoute
+	}
+	if t.engine.Policy().Mesh.Does(kind, mesh.NoMatch).Value == mesh.ToParent {
+		out := forwarded(backendName(pr.service.Key, pr.port.Number))
+		out.Shares[0].Reason = "no rule matches"
+		return out, nil, nil
 	}
 	return failed(noMatch, kind, "no rule matches"), nil, nil
 }
@@ -78,7 +83,7 @@ func (m *match) undecided(r *Request) []string {
 	for i := range m.conditions {
 		c := &m.conditions[i]
 		v, ok := r.value(c.Subject)
-		if c.Subject == (mesh.Subject{Dimension: mesh.HeaderDimension, Name: "host"}) && !ok {
+		if (c.Dimension == mesh.HostDimension || c.Subject == mesh.Subject{Dimension: mesh.HeaderDimension, Name: "host"}) && !ok {
 			notes = append(notes, "the Host header of the request is not specified, and a match depends on it")
 			continue
 		}
@@ -96,7 +101,7 @@ func orderDoubts(chosen, other *entry) []string {
 	switch {
 	case chosen.route.Kind != other.route.Kind:
 		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh", other)}
-	case chosen.rank == other.rank && chosen.route != other.route && chosen.route.ageUnknown(other.route):
+	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && chosen.route.ageUnknown(other.route):
 		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
 		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is implementation-specific", other)}

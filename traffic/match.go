@@ -9,6 +9,8 @@ type match struct {
 	// rank compares as a list: the larger one takes precedence. What its parts
 	// mean depends on the kind of route.
 	rank [5]int
+	// host ranks by the hostname, before rank; it is zero but where the mesh matches hostnames.
+	host [2]int
 	// byPath: the rank is an HTTPRoute's, though the match is a GRPCRoute's.
 	byPath bool
 }
@@ -65,6 +67,11 @@ func newMatch(kind mesh.RouteKind, conditions []mesh.Condition) match {
 			m.rank[byService] = len(c.Text)
 		case mesh.GRPCMethodDimension:
 			m.rank[byRPC] = len(c.Text)
+		case mesh.HostDimension:
+			m.host[byNameLength] = len(c.Text)
+			if c.Type == mesh.Exact {
+				m.host[byExactName] = 1
+			}
 		case mesh.ServerNameDimension:
 			m.rank[byNameLength] = len(c.Text)
 			if c.Type == mesh.Exact {

@@ -76,6 +76,9 @@ func (pr *portRoutes) offPort(r *route, from string) string {
 
 // outranked says why a match that holds comes after the chosen one.
 func outranked(chosen, e *entry) string {
+	if e.host != chosen.host {
+		return "its hostname is less specific"
+	}
 	for i := range e.rank {
 		if e.rank[i] < chosen.rank[i] {
 			return lowerRank(e, i)

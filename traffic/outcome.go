@@ -38,9 +38,12 @@ type Share struct {
 
 // outcome returns what becomes of the requests that the match decides, and what
 // is not known of it.
-func (t *Table) outcome(e *entry) (Outcome, []string, error) {
+func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	rule := &e.route.rules[e.rule]
-	var doubts []string
+	doubts := slices.Clone(rule.notes)
+	if rule.fails != "" {
+		return failed(invalidBackend, e.route.Kind, rule.fails), doubts, nil
+	}
 	effects, err := t.resolve(e, rule.effects, &doubts)
 	if err != nil {
 		return Outcome{}, nil, err
@@ -61,6 +64,12 @@ func (t *Table) outcome(e *entry) (Outcome, []string, error) {
 			}
 			out.add(share)
 		}
+	}
+	if len(rule.backends) == 0 && t.engine.Policy().Mesh.Does(e.route.Kind, mesh.NoBackendRefs).Value == mesh.ToParent {
+		share := forwarded(backendName(pr.service.Key, pr.port.Number)).Shares[0]
+		share.Reason = "the rule has no backendRefs"
+		out.Shares = []Share{share}
+		return out, doubts, nil
 	}
 	if len(out.Shares) == 0 {
 		reason := "the rule has no backendRefs"
@@ -88,6 +97,9 @@ func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *[]stri
 	divisor := gcd(backend.weight, total)
 	share := Share{Backend: s.name, Parts: backend.weight / divisor, Of: total / divisor, Effects: effects, ref: backend.ref}
 	switch {
+	case backend.fails != "":
+		share.Backend, share.Effects = "", Effects{}
+		share.Answer, share.Reason = invalidBackend.answer(e.route.Kind), printable.Text(backend.fails)
 	case s.failure != noFailure:
 		share.Backend, share.Effects = "", Effects{}
 		share.Answer, share.Reason = s.failure.answer(e.route.Kind), printable.Text(s.name+" "+s.problem)

@@ -59,6 +59,14 @@ func (r *Request) call() (service, method string, ok bool) {
 	return service, method, ok && r.GRPC()
 }
 
+// hostOf returns the host without its port.
+func hostOf(host string) string {
+	if at := strings.LastIndexByte(host, ':'); at >= 0 && !strings.HasSuffix(host, "]") {
+		return host[:at]
+	}
+	return host
+}
+
 // value returns the request's value of a subject, and whether it has one.
 func (r *Request) value(v mesh.Subject) (string, bool) {
 	switch v.Dimension {
@@ -72,6 +80,8 @@ func (r *Request) value(v mesh.Subject) (string, bool) {
 		}
 		value, ok := r.Headers[v.Name]
 		return value, ok
+	case mesh.HostDimension:
+		return strings.ToLower(hostOf(r.Host)), r.Host != ""
 	case mesh.QueryParamDimension:
 		value, ok := r.Query[v.Name]
 		return value, ok

@@ -46,6 +46,7 @@ type rule struct {
 	matches  []match
 	effects  Effects
 	backends []backendRef
+	reading
 }
 
 // backendRef is a backendRef of any kind of route.
@@ -53,6 +54,8 @@ type backendRef struct {
 	ref     mesh.BackendRef
 	weight  int64
 	effects Effects
+	// fails says why the mesh answers its requests with an error; empty if it does not.
+	fails string
 }
 
 // lower brings the routes of all kinds into one form.
@@ -70,19 +73,21 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		in.Spec.Rules = make([]mesh.RouteRule, 1)
 	}
 	out := &route{
-		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: r.Created, Parents: in.Spec.ParentRefs},
+		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: r.Created, Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
 	for i := range in.Spec.Rules {
 		from, to := &in.Spec.Rules[i], &out.rules[i]
-		to.name, to.effects = from.Name, lowerFilters(from.Filters)
-		to.effects.addSettings(from)
+		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind}
+		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
+		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
 			to.matches = append(to.matches, newMatch(in.Kind, conditions))
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]
-			backend := backendRef{ref: *ref, weight: 1, effects: lowerFilters(ref.Filters)}
+			backend := backendRef{ref: *ref, weight: 1}
+			backend.effects = lowerFilters(to.filters(ref.Filters, mesh.BackendFilter, &backend.fails))
 			if ref.Weight != nil {
 				backend.weight = int64(*ref.Weight)
 			}

@@ -108,6 +108,7 @@ func (c *comparer) collect(t *texts, conditions []condition) {
 			text += "*"
 		case mesh.Subdomain:
 			text = "*" + text
+			c.regular = c.regular || conditions[i].Dimension == mesh.HostDimension
 		case mesh.RegularExpression:
 			c.approximate()
 			if text = conditions[i].example(); text == "" {

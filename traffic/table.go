@@ -100,6 +100,9 @@ func (e *entry) String() string { return fmt.Sprintf("%s rule[%d] match[%d]", e.
 // compareEntries orders the match that takes precedence first, among matches that
 // hold for one request.
 func compareEntries(a, b *entry) int {
+	if c := slices.Compare(b.host[:], a.host[:]); c != 0 {
+		return c
+	}
 	if c := slices.Compare(b.rank[:], a.rank[:]); c != 0 {
 		return c
 	}

@@ -141,7 +141,7 @@ func (t *Table) bind(route *mesh.AttachedRoute, ref int) ([]Binding, error) {
 		b.State, b.Unknown = Unknown, b.Unknown|Only(attached.fault)
 	case attached.fault != NoFault:
 		b.State, b.Fault = Invalid, attached.fault
-	case policy.Ignores(route.Kind, t.key, parent.Scope):
+	case policy.Ignores(route, t.key):
 		b.State = Unsupported
 	}
 	if len(parent.Ports) == 0 {

@@ -229,7 +229,7 @@ func (p *Parent) attach() (fault Fault, unknown bool, err error) {
 
 // compete compares the route with the owners of the ports that it attaches to.
 func (p *Parent) compete() (Fault, error) {
-	if attached := p.ask(whetherAttached); attached.err != nil || len(p.Ports) == 0 || p.table.engine.policy.Ignores(p.Route.Kind, p.Key, p.Scope) {
+	if attached := p.ask(whetherAttached); attached.err != nil || len(p.Ports) == 0 || p.table.engine.policy.Ignores(p.Route, p.Key) {
 		return NoFault, attached.err
 	}
 	owners, err := p.table.Owners()

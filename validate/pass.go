@@ -164,7 +164,7 @@ func (p *Pass) table(parents []Parent, key mesh.ServiceKey) *Table {
 // implement, or where the routes cannot be known.
 func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	return func(yield func(mesh.PortScope, *mesh.Owner) bool) {
-		if len(parent.Ports) == 0 || p.Policy.Ignores(p.Route.Kind, parent.Key, parent.Scope) {
+		if len(parent.Ports) == 0 || p.Policy.Ignores(p.Attached(), parent.Key) {
 			return
 		}
 		owners, err := parent.table.Owners()

@@ -59,10 +59,11 @@ func (p *Policy) Implements(kind mesh.RouteKind) bool {
 	return len(p.RouteKinds) == 0 || slices.Contains(p.RouteKinds, kind)
 }
 
-// Ignores reports whether the mesh acts on no route of the kind and scope on the Service.
-func (p *Policy) Ignores(kind mesh.RouteKind, service mesh.ServiceKey, scope mesh.Scope) bool {
-	return !p.Implements(kind) || kind.GrantOnly() || p.Mesh != nil &&
-		(service.Kind == mesh.ServiceImportKind && !p.Mesh.ServiceImports.Value || scope.Role() == mesh.Consumer && !p.Mesh.ConsumerRoutes.Value)
+// Ignores reports whether the mesh does not act on the route on the Service: because of its kind,
+// its scope, or something in its rules.
+func (p *Policy) Ignores(route *mesh.AttachedRoute, service mesh.ServiceKey) bool {
+	return !p.Implements(route.Kind) || route.Kind.GrantOnly() || route.Dropped != "" || p.Mesh != nil &&
+		(service.Kind == mesh.ServiceImportKind && !p.Mesh.ServiceImports.Value || route.Namespace != service.Namespace && !p.Mesh.ConsumerRoutes.Value)
 }
 
 // User is the user who makes a request.

@@ -116,6 +116,9 @@ func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 		may  bool
 	)
 	eligible := func(route *mesh.AttachedRoute) (bool, error) {
+		if route.Dropped != "" {
+			return false, nil
+		}
 		if last == nil || last.Kind != route.Kind || last.Namespace != route.Namespace {
 			last = route
 			if may, err = t.Eligible(route); err != nil {
@@ -151,7 +154,7 @@ func (t *Table) eligibleRoutes() ([]*mesh.AttachedRoute, error) {
 // matter.
 func (t *Table) Eligible(route *mesh.AttachedRoute) (bool, error) {
 	scope := mesh.ScopeOf(route.Namespace, t.key)
-	if t.engine.policy.Ignores(route.Kind, t.key, scope) {
+	if t.engine.policy.Ignores(route, t.key) {
 		return false, nil
 	}
 	namespace, err := mesh.Known(mesh.FindNamespace(t.world, route.Namespace))

@@ -85,7 +85,6 @@ func section(p *mesh.Profile) string {
 	row("regular expressions", string(p.Expressions.Value), p.Expressions.Source)
 	row("a header modifier of `Host`", yes(p.HostModifiers.Value, "a rewrite of the host, in `set`", "not supported"), p.HostModifiers.Source)
 	row("kind `service`", yes(p.AnyCase.Value, "taken for Service", "ignored"), p.AnyCase.Source)
-	row("hostnames of a TLSRoute", yes(p.ServerNames.Value, "compared with the server name (SNI)", "ignored"), p.ServerNames.Source)
 	row("HTTPRoute and GRPCRoute on one port", sharing[p.Sharing.Value], p.Sharing.Source)
 	row("reason of a conflict in status", "`"+p.ConflictReason.Value+"`", p.ConflictReason.Source)
 	row("domains of labels and annotations that count", join(p.Domains.Value), p.Domains.Source)

@@ -15,7 +15,7 @@ func backendMissing() *validate.Rule {
 		Rationale: "A route on a Service has no implicit backend: the parent Service does not receive the requests that a rule without backendRefs " +
 			"matches. They fail with a server error, unless a filter answers them. A GRPCRoute without rules has no backend either.",
 		Remedy: "Add a backendRef to each rule, usually to the parent Service itself, or a RequestRedirect filter. An ExtensionRef filter may " +
-			"answer too, so rules with one are accepted.",
+			"answer too, so rules with one are accepted. With mesh: linkerd the rule reports nothing, since Linkerd sends such requests to the parent Service.",
 		Citation: "GEP-1294: the backendRefs of a route define where traffic goes; Gateway API, HTTPRouteRule: a rule without a valid backendRef answers with a 500 status code",
 		Default:  validate.Warn,
 		Route:    checkBackendMissing,
@@ -36,6 +36,9 @@ func checkBackendMissing(p *validate.Pass) {
 			Reference: validate.Reference{Detail: "spec.rules"},
 		})
 	}
+	if p.Policy.Mesh.Does(p.Route.Kind, mesh.NoBackendRefs).Value == mesh.ToParent {
+		return
+	}
 	for i := range p.Route.Spec.Rules {
 		rule := &p.Route.Spec.Rules[i]
 		if len(rule.BackendRefs) > 0 || slices.ContainsFunc(rule.Filters, answers) {
@@ -52,4 +55,6 @@ func checkBackendMissing(p *validate.Pass) {
 }
 
 // answers reports whether the filter may answer requests itself.
-func answers(f mesh.Filter) bool { return f.Type == "RequestRedirect" || f.Type == "ExtensionRef" }
+func answers(f mesh.Filter) bool {
+	return f.Type == mesh.RequestRedirectFilter || f.Type == mesh.ExtensionRefFilter
+}

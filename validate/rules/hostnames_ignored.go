@@ -16,7 +16,7 @@ func hostnamesIgnored() *validate.Rule {
 			"does not.",
 		Remedy: "Match the Host header in the rules instead (headers: name: Host). If the route has a Gateway too, move the Gateway and the " +
 			"hostnames to a separate route, since such a match applies to both. The schema of TLSRoute requires hostnames, so the default for " +
-			"TLSRoute is audit; do not rely on them, unless the mesh in the configuration compares them with the server name.",
+			"TLSRoute is audit; do not rely on them, unless the mesh in the configuration matches them: docs/meshes.md lists which do.",
 		Citation: "GEP-1294, hostnames field: implementations SHOULD NOT infer any functionality from hostnames; guide users to HTTPHeaderMatch on Host",
 		Default:  validate.Warn,
 		// A warning at each apply that nobody can follow teaches nothing.
@@ -28,7 +28,7 @@ func hostnamesIgnored() *validate.Rule {
 
 func checkHostnamesIgnored(p *validate.Pass) {
 	tls := p.Route.Kind == mesh.TLSRoute
-	if len(p.Route.Spec.Hostnames) == 0 || len(p.Parents()) == 0 || tls && p.Policy.Mesh.MatchesServerNames() {
+	if len(p.Route.Spec.Hostnames) == 0 || len(p.Parents()) == 0 || p.Policy.Mesh.Does(p.Route.Kind, mesh.HostnamesField).Value == mesh.Honored {
 		return
 	}
 	problem, remedy := "a mesh matches traffic by the parent Service, not by hostnames", "match the Host header in the rules instead"

@@ -20,6 +20,7 @@ func matchRegexInvalid() *validate.Rule {
 			"the whole value. Where no expression is needed, use a match of type Exact or PathPrefix.",
 		Citation: "Gateway API, HTTPPathMatch: the syntax of a RegularExpression is specific to the implementation; please read its documentation",
 		Default:  validate.Deny,
+		Milder:   true,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Route:    checkMatchRegexInvalid,
 	}
@@ -38,13 +39,17 @@ func checkMatchRegexInvalid(p *validate.Pass) {
 			return
 		}
 		if err := p.Policy.Mesh.InvalidExpression(expression.Text); err != nil {
-			p.Report(validate.Finding{
+			f := validate.Finding{
 				Field:     expression.Path,
 				Value:     expression.Text,
 				Problem:   fmt.Sprintf("not valid %s (%s): %s", p.Policy.Mesh.Dialect(), reasonOf(err), refused(p.Policy.Mesh)),
 				Remedy:    remedyFor(err),
 				Reference: validate.Reference{Detail: expression.Subject + " " + expression.Text},
-			})
+			}
+			if p.Policy.Mesh.Newer() && mesh.ParseExpression(expression.Text) == nil {
+				f.Default = validate.Warn // only by what is known of older releases
+			}
+			p.Report(f)
 		}
 	}
 }

@@ -13,17 +13,26 @@ func meshUnsupported() *validate.Rule {
 		ID:    validate.RuleMeshUnsupported,
 		Title: "The mesh ignores the route, or a part of it",
 		Rationale: "No mesh applies all that the specification allows. It ignores the rest, usually without an entry in the status of the route. With " +
-			"mesh in the configuration, gammaguard knows what that mesh ignores: route kinds, consumer routes, kinds of parents, and " +
-			"sectionName. Without it, the rule reports only route kinds that routeKinds does not list. It denies only if the mesh " +
-			"ignores the whole parentRef. Otherwise, or if only routeKinds excludes the kind, it warns.",
-		Remedy: "Use what the mesh supports: docs/meshes.md lists it for each mesh. If a newer release of the mesh supports the route kind, add the " +
-			"kind to routeKinds.",
+			"mesh in the configuration, gammaguard knows what that mesh ignores: route kinds, consumer routes, kinds of parents, " +
+			"sectionName, timeouts, retries, session persistence, and filters. Without it, the rule reports only route kinds that " +
+			"routeKinds does not list. It denies if the mesh ignores the whole parentRef, if it drops the whole route because of a " +
+			"filter, and if it ignores an ExternalAuth filter, so that requests pass unchecked. Otherwise it warns: if it ignores a " +
+			"field, if it answers requests with an error because of a filter, if only routeKinds excludes the kind, and if the release " +
+			"of the mesh is newer than what gammaguard knows of it.",
+		Remedy: "Use what the mesh supports: docs/meshes.md lists it for each mesh, with the releases that it is known for. Set the release that " +
+			"runs: mesh: kuma@2.13. If a newer release of the mesh supports the route kind, add the kind to routeKinds.",
 		Citation: "Gateway API, Conformance: support for route kinds and for extended features varies by implementation",
 		Default:  validate.Deny,
 		Milder:   true,
 		Route:    checkMeshUnsupported,
 		Describe: func(policy *validate.Policy, parent *validate.Parent) validate.Finding {
-			return *unsupportedParent(policy, parent.Route, parent.Index)
+			if f := unsupportedParent(policy, parent.Route, parent.Index); f != nil {
+				return *f
+			}
+			return validate.Finding{
+				Field: mesh.ParentPath(parent.Index, ""), Value: parent.Ref.Name, Reference: validate.Reference{Service: parent.Key},
+				Problem: dropped(policy.Mesh, parent.Route.Dropped), Remedy: "remove it",
+			}
 		},
 	}
 }
@@ -34,11 +43,11 @@ func checkMeshUnsupported(p *validate.Pass) {
 		switch ref.Class(p.Policy.Mesh) {
 		case mesh.MeshParent:
 			if f := unsupportedParent(p.Policy, p.Attached(), i); f != nil {
-				p.Report(*f)
+				reportUnsupported(p, *f)
 			}
 		case mesh.ImplementationSpecificParent:
 			if other := p.Policy.Mesh.OfAnotherMesh(ref); other != "" {
-				p.Report(validate.Finding{
+				reportUnsupported(p, validate.Finding{
 					Field: mesh.ParentPath(i, "kind"), Value: ref.EffectiveKind(),
 					Problem:   fmt.Sprintf("%s is a parent for %s, and %s ignores it", ref.EffectiveKind(), other, p.Policy.Mesh.Title),
 					Remedy:    "use a Service",
@@ -47,6 +56,7 @@ func checkMeshUnsupported(p *validate.Pass) {
 			}
 		}
 	}
+	checkUnsupportedFields(p)
 }
 
 // unsupportedParent returns what the mesh ignores of the mesh parent, or nil.

@@ -14,7 +14,7 @@ func noCatchAll() *validate.Rule {
 		Rationale: "A route on a Service replaces the default behavior of the Service. As soon as a route is attached, requests that match no rule " +
 			"are rejected. This can be intended, but it is often a surprise. Consumer routes do so for requests from their own namespace only.",
 		Remedy: "Add a rule without matches that sends requests to the Service itself. If all other requests must be rejected, no action is " +
-			"needed.",
+			"needed. With mesh: kuma, for releases before 2.15, the rule reports nothing, since Kuma sends such requests to the parent Service.",
 		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
 		Default:  validate.Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
@@ -23,7 +23,7 @@ func noCatchAll() *validate.Rule {
 }
 
 func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
-	if p.Attached().CatchAll {
+	if p.Attached().CatchAll || p.Policy.Mesh.Does(p.Route.Kind, mesh.NoMatch).Value == mesh.ToParent {
 		return
 	}
 	var bare []string

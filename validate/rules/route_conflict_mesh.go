@@ -45,7 +45,7 @@ func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 // checkOtherScopes reports a route of another scope and kind on the same port, on a mesh
 // that has them compete.
 func checkOtherScopes(p *validate.Pass, parent *validate.Parent) {
-	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || p.Policy.Ignores(p.Route.Kind, parent.Key, parent.Scope) {
+	if !p.Policy.Mesh.Shares(mesh.SharingAcrossScopes) || len(parent.Ports) == 0 || p.Policy.Ignores(p.Attached(), parent.Key) {
 		return
 	}
 	owners := p.OwnersAmong(parent.Key, "")

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -24,6 +26,17 @@ type Detected struct {
 	Groups []string
 	// Controllers are the Deployments of its control plane, as "namespace/name".
 	Controllers []string
+	// Version is the release by the images of the Deployments; empty where they name none, or
+	// several.
+	Version string
+}
+
+// Name returns the value of mesh in the configuration: "kuma@2.13.1".
+func (d *Detected) Name() mesh.ProfileName {
+	if d.Version == "" {
+		return d.Profile.Name
+	}
+	return d.Profile.Name + "@" + mesh.ProfileName(d.Version)
 }
 
 var deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -49,8 +62,14 @@ func (c *Cluster) DetectMeshes(ctx context.Context) ([]Detected, error) {
 		case err != nil:
 			return nil, fmt.Errorf("list Deployments of all namespaces: %w", err)
 		default:
+			var versions []string
 			for i := range list.Items {
 				d.Controllers = append(d.Controllers, list.Items[i].GetNamespace()+"/"+list.Items[i].GetName())
+				versions = append(versions, imageVersions(&list.Items[i])...)
+			}
+			slices.Sort(versions)
+			if versions = slices.Compact(versions); len(versions) == 1 {
+				d.Version = versions[0]
 			}
 		}
 		if len(d.Groups)+len(d.Controllers) > 0 {
@@ -60,11 +79,26 @@ func (c *Cluster) DetectMeshes(ctx context.Context) ([]Detected, error) {
 	return found, nil
 }
 
+// imageVersions returns the tags of the Deployment's images that are versions.
+func imageVersions(deployment *unstructured.Unstructured) []string {
+	var versions []string
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers") // none if it has another type
+	for _, container := range containers {
+		fields, _ := container.(map[string]any)
+		image, _ := fields["image"].(string)
+		image, _, _ = strings.Cut(image, "@") // the digest
+		if at := strings.LastIndexByte(image, ':'); at >= 0 && mesh.IsRelease(image[at+1:]) {
+			versions = append(versions, image[at+1:])
+		}
+	}
+	return versions
+}
+
 // Propose returns the one mesh that applies routes in a cluster, and a note on what speaks
 // against it, if anything. A control plane that is there counts before definitions that
 // may be left over. Many clusters have Cilium for their Pod network alone, so another mesh
 // counts before it. The error says why there is none to propose.
-func Propose(found []Detected) (proposal *mesh.Profile, note string, err error) {
+func Propose(found []Detected) (proposal *Detected, note string, err error) {
 	candidates := slices.Clone(found)
 	if running := slices.DeleteFunc(slices.Clone(found), func(d Detected) bool { return len(d.Controllers) == 0 }); len(running) > 0 {
 		candidates = running
@@ -82,7 +116,7 @@ func Propose(found []Detected) (proposal *mesh.Profile, note string, err error) 
 	case 0:
 		return nil, "", errors.New("no mesh was found")
 	case 1:
-		return candidates[0].Profile, note, nil
+		return &candidates[0], note, nil
 	}
 	return nil, "", errors.New("more than one mesh was found")
 }
@@ -90,9 +124,9 @@ func Propose(found []Detected) (proposal *mesh.Profile, note string, err error) 
 // DetectedTable writes what was found, a line a mesh.
 func DetectedTable(w io.Writer, found []Detected) error {
 	table := printers.GetNewTabWriter(w)
-	printable.Row(table, "MESH", "API GROUPS", "CONTROLLERS")
+	printable.Row(table, "MESH", "API GROUPS", "CONTROLLERS", "VERSION")
 	for _, d := range found {
-		printable.Fprintf(table, "%s\t%s\t%s\n", d.Profile.Title, orNone(d.Groups), orNone(d.Controllers))
+		printable.Fprintf(table, "%s\t%s\t%s\t%s\n", d.Profile.Title, orNone(d.Groups), orNone(d.Controllers), cmp.Or(d.Version, "<unknown>"))
 	}
 	return table.Flush()
 }

@@ -21,6 +21,7 @@ func TestPropose(t *testing.T) {
 	}{
 		"nothing":                        {nil, "error: no mesh was found"},
 		"one":                            {[]cluster.Detected{of(mesh.Kuma, "x")}, "kuma"},
+		"one with a version":             {[]cluster.Detected{{Profile: mesh.FindProfile(mesh.Kuma), Controllers: []string{"x"}, Version: "2.13.1"}}, "kuma@2.13.1"},
 		"definitions that are left over": {[]cluster.Detected{of(mesh.Istio), of(mesh.Linkerd, "x")}, "linkerd"},
 		"definitions alone":              {[]cluster.Detected{of(mesh.Istio)}, "istio: no control plane was found, only its API groups"},
 		"Cilium alone":                   {[]cluster.Detected{of(mesh.Cilium, "x")}, "cilium"},
@@ -29,13 +30,13 @@ func TestPropose(t *testing.T) {
 		"two, and Cilium":                {[]cluster.Detected{of(mesh.Cilium, "z"), of(mesh.Istio, "x"), of(mesh.Linkerd, "y")}, "error: more than one mesh was found"},
 	} {
 		var got string
-		switch profile, note, err := cluster.Propose(test.found); {
+		switch proposal, note, err := cluster.Propose(test.found); {
 		case err != nil:
 			got = "error: " + err.Error()
 		case note != "":
-			got = fmt.Sprintf("%s: %s", profile.Name, note)
+			got = fmt.Sprintf("%s: %s", proposal.Name(), note)
 		default:
-			got = string(profile.Name)
+			got = string(proposal.Name())
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -66,13 +67,21 @@ spec:
 	const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: %[1]s, namespace: default, labels: {%[2]s}}
-spec: {selector: {matchLabels: {%[2]s}}, template: {metadata: {labels: {%[2]s}}, spec: {containers: [{name: main, image: none}]}}}
+spec: {selector: {matchLabels: {%[2]s}}, template: {metadata: {labels: {%[2]s}}, spec: {containers: [{name: main, image: "%[3]s"}]}}}
 `
-	detect(0, "MESH   API GROUPS   CONTROLLERS", "Kuma   kuma.io      <none>", "",
+	detect(0, "MESH   API GROUPS   CONTROLLERS   VERSION", "Kuma   kuma.io      <none>        <unknown>", "",
 		"Set this in the configuration of gammaguard (no control plane was found, only its API groups):", "", "mesh: kuma")
-	kubectl(t, fmt.Sprintf(deployment, "istiod", "app: istiod"), "apply", "-f", "-")
-	detect(0, "MESH    API GROUPS   CONTROLLERS", "Istio   <none>       default/istiod", "Kuma    kuma.io      <none>", "",
+	kubectl(t, fmt.Sprintf(deployment, "istiod", "app: istiod", "registry.example:5000/istio/pilot:1.30.2-distroless@sha256:"+strings.Repeat("0", 64)), "apply", "-f", "-")
+	detect(0, "MESH    API GROUPS   CONTROLLERS      VERSION", "Istio   <none>       default/istiod   1.30.2-distroless", "Kuma    kuma.io      <none>           <unknown>", "",
+		"Set this in the configuration of gammaguard:", "", "mesh: istio@1.30.2-distroless")
+	kubectl(t, fmt.Sprintf(deployment, "istiod-canary", "app: istiod", "istio/pilot:1.99.0"), "apply", "-f", "-")
+	detect(0, "MESH    API GROUPS   CONTROLLERS                            VERSION", "Istio   <none>       default/istiod,default/istiod-canary   <unknown>",
+		"Kuma    kuma.io      <none>                                 <unknown>", "",
 		"Set this in the configuration of gammaguard:", "", "mesh: istio")
+	kubectl(t, "", "delete", "deployment", "istiod")
+	detect(0, "MESH    API GROUPS   CONTROLLERS             VERSION", "Istio   <none>       default/istiod-canary   1.99.0", "Kuma    kuma.io      <none>                  <unknown>", "",
+		"Set this in the configuration of gammaguard:", "", "mesh: istio@1.99.0", "",
+		"This release is newer than what gammaguard knows of Istio (1.31): it warns where it would deny.")
 	// Who may not list Deployments gets what the API groups tell.
 	code, stdout, stderr := run(t, "", "detect-mesh", "--as", "nobody", "--kubeconfig", plane.Kubeconfig)
 	if code != 0 || !strings.HasSuffix(stdout, "mesh: kuma\n") || !strings.HasSuffix(stderr, "\n  Deployments across all namespaces\n") {

@@ -55,8 +55,37 @@ func addConfig(cmd *cobra.Command, c *configuration) {
 	for _, name := range mesh.ProfileNames() {
 		names = append(names, string(name))
 	}
-	addChoice(cmd, &c.mesh, "mesh", "", "mesh that applies the routes, in place of mesh in the configuration: "+strings.Join(names, ", ")+
-		"; if empty, that of the configuration, or else the specification", names...)
+	cmd.Flags().Var(&meshName{&c.mesh, names}, "mesh", "mesh that applies the routes, in place of mesh in the configuration: "+strings.Join(names, ", ")+
+		", with its version if it is known (kuma@2.13); if empty, that of the configuration, or else the specification")
+	if err := cmd.RegisterFlagCompletionFunc("mesh", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is there
+	}
+}
+
+// meshName is the value of --mesh.
+type meshName struct {
+	name  *string
+	names []string
+}
+
+// String implements pflag.Value.
+func (m *meshName) String() string {
+	if m.name == nil {
+		return ""
+	}
+	return *m.name
+}
+
+// Type implements pflag.Value.
+func (m *meshName) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (m *meshName) Set(name string) error {
+	if name != "" && mesh.FindProfile(mesh.ProfileName(name)) == nil {
+		return fmt.Errorf("must be one of %s, alone or with a version, as in kuma@2.13", strings.Join(m.names, ", "))
+	}
+	*m.name = name
+	return nil
 }
 
 // connect returns the cluster.

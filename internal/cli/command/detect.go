@@ -5,6 +5,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func newDetectMesh() *cobra.Command {
@@ -13,7 +14,7 @@ func newDetectMesh() *cobra.Command {
 		Use:   "detect-mesh",
 		Short: "Propose the mesh for the configuration from what a live cluster has",
 		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of, and propose a value
-for mesh in the configuration. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
+for mesh in the configuration, with the version that the images of the control plane name. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
 uses the API groups alone.
 
 Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
@@ -45,7 +46,7 @@ func detectMesh(cmd *cobra.Command, access *access) error {
 		}
 		printable.Row(out)
 	}
-	profile, note, err := cluster.Propose(found)
+	proposal, note, err := cluster.Propose(found)
 	if err != nil {
 		printable.Fprintf(out, "There is no mesh to propose: %v. Without mesh, gammaguard follows the specification.\n", err)
 		return errFindings
@@ -53,6 +54,9 @@ func detectMesh(cmd *cobra.Command, access *access) error {
 	if note != "" {
 		note = " (" + note + ")"
 	}
-	printable.Fprintf(out, "Set this in the configuration of gammaguard%s:\n\nmesh: %s\n", note, profile.Name)
+	printable.Fprintf(out, "Set this in the configuration of gammaguard%s:\n\nmesh: %s\n", note, proposal.Name())
+	if mesh.FindProfile(proposal.Name()).Newer() {
+		printable.Fprintf(out, "\nThis release is newer than what gammaguard knows of %s (%s): it warns where it would deny.\n", proposal.Profile.Title, proposal.Profile.Newest)
+	}
 	return nil
 }

@@ -1,0 +1,3 @@
+package mesh
+
+var reported = map[ProfileName][]FieldFact{}
