@@ -27,6 +27,22 @@ func TestProfileSources(t *testing.T) {
 		if facts < 10 {
 			t.Errorf("%s: only %d facts", p.Name, facts)
 		}
+		for i := range p.Fields {
+			f := &p.Fields[i]
+			if f.Source == "" || f.Value == "" || !slices.ContainsFunc(RouteKinds(), func(kind RouteKind) bool {
+				return f.about(kind, f.Field) && slices.Contains(FieldsOf(kind), f.Field)
+			}) {
+				t.Errorf("%s: %+v is about nothing, or has no source", p.Name, f)
+			}
+			for _, bound := range []string{f.Since, f.Until} {
+				if r, err := parseRelease(bound); bound != "" && (err != nil || p.Name == Linkerd && r[0] < 20) {
+					t.Errorf("%s: %s has the bound %q", p.Name, f.Field, bound)
+				}
+			}
+		}
+		if p.Newer() || FindProfile(p.Name+"@"+ProfileName(p.Newest)).Newer() || !FindProfile(p.Name+"@9998.1").Newer() {
+			t.Errorf("%s: Newer is wrong", p.Name)
+		}
 		if FindProfile(p.Name).Title != p.Title {
 			t.Errorf("%s is not found by its name", p.Name)
 		}

@@ -15,8 +15,9 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// docs/meshes.md is made here.
+// What conformance reports say of meshes is made here, and docs/meshes.md.
 //
+//go:generate go test . -run ^TestReported$ -update
 //go:generate go test . -run ^TestPage$ -update
 
 var updatePage = flag.Bool("update", false, "write docs/meshes.md")
