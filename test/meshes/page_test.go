@@ -67,30 +67,46 @@ No mesh applies all that the specification allows. Set ` + "`mesh`" + ` in the [
 line, and gammaguard reports what your mesh ignores ([mesh-unsupported](rules/mesh-unsupported.md)), and follows it in
 [conflicts and status](status.md). ` + "`gammaguard detect-mesh`" + ` proposes a value. Without ` + "`mesh`" + `, gammaguard follows the specification.
 
-The facts are of November 2026, about the control planes only. A newer release of a mesh may do more: routeKinds in the configuration
+The facts are of November 2026, about the control planes only. Append the version that runs, as in ` + "`mesh: kuma@2.13`" + `, and gammaguard
+applies what is known of that release; without a version, the first that a table lists. A newer release of a mesh may do more: beyond the
+newest release that the facts are about, gammaguard warns of what it would deny because of the mesh. routeKinds in the configuration
 overrides the route kinds of the profile.
+
+What a mesh does with a field is one of these:
+
+| | |
+|---|---|
+| honored | it does what the specification says |
+| ignored | it acts as if the field were not there |
+| route dropped | it does not apply the route at all |
+| request fails | the requests meet an error |
+| to the parent Service | the parent Service gets the requests |
+| unknown | not known; the specification is assumed |
+
+Conformance reports are the weakest source: what is observed or read in the source counts before what a report claims, and a feature that
+no report has as supported is unknown.
 `
 
 func section(p *mesh.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Evidence, p.Name, p.Title)
-	row := func(what, value, source string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, source) }
-	row("route kinds on Services", join(p.RouteKinds.Value), p.RouteKinds.Source)
-	row("consumer routes", yes(p.ConsumerRoutes.Value, "applied", "ignored"), p.ConsumerRoutes.Source)
-	row("backends in other namespaces", yes(p.ReferenceGrants.Value, "need a ReferenceGrant", "need no ReferenceGrant"), p.ReferenceGrants.Source)
-	row("other parents", join(p.ParentKinds.Value), p.ParentKinds.Source)
-	row("ServiceImport as a parent", yes(p.ServiceImports.Value, "applied", "ignored"), p.ServiceImports.Source)
-	row("`sectionName` without `port`", yes(p.SectionNames.Value, "selects the port", "ignored: the route applies to all ports"), p.SectionNames.Source)
-	row("headless Service as a parent", yes(p.HeadlessParents.Value, "reported as accepted", "rejected"), p.HeadlessParents.Source)
-	row("group `core`", yes(p.CoreGroup.Value, "taken for the empty group", "ignored"), p.CoreGroup.Source)
-	row("regular expressions", string(p.Expressions.Value), p.Expressions.Source)
-	row("a header modifier of `Host`", yes(p.HostModifiers.Value, "a rewrite of the host, in `set`", "not supported"), p.HostModifiers.Source)
-	row("kind `service`", yes(p.AnyCase.Value, "taken for Service", "ignored"), p.AnyCase.Source)
-	row("HTTPRoute and GRPCRoute on one port", sharing[p.Sharing.Value], p.Sharing.Source)
-	row("reason of a conflict in status", "`"+p.ConflictReason.Value+"`", p.ConflictReason.Source)
-	row("domains of labels and annotations that count", join(p.Domains.Value), p.Domains.Source)
-	row("API groups", join(p.Groups.Value), p.Groups.Source)
-	row("control plane", "`"+p.Controller.Value+"`", p.Controller.Source)
+	fmt.Fprintf(&b, "\n## %s\n\n%s. Newest release: %s.\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Evidence, p.Newest, p.Name, p.Title)
+	writeFact(&b, "route kinds on Services", p.RouteKinds, join)
+	writeFact(&b, "consumer routes", p.ConsumerRoutes, yes("applied", "ignored"))
+	writeFact(&b, "backends in other namespaces", p.ReferenceGrants, yes("need a ReferenceGrant", "need no ReferenceGrant"))
+	writeFact(&b, "other parents", p.ParentKinds, join)
+	writeFact(&b, "ServiceImport as a parent", p.ServiceImports, yes("applied", "ignored"))
+	writeFact(&b, "`sectionName` without `port`", p.SectionNames, yes("selects the port", "ignored: the route applies to all ports"))
+	writeFact(&b, "headless Service as a parent", p.HeadlessParents, yes("reported as accepted", "rejected"))
+	writeFact(&b, "group `core`", p.CoreGroup, yes("taken for the empty group", "ignored"))
+	writeFact(&b, "regular expressions", p.Expressions, func(d mesh.Dialect) string { return string(d) })
+	writeFact(&b, "a header modifier of `Host`", p.HostModifiers, yes("a rewrite of the host, in `set`", "not supported"))
+	writeFact(&b, "kind `service`", p.AnyCase, yes("taken for Service", "ignored"))
+	writeFact(&b, "HTTPRoute and GRPCRoute on one port", p.Sharing, func(s mesh.Sharing) string { return sharing[s] })
+	writeFact(&b, "reason of a conflict in status", p.ConflictReason, code)
+	writeFact(&b, "domains of labels and annotations that count", p.Domains, join)
+	writeFact(&b, "API groups", p.Groups, join)
+	writeFact(&b, "control plane", p.Controller, code)
+	writeFields(&b, p)
 	b.WriteString("\nKnown differences:\n\n")
 	for _, difference := range differences[p.Name] {
 		fmt.Fprintf(&b, "- %s\n", difference)
@@ -201,9 +217,13 @@ func join[T ~string](names []T) string {
 	return strings.Join(texts, ", ")
 }
 
-func yes(value bool, is, isNot string) string {
-	if value {
-		return is
+func yes(is, isNot string) func(bool) string {
+	return func(value bool) string {
+		if value {
+			return is
+		}
+		return isNot
 	}
-	return isNot
 }
+
+func code(text string) string { return "`" + text + "`" }
