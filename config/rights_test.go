@@ -23,6 +23,7 @@ func TestRights(t *testing.T) {
 		"get serviceentries.networking.istio.io",
 		"get meshservices.kuma.io",
 		"get egressnetworks,servers,unmeshednetworks.policy.linkerd.io",
+		"get serviceprofiles.linkerd.io",
 		"get,list,watch " + kinds("") + ".gateway.networking.k8s.io",
 		"patch " + kinds("/status") + ".gateway.networking.k8s.io",
 		"create,patch events.events.k8s.io",

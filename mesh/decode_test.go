@@ -54,7 +54,7 @@ var everything = []struct {
 	{"route", everyRoute, func() any { return new(Route) }},
 	{
 		"Service", `{"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart", "resourceVersion": "7",
-		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
+		"labels": {"app": "cart", "gammaguard.dev/consumer-routes": "deny", "istio.io/use-waypoint": "w"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
 		"annotations": {"a": "b", "gammaguard.dev/consumer-routes-from": "a=b", "gammaguard.dev/consumer-route-kinds": "HTTPRoute"}}, "status": {"loadBalancer": {}},
 		"spec": {"type": "NodePort", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"app": "cart"}, "ports": [
 			{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP", "appProtocol": "http", "nodePort": 30080}, {"port": 53}, null]}}`,
@@ -62,7 +62,7 @@ var everything = []struct {
 	},
 	{
 		"Namespace", `{"kind": "PartialObjectMetadata", "metadata": {"namespace": "-", "name": "shop", "resourceVersion": "7", "labels": {"a": "b"}, "deletionTimestamp": "2026-01-02T03:04:05Z",
-		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute", "gammaguard.dev/grant-route-kinds": "TCPRoute, x"}}}`,
+		"annotations": {"gammaguard.dev/consumer-routes-from": "a in (", "gammaguard.dev/consumer-route-kinds": "HTTPRoute", "gammaguard.dev/grant-route-kinds": "TCPRoute, x", "linkerd.io/inject": "enabled"}}}`,
 		func() any { return new(NamespaceObject) },
 	},
 	{

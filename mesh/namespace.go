@@ -11,12 +11,14 @@ type Namespace struct {
 }
 
 // NamespaceAnnotations are the annotations that gammaguard reads on a namespace. A field is
-// nil where its annotation is not set.
+// nil, or empty, where its annotation is not set.
 type NamespaceAnnotations struct {
 	// ConsumerAnnotations narrow which consumer routes its Services accept.
 	ConsumerAnnotations
 	// GrantKinds narrows the grant by its label, or by default, to kinds of routes.
 	GrantKinds *KindList `json:"gammaguard.dev/grant-route-kinds"`
+	// LinkerdInject says whether Linkerd adds the Pods of the namespace to the mesh.
+	LinkerdInject string `json:"linkerd.io/inject"`
 }
 
 // NarrowsGrant reports whether the annotation GrantRouteKindsAnnotation keeps the namespace's

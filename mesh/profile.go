@@ -63,6 +63,11 @@ type Profile struct {
 	Domains Fact[[]string]
 	// Controller selects the Deployment of the control plane by its labels.
 	Controller Fact[string]
+	// Injection is how namespaces have their Pods added to the mesh.
+	Injection Fact[Injection]
+	// Overrides are kinds, as "Kind.group", whose objects of the name of a Service, fully
+	// qualified, make the mesh ignore the routes on it.
+	Overrides Fact[[]string]
 	// Fields are what the mesh does with fields and filters. Does answers from them.
 	Fields []FieldFact
 

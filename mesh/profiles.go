@@ -53,6 +53,8 @@ func cilium(at release) *Profile {
 		Groups:         fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
 		Domains:        fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
 		Controller:     fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
+		Injection:      fact(Injection{}, "Cilium has no sidecars"),
+		Overrides:      fact([]string(nil), "not looked at"),
 		Fields:         slices.Concat(ciliumFields(), reported[Cilium]),
 	}
 }
@@ -80,7 +82,12 @@ func istio(at release) *Profile {
 		Groups:          fact([]string{"networking.istio.io", "security.istio.io"}, "Istio's CustomResourceDefinitions"),
 		Domains:         fact([]string{"istio.io"}, "Istio's documentation, Resource annotations and Resource labels: istio.io/rev"),
 		Controller:      fact("app=istiod", "Istio's Helm chart, istio-discovery/templates/deployment.yaml"),
-		Fields:          slices.Concat(istioFields(), reported[Istio]),
+		Injection: fact(Injection{
+			Labels: map[string][]string{"istio-injection": {"enabled"}, "istio.io/rev": nil, "istio.io/dataplane-mode": {"ambient"}},
+			Remedy: "label the namespace istio-injection=enabled, or with istio.io/rev",
+		}, "Istio's documentation, Installing the Sidecar, and Add workloads to the mesh"),
+		Overrides: fact([]string(nil), "not looked at: a VirtualService of the same host may"),
+		Fields:    slices.Concat(istioFields(), reported[Istio]),
 	}
 }
 
@@ -109,7 +116,12 @@ func kuma(at release) *Profile {
 		Groups:          fact([]string{"kuma.io"}, "Kuma's CustomResourceDefinitions"),
 		Domains:         fact([]string{"kuma.io"}, "Kuma's documentation, Annotations and labels: kuma.io/mesh"),
 		Controller:      fact("app=kuma-control-plane", "Kuma's Helm chart, templates/cp-deployment.yaml"),
-		Fields:          slices.Concat(kumaFields(), reported[Kuma]),
+		Injection: fact(Injection{
+			Labels: map[string][]string{"kuma.io/sidecar-injection": {"enabled", "true"}},
+			Remedy: "label the namespace kuma.io/sidecar-injection=enabled",
+		}, "Kuma's documentation, Annotations and labels"),
+		Overrides: fact([]string(nil), "not looked at"),
+		Fields:    slices.Concat(kumaFields(), reported[Kuma]),
 	}
 }
 
@@ -155,6 +167,11 @@ func linkerd(at release) *Profile {
 		Groups:          fact([]string{"linkerd.io", "policy.linkerd.io"}, "Linkerd's CustomResourceDefinitions"),
 		Domains:         fact([]string{"linkerd.io"}, "Linkerd's source at b24cd405, outbound/index/http.rs: timeout.linkerd.io, retry.linkerd.io"),
 		Controller:      fact("linkerd.io/control-plane-component=destination", "Linkerd's Helm chart, templates/destination.yaml"),
-		Fields:          slices.Concat(linkerdFields(), reported[Linkerd]),
+		Injection: fact(Injection{
+			Annotation: true,
+			Remedy:     "annotate the namespace with linkerd.io/inject=enabled",
+		}, "Linkerd's documentation, Automatic Proxy Injection"),
+		Overrides: fact([]string{"ServiceProfile.linkerd.io"}, "Linkerd's documentation, Getting per-route metrics; linkerd2#14274"),
+		Fields:    slices.Concat(linkerdFields(), reported[Linkerd]),
 	}
 }

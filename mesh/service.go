@@ -57,6 +57,8 @@ func (s *Service) Terminating() bool { return s.DeletionTimestamp != "" }
 type ServiceLabels struct {
 	// ConsumerRoutes is the value of ConsumerRoutesLabel, empty where there is none.
 	ConsumerRoutes string `json:"gammaguard.dev/consumer-routes"`
+	// Waypoint is the value of WaypointLabel, empty where there is none.
+	Waypoint string `json:"istio.io/use-waypoint"`
 }
 
 // ServiceType is a Service's type.

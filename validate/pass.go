@@ -205,6 +205,16 @@ func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {
 	return service, err
 }
 
+// Namespace returns the namespace, or nil where it does not exist or cannot be known.
+func (p *Pass) Namespace(name string) *mesh.Namespace {
+	namespace, err := mesh.FindNamespace(p.world, name)
+	p.note(err)
+	if err != nil {
+		return nil
+	}
+	return namespace
+}
+
 // HasEndpoints reports whether the Service has an endpoint; known is false where
 // that cannot be known.
 func (p *Pass) HasEndpoints(key mesh.ServiceKey) (has, known bool) {

@@ -44,6 +44,8 @@ func Catalog() []*validate.Rule {
 		producerRoutesReplaced(),
 		routeConflict(),
 		routeOverlap(),
+		serviceNotEnrolled(),
+		serviceOverridden(),
 	}
 }
 

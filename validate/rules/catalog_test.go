@@ -55,6 +55,8 @@ func TestCatalog(t *testing.T) {
 		{"producer-routes-replaced", validate.Warn, ""},
 		{"route-conflict", validate.Warn, ""},
 		{"route-overlap", validate.Warn, ""},
+		{"service-not-enrolled", validate.Warn, ""},
+		{"service-overridden", validate.Warn, ""},
 	}
 	var got []row
 	for _, rule := range Catalog() {

@@ -128,6 +128,8 @@ var realistic = map[string]int{
 	"parent-headless":          56,
 	"parent-port-not-found":    57,
 	"producer-routes-replaced": 10,
+	"service-not-enrolled":     40,
+	"service-overridden":       12,
 	"route-conflict":           13,
 	"route-overlap":            14,
 }
@@ -158,11 +160,14 @@ func (c *ruleCase) testLength(t *testing.T, rule *validate.Rule) bool {
 	return len(found) > 0
 }
 
-// replaceName replaces the name where it is a namespace's or an object's.
+// replaceName replaces the name where it is a namespace's or an object's, or part of a Service's
+// qualified one.
 func replaceName(text, name, long string) string {
 	if text == name {
 		return long
 	}
+	text = strings.ReplaceAll(text, "name: "+name+".", "name: "+long+".")
+	text = strings.ReplaceAll(text, "."+name+".svc.", "."+long+".svc.")
 	for _, field := range []string{"name: ", "namespace: ", "service-name: "} {
 		for _, end := range []string{",", "}"} {
 			text = strings.ReplaceAll(text, field+name+end, field+long+end)

@@ -105,6 +105,9 @@ func newAPIServer(ctx context.Context) (*apiServer, error) {
 }
 
 func (d *apiServer) install(ctx context.Context) error {
+	if _, err := envtest.InstallCRDs(d.plane.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{serviceProfile}}); err != nil {
+		return err
+	}
 	config := rest.CopyConfig(d.plane.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: cluster, Groups: []string{"system:masters"}}
 	config.QPS = -1

@@ -67,7 +67,7 @@ func Serves(group, kind string) bool {
 		others := []string{"Gateway", "GatewayClass", "ListenerSet", "ReferenceGrant", "BackendTLSPolicy"}
 		return mesh.IsRouteKind(kind) || slices.Contains(others, kind)
 	}
-	return slices.Contains([]string{mesh.MulticlusterGroup, apiextensionsv1.GroupName}, group) ||
+	return slices.Contains([]string{mesh.MulticlusterGroup, apiextensionsv1.GroupName, serviceProfile.Spec.Group}, group) ||
 		len(scheme.Scheme.VersionsForGroupKind(schema.GroupKind{Group: group, Kind: kind})) > 0
 }
 
