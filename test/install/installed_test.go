@@ -47,6 +47,12 @@ func TestInstalled(t *testing.T) {
 	kubectl(t, "patch", "validatingadmissionpolicybinding", "gammaguard-route-grants-unlabeled", "--type=merge", "-p", `{"spec": {"validationActions": ["Audit"]}}`)
 	o.wants(t, check, 1, `(?m)^policies on grants +fail +apply what 'gammaguard policy' writes for the configuration: ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited$`)
 	kubectl(t, "delete", "-k", folder(t, "policy"))
+	background.Eventually(t, func() string { // and forgotten a moment after it is gone
+		if code, stdout, _ := o.sh(t, check); code != 0 || !strings.Contains(stdout, "is refused by gammaguard\n") {
+			return stdout
+		}
+		return ""
+	})
 	o.wants(t, check+" -n trial -o json", 0, `"name": "API server reaches gammaguard",\n +"result": "ok"`)
 	kubectl(t, "delete", "mutatingwebhookconfiguration", "gammaguard")
 	o.wants(t, check, 0, `(?m)^webhook configurations +warn +there is no mutatingwebhookconfiguration gammaguard: routes are checked and not completed$`)
