@@ -2,6 +2,7 @@ package meshes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,25 @@ func writeFact[T any](b *strings.Builder, what string, fact mesh.Fact[T], text f
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", what, value, f.Source)
 	}
+}
+
+// injection reads "annotation linkerd.io/inject", or the labels.
+func injection(i mesh.Injection) string {
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(i.Labels)) {
+		text := "label " + key
+		if values := i.Labels[key]; len(values) > 0 {
+			text += "=" + strings.Join(values, " or ")
+		}
+		texts = append(texts, "`"+text+"`")
+	}
+	if i.Annotation {
+		texts = append(texts, "`annotation linkerd.io/inject=enabled or ingress`")
+	}
+	if len(texts) == 0 {
+		return "all"
+	}
+	return strings.Join(texts, ", ")
 }
 
 // bounds reads "since 1.19", "before 2.15", or nothing.

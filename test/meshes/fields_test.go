@@ -10,6 +10,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -138,7 +139,7 @@ var fieldCases = []struct {
 
 func optionsFor(manifests string, name mesh.ProfileName) *check.Options {
 	return &check.Options{
-		Files: []string{"-"}, Stdin: strings.NewReader(manifests), Channel: definitions.Experimental, Complete: true,
+		Files: []string{source.Stdin}, Options: source.Options{Stdin: strings.NewReader(manifests)}, Channel: definitions.Experimental, Complete: true,
 		Config: config.Default(config.WithMesh(name), func(c *config.GuardConfiguration) { c.Grants.Default = mesh.GrantAll }),
 	}
 }

@@ -106,6 +106,8 @@ func section(p *mesh.Profile) string {
 	writeFact(&b, "domains of labels and annotations that count", p.Domains, join)
 	writeFact(&b, "API groups", p.Groups, join)
 	writeFact(&b, "control plane", p.Controller, code)
+	writeFact(&b, "namespaces whose Pods are in the mesh", p.Injection, injection)
+	writeFact(&b, "what overrides the routes on a Service of its name", p.Overrides, join)
 	writeFields(&b, p)
 	b.WriteString("\nKnown differences:\n\n")
 	for _, difference := range differences[p.Name] {
@@ -203,7 +205,7 @@ var reports = []struct{ report, what, answer, scenario string }{
 	{"cilium#41268", "group `core` is ignored", "corrected with a warning (`parent-group`)", "cilium-41268"},
 	{"gateway-api#4303", "of two equal routes no status shows which is ignored", "on a Service: a warning at admission (`route-overlap`); no status, since routes of one kind merge", "gateway-api-4303"},
 	{"linkerd2#12918", "the status of a headless parent does not say why", "denied, with how to fix it (`parent-headless`)", "linkerd2-12918"},
-	{"istio#55381", "a missing Service, or a missing waypoint label, has no effect", "the Service: denied (`parent-not-found`). The label: no, since waypoints are not part of the Gateway API", "istio-55381"},
+	{"istio#55381", "a missing Service, or a missing waypoint label, has no effect", "the Service: denied (`parent-not-found`). The label: a warning (`service-not-enrolled`), with `mesh: istio`", "istio-55381"},
 }
 
 func join[T ~string](names []T) string {
