@@ -29,6 +29,8 @@ func TestSchema(t *testing.T) {
 	}
 	for data, ok := range map[string]bool{
 		header: true, full: true, header + "mesh: \"\"": true,
+		header + "mesh: kuma@2.13": true, header + "mesh: linkerd@edge-25.11.2": true, header + "mesh: cilium@v1.20.0-pre.2": true,
+		header + "mesh: kuma@latest": false, header + "mesh: kuma@2": false, header + "mesh: acme@2.13": false, header + "mesh: kum": false,
 		"mode: warn": false, header + "mod: warn": false, header + "mode: wran": false,
 		header + "rules: {parent-headless: deny}": true, header + "rules: {parent-hedless: deny}": false,
 		header + "rules: {parent-headless: refuse}": false, header + "mutations: {parent-group: maybe}": false,
