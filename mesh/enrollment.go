@@ -1,6 +1,9 @@
 package mesh
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Gap is why a mesh does not apply routes, by the labels and annotations that enroll Services and
 // Pods in it.
@@ -34,6 +37,22 @@ func (p *Profile) Unenrolled(service *Service, home, clients *Namespace) *Gap {
 		}
 	}
 	return nil
+}
+
+// OverridesOf returns the objects that, if they exist, make the mesh ignore the routes of a namespace
+// on the Service: those of the clients of a consumer route count too.
+func (p *Profile) OverridesOf(service ServiceKey, routes string) []ObjectKey {
+	if p == nil {
+		return nil
+	}
+	var keys []ObjectKey
+	for _, named := range p.Overrides.Value {
+		kind, group, _ := strings.Cut(named, ".")
+		for _, namespace := range slices.Compact([]string{routes, service.Namespace}) {
+			keys = append(keys, ObjectKey{group, kind, namespace, service.Name + "." + service.Namespace + ".svc.cluster.local"})
+		}
+	}
+	return keys
 }
 
 // hasWaypoint reports whether the Service has a waypoint: its own label counts before that of its

@@ -12,6 +12,10 @@ const (
 	RuleMeshUnsupported    = "mesh-unsupported"
 	// RuleBackendNotPermitted warns under the profile of a mesh that needs ReferenceGrants.
 	RuleBackendNotPermitted = "backend-not-permitted"
+	// RuleServiceNotEnrolled and RuleServiceOverridden are about routes that have no effect though
+	// nothing is wrong with them: what describes a Service says so too.
+	RuleServiceNotEnrolled = "service-not-enrolled"
+	RuleServiceOverridden  = "service-overridden"
 	// RuleParentKindNotAllowed goes by a list in the configuration.
 	RuleParentKindNotAllowed = "parent-kind-not-allowed"
 )

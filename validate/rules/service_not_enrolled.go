@@ -7,7 +7,7 @@ import (
 
 func serviceNotEnrolled() *validate.Rule {
 	return &validate.Rule{
-		ID:    "service-not-enrolled",
+		ID:    validate.RuleServiceNotEnrolled,
 		Title: "By its labels, the Service or the consumer's namespace is not in the mesh",
 		Rationale: "Proxies apply routes. In Istio's ambient mode, the waypoint of a Service does: without one, no route on the Service has an effect. A " +
 			"consumer route is applied by the sidecars of the clients: if their namespace has none, the route has no effect. Status reports the " +

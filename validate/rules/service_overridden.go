@@ -2,8 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -11,7 +9,7 @@ import (
 
 func serviceOverridden() *validate.Rule {
 	return &validate.Rule{
-		ID:    "service-overridden",
+		ID:    validate.RuleServiceOverridden,
 		Title: "Another resource of the mesh overrides the routes on the Service",
 		Rationale: "Linkerd's proxies use either a ServiceProfile or HTTPRoutes for a Service. If there is a ServiceProfile of its name, they " +
 			"ignore the routes, and status reports the routes as accepted all the same. The rule looks for one in the namespace of the Service, " +
@@ -29,19 +27,14 @@ func checkServiceOverridden(p *validate.Pass, parent *validate.Parent) {
 	if p.Policy.Mesh == nil || len(parent.Ports) == 0 || p.Policy.Ignores(p.Attached(), parent.Key) {
 		return
 	}
-	namespaces := []string{p.Route.Metadata.Namespace, parent.Key.Namespace}
-	for _, named := range p.Policy.Mesh.Overrides.Value {
-		kind, group, _ := strings.Cut(named, ".")
-		for _, namespace := range slices.Compact(namespaces) {
-			key := mesh.ObjectKey{Group: group, Kind: kind, Namespace: namespace, Name: parent.Key.Name + "." + parent.Key.Namespace + ".svc.cluster.local"}
-			if p.Object(key) != nil { // it does not exist, or nothing is known of it
-				continue
-			}
-			p.Report(validate.Finding{
-				Field: mesh.ParentPath(parent.Index, "name"), Value: parent.Ref.Name, Reference: validate.Reference{Service: parent.Key, Detail: kind + " " + namespace},
-				Problem: fmt.Sprintf("because of %s %s/%s, %s ignores the routes on %s", kind, namespace, key.Name, p.Policy.Mesh.Title, parent.Key),
-				Remedy:  fmt.Sprintf("delete the %s, or the route", kind),
-			})
+	for _, key := range p.Policy.Mesh.OverridesOf(parent.Key, p.Route.Metadata.Namespace) {
+		if p.Object(key) != nil { // it does not exist, or nothing is known of it
+			continue
 		}
+		p.Report(validate.Finding{
+			Field: mesh.ParentPath(parent.Index, "name"), Value: parent.Ref.Name, Reference: validate.Reference{Service: parent.Key, Detail: key.Kind + " " + key.Namespace},
+			Problem: fmt.Sprintf("because of %s %s/%s, %s ignores the routes on %s", key.Kind, key.Namespace, key.Name, p.Policy.Mesh.Title, parent.Key),
+			Remedy:  fmt.Sprintf("delete the %s, or the route", key.Kind),
+		})
 	}
 }

@@ -90,6 +90,22 @@ desc-stranger   none       -            audit     label     0                   
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
+	// Under a mesh, a route that applies may have no effect all the same, and audit says so too.
+	const gap = "nothing adds the Pods of namespace desc-guest to Istio, so the route has no effect on them"
+	_, stdout, stderr = run(t, "", "describe", "service/cart", "-n", "desc", "--mesh", "istio@1.31", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+	var d describe.Service
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	for _, r := range d.Routes {
+		of := r.Route == "HTTPRoute desc-guest/guest" && r.State.InEffect()
+		if of != (r.Reason == gap && r.Rule == validate.RuleServiceNotEnrolled) {
+			t.Errorf("with a mesh: %+v", r)
+		}
+	}
+	if _, stdout, stderr = run(t, "", "audit", "-n", "desc-guest", "--mesh", "istio@1.31", "--kubeconfig", plane.Kubeconfig); !strings.Contains(stdout, gap) {
+		t.Errorf("the audit does not say that %s:\n%s%s", gap, stdout, stderr)
+	}
 	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME or serviceimport/NAME, not "pod/cart"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

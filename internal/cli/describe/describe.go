@@ -63,7 +63,7 @@ type Route struct {
 	Acknowledged string `json:"acknowledged,omitempty"`
 	// By is the route that it loses to, is replaced by, or shares the port with.
 	By string `json:"by,omitempty"`
-	// Reason is why it does not apply, and Rule the rule that says so.
+	// Reason is why it does not apply, or has no effect all the same, and Rule the rule that says so.
 	Reason string `json:"reason,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	// LeavesBy are the other ports of the Service that requests to this port are sent to.
@@ -96,6 +96,11 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	book := answers.Read(routes, own)
 	for i := range bindings {
 		d.Routes[i] = row(&bindings[i], 0, book)
+		if r := &d.Routes[i]; bindings[i].State.InEffect() && r.Reason == "" && service != nil {
+			if r.Reason, r.Rule, err = ineffective(engine, stored, service, &bindings[i]); err != nil {
+				return nil, err
+			}
+		}
 		if bindings[i].State == validate.Replaced {
 			d.ReplacedIn = append(d.ReplacedIn, bindings[i].At.Scope.ConsumerNamespace)
 		}
