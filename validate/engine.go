@@ -98,7 +98,7 @@ func (e *Engine) add(rule *Rule) error {
 		return fmt.Errorf("rule %s: Route runs without a grant, and so no other function of the rule may read", rule.ID)
 	}
 	e.byID[rule.ID] = active
-	if active.action != Off {
+	if active.action != Off && (!rule.OfMesh || e.policy.Mesh != nil) {
 		e.rules = append(e.rules, active)
 	}
 	if rule.Fault == NoFault {

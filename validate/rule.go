@@ -60,6 +60,8 @@ type Rule struct {
 	// Milder: some findings have a milder Default than the rule, so that the annotation can
 	// silence them.
 	Milder bool
+	// OfMesh: the rule is about what one mesh does, and does not run without a profile.
+	OfMesh bool
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 

@@ -18,6 +18,7 @@ func serviceNotEnrolled() *validate.Rule {
 			"injected one by one, no action is needed.",
 		Citation: "GEP-1294, which leaves it to the mesh whose Pods it has: Istio, Configure waypoint proxies; Linkerd, Automatic Proxy Injection",
 		Default:  validate.Warn,
+		OfMesh:   true,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute, mesh.TLSRoute, mesh.TCPRoute},
 		Parent:   checkServiceNotEnrolled,
 	}

@@ -18,6 +18,7 @@ func serviceOverridden() *validate.Rule {
 		Remedy:   "Delete the ServiceProfile once the routes do what it does, or delete the routes.",
 		Citation: "GEP-1294, which knows routes alone; Linkerd, Service Profiles: a ServiceProfile takes precedence over HTTPRoutes",
 		Default:  validate.Warn,
+		OfMesh:   true,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
 		Parent:   checkServiceOverridden,
 	}
