@@ -16,8 +16,8 @@ const (
 var makers = []func(at release) *Profile{cilium, istio, kuma, linkerd}
 
 var profiles = func() (all []*Profile) {
-	for _, make := range makers {
-		all = append(all, make(nil))
+	for _, of := range makers {
+		all = append(all, of(nil))
 	}
 	return all
 }()
@@ -32,7 +32,7 @@ func cilium(at release) *Profile {
 		Name:     Cilium,
 		Title:    "Cilium",
 		Newest:   "1.20",
-		Evidence: "Cilium was not run: predicted from a reading of its source, perhaps not the newest",
+		Evidence: "Cilium was not run: predicted from a reading of its source, perhaps not the newest; fields are from 1.20.2",
 		RouteKinds: choose(at,
 			fact([]RouteKind{HTTPRoute, GRPCRoute}, ciliumSource+"routes 01, 17, 21, 41").since("1.19"),
 			fact([]RouteKind{HTTPRoute}, "cilium PR 41936").until("1.19")),

@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -63,15 +64,15 @@ func (m *reading) settings(rule *mesh.RouteRule) *mesh.RouteRule {
 // reads reports whether the mesh acts by the field, and notes what is worth knowing of one
 // that is set.
 func (m *reading) reads(field mesh.Field, set bool) bool {
-	does := m.profile.Does(m.kind, field)
+	does, noun := m.profile.Does(m.kind, field), printable.Text(field.Noun())
 	switch {
 	case !set:
 	case does.Value == mesh.Ignored && does.Instead != "":
-		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s; use %s", m.profile.Title, field.Noun(), does.Instead))
+		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s; use %s", m.profile.Title, noun, does.Instead))
 	case does.Value == mesh.Ignored:
-		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s", m.profile.Title, field.Noun()))
+		m.notes = append(m.notes, fmt.Sprintf("%s ignores %s", m.profile.Title, noun))
 	case does.Value == mesh.UnknownTreatment:
-		m.notes = append(m.notes, fmt.Sprintf("it is not known whether %s applies %s", m.profile.Title, field.Noun()))
+		m.notes = append(m.notes, fmt.Sprintf("it is not known whether %s applies %s", m.profile.Title, noun))
 	}
 	return does.Value != mesh.Ignored
 }
