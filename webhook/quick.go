@@ -27,7 +27,10 @@ func quickDecode(body []byte, e *envelope) bool {
 		return false
 	}
 	d := jx.DecodeBytes(body)
-	return quickEnvelope(d, e) == nil && errors.Is(d.Skip(), io.EOF) // and nothing behind it
+	if quickEnvelope(d, e) != nil || d.Next() != jx.Invalid {
+		return false
+	}
+	return errors.Is(d.Skip(), io.EOF) // there is nothing behind it
 }
 
 // seenFields are the fields of an object that were seen, by index.
@@ -66,10 +69,14 @@ func quickInt64(d *jx.Decoder, v *int64) (err error) {
 	return err
 }
 
+// quickTime takes a time as the API server writes it.
 func quickTime(d *jx.Decoder, v *time.Time) error {
 	text, err := d.StrBytes()
 	if err != nil {
 		return err
+	}
+	if len(text) != len("2006-01-02T15:04:05Z") || text[len(text)-1] != 'Z' {
+		return errSlow
 	}
 	return v.UnmarshalText(text)
 }

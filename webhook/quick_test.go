@@ -3,6 +3,7 @@ package webhook
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +35,21 @@ func TestQuick(t *testing.T) {
 	for name, body := range map[string][]byte{"everything": []byte(everything), "typical": typicalReview(t, onCart), "warned": warnedReview(t)} {
 		if !quickAgrees(t, body) {
 			t.Errorf("%s is left to the JSON library", name)
+		}
+	}
+}
+
+// TestQuickRefuses: what the JSON library refuses is not decoded quickly.
+func TestQuickRefuses(t *testing.T) {
+	for _, behind := range []string{`{"a":`, `[1,`, `{}`, `"`, `n`, `}`, "\x00"} {
+		if quickAgrees(t, append([]byte(everything), behind...)) {
+			t.Errorf("%q behind the review is passed over", behind)
+		}
+	}
+	for _, at := range []string{"2026-01-02T3:04:05Z", "2026-01-02T03:04:05,5Z", "2026-01-02T03:04:05+24:00", "2026-02-30T03:04:05Z", "2026-01-02T24:04:05Z"} {
+		body := strings.Replace(everything, `"metadata": {"name": "web"}`, `"metadata": {"creationTimestamp": "`+at+`"}`, 1)
+		if quickAgrees(t, []byte(body)) {
+			t.Errorf("%s is taken for a time", at)
 		}
 	}
 }
