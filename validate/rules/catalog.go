@@ -10,6 +10,7 @@ import (
 // line here.
 func Catalog() []*validate.Rule {
 	return []*validate.Rule{
+		backendExternal(),
 		backendExternalName(),
 		backendGroupInvalid(),
 		backendHasRoutes(),

@@ -21,6 +21,7 @@ func TestCatalog(t *testing.T) {
 		Default, DryRun validate.Action
 	}
 	want := []row{
+		{"backend-external", validate.Audit, ""},
 		{"backend-external-name", validate.Deny, ""},
 		{"backend-group-invalid", validate.Deny, ""},
 		{"backend-has-routes", validate.Warn, ""},
