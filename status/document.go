@@ -15,6 +15,7 @@ type document struct {
 	Metadata kube.RouteMetadata `json:"metadata"`
 	Spec     struct {
 		ParentRefs []json.RawMessage `json:"parentRefs"`
+		Rules      json.RawMessage   `json:"rules"`
 	} `json:"spec"`
 	Status struct {
 		Parents []json.RawMessage `json:"parents"`
@@ -54,7 +55,11 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 // route returns the document as the core sees a route, under the profile of the mesh.
 func (d *document) route(key kube.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
 	route := &mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: d.Metadata.Generation}
-	return route.WithParents(d.refs, profile)
+	full := mesh.Route{Kind: key.Kind}
+	if mesh.Decode(d.Spec.Rules, &full.Spec.Rules) != nil {
+		full.Spec.Rules = nil // rules that cannot be read have no backends, as in the cache
+	}
+	return route.WithParents(d.refs, profile).WithBackends(&full, profile)
 }
 
 // patch returns the JSON merge patch that replaces status.parents, if the route

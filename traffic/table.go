@@ -55,7 +55,7 @@ func (t *Table) bind(routes []*route) {
 	t.bound, t.views = map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
 	slices.SortStableFunc(routes, compareRoutes)
 	for _, r := range routes {
-		for key := range r.parentServices() {
+		for key := range r.ParentServices() {
 			if bound := t.bound[key]; len(bound) == 0 || bound[len(bound)-1] != r {
 				t.bound[key] = append(bound, r)
 			}

@@ -10,6 +10,8 @@ const (
 	// is Unsupported.
 	RuleParentGroupInvalid = "parent-group-invalid"
 	RuleMeshUnsupported    = "mesh-unsupported"
+	// RuleBackendExternalName marks routes whose backends become of that type.
+	RuleBackendExternalName = "backend-external-name"
 	// RuleBackendNotPermitted warns under the profile of a mesh that needs ReferenceGrants.
 	RuleBackendNotPermitted = "backend-not-permitted"
 	// RuleParentKindNotAllowed goes by a list in the configuration.

@@ -43,6 +43,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 		return nil, nil, err
 	}
 	marked := v.engine.Marked(namespace)
+	backends := v.engine.MarksBackends(namespace)
 	for i := range route.Parents {
 		ref := &route.Parents[i]
 		if !route.IsMeshParent(i) || !about(ref.Service(route.Namespace)) {
@@ -57,6 +58,16 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 			entries = append(entries, Entry{Ref: i, Condition: v.condition(outcome.Fault, &parent)})
 		case outcome.Unknown.Has(validate.ParentNotFound):
 			unknown = append(unknown, i)
+		case backends:
+			f, err := validate.FindExternalNameBackend(v.world, route)
+			if err != nil {
+				return nil, nil, err
+			}
+			if f != nil {
+				entries = append(entries, Entry{Ref: i, Condition: Condition{
+					Type: ResolvedRefs, Status: "False", Reason: BackendExternalName, Message: f.Message(), ObservedGeneration: route.Generation,
+				}})
+			}
 		}
 	}
 	return entries, unknown, nil
