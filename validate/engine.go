@@ -98,7 +98,7 @@ func (e *Engine) add(rule *Rule) error {
 		return fmt.Errorf("rule %s: Route runs without a grant, and so no other function of the rule may read", rule.ID)
 	}
 	e.byID[rule.ID] = active
-	if active.action != Off {
+	if active.action != Off && !rule.OfServices {
 		e.rules = append(e.rules, active)
 	}
 	if rule.Fault == NoFault {
@@ -213,7 +213,7 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	var unknown []string
 	for id := range ignored(route) {
-		if rule := e.byID[id]; rule.Rule == nil || !rule.Milder && rule.action == Deny {
+		if rule := e.byID[id]; rule.Rule == nil || rule.OfServices || !rule.Milder && rule.action == Deny {
 			unknown = append(unknown, id)
 		}
 	}

@@ -12,6 +12,8 @@ const (
 	RuleMeshUnsupported    = "mesh-unsupported"
 	// RuleBackendExternalName marks routes whose backends become of that type.
 	RuleBackendExternalName = "backend-external-name"
+	// RuleServiceBecomesExternalName is about a change of a Service.
+	RuleServiceBecomesExternalName = "service-becomes-external-name"
 	// RuleBackendNotPermitted warns under the profile of a mesh that needs ReferenceGrants.
 	RuleBackendNotPermitted = "backend-not-permitted"
 	// RuleParentKindNotAllowed goes by a list in the configuration.

@@ -63,6 +63,10 @@ type Rule struct {
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 
+	// OfServices: the rule is about changes of Services (ServiceChange), and never runs on a route. It
+	// has none of the following.
+	OfServices bool
+
 	// A rule has Route, which may not read through the Pass, or one or several of the other
 	// four, which may. They are called in this order.
 

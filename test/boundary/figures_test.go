@@ -57,7 +57,7 @@ var figures = []struct {
 	{"docs/mesh-admins.md", "does not cover changes of other labels that `grants.selectors` select by. If the request has more than %s KiB", "webhook/stored.go", []string{"previewBody >> 10"}},
 	{"docs/mesh-admins.md", "while the namespace is being deleted. If the request has more than %s KiB", "webhook/stored.go", []string{"previewBody >> 10"}},
 	{"docs/mesh-admins.md", "It covers the first %s routes of the namespace", "webhook/stored.go", []string{"mostRead"}},
-	{"docs/mesh-admins.md", "as a backend, of the first %s routes of the namespace", "webhook/stored.go", []string{"mostRead"}},
+	{"docs/mesh-admins.md", "as a parent or a backend, of the first %s routes of the namespace", "webhook/stored.go", []string{"mostRead"}},
 	{"docs/mesh-admins.md", "more than %s bytes) accepts no consumer routes", "mesh/annotation.go", []string{"MaxAnnotation"}},
 	{"docs/mesh-admins.md", "A Report lists the first %s findings", "status/audit/report.go", []string{"maxResults"}},
 	{"docs/mesh-admins.md", "at most %s Reports per second, after a burst of %s", "status/audit/reports.go", []string{"writeRate", "writeBurst"}},

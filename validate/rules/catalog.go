@@ -45,6 +45,7 @@ func Catalog() []*validate.Rule {
 		producerRoutesReplaced(),
 		routeConflict(),
 		routeOverlap(),
+		serviceBecomesExternalName(),
 	}
 }
 

@@ -102,9 +102,10 @@ func (s *memorySession) Put(_ context.Context, documents []*Document) error {
 }
 
 // Apply judges routes. Other documents are stored if they are to be admitted, and
-// routes that another part of an API server denies are passed over.
+// documents that another part of an API server denies are passed over, and so are others than routes
+// that are to be denied.
 func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome, error) {
-	if document.Want != nil && document.Want.ByOthers() {
+	if document.Want != nil && (document.Want.ByOthers() || document.Want.Deny && !document.IsRoute()) {
 		return nil, nil
 	}
 	old := s.objects[document.Key]
