@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -135,6 +136,19 @@ type Verdict struct {
 // Denied reports whether any finding denies the request.
 func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
+}
+
+// Warnings yields the findings that the author of the request is warned of. Where the request is
+// denied, these are not the ones about what requests meet once the route is stored.
+func (v *Verdict) Warnings() iter.Seq[*Finding] {
+	return func(yield func(*Finding) bool) {
+		denied := v.Denied()
+		for i := range v.Findings {
+			if f := &v.Findings[i]; f.Effect == Warn && !(denied && f.ofTraffic) && !yield(f) {
+				return
+			}
+		}
+	}
 }
 
 // says reports whether there is anything to answer but that the request is admitted.

@@ -279,7 +279,7 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
-	f.Rule = p.rule.ID
+	f.Rule, f.ofTraffic = p.rule.ID, p.rule.OfTraffic
 	f.quote()
 	if p.rule.actionOf(&f) == Deny {
 		f.reads = slices.Clone(p.world.Reads)

@@ -114,12 +114,12 @@ func outcomeOf(plan *mutate.Plan, verdict *validate.Verdict) *Outcome {
 		}
 	}
 	for i := range verdict.Findings {
-		switch finding := &verdict.Findings[i]; finding.Effect {
-		case validate.Deny:
+		if finding := &verdict.Findings[i]; finding.Effect == validate.Deny {
 			lines = append(lines, finding.FieldError().Error())
-		case validate.Warn:
-			lines = append(lines, "Warning: "+finding.Warning())
 		}
+	}
+	for finding := range verdict.Warnings() {
+		lines = append(lines, "Warning: "+finding.Warning())
 	}
 	for _, name := range verdict.UnknownIgnores {
 		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
