@@ -138,13 +138,14 @@ func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
 }
 
-// Warnings yields the findings that the author of the request is warned of. Where the request is
-// denied, these are not the ones about what requests meet once the route is stored.
-func (v *Verdict) Warnings() iter.Seq[*Finding] {
+// Answered yields the findings that the author of the request reads: those that deny or warn. Where
+// the request is denied, the warnings about what requests meet once the route is stored are left out.
+func (v *Verdict) Answered() iter.Seq[*Finding] {
 	return func(yield func(*Finding) bool) {
 		denied := v.Denied()
 		for i := range v.Findings {
-			if f := &v.Findings[i]; f.Effect == Warn && !(denied && f.ofTraffic) && !yield(f) {
+			f := &v.Findings[i]
+			if (f.Effect == Deny || f.Effect == Warn && !(denied && f.ofTraffic)) && !yield(f) {
 				return
 			}
 		}

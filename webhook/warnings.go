@@ -21,8 +21,10 @@ const (
 // about the changes in the traffic.
 func warnings(verdict *validate.Verdict, changes []string) []string {
 	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores)+len(changes))
-	for f := range verdict.Warnings() {
-		all = append(all, warning(f.Warning(), f.Rule))
+	for f := range verdict.Answered() {
+		if f.Effect == validate.Warn {
+			all = append(all, warning(f.Warning(), f.Rule))
+		}
 	}
 	for _, name := range verdict.UnknownIgnores {
 		all = append(all, warning(validate.UnknownIgnore(name), ""))

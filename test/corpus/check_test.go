@@ -20,7 +20,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/validate"
-	"github.com/gammaguard/gammaguard/validate/rules"
+	catalog "github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // guardConfig is the configuration of both sides.
@@ -289,7 +289,7 @@ func (o *oracle) offline(found *report.CheckReport) verdict {
 	case len(byGuard) > 0:
 		v.By, v.Refusals = "gammaguard", byGuard
 		v.Warnings = slices.DeleteFunc(v.Warnings, func(id string) bool { // a denial leaves them out
-			rule := rules.Find(id)
+			rule := catalog.Find(id)
 			return rule != nil && rule.OfTraffic
 		})
 	}

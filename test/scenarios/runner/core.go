@@ -113,13 +113,12 @@ func outcomeOf(plan *mutate.Plan, verdict *validate.Verdict) *Outcome {
 			lines = append(lines, "Warning: "+plan.Message(&plan.Changes[i]))
 		}
 	}
-	for i := range verdict.Findings {
-		if finding := &verdict.Findings[i]; finding.Effect == validate.Deny {
+	for finding := range verdict.Answered() {
+		if finding.Effect == validate.Deny {
 			lines = append(lines, finding.FieldError().Error())
+		} else {
+			lines = append(lines, "Warning: "+finding.Warning())
 		}
-	}
-	for finding := range verdict.Warnings() {
-		lines = append(lines, "Warning: "+finding.Warning())
 	}
 	for _, name := range verdict.UnknownIgnores {
 		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
