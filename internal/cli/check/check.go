@@ -79,6 +79,8 @@ type checker struct {
 	duplicates []report.Duplicate
 	world      *world
 	routes     []*route
+	// renamed are the names that kustomize gave to Services.
+	renamed map[renamedKey]string
 	// arrived counts the routes that are new.
 	arrived int
 	// view is what status says, and tables are what becomes of routes, once all is loaded.

@@ -78,6 +78,7 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 	for _, name := range verdict.UnknownIgnores {
 		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
+	judged.Findings = append(judged.Findings, c.ofNames(r)...)
 	judged.Status, err = c.status(r)
 	return judged, err
 }

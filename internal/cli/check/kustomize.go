@@ -48,6 +48,7 @@ func (c *checker) kustomize(ctx context.Context, folder string) (files []*file, 
 		f.kustomization, f.sets = kustomizationFile(folder), patches.sets
 		for i := range f.documents {
 			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])
+			c.noteName(f.kustomization, &f.documents[i])
 		}
 		files = append(files, f)
 	}
