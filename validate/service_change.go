@@ -23,7 +23,7 @@ type ServiceChange struct {
 	// Findings are those of RuleServiceBecomesExternalName: a route of the Service's namespace each.
 	Findings []Finding
 
-	engine *Engine
+	engine        *Engine
 	before, after *Table
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -19,46 +20,46 @@ type renamedKey struct {
 }
 
 // noteName notes that kustomize gave a Service, or a ServiceImport, another name.
-func (c *checker) noteName(kustomization string, d *document) {
+func (l *loaded) noteName(kustomization string, d *source.Document) {
 	kind := d.Key.Kind
-	if d.written == nil || d.written.Key.Name == d.Key.Name || kind != mesh.ServiceKind && kind != mesh.ServiceImportKind {
+	if d.Written == nil || d.Written.Key.Name == d.Key.Name || kind != mesh.ServiceKind && kind != mesh.ServiceImportKind {
 		return
 	}
-	if c.renamed == nil {
-		c.renamed = map[renamedKey]string{}
+	if l.renamed == nil {
+		l.renamed = map[renamedKey]string{}
 	}
-	c.renamed[renamedKey{kustomization, mesh.ServiceKey{Kind: kind, Namespace: d.Key.Namespace, Name: d.written.Key.Name}}] = d.Key.Name
+	l.renamed[renamedKey{kustomization, mesh.ServiceKey{Kind: kind, Namespace: d.Key.Namespace, Name: d.Written.Key.Name}}] = d.Key.Name
 }
 
 // ofNames returns the findings about the names in references that only a set of files shows: the set
 // has a Service that a reference means, and does not name.
-func (c *checker) ofNames(r *route) []report.Finding {
+func (l *loaded) ofNames(r *route) []report.Finding {
 	var found []report.Finding
 	for i := range r.mutated.Spec.ParentRefs {
 		ref := &r.mutated.Spec.ParentRefs[i]
-		switch ref.Class(c.engine.Policy().Mesh) {
+		switch ref.Class(l.engine.Policy().Mesh) {
 		case mesh.MeshParent, mesh.LookAlikeParent:
-			found = c.unrenamed(found, r, mesh.ParentPath(i, "name"), "parentRefs", ref.Service(r.Key.Namespace))
+			found = l.unrenamed(found, r, mesh.ParentPath(i, "name"), "parentRefs", ref.Service(r.Key.Namespace))
 		default:
 			if i < len(r.Route.Spec.ParentRefs) && r.Route.Spec.ParentRefs[i].Kind == "" {
-				found = c.withoutKind(found, r, i)
+				found = l.withoutKind(found, r, i)
 			}
 		}
 	}
-	if !r.mutated.HasMeshParent(c.engine.Policy().Mesh) {
+	if !r.mutated.HasMeshParent(l.engine.Policy().Mesh) {
 		return found
 	}
 	for backend := range r.mutated.Backends() {
-		if backend.Ref.IsService(c.engine.Policy().Mesh) {
-			found = c.unrenamed(found, r, backend.Path()+".name", "backendRefs", backend.Ref.Service(r.Key.Namespace))
+		if backend.Ref.IsService(l.engine.Policy().Mesh) {
+			found = l.unrenamed(found, r, backend.Path()+".name", "backendRefs", backend.Ref.Service(r.Key.Namespace))
 		}
 	}
 	return found
 }
 
 // has reports whether the Service is in the input.
-func (c *checker) has(key mesh.ServiceKey) bool {
-	return c.world.files.Get(manifest.Key{Group: serviceGroup(key.Kind), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
+func (l *loaded) has(key mesh.ServiceKey) bool {
+	return l.world.files.Get(manifest.Key{Group: serviceGroup(key.Kind), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
 }
 
 func serviceGroup(kind string) string {
@@ -70,9 +71,9 @@ func serviceGroup(kind string) string {
 
 // unrenamed adds a finding if kustomize gave the Service that a reference names another name, and
 // there is none of the name that the reference has.
-func (c *checker) unrenamed(found []report.Finding, r *route, field, list string, key mesh.ServiceKey) []report.Finding {
-	built := c.renamed[renamedKey{r.file.kustomization, key}]
-	if built == "" || c.has(key) {
+func (l *loaded) unrenamed(found []report.Finding, r *route, field, list string, key mesh.ServiceKey) []report.Finding {
+	built := l.renamed[renamedKey{r.file.Kustomization(), key}]
+	if built == "" || l.has(key) {
 		return found
 	}
 	by := "namePrefix and nameSuffix do"
@@ -89,15 +90,15 @@ func (c *checker) unrenamed(found []report.Finding, r *route, field, list string
 
 // withoutKind adds a finding if the parentRef, which is to a Gateway because it has no kind, has the
 // name of a Service of the input, and no such Gateway is known.
-func (c *checker) withoutKind(found []report.Finding, r *route, index int) []report.Finding {
+func (l *loaded) withoutKind(found []report.Finding, r *route, index int) []report.Finding {
 	ref := r.Route.Spec.ParentRefs[index]
 	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: cmp.Or(ref.Namespace, r.Key.Namespace), Name: ref.Name}
 	service := ref
 	service.Kind = mesh.ServiceKind
-	if class := service.Class(nil); class != mesh.MeshParent && class != mesh.LookAlikeParent || !c.has(key) {
+	if class := service.Class(nil); class != mesh.MeshParent && class != mesh.LookAlikeParent || !l.has(key) {
 		return found
 	}
-	if mesh.FindObject(c.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}) == nil {
+	if mesh.FindObject(l.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}) == nil {
 		return found
 	}
 	return append(found, ofInput(explain.ParentKindOmitted, r, mesh.ParentPath(index, ""), key,
@@ -108,7 +109,7 @@ func (c *checker) withoutKind(found []report.Finding, r *route, index int) []rep
 // ofInput is a warning about the input.
 func ofInput(id string, r *route, field string, key mesh.ServiceKey, problem, remedy string) report.Finding {
 	return report.Finding{
-		Rule: id, Action: validate.Warn, Effect: validate.Warn, Field: field, Line: r.line(field), Value: key.Name,
+		Rule: id, Action: validate.Warn, Effect: validate.Warn, Field: field, Line: r.Line(field), Value: key.Name,
 		Problem: problem, Remedy: remedy, Message: problem + "; " + remedy + " (" + id + ")",
 		Reference: validate.Reference{Service: key, Detail: field},
 	}

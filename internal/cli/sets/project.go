@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -162,7 +163,7 @@ func (p *Project) inside(name string) error {
 // path returns a path of the file as seen from the working directory.
 func (p *Project) path(name string) string {
 	path := filepath.Join(p.folder, filepath.FromSlash(name))
-	if short := relative(path); short != Stdin { // only flags name standard input
+	if short := relative(path); short != source.Stdin { // only flags name standard input
 		return short
 	}
 	return path
@@ -199,20 +200,20 @@ func (p *Project) set(s *ProjectSet) *Set {
 	}
 	switch {
 	case s.Chart != "":
-		chart := &Chart{Path: p.path(s.Chart), Values: all(s.Values)}
-		return &Set{Kind: report.Chart, Path: chart.Path, Values: strings.Join(chart.Values, ", "), named: true, chart: chart}
+		chart := &source.Chart{Path: p.path(s.Chart), Values: all(s.Values)}
+		return &Set{Kind: report.Chart, Path: chart.Path, Values: strings.Join(chart.Values, ", "), Named: true, Chart: chart}
 	case s.Kustomization != "":
 		path := p.path(s.Kustomization)
-		return &Set{Kind: report.Kustomization, Path: path, named: true, kustomization: path}
+		return &Set{Kind: report.Kustomization, Path: path, Named: true, Kustomization: path}
 	}
 	files := all(s.Files)
-	return &Set{Kind: report.Folder, Path: strings.Join(files, ", "), named: true, files: files}
+	return &Set{Kind: report.Folder, Path: strings.Join(files, ", "), Named: true, Files: files}
 }
 
 // below reports whether what there is to read is at or below one of the paths.
 func (s *Set) below(paths []string) bool {
-	roots := s.files
-	if s.files == nil {
+	roots := s.Files
+	if s.Files == nil {
 		roots = []string{s.Path}
 	}
 	for _, path := range paths {
