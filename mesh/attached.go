@@ -30,7 +30,8 @@ type AttachedRoute struct {
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
 	// Backends are the Services that the rules send requests to, each once, in the order of the
-	// rules, without those that are mesh parents: at most MaxBackends.
+	// rules, without those that are mesh parents: at most MaxBackends. They are for the status, and
+	// set by WithBackends.
 	Backends []ServiceKey
 }
 
@@ -78,10 +79,11 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 		a.Matches[i] = key.Key
 	}
 	a.CatchAll = slices.Contains(a.Matches, catchAll)
-	return a.WithBackends(r, profile)
+	return a
 }
 
-// WithBackends sets the Backends to those of the route. The profile classifies them.
+// WithBackends sets the Backends to those of the route, which Attached leaves out: no rule needs them.
+// The profile classifies them.
 func (a *AttachedRoute) WithBackends(route *Route, profile *Profile) *AttachedRoute {
 	a.Backends = nil
 	for backend := range route.Backends() {

@@ -115,6 +115,17 @@ func (p *Pass) Parents() []Parent {
 	return p.parents
 }
 
+// HasParent reports whether the Service is a mesh parent of the route.
+func (p *Pass) HasParent(key mesh.ServiceKey) bool {
+	parents := p.Parents()
+	for i := range parents { // they are large
+		if parents[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // granted returns the parents that need a grant, those included that are no mesh
 // parents but that some mesh may act on.
 func (p *Pass) granted() []Parent {

@@ -26,12 +26,12 @@ func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *Vie
 // order, and nothing about those that are as they should be. Unknown are the
 // parentRefs, by index, of which that cannot be known. The error says that the reader
 // could not be asked. A route that is being deleted has entries until it is gone, as
-// meshes go on programming it.
+// meshes go on programming it. The route has its Backends.
 func (v *View) Entries(route *mesh.AttachedRoute) (entries []Entry, unknown []int, err error) {
 	return v.entries(route, func(mesh.ServiceKey) bool { return true })
 }
 
-// EntriesOn returns the entries about parentRefs to the Service.
+// EntriesOn returns the entries about parentRefs to the Service, as Entries does.
 func (v *View) EntriesOn(service mesh.ServiceKey, route *mesh.AttachedRoute) ([]Entry, error) {
 	entries, _, err := v.entries(route, func(key mesh.ServiceKey) bool { return key == service })
 	return entries, err

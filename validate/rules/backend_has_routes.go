@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -26,7 +25,7 @@ func backendHasRoutes() *validate.Rule {
 
 func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 	parents := p.Parents()
-	if slices.ContainsFunc(parents, func(parent validate.Parent) bool { return parent.Key == backend.Key }) {
+	if p.HasParent(backend.Key) {
 		return
 	}
 	for _, namespace := range routeNamespaces(p, parents, backend.Key) {

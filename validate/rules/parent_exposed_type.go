@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -30,7 +29,7 @@ func checkParentExposedType(p *validate.Pass, parent *validate.Parent) {
 
 // checkBackendExposedType leaves out a backend that is a parent too, which is reported as one.
 func checkBackendExposedType(p *validate.Pass, backend *validate.BackendService) {
-	if slices.ContainsFunc(p.Parents(), func(parent validate.Parent) bool { return parent.Key == backend.Key }) {
+	if p.HasParent(backend.Key) {
 		return
 	}
 	if service, err := p.Service(backend.Key); err == nil && isExposed(service) {

@@ -251,7 +251,7 @@ func (s *memorySession) parents(key manifest.Key) (own, others []Entry, err erro
 	}
 	others = slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
 	settings := desired.Settings(s.scenario.Config.Status)
-	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached(s.engine.Policy().Mesh))
+	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached(s.engine.Policy().Mesh).WithBackends(stored.Route, s.engine.Policy().Mesh))
 	for _, entry := range entries[:min(len(entries), maxParents-len(others))] {
 		own = append(own, Entry{
 			ParentRef:      r.Spec.ParentRefs[entry.Ref],
