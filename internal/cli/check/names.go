@@ -101,9 +101,13 @@ func (l *loaded) withoutKind(found []report.Finding, r *route, index int) []repo
 	if mesh.FindObject(l.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}) == nil {
 		return found
 	}
-	return append(found, ofInput(explain.ParentKindOmitted, r, mesh.ParentPath(index, ""), key,
+	f := ofInput(explain.ParentKindOmitted, r, mesh.ParentPath(index, ""), key,
 		fmt.Sprintf("without a kind, this is Gateway %s/%s, which is not in the input; %s is", key.Namespace, key.Name, key),
-		`if the Service is meant, set group: "" and kind: Service`))
+		`if the Service is meant, set group: "" and kind: Service`)
+	if ref.Port == 0 && ref.EffectiveGroup() == mesh.GatewayGroup { // as most references to Gateways
+		f.Effect = validate.Audit
+	}
+	return append(found, f)
 }
 
 // ofInput is a warning about the input.

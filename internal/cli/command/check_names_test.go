@@ -124,32 +124,33 @@ func TestCheckParentKindOmitted(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		input string
-		found bool
+		want  validate.Action // empty: nothing is found
 	}{
-		"beside a Service":        {service + route("{name: cart, port: 80}"), true},
-		"in the core group":       {service + route(`{group: "", name: cart, port: 80}`), true},
-		"beside a Gateway too":    {service + route("{name: cart}") + "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: cart, namespace: shop}}", false},
-		"a Gateway by its kind":   {service + route("{kind: Gateway, name: cart}"), false},
-		"a Service by its kind":   {service + route(`{group: "", kind: Service, name: cart, port: 80}`), false},
-		"another name":            {service + route("{name: edge}"), false},
-		"another namespace":       {service + route("{name: cart, namespace: edge}"), false},
-		"a group of another mesh": {service + route("{group: example.com, name: cart}"), false},
+		"beside a Service":        {service + route("{name: cart, port: 80}"), validate.Warn},
+		"in the core group":       {service + route(`{group: "", name: cart}`), validate.Warn},
+		"which may be a Gateway":  {service + route("{name: cart}"), validate.Audit},
+		"beside a Gateway too":    {service + route("{name: cart}") + "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: cart, namespace: shop}}", ""},
+		"a Gateway by its kind":   {service + route("{kind: Gateway, name: cart}"), ""},
+		"a Service by its kind":   {service + route(`{group: "", kind: Service, name: cart, port: 80}`), ""},
+		"another name":            {service + route("{name: edge}"), ""},
+		"another namespace":       {service + route("{name: cart, namespace: edge}"), ""},
+		"a group of another mesh": {service + route("{group: example.com, name: cart}"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, got := checkJSON(t, test.input, "-f", "-")
-			found := false
+			var effect validate.Action
 			for _, f := range r.Routes[0].Findings {
 				if f.Rule != explain.ParentKindOmitted {
 					continue
 				}
-				found = true
+				effect = f.Effect
 				const want = `without a kind, this is Gateway shop/cart, which is not in the input; Service shop/cart is; if the Service is meant, set group: "" and kind: Service (parent-kind-omitted)`
 				if f.Message != want || f.Field != "spec.parentRefs[0]" || f.Line == 0 {
 					t.Errorf("%+v", f)
 				}
 			}
-			if found != test.found {
-				t.Errorf("found %v: %s", found, got.stdout)
+			if effect != test.want {
+				t.Errorf("%q, want %q: %s", effect, test.want, got.stdout)
 			}
 		})
 	}

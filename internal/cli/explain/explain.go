@@ -125,7 +125,8 @@ func Topics() []Topic {
 		Default: string(validate.Warn),
 		Title:   "A parentRef without a kind has the name of a Service",
 		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant: the route then is none of the " +
-			"mesh, no webhook sees it, and it has no effect. Only `gammaguard check` reports this.",
+			"mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is meant, the check only records it. Only " +
+			"`gammaguard check` reports this.",
 		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
 		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
 	})
