@@ -5,12 +5,9 @@ import (
 	"iter"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/creation"
-	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
@@ -185,25 +182,5 @@ func ignoresNothing(r *route, name string) report.Finding {
 		Field: path, Line: r.Line(path), Value: r.Route.Metadata.Annotations.Ignore,
 		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
 		Reference: validate.Reference{Detail: name},
-	}
-}
-
-// refusal tells of a refusal by the API server.
-func (j *judge) refusal(r *route, f *definitions.Finding) report.Finding {
-	message, remedy := f.Message, ""
-	if f.ID == definitions.VersionNotServed {
-		remedy = "install a CustomResourceDefinition of the kind, or name one with --channel or --crds"
-		kind := schema.GroupKind{Group: r.Key.Group, Kind: r.Key.Kind}
-		if served, err := j.defined.Served(kind); err == nil && len(served) > 0 {
-			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
-		}
-	}
-	if remedy != "" {
-		message += "; " + remedy
-	}
-	return report.Finding{
-		Rule: f.ID, Action: validate.Deny, Effect: validate.Deny, Field: f.Field, Line: r.Line(f.Field),
-		Problem: f.Message, Remedy: remedy, Message: message + " (" + f.ID + ")",
-		Reference: validate.Reference{Detail: f.Field + " " + f.Message},
 	}
 }

@@ -3,14 +3,10 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -320,35 +316,4 @@ func (l *loader) inherit(r *route) {
 // webhook makes them.
 func (l *loader) mutate(route *mesh.Route) (mutate.Plan, error) {
 	return l.creation.Plan(route, l.options.User, l.creation.Changes(route, l.world), l.world)
-}
-
-// write finds what the API server says of each route, on all processors: most of the
-// time goes into this.
-func (l *loader) write(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, r := range l.routes {
-		group.Go(func() error {
-			w := &definitions.Write{Object: r.JSON, Namespace: r.Key.Namespace}
-			if len(r.plan.Made()) > 0 {
-				w.Mutated = r.patched
-			}
-			if r.old != nil {
-				w.Old = r.old.JSON
-			}
-			outcome, err := l.defined.Write(ctx, w)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
-			}
-			r.refusals = slices.DeleteFunc(outcome.Findings, incomplete)
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-// incomplete reports whether the finding only says that, because of the others, the API
-// server did not get to its CEL rules.
-func incomplete(f definitions.Finding) bool {
-	return f.Field == "" && strings.Contains(f.Message, "some validation rules were not checked because the object was invalid")
 }
