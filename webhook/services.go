@@ -84,6 +84,9 @@ func (s *services) preview(ctx context.Context, r *review) (answer, error) {
 	if err != nil || namespace != nil && namespace.Terminating() {
 		return admit, err
 	}
+	if old == nil && !s.used(change.Key) { // as most are not: nothing needs to be read
+		return admit, nil
+	}
 	if old != nil {
 		err = change.AddParents()
 	}
@@ -91,6 +94,12 @@ func (s *services) preview(ctx context.Context, r *review) (answer, error) {
 		return answer{warnings: serviceWarnings(change, nil), outcome: admitted}, err
 	}
 	return s.rename(ctx, r, change, namespace)
+}
+
+// used reports whether the caches know of a route with the Service as a parent or a backend.
+func (s *services) used(key mesh.ServiceKey) bool {
+	routes, err := mesh.AttachedRoutes(s.Reader, key, "")
+	return err != nil || len(routes) > 0 || len(s.Stored.RoutesTo(key)) > 0
 }
 
 // rename answers where the Service becomes of type ExternalName: by live reads of the routes of its

@@ -112,6 +112,8 @@ func TestServiceBecomesExternalName(t *testing.T) {
 	}{
 		{"deny", "shop", validate.Deny, http, alias, false, 1},
 		{"created", "shop", validate.Deny, "", alias, false, 0},
+		{"created, and only a backend", "calm", validate.Warn, "", alias, true, 1},
+		{"created, and of no use", "web", validate.Deny, "", alias, true, 0},
 		{"created as another type", "shop", validate.Deny, "", http, true, 0},
 		{"it was one", "shop", validate.Deny, alias, alias, true, 0},
 		{"no route of the namespace", "web", validate.Deny, http, alias, true, 0},
