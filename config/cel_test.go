@@ -260,6 +260,9 @@ func TestMatchConditionsOfServices(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, service(test.now), service(test.old), test.want) })
 	}
+	for spec, want := range map[string]bool{"type: ExternalName": true, "type: ClusterIP": false, "ports: [{port: 80}]": false} {
+		t.Run("created with "+spec, func(t *testing.T) { wantMatch(t, matcher, service(spec), nil, want) })
+	}
 }
 
 // TestMatchConditionsOfDeletedParents: the preview is for mesh routes that are deleted, or whose

@@ -112,6 +112,7 @@ func TestValidatingWebhook(t *testing.T) {
 	labels.Rules = updates("namespaces", admissionv1.ClusterScope)
 	services := webhookOf("services.gammaguard.dev", "/preview-services", admissionv1.Ignore)
 	services.Rules = updates("services", admissionv1.NamespacedScope, admissionv1.Delete)
+	services.Rules[0].Operations = append([]admissionv1.OperationType{admissionv1.Create}, services.Rules[0].Operations...)
 	deletions := webhookOf("routes.gammaguard.dev", "/preview-routes", admissionv1.Ignore)
 	deletions.Rules[0].Operations = []admissionv1.OperationType{admissionv1.Update, admissionv1.Delete}
 	labels.TimeoutSeconds, services.TimeoutSeconds, deletions.TimeoutSeconds = ptr(int32(2)), ptr(int32(2)), ptr(int32(2))

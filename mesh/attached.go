@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,14 @@ type AttachedRoute struct {
 	Dropped Field
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
+	// Backends are the Services that the rules send requests to, each once, in the order of the
+	// rules, without those that are mesh parents: at most MaxBackends. They are for the status, and
+	// set by WithBackends.
+	Backends []ServiceKey
 }
+
+// MaxBackends is how many Backends are noted of a route.
+const MaxBackends = 32
 
 // Undated is the first Created that says nothing of a route's age: a Reader that does
 // not know the creation times numbers routes from here on, in multiples of it for those
@@ -76,6 +84,43 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 	}
 	a.CatchAll = slices.Contains(a.Matches, catchAll)
 	return a
+}
+
+// WithBackends sets the Backends to those of the route, which Attached leaves out: no rule needs them.
+// The profile classifies them.
+func (a *AttachedRoute) WithBackends(route *Route, profile *Profile) *AttachedRoute {
+	a.Backends = nil
+	for backend := range route.Backends() {
+		if backend.Ref.IsService(profile) && backend.Ref.Kind != ServiceImportKind {
+			if key := backend.Ref.Service(a.Namespace); !slices.Contains(a.Backends, key) && !a.hasParent(key) {
+				if a.Backends = append(a.Backends, key); len(a.Backends) == MaxBackends {
+					return a
+				}
+			}
+		}
+	}
+	return a
+}
+
+// ParentServices yields the Services that the mesh parentRefs name.
+func (a *AttachedRoute) ParentServices() iter.Seq[ServiceKey] {
+	return func(yield func(ServiceKey) bool) {
+		for i := range a.Parents {
+			if a.IsMeshParent(i) && !yield(a.Parents[i].Service(a.Namespace)) {
+				return
+			}
+		}
+	}
+}
+
+// hasParent reports whether the Service is a mesh parent.
+func (a *AttachedRoute) hasParent(key ServiceKey) bool {
+	for i := range a.Parents {
+		if a.Parents[i].Name == key.Name && a.IsMeshParent(i) && a.Parents[i].Service(a.Namespace) == key {
+			return true
+		}
+	}
+	return false
 }
 
 // String reads "HTTPRoute shop/cart".

@@ -41,6 +41,19 @@ func (b *BackendRef) WrongGroup(profile *Profile) bool {
 	return false
 }
 
+// externalKinds are the kinds of backends that stand for hosts outside of the cluster, by group:
+// the Gateway API's experimental XBackend, which has no other type, and those of meshes.
+var externalKinds = map[string]string{
+	"XBackend":            "gateway.networking.x-k8s.io",
+	"EgressNetwork":       "policy.linkerd.io",
+	"Hostname":            "networking.istio.io",
+	"MeshExternalService": "kuma.io",
+}
+
+// External reports whether the backend is a destination outside of the cluster, of another kind
+// than an ExternalName Service.
+func (b *BackendRef) External() bool { return b.Group != "" && externalKinds[b.Kind] == b.Group }
+
 // Service returns the key of the Service or ServiceImport that the backendRef of
 // a route in the given namespace refers to.
 func (b *BackendRef) Service(routeNamespace string) ServiceKey {

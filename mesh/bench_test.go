@@ -46,3 +46,29 @@ func TestDecodeAllocations(t *testing.T) {
 		t.Errorf("%.0f allocations a route, want at most %d", got, most)
 	}
 }
+
+// BenchmarkAttached reduces a route of some rules, whose backends are its parent, or two others.
+func BenchmarkAttached(b *testing.B) {
+	for name, backends := range map[string]string{"parent": `{"name": "cart", "port": 80}`, "others": `{"name": "v1", "port": 80}, {"name": "v2", "port": 80}`} {
+		b.Run(name, func(b *testing.B) {
+			route, err := mesh.DecodeRoute([]byte(`{"kind": "HTTPRoute", "metadata": {"namespace": "shop", "name": "r"}, "spec": {
+				"parentRefs": [{"group": "", "kind": "Service", "name": "cart", "port": 80}], "rules": [{"matches": [{"path": {"value": "/a"}}], "backendRefs": [` + backends + `]},
+				{"matches": [{"path": {"value": "/b"}}], "backendRefs": [` + backends + `]}, {"backendRefs": [` + backends + `]}]}}`))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			b.Run("admission", func(b *testing.B) {
+				for b.Loop() {
+					route.Attached(nil)
+				}
+			})
+			attached := route.Attached(nil)
+			b.Run("status", func(b *testing.B) {
+				for b.Loop() {
+					attached.WithBackends(route, nil)
+				}
+			})
+		})
+	}
+}

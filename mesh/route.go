@@ -54,8 +54,13 @@ type RouteSpec struct {
 
 // HasGateway reports whether the route attaches to Gateways or ListenerSets too.
 func (s *RouteSpec) HasGateway() bool {
-	return s.UseDefaultGateways != "" && s.UseDefaultGateways != "None" ||
+	return s.AttachesByDefault() ||
 		slices.ContainsFunc(s.ParentRefs, func(ref ParentRef) bool { return ref.Class(nil) == GatewayParent })
+}
+
+// AttachesByDefault reports whether the route attaches to the default Gateways (GEP-3793).
+func (s *RouteSpec) AttachesByDefault() bool {
+	return s.UseDefaultGateways != "" && s.UseDefaultGateways != "None"
 }
 
 // RouteRule is one rule of a route of any kind. What is kept as text has no effect that

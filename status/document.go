@@ -55,10 +55,14 @@ func decodeDocument(data []byte, controller string, former []string) (*document,
 // route returns the document as the core sees a route, under the profile of the mesh.
 func (d *document) route(key kube.RouteKey, profile *mesh.Profile) *mesh.AttachedRoute {
 	route := &mesh.AttachedRoute{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, Generation: d.Metadata.Generation}
-	if full := (mesh.Route{Kind: key.Kind}); profile != nil && mesh.Decode(d.Spec.Rules, &full.Spec.Rules) == nil {
+	full := mesh.Route{Kind: key.Kind}
+	if mesh.Decode(d.Spec.Rules, &full.Spec.Rules) != nil {
+		full.Spec.Rules = nil // rules that cannot be read have no backends, as in the cache
+	}
+	if profile != nil {
 		route.Dropped = full.DroppedBy(profile)
 	}
-	return route.WithParents(d.refs, profile)
+	return route.WithParents(d.refs, profile).WithBackends(&full, profile)
 }
 
 // patch returns the JSON merge patch that replaces status.parents, if the route

@@ -74,6 +74,16 @@ func (f *enqueuer) changed(change kube.Change) {
 		seen[key] = true
 	}
 	priority := fresh
+	if f.leads() && change.Renamed != (mesh.ServiceKey{}) {
+		for _, route := range f.cache.RoutesTo(change.Renamed) {
+			for key := range route.ParentServices() {
+				seen[key] = true
+			}
+		}
+		if len(seen) >= massFrom {
+			priority = bulk
+		}
+	}
 	if change.Route != (kube.RouteKey{}) {
 		about, statusOnly := f.marked.update(change.Route, f.cache.Route(change.Route))
 		for _, key := range about {

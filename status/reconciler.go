@@ -188,6 +188,11 @@ func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due [
 	}
 	for _, key := range due {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadNamespace, Namespace: key.Namespace})
+		if route := r.cache.Route(key); route != nil {
+			if f, err := validate.FindExternalNameBackend(r.cache, &route.AttachedRoute); err == nil && f != nil {
+				reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: f.Reference.Service})
+			}
+		}
 	}
 	deadline := time.Now().Add(requestTimeout)
 	world := kube.Confirm(ctx, func() time.Time { return deadline }, r.reader, r.cache)

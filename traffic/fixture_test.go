@@ -217,7 +217,7 @@ func serviceKey(name string) mesh.ServiceKey {
 }
 
 // ask returns a request to service/cart of shop on port 80, from a client in its
-// namespace, changed by what the arguments say: "from NAMESPACE", "port N",
+// namespace, changed by what the arguments say: "from NAMESPACE", "from gateway", "port N",
 // "grpc SERVICE/METHOD", "sni NAME", "METHOD", "/path?query" or "header: value".
 func ask(t testing.TB, args ...string) Request {
 	t.Helper()
@@ -231,6 +231,8 @@ func ask(t testing.TB, args ...string) Request {
 		switch {
 		case strings.HasPrefix(arg, "/"):
 			err = r.SetPath(arg)
+		case arg == "from gateway":
+			r.FromGateway = true
 		case word == "from":
 			r.From = rest
 		case word == "grpc":

@@ -17,6 +17,8 @@ type Request struct {
 	Protocol mesh.Protocol `json:"protocol,omitempty"`
 	// From is the client's namespace.
 	From string `json:"from"`
+	// FromGateway: a Gateway sends it, and From says nothing.
+	FromGateway bool `json:"fromGateway,omitempty"`
 	// Method is the HTTP method: GET where it is left out, POST for gRPC.
 	Method string `json:"method,omitempty"`
 	// Path is without the query: / where it is left out. For gRPC it is

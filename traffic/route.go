@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -95,15 +94,4 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		}
 	}
 	return out
-}
-
-// parentServices yields the Services that the route's mesh parentRefs name.
-func (r *route) parentServices() iter.Seq[mesh.ServiceKey] {
-	return func(yield func(mesh.ServiceKey) bool) {
-		for i := range r.Parents {
-			if r.IsMeshParent(i) && !yield(r.Parents[i].Service(r.Namespace)) {
-				return
-			}
-		}
-	}
 }

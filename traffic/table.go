@@ -29,6 +29,8 @@ type Table struct {
 	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
 	compare func(a, b *entry) int
+	// gateways are the routes that attach to Gateways.
+	gateways []*mesh.Route
 }
 
 // New returns a Table of the routes.
@@ -40,6 +42,11 @@ func New(reader mesh.Reader, routes Routes, options Options) *Table {
 		r.WithParents(r.Parents, profile)
 	}
 	t.bind(lowered)
+	for i := range routes {
+		if r := &routes[i]; r.Spec.HasGateway() {
+			t.gateways = append(t.gateways, &mesh.Route{Kind: r.Kind, Metadata: mesh.Metadata{Namespace: r.Namespace, Name: r.Name}, Spec: *r.Spec})
+		}
+	}
 	return t
 }
 
@@ -48,7 +55,7 @@ func (t *Table) bind(routes []*route) {
 	t.bound, t.views = map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
 	slices.SortStableFunc(routes, compareRoutes)
 	for _, r := range routes {
-		for key := range r.parentServices() {
+		for key := range r.ParentServices() {
 			if bound := t.bound[key]; len(bound) == 0 || bound[len(bound)-1] != r {
 				t.bound[key] = append(bound, r)
 			}

@@ -21,8 +21,10 @@ type Trace struct {
 	Chosen  *Place  `json:"chosen,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	// Notes say what the outcome hangs on, or what it may surprise by.
-	Notes    []string   `json:"notes,omitempty"`
-	NotTaken []NearMiss `json:"notTaken,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	// GatewayRoutes are the routes on Gateways that send the request, if a Gateway does.
+	GatewayRoutes []GatewayRoute `json:"gatewayRoutes,omitempty"`
+	NotTaken      []NearMiss     `json:"notTaken,omitempty"`
 }
 
 // Place is a rule of a route, and one of its matches.
@@ -45,6 +47,9 @@ type NearMiss struct {
 // Trace finds the way of a request. It is an error if the Service or the port does
 // not exist.
 func (t *Table) Trace(request Request) (*Trace, error) {
+	if request.FromGateway {
+		return t.fromGateway(&request)
+	}
 	pr, err := t.portRoutesOf(&request)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,10 @@ func TestTrace(t *testing.T) {
 	all := http("shop/all @02", onAll+`, rules: [{`+toV1+`}]`)
 	raw := object("TCPRoute shop/raw", onAll+`, rules: [{`+toV1+`}]`)
 	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: stub, port: 80}]}]`)
+	edge := http("shop/edge", `parentRefs: [{name: public, namespace: infra}, {kind: ListenerSet, name: more}], rules: [{backendRefs: [{name: cart, port: 80}]}, `+
+		`{backendRefs: [{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}]}, `+
+		`{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart, port: 80}}}], `+toV1+`}]`)
+	guest := http("faces/edge", `useDefaultGateways: All, rules: [{backendRefs: [{name: cart, namespace: shop, port: 80}]}]`)
 	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
@@ -82,6 +86,19 @@ not taken: HTTPRoute shop/cart: its parentRef selects another port
 HTTPRoute shop/one rule[0] match[0]  (producer)
   → Service cart:80 100 %
 note: requests to port 8080 (alt) leave by port 80 of the same Service
+`},
+		{"a Gateway uses the routes on the Gateway", []string{all, edge, guest}, []string{"from gateway"}, Options{}, `
+no mesh route applies  (from Gateways)
+  → Service cart:80 100 %
+gateway route: HTTPRoute faces/edge rule[0] on the default Gateways sends requests to port 80, but no ReferenceGrant in namespace shop permits it
+gateway route: HTTPRoute shop/edge rule[0], rule[2] on Gateway infra/public, ListenerSet shop/more sends requests to port 80
+note: the HTTPRoutes on the port do not apply to these requests: a Gateway uses the routes on the Gateway
+not taken: HTTPRoute shop/all: requests from a Gateway use the routes on the Gateway
+`},
+		{"a Gateway that sends to another port", []string{guest}, []string{"from gateway", "to service/cart:8080"}, Options{}, `
+no mesh route applies  (from Gateways)
+  → Service cart:8080 100 %
+note: no route on a Gateway sends requests to port 8080 of Service shop/cart
 `},
 		{"consumer routes replace producer routes, also where none matches", []string{cart, all, mock}, []string{"from faces", "/v1"}, Options{}, `
 no rule of any HTTPRoute matches  (consumer of faces)

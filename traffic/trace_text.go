@@ -18,6 +18,8 @@ func (t *Trace) String() string {
 	switch {
 	case t.Chosen != nil:
 		printable.Fprintf(&out, "%s", t.Chosen)
+	case t.Request.FromGateway:
+		printable.Fprintf(&out, "no mesh route applies")
 	case t.RouteKind != "":
 		printable.Fprintf(&out, "no rule of any %s matches", t.RouteKind)
 	default:
@@ -31,6 +33,9 @@ func (t *Trace) String() string {
 			arrow = "→ "
 		}
 		printable.Fprintf(&out, "  %s%s\n", arrow, strings.ReplaceAll(line, prefix, mesh.ServiceKind+" "))
+	}
+	for i := range t.GatewayRoutes {
+		printable.Fprintf(&out, "gateway route: %s\n", &t.GatewayRoutes[i])
 	}
 	for _, note := range t.Notes {
 		printable.Fprintf(&out, "note: %s\n", note)
@@ -86,6 +91,9 @@ func (r *Request) String() string {
 		target += "/" + string(mesh.UDP)
 	}
 	parts := []string{target, "--from " + printable.Shell(r.From)}
+	if r.FromGateway {
+		parts[1] = "--from-gateway"
+	}
 	if _, method, ok := r.call(); ok && method != "" {
 		parts = append(parts, "--grpc "+grpcArgument(r.Path))
 	} else {

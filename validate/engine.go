@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -98,7 +99,7 @@ func (e *Engine) add(rule *Rule) error {
 		return fmt.Errorf("rule %s: Route runs without a grant, and so no other function of the rule may read", rule.ID)
 	}
 	e.byID[rule.ID] = active
-	if active.action != Off && (!rule.OfMesh || e.policy.Mesh != nil) {
+	if active.action != Off && !rule.OfServices && (!rule.OfMesh || e.policy.Mesh != nil) {
 		e.rules = append(e.rules, active)
 	}
 	if rule.Fault == NoFault {
@@ -135,6 +136,20 @@ type Verdict struct {
 // Denied reports whether any finding denies the request.
 func (v *Verdict) Denied() bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Effect == Deny })
+}
+
+// Answered yields the findings that the author of the request reads: those that deny or warn. Where
+// the request is denied, the warnings about what requests meet once the route is stored are left out.
+func (v *Verdict) Answered() iter.Seq[*Finding] {
+	return func(yield func(*Finding) bool) {
+		denied := v.Denied()
+		for i := range v.Findings {
+			f := &v.Findings[i]
+			if (f.Effect == Deny || f.Effect == Warn && !(denied && f.ofTraffic)) && !yield(f) {
+				return
+			}
+		}
+	}
 }
 
 // says reports whether there is anything to answer but that the request is admitted.
@@ -213,7 +228,7 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	var unknown []string
 	for id := range ignored(route) {
-		if rule := e.byID[id]; rule.Rule == nil || !rule.Milder && rule.action == Deny {
+		if rule := e.byID[id]; rule.Rule == nil || rule.OfServices || !rule.Milder && rule.action == Deny {
 			unknown = append(unknown, id)
 		}
 	}

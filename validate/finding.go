@@ -46,6 +46,8 @@ type Finding struct {
 
 	// reads are what a finding that would deny was read from.
 	reads []mesh.Read
+	// ofTraffic: the rule is OfTraffic.
+	ofTraffic bool
 }
 
 // FaultType classes a finding as API errors do.

@@ -10,6 +10,10 @@ const (
 	// is Unsupported.
 	RuleParentGroupInvalid = "parent-group-invalid"
 	RuleMeshUnsupported    = "mesh-unsupported"
+	// RuleBackendExternalName marks routes whose backends become of that type.
+	RuleBackendExternalName = "backend-external-name"
+	// RuleServiceBecomesExternalName is about a change of a Service.
+	RuleServiceBecomesExternalName = "service-becomes-external-name"
 	// RuleBackendNotPermitted warns under the profile of a mesh that needs ReferenceGrants.
 	RuleBackendNotPermitted = "backend-not-permitted"
 	// RuleServiceNotEnrolled and RuleServiceOverridden are about routes that have no effect though

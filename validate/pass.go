@@ -115,6 +115,17 @@ func (p *Pass) Parents() []Parent {
 	return p.parents
 }
 
+// HasParent reports whether the Service is a mesh parent of the route.
+func (p *Pass) HasParent(key mesh.ServiceKey) bool {
+	parents := p.Parents()
+	for i := range parents { // they are large
+		if parents[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // granted returns the parents that need a grant, those included that are no mesh
 // parents but that some mesh may act on.
 func (p *Pass) granted() []Parent {
@@ -289,7 +300,7 @@ func (p *Pass) Attached() *mesh.AttachedRoute {
 
 // Report adds a finding of the rule that is running.
 func (p *Pass) Report(f Finding) {
-	f.Rule = p.rule.ID
+	f.Rule, f.ofTraffic = p.rule.ID, p.rule.OfTraffic
 	f.quote()
 	if p.rule.actionOf(&f) == Deny {
 		f.reads = slices.Clone(p.world.Reads)

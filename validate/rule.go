@@ -65,6 +65,13 @@ type Rule struct {
 	// Kinds are the route kinds that the rule is about; empty for all.
 	Kinds []mesh.RouteKind
 
+	// OfTraffic: its findings say what requests meet once the route is stored. As warnings, they are
+	// left out of a denial, where nothing is stored.
+	OfTraffic bool
+	// OfServices: the rule is about changes of Services (ServiceChange), and never runs on a route. It
+	// has none of the following.
+	OfServices bool
+
 	// A rule has Route, which may not read through the Pass, or one or several of the other
 	// four, which may. They are called in this order.
 

@@ -160,3 +160,40 @@ func BenchmarkEngine(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReplaced judges a consumer route over many producer routes, of two ports, of which it replaces
+// all: with more of them, each costs the same.
+func BenchmarkReplaced(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("routes=%d", size), func(b *testing.B) {
+			world, _ := crowdOf(b, size)
+			world.service.Ports = append(world.service.Ports, mesh.Port{Name: "alt", Number: 81, Protocol: mesh.TCP})
+			parents := []mesh.ParentRef{world.routes[0].Parents[0]}
+			parents[0].Port = 0
+			for _, route := range world.routes {
+				route.Parents = parents
+			}
+			consumer, err := mesh.DecodeRoute(routeJSON(b, mesh.HTTPRoute, "faces", on(service("cart, namespace: shop"))+
+				`, rules: [{backendRefs: [{group: "", kind: Service, name: cart, namespace: shop, port: 80}]}]`))
+			if err != nil {
+				b.Fatal(err)
+			}
+			engine := newEngine(b, nil)
+			byNamespace := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+				answer := world.Do(read)
+				if read.Kind == mesh.ReadRoutes {
+					answer.AttachedRoutes = mesh.InNamespace(answer.AttachedRoutes, read.Namespace)
+				}
+				return answer
+			})
+			b.ReportAllocs()
+			for b.Loop() {
+				verdict, err := engine.Judge(&validate.Request{Route: consumer}, byNamespace)
+				if err != nil || len(verdict.Findings) != 1 || verdict.Findings[0].Rule != "producer-routes-replaced" {
+					b.Fatalf("findings %q, error %v", told(verdict), err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/route")
+		})
+	}
+}

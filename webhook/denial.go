@@ -31,10 +31,18 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "..."
 }
 
-// denial returns the status of a denied request, in the API server's own form:
+// denial returns the status of a denied request about a route.
+func denial(r *review, verdict *validate.Verdict) *metav1.Status {
+	kind := r.Object.Kind
+	status := refusal(r.name(), schema.GroupKind{Group: kind.Group(), Kind: kind.Name()}, schema.GroupResource{Group: kind.Group(), Resource: kind.Resource()}, verdict)
+	status.Details.UID = types.UID(shortened(r.Object.Metadata.UID))
+	return status
+}
+
+// refusal returns the status of a denied request, in the API server's own form:
 // Forbidden if a permission is missing, Invalid otherwise, with a cause for each
 // finding that denies.
-func denial(r *review, verdict *validate.Verdict) *metav1.Status {
+func refusal(name string, kind schema.GroupKind, resource schema.GroupResource, verdict *validate.Verdict) *metav1.Status {
 	var (
 		errs      field.ErrorList
 		forbidden bool
@@ -57,17 +65,15 @@ func denial(r *review, verdict *validate.Verdict) *metav1.Status {
 			Type: field.ErrorTypeInvalid, Field: "spec", BadValue: field.OmitValueType{}, Detail: fmt.Sprintf("and %d more errors", left),
 		})
 	}
-	name := shortened(r.name())
+	name = shortened(name)
 	// NewInvalid makes the causes.
-	invalid := apierrors.NewInvalid(schema.GroupKind{Group: r.Object.Kind.Group(), Kind: r.Object.Kind.Name()}, name, errs).ErrStatus
+	invalid := apierrors.NewInvalid(kind, name, errs).ErrStatus
 	status := &invalid
 	if forbidden {
-		resource := schema.GroupResource{Group: r.Object.Kind.Group(), Resource: r.Object.Kind.Resource()}
-		refusal := apierrors.NewForbidden(resource, name, onOneLine(errs)).ErrStatus
-		refusal.Details.Causes = invalid.Details.Causes
-		status = &refusal
+		forbids := apierrors.NewForbidden(resource, name, onOneLine(errs)).ErrStatus
+		forbids.Details.Causes = invalid.Details.Causes
+		status = &forbids
 	}
-	status.Details.UID = types.UID(shortened(r.Object.Metadata.UID))
 	status.Message = printable.Text(status.Message)
 	for i := range status.Details.Causes {
 		status.Details.Causes[i].Message = printable.Text(status.Details.Causes[i].Message)

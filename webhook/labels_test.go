@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,15 @@ func (s storedRoutes) Routes(_ context.Context, kind mesh.RouteKind, namespace s
 
 func (s storedRoutes) ParentsInNamespace(namespace string) []mesh.ServiceKey {
 	return []mesh.ServiceKey{{Kind: mesh.ServiceKind, Namespace: namespace, Name: "cart"}}
+}
+
+func (s storedRoutes) RoutesTo(key mesh.ServiceKey) (to []*mesh.AttachedRoute) {
+	for _, route := range s.set.Routes() {
+		if attached := route.Route.Attached(nil).WithBackends(route.Route, nil); slices.Contains(attached.Backends, key) {
+			to = append(to, attached)
+		}
+	}
+	return to
 }
 
 // adopted is a cluster whose labels are about to change.

@@ -65,6 +65,8 @@ type Stored interface {
 	// ParentsInNamespace returns the Services and ServiceImports in the namespace that are
 	// mesh parents.
 	ParentsInNamespace(namespace string) []mesh.ServiceKey
+	// RoutesTo returns the routes that send requests to the Service, and do not have it as a parent.
+	RoutesTo(key mesh.ServiceKey) []*mesh.AttachedRoute
 }
 
 // Syncer is a Reader that takes time to fill, such as a kube.Cache.

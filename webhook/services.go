@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -16,8 +17,9 @@ import (
 // operationDelete is what the previews of Services and routes look at in addition.
 const operationDelete = "DELETE"
 
-// services warns of what a change or the deletion of a Service does to routes. It admits
-// every request.
+// services warns of what a change or the deletion of a Service does to routes. It admits every
+// request, unless the configuration denies that a Service which routes use becomes of type
+// ExternalName.
 type services struct {
 	Options
 	engine *validate.Engine
@@ -38,7 +40,7 @@ func Services(options Options, engine *validate.Engine) http.Handler {
 	s := &services{options, engine, newTurn()}
 	h := options.handler("services", s.answer)
 	h.concerns = func(r *review) bool {
-		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
+		return (r.Operation == operationCreate || r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
 	}
 	return h
 }
@@ -46,52 +48,89 @@ func Services(options Options, engine *validate.Engine) http.Handler {
 func (s *services) answer(ctx context.Context, r *review, _ *objectError) answer {
 	ctx, cancel := context.WithDeadline(ctx, r.deadline())
 	defer cancel()
-	change, err := s.change(ctx, r)
+	answered, err := s.preview(ctx, r)
 	if err != nil {
 		s.trail.failed(r, err, "Failed to preview the change of a Service", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
 		return answer{warnings: []string{undetermined}, outcome: failed}
 	}
-	return answer{warnings: serviceWarnings(change), outcome: admitted}
+	return answered
 }
 
-// change returns nothing while the namespace is deleted: its routes go too.
-func (s *services) change(ctx context.Context, r *review) (*validate.ServiceChange, error) {
+// preview says nothing while the namespace is deleted: its routes go too.
+func (s *services) preview(ctx context.Context, r *review) (answer, error) {
 	done, err := s.turn.take(ctx, r)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	defer done()
-	old, err := decodeService(r.OldObject)
-	if err != nil {
-		return nil, err
+	var old, now *mesh.Service
+	if r.Operation != operationCreate {
+		old, err = decodeService(r.OldObject)
 	}
-	var now *mesh.Service
-	if r.Operation == operationUpdate {
-		if now, err = decodeService(r.objectText()); err != nil {
-			return nil, err
-		}
+	if r.Operation != operationDelete && err == nil {
+		now, err = decodeService(r.objectText())
+	}
+	if err != nil {
+		return answer{}, err
 	}
 	if err := s.current(ctx, r); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	change := s.engine.PreviewService(s.Reader, old, now)
-	namespace, err := mesh.Known(mesh.FindNamespace(s.Reader, old.Key.Namespace))
+	if old == nil && !change.BecomesExternalName() {
+		return admit, nil
+	}
+	namespace, err := mesh.Known(mesh.FindNamespace(s.Reader, change.Key.Namespace))
 	if err != nil || namespace != nil && namespace.Terminating() {
-		return change, err
+		return admit, err
 	}
-	if err := change.AddParents(); err != nil {
-		return nil, err
+	if old == nil && !s.used(change.Key) { // as most are not: nothing needs to be read
+		return admit, nil
 	}
-	if change.BecomesExternalName() {
-		err = s.eachRoute(ctx, r, old.Key.Namespace, func(route *mesh.Route) error {
-			change.AddBackend(route, s.Mesh)
+	if old != nil {
+		err = change.AddParents()
+	}
+	if err != nil || !change.BecomesExternalName() {
+		return answer{warnings: serviceWarnings(change, nil), outcome: admitted}, err
+	}
+	return s.rename(ctx, r, change, namespace)
+}
+
+// used reports whether the caches know of a route with the Service as a parent or a backend.
+func (s *services) used(key mesh.ServiceKey) bool {
+	routes, err := mesh.AttachedRoutes(s.Reader, key, "")
+	return err != nil || len(routes) > 0 || len(s.Stored.RoutesTo(key)) > 0
+}
+
+// rename answers where the Service becomes of type ExternalName: by live reads of the routes of its
+// namespace, so that what a cache does not know yet is never a reason to deny.
+func (s *services) rename(ctx context.Context, r *review, change *validate.ServiceChange, namespace *mesh.Namespace) (answer, error) {
+	if s.engine.Action(validate.RuleServiceBecomesExternalName) != validate.Off {
+		err := s.eachRoute(ctx, r, change.Key.Namespace, func(route *mesh.Route) error {
+			change.AddUser(route)
 			return nil
 		})
 		if errors.Is(err, errEnough) {
 			change.Own, err = slices.Insert(change.Own, 0, fmt.Sprintf("only the first %d routes of the namespace were read", mostRead)), nil
 		}
+		if err != nil {
+			return answer{}, err
+		}
 	}
-	return change, err
+	verdict := change.Decide(namespace, r.user())
+	if verdict.Denied() && s.Live != nil {
+		read := rationed{&s.Options, r}.Do(ctx, mesh.Read{Kind: mesh.ReadNamespace, Namespace: change.Key.Namespace})
+		live, err := mesh.Known(read.Namespace, read.Err)
+		if err != nil {
+			return answer{}, err
+		}
+		verdict = change.Decide(live, r.user())
+	}
+	answered := answer{warnings: serviceWarnings(change, &verdict), audit: findingsAnnotations(&verdict), outcome: admitted}
+	if verdict.Denied() {
+		answered.status, answered.outcome = refusal(r.name(), schema.GroupKind{Kind: mesh.ServiceKind}, schema.GroupResource{Resource: "services"}, &verdict), denied
+	}
+	return answered, nil
 }
 
 func decodeService(text []byte) (*mesh.Service, error) {
@@ -109,11 +148,14 @@ func decodeService(text []byte) (*mesh.Service, error) {
 	return object.Reduce(mesh.ServiceKind), nil
 }
 
-// serviceWarnings are the change in words.
-func serviceWarnings(c *validate.ServiceChange) []string {
+// serviceWarnings are the change in words, after the findings of the verdict, if any.
+func serviceWarnings(c *validate.ServiceChange, verdict *validate.Verdict) []string {
 	var all []string
 	for _, sentence := range c.Own {
 		all = append(all, warning(sentence, ""))
+	}
+	if verdict != nil {
+		all = append(all, warnings(verdict, nil)...)
 	}
 	switch c.Others {
 	case 0:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // attachedCluster has routes on a Service, and to it as a backend.
@@ -60,9 +62,9 @@ func TestServices(t *testing.T) {
 		{"a port comes", "shop", http, both, nil},
 		{"another protocol", "shop", http, "{ports: [{port: 80, protocol: UDP}]}", []string{"HTTPRoute shop/cart selects TCP ports, of which this change leaves none", others}},
 		{"an alias", "shop", both, "{type: ExternalName, externalName: a.test}", []string{
-			"HTTPRoute shop/cart has this Service as a parent, which cannot be of type ExternalName",
-			"GRPCRoute shop/named has this Service as a parent, which cannot be of type ExternalName",
-			"HTTPRoute shop/cart has this Service as a backend, which cannot be of type ExternalName", others,
+			"spec.type: GRPCRoute shop/named has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name)",
+			"spec.type: HTTPRoute shop/cart has this Service as a parent and a backend, which cannot be of type ExternalName; change the route first (service-becomes-external-name)",
+			"spec.type: TCPRoute shop/never has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name)", others,
 		}},
 		{"headless", "shop", http, "{clusterIP: None, ports: [{port: 80}]}", []string{"HTTPRoute shop/cart has this Service as a parent, which cannot be headless", others}},
 		{"deleted", "shop", both, "", []string{"HTTPRoute shop/cart has this Service as a parent", "GRPCRoute shop/named has this Service as a parent", others}},
@@ -90,5 +92,55 @@ func TestServices(t *testing.T) {
 	response := ask(t, Services(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
 	if !response.Allowed || strings.Join(response.Warnings, "") != undetermined {
 		t.Errorf("a list fails: %+v", response)
+	}
+}
+
+// TestServiceBecomesExternalName: a configuration can deny it, where routes of the Service's own
+// namespace use the Service, by an update or by another creation.
+func TestServiceBecomesExternalName(t *testing.T) {
+	set := world(t, attachedCluster+"---\n{apiVersion: v1, kind: Namespace, metadata: {name: calm, labels: {gammaguard.dev/mode: warn}}}\n---\n"+
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: calm}, spec: {parentRefs: [{group: "", kind: Service, name: front}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	const http, alias = "{ports: [{port: 80}]}", "{type: ExternalName, externalName: a.test}"
+	for _, test := range []struct {
+		name, namespace string
+		action          validate.Action
+		old, now        string
+		allowed         bool
+		warnings        int
+	}{
+		{"deny", "shop", validate.Deny, http, alias, false, 1},
+		{"created", "shop", validate.Deny, "", alias, false, 0},
+		{"created, and only a backend", "calm", validate.Warn, "", alias, true, 1},
+		{"created, and of no use", "web", validate.Deny, "", alias, true, 0},
+		{"created as another type", "shop", validate.Deny, "", http, true, 0},
+		{"it was one", "shop", validate.Deny, alias, alias, true, 0},
+		{"no route of the namespace", "web", validate.Deny, http, alias, true, 0},
+		{"the namespace does not enforce", "calm", validate.Deny, http, alias, true, 1},
+		{"audit", "calm", validate.Audit, http, alias, true, 0},
+		{"off", "calm", validate.Off, http, alias, true, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			handler := Services(o, newEngine(t, map[string]validate.Action{validate.RuleServiceBecomesExternalName: test.action}))
+			request := admission{object: serviceObject(test.namespace, test.now)}
+			if test.old != "" {
+				request.operation, request.old = operationUpdate, serviceObject(test.namespace, test.old)
+			}
+			response := ask(t, handler, request)
+			if response.Allowed != test.allowed || len(response.Warnings) != test.warnings {
+				t.Fatalf("allowed %v, %q, want %v and %d warnings", response.Allowed, response.Warnings, test.allowed, test.warnings)
+			}
+			if response.Allowed {
+				return
+			}
+			const want = `Service "cart" is invalid: [spec.type: Invalid value: "ExternalName": GRPCRoute shop/named has this Service as a parent, which cannot be of type ExternalName; change the route first (service-becomes-external-name), `
+			if status := response.Result; status.Code != 422 || len(status.Details.Causes) != 3 || !strings.HasPrefix(status.Message, want) {
+				t.Errorf("%+v", status)
+			}
+			if recorded := response.AuditAnnotations["findings"]; !strings.HasPrefix(recorded, "service-becomes-external-name spec.type deny") {
+				t.Errorf("audit annotation %q", recorded)
+			}
+		})
 	}
 }

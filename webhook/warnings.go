@@ -21,8 +21,8 @@ const (
 // about the changes in the traffic.
 func warnings(verdict *validate.Verdict, changes []string) []string {
 	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores)+len(changes))
-	for i := range verdict.Findings {
-		if f := &verdict.Findings[i]; f.Effect == validate.Warn {
+	for f := range verdict.Answered() {
+		if f.Effect == validate.Warn {
 			all = append(all, warning(f.Warning(), f.Rule))
 		}
 	}

@@ -52,7 +52,7 @@ func (a *attachments) on(key mesh.ServiceKey) []*mesh.AttachedRoute {
 	return a.services[key]
 }
 
-// share has a route that nobody reads yet hold its parentRefs in common with a neighbor on its
+// share has a route that nobody reads yet hold its parentRefs, and backends, in common with a neighbor on its
 // first Service, where they are the same, as those of most routes on one Service are.
 func (a *attachments) share(route *Route) {
 	keys := route.Services()
@@ -64,6 +64,9 @@ func (a *attachments) share(route *Route) {
 	for _, other := range others[max(i-1, 0):min(i+1, len(others))] {
 		if other.Namespace == route.Namespace && other.SameParents(&route.AttachedRoute) {
 			route.Parents = other.Parents
+			if slices.Equal(other.Backends, route.Backends) {
+				route.Backends = other.Backends
+			}
 			return
 		}
 	}

@@ -48,6 +48,7 @@ type Cache struct {
 	routes []*table
 	// attachments are the routes by Service.
 	attachments attachments
+	backends    backends
 	endpoints   endpoints
 
 	mu sync.RWMutex
@@ -79,6 +80,7 @@ func New(config *rest.Config, options Options) (*Cache, error) {
 	c := &Cache{
 		options: options, client: client, unserved: make(chan struct{}, 1),
 		attachments: attachments{services: map[mesh.ServiceKey][]*mesh.AttachedRoute{}},
+		backends:    backends{services: map[mesh.ServiceKey][]*mesh.AttachedRoute{}},
 		endpoints:   endpoints{slices: map[mesh.ServiceKey]int{}},
 	}
 	c.tables = c.newTables()

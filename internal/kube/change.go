@@ -25,6 +25,9 @@ type Change struct {
 	// Namespace is the namespace whose labels changed; empty where none did.
 	// RoutesInNamespace and ParentsInNamespace say what it touches.
 	Namespace string
+	// Renamed is the Service that became of type ExternalName, or is no longer; zero where none
+	// did. RoutesTo says which routes that bears on.
+	Renamed mesh.ServiceKey
 	// Endpoints is the Service that may have got its first EndpointSlice with an endpoint, or
 	// lost its last one; zero where none did.
 	Endpoints mesh.ServiceKey

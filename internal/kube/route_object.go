@@ -90,7 +90,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 	}
 	meta := mesh.ObjectMeta{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, ResourceVersion: o.Metadata.ResourceVersion}
 	full := mesh.Route{Kind: kind, Metadata: o.Metadata.Metadata, Spec: o.Spec}
-	route := &Route{AttachedRoute: *full.Attached(c.options.Mesh)}
+	route := &Route{AttachedRoute: *full.Attached(c.options.Mesh).WithBackends(&full, c.options.Mesh)}
 	route.UID, route.Ignores = identity(&full)
 	route.Parents = slices.Clone(route.Parents)
 	for i, text := range o.Status.Parents {

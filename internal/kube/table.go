@@ -96,7 +96,16 @@ func (c *Cache) serviceChanged(old, now any, first bool) {
 	if !ok {
 		service = old.(*mesh.Service)
 	}
-	c.report(Change{Services: []mesh.ServiceKey{service.Key}, First: first})
+	change := Change{Services: []mesh.ServiceKey{service.Key}, First: first}
+	if isExternalName(old) != isExternalName(now) {
+		change.Renamed = service.Key
+	}
+	c.report(change)
+}
+
+func isExternalName(value any) bool {
+	service, ok := value.(*mesh.Service)
+	return ok && service.Type == mesh.ExternalName
 }
 
 func (c *Cache) namespaceChanged(old, now any, first bool) {
@@ -128,6 +137,7 @@ func (c *Cache) routeChanged(old, now any, first bool) {
 	before, _ := old.(*Route)
 	route, _ := now.(*Route)
 	c.attachments.replace(before, route)
+	c.backends.replace(before, route)
 	change := Change{Services: appendServices(before.Services(), route), First: first}
 	switch {
 	case route == nil:

@@ -4,6 +4,8 @@ package desired
 const (
 	// Accepted is the Gateway API's condition; ours is only ever False.
 	Accepted = "Accepted"
+	// ResolvedRefs is the Gateway API's condition; ours is only ever False.
+	ResolvedRefs = "ResolvedRefs"
 	// PartiallyConflicted is True where the parentRef has lost some of its ports.
 	PartiallyConflicted = "gammaguard.dev/PartiallyConflicted"
 )
@@ -16,6 +18,8 @@ const (
 	NamespaceNotGranted = "NamespaceNotGranted"
 	// ConsumerRefused: the Service's side refuses consumer routes.
 	ConsumerRefused = "ConsumerRefused"
+	// BackendExternalName: a backend is a Service of type ExternalName, the reason of ResolvedRefs.
+	BackendExternalName = "BackendExternalName"
 	// Conflicted is the default of Settings.ConflictReason.
 	Conflicted = "Conflicted"
 )
@@ -44,9 +48,9 @@ type Entry struct {
 
 // Condition is the one condition of an entry, without its time.
 type Condition struct {
-	// Type is Accepted or PartiallyConflicted.
+	// Type is Accepted, ResolvedRefs or PartiallyConflicted.
 	Type string
-	// Status is "False" for Accepted and "True" for PartiallyConflicted.
+	// Status is "True" for PartiallyConflicted, and else "False".
 	Status string
 	// Reason is one word; Message describes the problem and how to fix it.
 	Reason, Message string

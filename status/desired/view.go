@@ -26,12 +26,12 @@ func NewView(engine *validate.Engine, world mesh.Reader, settings Settings) *Vie
 // order, and nothing about those that are as they should be. Unknown are the
 // parentRefs, by index, of which that cannot be known. The error says that the reader
 // could not be asked. A route that is being deleted has entries until it is gone, as
-// meshes go on programming it.
+// meshes go on programming it. The route has its Backends.
 func (v *View) Entries(route *mesh.AttachedRoute) (entries []Entry, unknown []int, err error) {
 	return v.entries(route, func(mesh.ServiceKey) bool { return true })
 }
 
-// EntriesOn returns the entries about parentRefs to the Service.
+// EntriesOn returns the entries about parentRefs to the Service, as Entries does.
 func (v *View) EntriesOn(service mesh.ServiceKey, route *mesh.AttachedRoute) ([]Entry, error) {
 	entries, _, err := v.entries(route, func(key mesh.ServiceKey) bool { return key == service })
 	return entries, err
@@ -43,6 +43,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 		return nil, nil, err
 	}
 	marked := v.engine.Marked(namespace)
+	backends := v.engine.MarksBackends(namespace)
 	for i := range route.Parents {
 		ref := &route.Parents[i]
 		if !route.IsMeshParent(i) || !about(ref.Service(route.Namespace)) {
@@ -57,6 +58,16 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 			entries = append(entries, Entry{Ref: i, Condition: v.condition(outcome.Fault, &parent)})
 		case outcome.Unknown.Has(validate.ParentNotFound):
 			unknown = append(unknown, i)
+		case backends:
+			f, err := validate.FindExternalNameBackend(v.world, route)
+			if err != nil {
+				return nil, nil, err
+			}
+			if f != nil {
+				entries = append(entries, Entry{Ref: i, Condition: Condition{
+					Type: ResolvedRefs, Status: "False", Reason: BackendExternalName, Message: f.Message(), ObservedGeneration: route.Generation,
+				}})
+			}
 		}
 	}
 	return entries, unknown, nil

@@ -14,7 +14,8 @@ import (
 func Taken(conditions []metav1.Condition) bool {
 	return len(conditions) > 1 || slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 		accepted := c.Type == Accepted && c.Status == metav1.ConditionFalse
-		return !accepted && (c.Type != PartiallyConflicted || c.Status != metav1.ConditionTrue)
+		resolved := c.Type == ResolvedRefs && c.Status == metav1.ConditionFalse && c.Reason == BackendExternalName
+		return !accepted && !resolved && (c.Type != PartiallyConflicted || c.Status != metav1.ConditionTrue)
 	})
 }
 

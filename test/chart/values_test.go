@@ -192,7 +192,7 @@ func TestNames(t *testing.T) {
 	}
 	for policy, want := range map[string]string{
 		"gammaguard-service-account": "['gammaguard.dev/guard', 'a.test/new', 'a.test/old']",
-		"gammaguard-events":          "['Conflicted', 'RouteReasonConflicted', 'NoMatchingParent', 'NamespaceNotGranted', 'ConsumerRefused', 'PartiallyConflicted', 'Lost']",
+		"gammaguard-events":          "['Conflicted', 'RouteReasonConflicted', 'NoMatchingParent', 'NamespaceNotGranted', 'ConsumerRefused', 'BackendExternalName', 'PartiallyConflicted', 'Lost']",
 	} {
 		spec, _ := rendered["ValidatingAdmissionPolicy/"+policy]["spec"].(map[string]any)
 		variables, _ := spec["variables"].([]any)

@@ -21,6 +21,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/validate"
+	catalog "github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // guardConfig is the configuration of both sides.
@@ -288,6 +289,10 @@ func (o *oracle) offline(found *report.CheckReport) verdict {
 		v.By, v.Refusals = "the API server", byServer
 	case len(byGuard) > 0:
 		v.By, v.Refusals = "gammaguard", byGuard
+		v.Warnings = slices.DeleteFunc(v.Warnings, func(id string) bool { // a denial leaves them out
+			rule := catalog.Find(id)
+			return rule != nil && rule.OfTraffic
+		})
 	}
 	return v
 }

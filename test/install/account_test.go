@@ -46,6 +46,8 @@ func TestServiceAccountWritesOwnEntries(t *testing.T) {
 	}
 	others := []any{entry(mesh, 1, accepted, "True", ""), entry(gateway, 1, accepted, "True", "yes"), entry(mesh, 2, accepted, "False", "no")}
 	mine := entry(ours, 1, accepted, "False", "lost")
+	alias := entry(ours, 1, "ResolvedRefs", "False", "")
+	alias["conditions"].([]any)[0].(fields)["reason"] = "BackendExternalName"
 	largest := []any{}
 	for i := range 31 {
 		large := entry(mesh, i, accepted, "True", strings.Repeat("m", 32768))
@@ -67,6 +69,7 @@ func TestServiceAccountWritesOwnEntries(t *testing.T) {
 		{"added behind", others, with(others, mine), true},
 		{"added in front", others, with([]any{mine}, others...), true},
 		{"partial", others, with(others, entry(ours, 1, "gammaguard.dev/PartiallyConflicted", "True", "some")), true},
+		{"a backend", others, with(others, alias), true},
 		{"changed", with(others, mine), with(others, entry(ours, 1, accepted, "False", "other words")), true},
 		{"removed", with([]any{mine}, others...), others, true},
 		{"moved behind", with([]any{mine}, others...), with(others, mine), true},

@@ -30,7 +30,7 @@ func TestPreviews(t *testing.T) {
 	}
 	says("if created now, 1 of 1 routes would be denied: HTTPRoute web (grant-missing)", "label", "namespace", name, "gammaguard.dev/grant-", "--dry-run=server")
 	const toAlias = `{"spec": {"type": "ExternalName", "externalName": "a.test"}}`
-	says("HTTPRoute previewed/web has this Service as a backend, which cannot be of type ExternalName", "patch", "service", "cart", "-n", name, "-p", toAlias, "--dry-run=server")
+	says("spec.type: HTTPRoute previewed/web has this Service as a parent and a backend, which cannot be of type ExternalName", "patch", "service", "cart", "-n", name, "-p", toAlias, "--dry-run=server")
 	const port = `[{"op": "replace", "path": "/spec/ports", "value": [{"port": 81, "protocol": "UDP"}]}]`
 	says("HTTPRoute previewed/web selects TCP ports, of which this change leaves none", "patch", "service", "cart", "-n", name, "--type=json", "-p", port, "--dry-run=server")
 	says("HTTPRoute previewed/web has this Service as a parent", "delete", "service", "cart", "-n", name, "--dry-run=server")

@@ -1,15 +1,13 @@
 package rules
 
 import (
-	"fmt"
-
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
 func backendExternalName() *validate.Rule {
 	return &validate.Rule{
-		ID:    "backend-external-name",
+		ID:    validate.RuleBackendExternalName,
 		Title: "A backendRef refers to a Service of type ExternalName",
 		Rationale: "A backend receives traffic at its endpoints. An ExternalName Service has none: it is an alias for a DNS name, chosen by anyone " +
 			"who can write the Service. A proxy that follows the alias can reach hosts that the author of the route may not access.",
@@ -26,11 +24,7 @@ func checkBackendExternalName(p *validate.Pass, backend *validate.BackendService
 	if err != nil || service.Type != mesh.ExternalName {
 		return
 	}
-	p.Report(validate.Finding{
-		Field:     backend.Path() + ".name",
-		Value:     backend.Ref.Name,
-		Problem:   fmt.Sprintf("%s is of type ExternalName", backend.Key),
-		Remedy:    "use a Service with endpoints",
-		Reference: validate.Reference{Service: backend.Key},
-	})
+	f := validate.ExternalNameBackend(backend.Key)
+	f.Field = backend.Path() + ".name"
+	p.Report(f)
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -17,15 +16,16 @@ func backendHasRoutes() *validate.Rule {
 			"the routes to be applied one after the other, the rules of the second one have no effect on these requests.",
 		Remedy: "Copy the rules that must apply into this route, or make the backend a Service without routes of its own. A route may have its own " +
 			"parent as a backend.",
-		Citation: "GEP-1294, Multiple routes for a Service: the routes of a Service apply to requests for its frontend, not to its role as a backend",
-		Default:  validate.Warn,
-		Backend:  checkBackendHasRoutes,
+		Citation:  "GEP-1294, Multiple routes for a Service: the routes of a Service apply to requests for its frontend, not to its role as a backend",
+		Default:   validate.Warn,
+		OfTraffic: true,
+		Backend:   checkBackendHasRoutes,
 	}
 }
 
 func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 	parents := p.Parents()
-	if slices.ContainsFunc(parents, func(parent validate.Parent) bool { return parent.Key == backend.Key }) {
+	if p.HasParent(backend.Key) {
 		return
 	}
 	for _, namespace := range routeNamespaces(p, parents, backend.Key) {

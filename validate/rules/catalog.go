@@ -10,6 +10,7 @@ import (
 // line here.
 func Catalog() []*validate.Rule {
 	return []*validate.Rule{
+		backendExternal(),
 		backendExternalName(),
 		backendGroupInvalid(),
 		backendHasRoutes(),
@@ -44,6 +45,7 @@ func Catalog() []*validate.Rule {
 		producerRoutesReplaced(),
 		routeConflict(),
 		routeOverlap(),
+		serviceBecomesExternalName(),
 		serviceNotEnrolled(),
 		serviceOverridden(),
 	}

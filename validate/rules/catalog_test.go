@@ -21,6 +21,7 @@ func TestCatalog(t *testing.T) {
 		Default, DryRun validate.Action
 	}
 	want := []row{
+		{"backend-external", validate.Audit, ""},
 		{"backend-external-name", validate.Deny, ""},
 		{"backend-group-invalid", validate.Deny, ""},
 		{"backend-has-routes", validate.Warn, ""},
@@ -55,6 +56,7 @@ func TestCatalog(t *testing.T) {
 		{"producer-routes-replaced", validate.Warn, ""},
 		{"route-conflict", validate.Warn, ""},
 		{"route-overlap", validate.Warn, ""},
+		{"service-becomes-external-name", validate.Warn, ""},
 		{"service-not-enrolled", validate.Warn, ""},
 		{"service-overridden", validate.Warn, ""},
 	}
@@ -97,7 +99,7 @@ func TestCatalogTexts(t *testing.T) {
 			if !cites.MatchString(rule.Citation) {
 				t.Errorf("citation %q names neither a GEP nor the Gateway API", rule.Citation)
 			}
-			if rule.Fault == validate.NoFault && rule.Parent == nil && rule.Backend == nil && rule.Route == nil {
+			if rule.Fault == validate.NoFault && rule.Parent == nil && rule.Backend == nil && rule.Route == nil && !rule.OfServices {
 				t.Error("no check")
 			}
 			named := rule.ID == validate.RuleParentGroupInvalid || rule.ID == validate.RuleMeshUnsupported

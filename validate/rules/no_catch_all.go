@@ -15,10 +15,11 @@ func noCatchAll() *validate.Rule {
 			"are rejected. This can be intended, but it is often a surprise. Consumer routes do so for requests from their own namespace only.",
 		Remedy: "Add a rule without matches that sends requests to the Service itself. If all other requests must be rejected, no action is " +
 			"needed. With mesh: kuma, for releases before 2.15, the rule reports nothing, since Kuma sends such requests to the parent Service.",
-		Citation: "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
-		Default:  validate.Warn,
-		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-		Parent:   checkNoCatchAll,
+		Citation:  "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
+		Default:   validate.Warn,
+		OfTraffic: true,
+		Kinds:     []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Parent:    checkNoCatchAll,
 	}
 }
 

@@ -17,9 +17,10 @@ func producerRoutesReplaced() *validate.Rule {
 			"not matter.",
 		Remedy: "Copy the rules of the producer routes that must still apply, and follow their changes. Or ask the owner of the Service to add the " +
 			"rule to a producer route, which applies to all clients.",
-		Citation: "GEP-1294, Multiple routes for a Service: requests from a namespace with consumer routes utilize the routes in the consumer namespace",
-		Default:  validate.Warn,
-		Parent:   checkProducerRoutesReplaced,
+		Citation:  "GEP-1294, Multiple routes for a Service: requests from a namespace with consumer routes utilize the routes in the consumer namespace",
+		Default:   validate.Warn,
+		OfTraffic: true,
+		Parent:    checkProducerRoutesReplaced,
 	}
 }
 

@@ -19,10 +19,11 @@ func routeConflict() *validate.Rule {
 			"which merge.",
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
 			"should be applied",
-		Default:  validate.Warn,
-		Kinds:    []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
-		Fault:    validate.PortsLost,
-		Describe: describePortsLost,
+		Default:   validate.Warn,
+		OfTraffic: true,
+		Kinds:     []mesh.RouteKind{mesh.GRPCRoute, mesh.HTTPRoute, mesh.TLSRoute, mesh.TCPRoute},
+		Fault:     validate.PortsLost,
+		Describe:  describePortsLost,
 		Parent: func(p *validate.Pass, parent *validate.Parent) {
 			checkPortsTaken(p, parent)
 			checkPortsShared(p, parent)

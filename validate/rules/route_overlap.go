@@ -17,8 +17,9 @@ func routeOverlap() *validate.Rule {
 			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behavior; Gateway API, HTTPRouteRule: of equal " +
 			"matches the oldest route's wins",
-		Default: validate.Warn,
-		Parent:  checkRouteOverlap,
+		Default:   validate.Warn,
+		OfTraffic: true,
+		Parent:    checkRouteOverlap,
 	}
 }
 

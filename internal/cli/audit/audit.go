@@ -30,7 +30,7 @@ type Report struct {
 	AsMode mesh.Mode `json:"asMode,omitempty"`
 	// Namespaces are those with routes that gammaguard judges, by name.
 	Namespaces []Namespace `json:"namespaces"`
-	// Routes are those with findings or changes, by namespace, kind and name.
+	// Routes are those with findings, changes, or replaced parentRefs, by namespace, kind and name.
 	Routes []Route `json:"routes"`
 	// NotApplied are the mesh parents that no mesh accepts as they are now, in the same order.
 	NotApplied []NotApplied `json:"notApplied"`
@@ -80,6 +80,8 @@ type Route struct {
 	Findings []report.Finding `json:"findings"`
 	// Dormant are the parentRefs that no mesh acts on.
 	Dormant []Dormant `json:"dormant,omitempty"`
+	// Replaced are the parentRefs that do not apply to the clients of some namespaces.
+	Replaced []Replaced `json:"replaced,omitempty"`
 	// Changes are what mutations set, and Withheld what they would set.
 	Changes  []report.Change `json:"changes"`
 	Withheld []report.Change `json:"withheld,omitempty"`
@@ -99,6 +101,8 @@ type auditor struct {
 	creation.Judge
 	world mesh.Reader
 	book  *answers.Book
+	// replaced is what is replaced of producer routes, by their names.
+	replaced map[string][]Replaced
 }
 
 // Run judges the routes, which are stored in the cluster.
@@ -113,12 +117,16 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored, answers.Read(routes, options.Own)}
+	a := &auditor{creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()}, stored, answers.Read(routes, options.Own), nil}
 	if options.AsMode != "" {
 		a.world = asMode(stored, options.AsMode)
 	}
 	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}, NotApplied: []NotApplied{}}
-	for namespace, routes := range a.byNamespace(routes) {
+	byNamespace := a.byNamespace(routes)
+	if a.replaced, err = a.replacedRoutes(byNamespace); err != nil {
+		return nil, err
+	}
+	for namespace, routes := range byNamespace {
 		if err := a.namespace(r, namespace, routes); err != nil {
 			return nil, err
 		}
@@ -180,6 +188,7 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	}
 	for i := range judged {
 		judged[i].Dormant = a.dormant(routes[i])
+		judged[i].Replaced = a.replaced[routes[i].String()]
 		sum.add(&judged[i])
 		lacks, parented := notApplied(routes[i], policy.Mesh, a.book)
 		r.NotApplied = append(r.NotApplied, lacks...)
@@ -189,7 +198,7 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		if parented && len(lacks) == 0 {
 			sum.Applied++
 		}
-		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld) > 0 {
+		if len(judged[i].Findings)+len(judged[i].Changes)+len(judged[i].Withheld)+len(judged[i].Replaced) > 0 {
 			r.Routes = append(r.Routes, judged[i])
 		}
 	}

@@ -70,7 +70,25 @@ func (r *Route) lines(wide bool) [][]string {
 			lines = append(lines, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, f.Remedy})
 		}
 	}
+	for i := range r.Replaced {
+		replaced := &r.Replaced[i]
+		lines = append(lines, []string{string(validate.Replaced), "-", replaced.Field, replaced.message(), "add the rule that these clients lack to their routes, or ask their owner to remove these"})
+	}
 	return lines
+}
+
+// message reads "clients in namespace faces meet HTTPRoute faces/cart instead on port 80 of Service
+// shop/cart".
+func (r *Replaced) message() string {
+	ports := make([]string, len(r.Ports))
+	for i, port := range r.Ports {
+		ports[i] = strconv.Itoa(int(port))
+	}
+	word := "port "
+	if len(ports) > 1 {
+		word = "ports "
+	}
+	return "clients in namespace " + r.In + " meet " + r.By + " instead on " + word + strings.Join(ports, ", ") + " of " + r.Service
 }
 
 // summary writes a line for each namespace, and the commands.

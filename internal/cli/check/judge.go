@@ -93,6 +93,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	for _, name := range verdict.UnknownIgnores {
 		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
+	judged.Findings = append(judged.Findings, j.ofNames(r)...)
 	judged.Status, err = j.status(r)
 	return judged, err
 }

@@ -34,6 +34,8 @@ type loaded struct {
 	notices []report.Notice
 	// duplicates are the objects that bear on routes and are there again.
 	duplicates []report.Duplicate
+	// renamed are the names that kustomize gave to Services.
+	renamed map[renamedKey]string
 }
 
 // route is a route of the input.
@@ -129,6 +131,7 @@ func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error 
 		}
 		for _, document := range f.Documents {
 			l.declare(f, &document)
+			l.noteName(f.Kustomization(), &document)
 		}
 		f.Documents = nil // each route is let go once it is judged
 	}

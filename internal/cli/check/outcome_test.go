@@ -9,6 +9,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // outcomeOf reads the report of one route as its author would.
@@ -30,7 +31,9 @@ func outcomeOf(r *report.CheckReport) (*runner.Outcome, error) {
 		}
 	}
 	for _, f := range route.Findings {
+		rule := rules.Find(f.Rule)
 		switch {
+		case outcome.Denied && f.Effect == validate.Warn && rule != nil && rule.OfTraffic: // a denial leaves it out
 		case f.Rule == explain.IgnoreAnnotation: // no rule
 			lines = append(lines, "Warning: "+f.Field+": "+f.Message)
 		case f.Effect == validate.Deny:

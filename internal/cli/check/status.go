@@ -9,7 +9,7 @@ import (
 // status returns what the reconciler would write into the stored route.
 func (j *judge) status(r *route) (report.Status, error) {
 	status := report.Status{Parents: []report.ParentStatus{}}
-	entries, unknown, err := j.view.Entries(r.mutated.Attached(j.engine.Policy().Mesh))
+	entries, unknown, err := j.view.Entries(r.mutated.Attached(j.engine.Policy().Mesh).WithBackends(r.mutated, j.engine.Policy().Mesh))
 	status.Unknown = unknown
 	if err != nil || len(entries) == 0 {
 		return status, err

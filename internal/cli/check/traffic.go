@@ -28,7 +28,9 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	if err := l.findService(&request.Service); err != nil {
 		return nil, err
 	}
-	request.From = cmp.Or(request.From, request.Service.Namespace)
+	if !request.FromGateway {
+		request.From = cmp.Or(request.From, request.Service.Namespace)
+	}
 	trace, err := l.table().Trace(request)
 	if err != nil {
 		return nil, err

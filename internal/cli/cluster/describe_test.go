@@ -38,6 +38,8 @@ const described = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: headless, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: bare}]}}
 ---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: edge, namespace: desc}, spec: {parentRefs: [{name: public}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}]}}
 `
 
@@ -66,6 +68,9 @@ PORT     SCOPE                       ROUTE                              STATE   
 90/TCP   consumer of desc-guest      GRPCRoute desc-guest/guest         refused    unanswered     Service desc/cart accepts consumer routes only of kind HTTPRoute
 90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    unanswered     namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
 90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   unanswered     clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
+
+BYPASSED BY           GATEWAYS              PORT   PROBLEM
+HTTPRoute desc/edge   Gateway desc/public   80     -
 
 NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
 desc            producer   label        enforce   default   3                    0
@@ -128,14 +133,15 @@ func TestGraph(t *testing.T) {
 		`drawn/cart:80/TCP</td><td>GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>refused</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
 		`drawn/cart:90/TCP</td><td>HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>applies</b>`,
 		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/web<br><i>consumer of drawn-stranger</i></td><td><b>replaced</b>`,
+		`drawn/cart:80/TCP</td><td>HTTPRoute drawn/edge<br><i>from Gateway drawn/public</i></td><td><b>bypasses</b>`,
 		`drawn/cart</td><td>HTTPRoute drawn/typo<br><i>producer</i></td><td><b>invalid</b>`,
 	} {
 		if !strings.Contains(stdout, row) {
 			t.Errorf("the page lacks %s", row)
 		}
 	}
-	if rows := strings.Count(stdout, "<tr class="); rows != 12 {
-		t.Errorf("%d rows, want 12, those of the Service", rows)
+	if rows := strings.Count(stdout, "<tr class="); rows != 13 {
+		t.Errorf("%d rows, want 13, those of the Service", rows)
 	}
 	// In its namespace, there are the routes on Services that are headless or missing, too.
 	_, stdout, _ = run(t, "", "graph", "-n", "drawn", "--kubeconfig", plane.Kubeconfig)

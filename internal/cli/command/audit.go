@@ -37,6 +37,9 @@ A parentRef that no mesh acts on, such as kind Service with the wrong group, is 
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
 For a route that a controller owns, it names the owner to correct instead of a patch.
 
+A producer route that does not apply to the clients of a namespace, because consumer routes of that namespace replace it, is listed as
+replaced, with the route by which it is. With -n, only the routes of one namespace are read, so that this is known with -A alone.
+
 Modes and exemptions apply as they do at admission: in a namespace whose mode is audit or warn, nothing would be denied. Use --as-mode
 enforce to check what would be denied if the namespaces were enforced.
 

@@ -20,6 +20,9 @@ grant applies where the mode of its namespace does not enforce, and the reason s
 The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route: applied (one of them accepts the
 parentRef), refused, stale (an answer about an older generation of the route), or unanswered.
 
+The last of its tables on routes has the routes on Gateways that send requests to the Service. These requests use the routes on the Gateway, and
+bypass the routes on the Service.
+
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
   gammaguard describe service/cart

@@ -44,7 +44,8 @@ func newGraph() *cobra.Command {
 		Short: "Draw the routes on Services, and their backends",
 		Long: `Draw Service ports, the routes on them, and the backends of these routes, by namespace. A route that loses a port, lacks a grant, or has no
 effect for another reason looks different, and has the rule that says so. The page of a live cluster also has what a mesh has answered about each route (see 'gammaguard describe'). A dormant route, which no mesh acts on until it is changed, is
-drawn as such. A Service can be drawn by itself, as service/NAME or
+drawn as such. Routes on Gateways that send requests to these Services are drawn too, as bypasses: their requests do not use the routes on the
+Service. A Service can be drawn by itself, as service/NAME or
 serviceimport/NAME.
 
 The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has

@@ -69,6 +69,33 @@ func TestGraphSelects(t *testing.T) {
 	}
 }
 
+// TestGraphGateways: routes on Gateways that send to a Service with mesh routes are drawn, and no
+// others.
+func TestGraphGateways(t *testing.T) {
+	const routes = `
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: mesh, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: edge, namespace: shop}, spec: {parentRefs: [{name: public, namespace: infra}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: elsewhere, namespace: shop}, spec: {parentRefs: [{name: public, namespace: infra}], rules: [{backendRefs: [{name: checkout, port: 80}]}]}}
+`
+	got := run(t, routes, "graph", "-f", "-", "-o", "html")
+	for _, want := range []string{
+		`<td>shop/cart:80/TCP</td><td>HTTPRoute shop/edge<br><i>from Gateway infra/public</i></td><td><b>bypasses</b><br>requests from a Gateway use the routes on the Gateway</td>`,
+		`<title>shop/Gateway infra/public → shop/HTTPRoute edge</title>`, `<title>shop/HTTPRoute edge → shop/cart:80: bypasses</title>`,
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(got.stdout, "elsewhere") {
+		t.Errorf("the page has a route that sends to a Service without routes:\n%s", got.stdout)
+	}
+	if got := run(t, routes, "graph", "-f", "-"); !strings.Contains(got.stdout, "-->|bypasses| ") {
+		t.Errorf("Mermaid:\n%s", got.stdout)
+	}
+}
+
 // manyRoutes is that many routes, on 10 Services.
 func manyRoutes(n int) string {
 	var b strings.Builder

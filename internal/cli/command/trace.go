@@ -30,6 +30,9 @@ client's namespace replace producer routes, and the match with the highest prece
 the API server rejects by their CustomResourceDefinition, have no effect. The output notes what the outcome depends on if the input does
 not say it, for example which of two routes is older.
 
+With --from-gateway, the request comes from a Gateway. Such a request uses the routes on the Gateway, and reaches the Service as a backend,
+without the routes whose parent is the Service. The output lists the routes on Gateways that send requests to the port.
+
 Exit codes: 0 if the request can be traced, 2 if the usage is invalid, the Service port does not exist, or input cannot be read.`
 
 const traceExamples = `  # Trace a request from a client in namespace faces
@@ -40,6 +43,9 @@ const traceExamples = `  # Trace a request from a client in namespace faces
 
   # Trace a request in what Helm renders
   gammaguard trace service/cart:80 -n shop --helm charts/shop --values production.yaml
+
+  # Show which routes on Gateways send requests to a Service port, and bypass its mesh routes
+  gammaguard trace service/cart.shop:80 --from-gateway -f manifests/
 
   # Trace a request in the live cluster
   gammaguard trace service/cart:80 -n shop --path '/v2/items?color=blue' --cluster
@@ -58,6 +64,7 @@ func newTrace() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&flags.request.From, "from", "", "namespace of the client; if empty, the namespace of the Service")
+	set.BoolVar(&flags.request.FromGateway, "from-gateway", false, "show which routes on Gateways send requests to the Service, instead of the request of a client in the mesh")
 	set.StringVar(&flags.request.Method, "method", "", "HTTP method; if empty, GET")
 	set.StringVar(&flags.path, "path", "/", "path, with or without a query")
 	set.StringArrayVarP(&flags.headers, "header", "H", nil, "header of the request, as 'name: value'; this flag can be repeated")
@@ -105,6 +112,8 @@ func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
 		return errors.New("nothing to read: specify files or directories with -f, -k, or --helm, or use --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
+	case f.request.FromGateway && set.Changed("from"):
+		return errors.New("--from-gateway cannot be used with --from")
 	case f.grpc != "" && (set.Changed("method") || set.Changed("path")):
 		return errors.New("--grpc cannot be used with --method or --path")
 	case !f.cluster:

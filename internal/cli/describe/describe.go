@@ -13,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
@@ -34,6 +35,9 @@ type Service struct {
 	// ReplacedIn are the namespaces whose clients do not use the producer routes on some port,
 	// since their own consumer routes replace these.
 	ReplacedIn []string `json:"replacedIn,omitempty"`
+	// GatewayRoutes are the routes on Gateways that send requests to the Service: these do not
+	// meet the routes on it.
+	GatewayRoutes []traffic.GatewayRoute `json:"gatewayRoutes,omitempty"`
 	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
 	// are the routes on it.
 	Grants []grants.Namespace `json:"grants"`
@@ -109,6 +113,18 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		}
 	}
 	d.leaving(routes, key, policy.Mesh)
+	every := func(yield func(*mesh.Route) bool) {
+		for _, object := range routes {
+			if !yield(object.Route) {
+				return
+			}
+		}
+	}
+	bypassing, err := traffic.GatewayRoutes(every, stored, policy.Mesh, key)
+	if err != nil {
+		return nil, err
+	}
+	d.GatewayRoutes = bypassing[key]
 	slices.Sort(d.ReplacedIn)
 	d.ReplacedIn = slices.Compact(d.ReplacedIn)
 	err = d.access(stored, service, namespaces, live, routes, policy)

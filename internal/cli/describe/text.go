@@ -32,7 +32,11 @@ func (d *Service) Text(w io.Writer) error {
 		}
 		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, r.leavesBy(), "-")})
 	}
-	for _, table := range [][][]string{facts, settings, routes} {
+	tables := [][][]string{facts, settings, routes}
+	if len(d.GatewayRoutes) > 0 {
+		tables = append(tables, d.gatewayRoutes())
+	}
+	for _, table := range tables {
 		out := printers.GetNewTabWriter(w)
 		for _, row := range table {
 			printable.Row(out, row...)
@@ -43,6 +47,20 @@ func (d *Service) Text(w io.Writer) error {
 		}
 	}
 	return (&grants.List{Items: d.Grants}).Table(w, false)
+}
+
+// gatewayRoutes is the table of the routes on Gateways, which bypass those on the Service.
+func (d *Service) gatewayRoutes() [][]string {
+	table := [][]string{{"BYPASSED BY", "GATEWAYS", "PORT", "PROBLEM"}}
+	for i := range d.GatewayRoutes {
+		g := &d.GatewayRoutes[i]
+		port := "-"
+		if g.Port != 0 {
+			port = strconv.Itoa(int(g.Port))
+		}
+		table = append(table, []string{g.Route, strings.Join(g.Gateways, ", "), port, cmp.Or(g.Problem, "-")})
+	}
+	return table
 }
 
 // leavesBy reads "sends requests to port 80 of this Service", or is empty.

@@ -16,14 +16,17 @@ import (
 
 // The IDs of findings about the input, which are not rules of the catalog: a
 // document that cannot be read, an object that is declared twice, a route that the API
-// server refuses by its definition before it asks a webhook, and an annotation
-// gammaguard.dev/ignore that names what it cannot silence.
+// server refuses by its definition before it asks a webhook, an annotation
+// gammaguard.dev/ignore that names what it cannot silence, and references that have another name,
+// or kind, than the Service of the input that they may mean.
 const (
-	BrokenDocument   = "broken-document"
-	ObjectDuplicate  = "object-duplicate"
-	Schema           = "schema"
-	VersionNotServed = "version-not-served"
-	IgnoreAnnotation = "ignore-annotation"
+	BrokenDocument    = "broken-document"
+	ObjectDuplicate   = "object-duplicate"
+	Schema            = "schema"
+	VersionNotServed  = "version-not-served"
+	IgnoreAnnotation  = "ignore-annotation"
+	NameReference     = "name-reference"
+	ParentKindOmitted = "parent-kind-omitted"
 )
 
 // Class says what a topic is.
@@ -106,6 +109,26 @@ func Topics() []Topic {
 		Rationale: "The annotation silences rules on one route. It applies only to rules whose action is warn or audit: an unknown ID has no effect, and a rule that denies cannot be " +
 			"silenced, so that the author of a route cannot override an administrator.",
 		Remedy: "Correct or remove the ID. If a rule denies the route, fix the route, or ask an administrator to change the action of the rule in the configuration.",
+	}, Topic{
+		ID:      NameReference,
+		Class:   Input,
+		Default: string(validate.Warn),
+		Title:   "kustomize changed the name of a Service, and not of a reference to it",
+		Rationale: "The fields namePrefix and nameSuffix of a kustomization change the names of objects, and the references that kustomize knows. It knows neither parentRefs nor " +
+			"backendRefs, so the route refers to a Service that the set does not have. Only `gammaguard check` reports this.",
+		Remedy: "Tell kustomize that parentRefs and backendRefs have names of Services: add a file with a nameReference to configurations in the kustomization. " +
+			"docs/ci.md has one that can be copied.",
+		Notes: []string{"kustomize then changes each of these names that a Service of the set had, also where it is the name of a Gateway."},
+	}, Topic{
+		ID:      ParentKindOmitted,
+		Class:   Input,
+		Default: string(validate.Warn),
+		Title:   "A parentRef without a kind has the name of a Service",
+		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant: the route then is none of the " +
+			"mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is meant, the check only records it. Only " +
+			"`gammaguard check` reports this.",
+		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
+		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/describe"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
@@ -33,12 +34,21 @@ type Graph struct {
 	// Nodes and Edges are what is drawn, from the left to the right.
 	Nodes []*Node
 	Edges []*Edge
+
+	// gateways counts the rows of routes on Gateways.
+	gateways int
 }
+
+// Bypasses is the state of a route on Gateways that sends requests to a Service: these do not meet
+// the routes on it.
+const Bypasses validate.State = "bypasses"
 
 // Row is what a route has of a Service port.
 type Row struct {
 	Service mesh.ServiceKey
 	describe.Route
+	// Gateways are those that a route with state Bypasses attaches to: "Gateway shop/public".
+	Gateways []string
 	// Backends are such as "shop/cart:80".
 	Backends []string
 
@@ -72,7 +82,12 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
 	g := &Graph{}
-	for _, key := range slices.Compact(keys) {
+	keys = slices.Compact(keys)
+	bypassing, err := traffic.GatewayRoutes(slices.Values(routes), reader, policy.Mesh, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
 		on, err := describe.Routes(engine, reader, key, assumed, book)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
@@ -82,9 +97,28 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route})
 			}
 		}
+		g.bypassed(key, bypassing[key])
 	}
 	g.draw()
 	return g, nil
+}
+
+// bypassed adds the routes on Gateways that send requests to the Service, up to MaxRoutes.
+func (g *Graph) bypassed(key mesh.ServiceKey, by []traffic.GatewayRoute) {
+	for i := range by {
+		if g.gateways == MaxRoutes {
+			return
+		}
+		g.gateways++
+		kind, _, _ := strings.Cut(by[i].Route, " ")
+		reason := "requests from a Gateway use the routes on the Gateway"
+		if by[i].Problem != "" {
+			reason = by[i].Problem
+		}
+		g.Rows = append(g.Rows, &Row{Service: key, Gateways: by[i].Gateways, Route: describe.Route{
+			Route: by[i].Route, Scope: "from " + strings.Join(by[i].Gateways, ", "), Port: by[i].Port, Protocol: mesh.RouteKind(kind).Transport(), State: Bypasses, Reason: reason,
+		}})
+	}
 }
 
 // has reports whether a route of the namespace on the Service is selected.

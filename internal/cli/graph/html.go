@@ -48,7 +48,7 @@ func (g *Graph) HTML(w io.Writer, title string) error {
 		Graph: g, Title: title, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
 		Policy:   fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
 		Answered: slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.Acknowledged != "" }),
-		States: slices.DeleteFunc(validate.States(), func(state validate.State) bool {
+		States: slices.DeleteFunc(append(validate.States(), Bypasses), func(state validate.State) bool {
 			return !slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state })
 		}),
 	})

@@ -74,6 +74,16 @@ func (g *Graph) draw() {
 		row.edges = append(row.edges, edge)
 	}
 	for _, row := range g.Rows {
+		if row.State == Bypasses {
+			kind, name, _ := strings.Cut(row.Route.Route, " ")
+			namespace, name, _ := strings.Cut(name, "/")
+			route := node(1, namespace, kind+" "+name)
+			for _, gateway := range row.Gateways {
+				connect(row, node(0, namespace, gateway), route, "")
+			}
+			connect(row, route, node(2, row.Service.Namespace, row.Backend()), row.text())
+			continue
+		}
 		port := node(0, row.Service.Namespace, row.Port())
 		route := node(1, row.route.Metadata.Namespace, string(row.route.Kind)+" "+row.route.Metadata.Name)
 		connect(row, port, route, row.text())
@@ -87,6 +97,14 @@ func (g *Graph) draw() {
 		}
 	}
 	g.place()
+}
+
+// Backend names the Service port as a backend in its namespace: "cart:80".
+func (r *Row) Backend() string {
+	if r.Route.Port == 0 {
+		return serviceName(r.Service)
+	}
+	return serviceName(r.Service) + ":" + strconv.Itoa(int(r.Route.Port))
 }
 
 // text says in short what is wrong with the route on the port.

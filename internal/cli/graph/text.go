@@ -23,6 +23,7 @@ var styles = map[validate.State]style{
 	validate.Unsupported: {"#8250df", "-.->", "dashed"},
 	validate.Dormant:     {"#0969da", "-.->", "dotted"},
 	validate.Unknown:     {"#6e7781", "-.->", "dotted"},
+	Bypasses:             {"#57606a", "-->", "dashed"},
 }
 
 // Mermaid writes the graph as a flowchart of Mermaid.

@@ -198,5 +198,8 @@ func (in *Input) fail(err error) { in.errs = append(in.errs, err) }
 // Built reports whether kustomize or Helm made the file.
 func (f *File) Built() bool { return f.sets != nil }
 
+// Kustomization is the file of the kustomization that built it; empty if none did.
+func (f *File) Kustomization() string { return f.kustomization }
+
 // Anew returns what reads the same set again, from the start.
 func (in *Input) Anew() *Input { return in.Disk.Input(in.taken) }

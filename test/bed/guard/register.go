@@ -80,7 +80,7 @@ func confine(ctx context.Context, cp *bed.ControlPlane, configuration string) er
 		},
 		{
 			eventsPolicy,
-			append([]string{set.Status.ConflictReason}, desired.Conflicted, desired.NoMatchingParent, desired.NamespaceNotGranted, desired.ConsumerRefused, "PartiallyConflicted"),
+			append([]string{set.Status.ConflictReason}, desired.Conflicted, desired.NoMatchingParent, desired.NamespaceNotGranted, desired.ConsumerRefused, desired.BackendExternalName, "PartiallyConflicted"),
 			set.Status.ConflictReason != "",
 		},
 	} {

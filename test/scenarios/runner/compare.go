@@ -66,7 +66,7 @@ func assign(want []WantEntry, got []Entry) bool {
 }
 
 func (w *WantEntry) matches(got *Entry) bool {
-	wanted := map[string]string{string(gatewayv1.RouteConditionAccepted): w.Accepted, partiallyConflicted: w.Partial}
+	wanted := map[string]string{string(gatewayv1.RouteConditionAccepted): w.Accepted, string(gatewayv1.RouteConditionResolvedRefs): w.Resolved, partiallyConflicted: w.Partial}
 	maps.DeleteFunc(wanted, func(_, status string) bool { return status == "" })
 	reason, message := w.Reason == "", w.Message == ""
 	for _, condition := range got.Conditions {

@@ -113,11 +113,10 @@ func outcomeOf(plan *mutate.Plan, verdict *validate.Verdict) *Outcome {
 			lines = append(lines, "Warning: "+plan.Message(&plan.Changes[i]))
 		}
 	}
-	for i := range verdict.Findings {
-		switch finding := &verdict.Findings[i]; finding.Effect {
-		case validate.Deny:
+	for finding := range verdict.Answered() {
+		if finding.Effect == validate.Deny {
 			lines = append(lines, finding.FieldError().Error())
-		case validate.Warn:
+		} else {
 			lines = append(lines, "Warning: "+finding.Warning())
 		}
 	}

@@ -51,7 +51,7 @@ func lacks(scenarios []*runner.Scenario) []string {
 func spares(d *runner.Document, id string) bool {
 	rule := rules.Find(id)
 	switch {
-	case !d.IsRoute(), rule != nil && d.Want.Deny:
+	case !d.IsRoute() && (rule == nil || !rule.OfServices), rule != nil && d.Want.Deny:
 		return false
 	case d.Want.Warnings == nil:
 		return rule != nil && rule.Default == validate.Deny

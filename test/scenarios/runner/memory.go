@@ -102,9 +102,10 @@ func (s *memorySession) Put(_ context.Context, documents []*Document) error {
 }
 
 // Apply judges routes. Other documents are stored if they are to be admitted, and
-// routes that another part of an API server denies are passed over.
+// documents that another part of an API server denies are passed over, and so are others than routes
+// that are to be denied.
 func (s *memorySession) Apply(ctx context.Context, document *Document) (*Outcome, error) {
-	if document.Want != nil && document.Want.ByOthers() {
+	if document.Want != nil && (document.Want.ByOthers() || document.Want.Deny && !document.IsRoute()) {
 		return nil, nil
 	}
 	old := s.objects[document.Key]
@@ -250,7 +251,7 @@ func (s *memorySession) parents(key manifest.Key) (own, others []Entry, err erro
 	}
 	others = slices.DeleteFunc(r.Status.Parents, func(e Entry) bool { return isOwn(&e, s.scenario.Config) })
 	settings := desired.Settings(s.scenario.Config.Status)
-	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached(s.engine.Policy().Mesh))
+	entries, _, err := desired.NewView(s.engine, s.set, settings).Entries(stored.Route.Attached(s.engine.Policy().Mesh).WithBackends(stored.Route, s.engine.Policy().Mesh))
 	for _, entry := range entries[:min(len(entries), maxParents-len(others))] {
 		own = append(own, Entry{
 			ParentRef:      r.Spec.ParentRefs[entry.Ref],

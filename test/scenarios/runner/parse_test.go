@@ -96,7 +96,7 @@ status: []
 		},
 		"entry": {
 			"title\n-- cluster.yaml --\n" + route + "-- want.yaml --\nstatus:\n- route: HTTPRoute/shop/cart\n  entries:\n  - {parent: {name: cart}}\n  - {accepted: no}\n",
-			"s.txtar:8: entries[0]: it needs accepted or partial: an entry without a condition says nothing\n" +
+			"s.txtar:8: entries[0]: it needs accepted, resolved or partial: an entry without a condition says nothing\n" +
 				`s.txtar:8: entries[1]: a condition is "True", "False" or "Unknown", not "no"`,
 		},
 		"deletions": {

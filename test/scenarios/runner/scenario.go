@@ -135,6 +135,7 @@ type WantEntry struct {
 	Parent   Partial `json:"parent,omitempty" yaml:"parent"`
 	Accepted string  `json:"accepted,omitempty" yaml:"accepted"`
 	Reason   string  `json:"reason,omitempty" yaml:"reason"`
+	Resolved string  `json:"resolved,omitempty" yaml:"resolved"`
 	Partial  string  `json:"partial,omitempty" yaml:"partial"`
 	Message  string  `json:"message,omitempty" yaml:"message"`
 }

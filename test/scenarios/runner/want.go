@@ -198,13 +198,13 @@ func (p *parser) status(at int, want *statusWant) *RouteStatus {
 		return nil
 	}
 	for i, entry := range want.Entries {
-		for _, condition := range []string{entry.Accepted, entry.Partial} {
+		for _, condition := range []string{entry.Accepted, entry.Resolved, entry.Partial} {
 			if !slices.Contains([]string{"", "True", "False", "Unknown"}, condition) {
 				p.fail(at, `entries[%d]: a condition is "True", "False" or "Unknown", not %q`, i, condition)
 			}
 		}
-		if cmp.Or(entry.Accepted, entry.Partial) == "" {
-			p.fail(at, "entries[%d]: it needs accepted or partial: an entry without a condition says nothing", i)
+		if cmp.Or(entry.Accepted, entry.Resolved, entry.Partial) == "" {
+			p.fail(at, "entries[%d]: it needs accepted, resolved or partial: an entry without a condition says nothing", i)
 		}
 	}
 	return &RouteStatus{Origin: p.origin(at), Route: key, Entries: want.Entries}

@@ -1,0 +1,120 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// renamedKey is a Service as its manifest names it, in the set that a kustomization built.
+type renamedKey struct {
+	kustomization string
+	mesh.ServiceKey
+}
+
+// noteName notes that kustomize gave a Service, or a ServiceImport, another name.
+func (l *loaded) noteName(kustomization string, d *source.Document) {
+	kind := d.Key.Kind
+	if d.Written == nil || d.Written.Key.Name == d.Key.Name || kind != mesh.ServiceKind && kind != mesh.ServiceImportKind {
+		return
+	}
+	if l.renamed == nil {
+		l.renamed = map[renamedKey]string{}
+	}
+	l.renamed[renamedKey{kustomization, mesh.ServiceKey{Kind: kind, Namespace: d.Key.Namespace, Name: d.Written.Key.Name}}] = d.Key.Name
+}
+
+// ofNames returns the findings about the names in references that only a set of files shows: the set
+// has a Service that a reference means, and does not name.
+func (l *loaded) ofNames(r *route) []report.Finding {
+	var found []report.Finding
+	for i := range r.mutated.Spec.ParentRefs {
+		ref := &r.mutated.Spec.ParentRefs[i]
+		switch ref.Class(l.engine.Policy().Mesh) {
+		case mesh.MeshParent, mesh.LookAlikeParent:
+			found = l.unrenamed(found, r, mesh.ParentPath(i, "name"), "parentRefs", ref.Service(r.Key.Namespace))
+		default:
+			if i < len(r.Route.Spec.ParentRefs) && r.Route.Spec.ParentRefs[i].Kind == "" {
+				found = l.withoutKind(found, r, i)
+			}
+		}
+	}
+	if !r.mutated.HasMeshParent(l.engine.Policy().Mesh) {
+		return found
+	}
+	for backend := range r.mutated.Backends() {
+		if backend.Ref.IsService(l.engine.Policy().Mesh) {
+			found = l.unrenamed(found, r, backend.Path()+".name", "backendRefs", backend.Ref.Service(r.Key.Namespace))
+		}
+	}
+	return found
+}
+
+// has reports whether the Service is in the input.
+func (l *loaded) has(key mesh.ServiceKey) bool {
+	return l.world.files.Get(manifest.Key{Group: serviceGroup(key.Kind), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
+}
+
+func serviceGroup(kind string) string {
+	if kind == mesh.ServiceImportKind {
+		return mesh.MulticlusterGroup
+	}
+	return ""
+}
+
+// unrenamed adds a finding if kustomize gave the Service that a reference names another name, and
+// there is none of the name that the reference has.
+func (l *loaded) unrenamed(found []report.Finding, r *route, field, list string, key mesh.ServiceKey) []report.Finding {
+	built := l.renamed[renamedKey{r.file.Kustomization(), key}]
+	if built == "" || l.has(key) {
+		return found
+	}
+	by := "namePrefix and nameSuffix do"
+	switch {
+	case strings.HasSuffix(built, key.Name):
+		by = "namePrefix does"
+	case strings.HasPrefix(built, key.Name):
+		by = "nameSuffix does"
+	}
+	return append(found, ofInput(explain.NameReference, r, field, key,
+		fmt.Sprintf("%s is not in the set, which has %s: %s not change %s", key, built, by, list),
+		"add the name references of docs/ci.md to configurations in the kustomization"))
+}
+
+// withoutKind adds a finding if the parentRef, which is to a Gateway because it has no kind, has the
+// name of a Service of the input, and no such Gateway is known.
+func (l *loaded) withoutKind(found []report.Finding, r *route, index int) []report.Finding {
+	ref := r.Route.Spec.ParentRefs[index]
+	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: cmp.Or(ref.Namespace, r.Key.Namespace), Name: ref.Name}
+	service := ref
+	service.Kind = mesh.ServiceKind
+	if class := service.Class(nil); class != mesh.MeshParent && class != mesh.LookAlikeParent || !l.has(key) {
+		return found
+	}
+	if mesh.FindObject(l.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}) == nil {
+		return found
+	}
+	f := ofInput(explain.ParentKindOmitted, r, mesh.ParentPath(index, ""), key,
+		fmt.Sprintf("without a kind, this is Gateway %s/%s, which is not in the input; %s is", key.Namespace, key.Name, key),
+		`if the Service is meant, set group: "" and kind: Service`)
+	if ref.Port == 0 && ref.EffectiveGroup() == mesh.GatewayGroup { // as most references to Gateways
+		f.Effect = validate.Audit
+	}
+	return append(found, f)
+}
+
+// ofInput is a warning about the input.
+func ofInput(id string, r *route, field string, key mesh.ServiceKey, problem, remedy string) report.Finding {
+	return report.Finding{
+		Rule: id, Action: validate.Warn, Effect: validate.Warn, Field: field, Line: r.Line(field), Value: key.Name,
+		Problem: problem, Remedy: remedy, Message: problem + "; " + remedy + " (" + id + ")",
+		Reference: validate.Reference{Service: key, Detail: field},
+	}
+}
