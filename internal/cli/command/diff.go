@@ -124,31 +124,12 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove()) }()
-	base.Root = tree.Root()
-	if base.Files, err = tree.Existing(f.options.Files); err != nil {
+	then, err := f.options.In(tree)
+	if err != nil {
 		return nil, err
 	}
-	if base.Kustomizations, err = tree.Existing(f.options.Kustomizations); err != nil {
-		return nil, err
-	}
-	if base.Charts, err = f.chartIn(tree); err != nil {
-		return nil, err
-	}
-	diff, err = check.Diff(ctx, &base, &f.options)
+	diff, err = check.Diff(ctx, then, &f.options)
 	return diff, tree.Named(err)
-}
-
-// chartIn returns the chart with its values files, as far as they exist in the revision.
-func (f *diffFlags) chartIn(tree *revision.Tree) ([]check.Chart, error) {
-	if f.chart.Path == "" {
-		return nil, nil
-	}
-	charts, err := tree.Existing([]string{f.chart.Path})
-	if err != nil || len(charts) == 0 {
-		return nil, err
-	}
-	values, err := tree.Existing(f.chart.Values)
-	return []check.Chart{{Path: charts[0], Values: values}}, err
 }
 
 func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {

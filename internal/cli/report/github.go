@@ -14,17 +14,7 @@ import (
 // annotations at the lines of a pull request, and the summary as a plain line.
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(printable.Commands(w))
-	for _, i := range r.Items() {
-		if i.Effect == validate.Off {
-			continue
-		}
-		place := ""
-		if i.File != Stdin {
-			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(i.File)), i.Line)
-		}
-		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
-		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
-	}
+	annotateItems(out, r.Items())
 	for _, s := range r.Skipped {
 		if s.Hides {
 			annotate(out, "warning", s.Path, "not checked: "+s.Reason)
@@ -35,6 +25,21 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
+}
+
+// annotateItems writes a command for each item.
+func annotateItems(out io.Writer, items []Item) {
+	for _, i := range items {
+		if i.Effect == validate.Off {
+			continue
+		}
+		place := ""
+		if i.File != Stdin {
+			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(i.File)), i.Line)
+		}
+		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
+		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
+	}
 }
 
 // annotate writes the command for what is about a file as a whole.
