@@ -59,6 +59,8 @@ func hostileFolder(t *testing.T) string {
 		"chart/Chart.yaml":              "apiVersion: v2\nname: evil\nversion: 1.0.0\n",
 		"chart/templates/" + name:       "{{ fail \"no\\x1b[2J\\n::add-mask::x\" }}",
 		"base/a.yaml":                   hostile.Manifests("shop", "cart2", "v"),
+		"a.gammaguard-test.yaml":        hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON(hostile.Text) + `}`),
+		"broken-test.yaml":              hostileTests(`, expect: {` + hostile.JSON(hostile.Text) + `: 1}`),
 		"../guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nexemptions: {usernames: [" + hostile.JSON(hostile.Text) +
 			"], groups: [" + hostile.JSON(hostile.Text) + "]}\n",
 	} {
@@ -71,6 +73,14 @@ func hostileFolder(t *testing.T) string {
 		}
 	}
 	return root
+}
+
+// hostileTests is a file of tests with hostile texts, of which the last one expects what is given.
+func hostileTests(expectation string) string {
+	text := hostile.JSON(hostile.Text)
+	return "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ntests:\n- {name: " + text + ", request: {service: " + hostile.JSON("shop/"+strings.ReplaceAll(hostile.Text, "/", "%")) +
+		", port: 80}, expect: {status: " + text + "}}\n- {name: b, request: {service: shop/cart2, port: 80, from: " + text + ", path: " + hostile.JSON("/"+hostile.Text) +
+		", headers: {x: " + text + "}, serverName: " + text + "}" + expectation + "}\n"
 }
 
 // hostileCases are calls of every command that a user may run.
@@ -117,6 +127,11 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "policy", args: []string{"--config", evil}, fails: true},
 		{command: "preflight", args: live, quiet: true},
 		{command: "status clear", args: at, quiet: true},
+		{command: "test", args: []string{filepath.Join(root, "a.gammaguard-test.yaml"), "-f", after}},
+		{command: "test", args: []string{"--init", "-", "-f", after}},
+		{command: "test", args: []string{filepath.Join(root, "broken-test.yaml"), "-f", after}, fails: true},
+		{command: "test", args: []string{"--mesh", evil}, fails: true},
+		{command: "test", args: []string{evil}, fails: true},
 		{command: "trace", args: []string{"service/cart.shop:80", "-f", after, "--complete", "--path", "/?q=x", "-H", "tenant: x"}},
 		{command: "trace", args: all(at, []string{"service/cart:80", "--cluster", "--path", "/?q=x", "-H", "tenant: x"})},
 		{command: "trace", args: []string{"service/" + evil + ":80", "-f", after}, fails: true},
@@ -213,7 +228,7 @@ func printHostile(t *testing.T, c *hostileCase, format string) {
 	switch {
 	case c.fails || c.quiet:
 	case c.command == "policy": // whose texts are strings of CEL
-	case (format == "json" || format == "yaml") && c.command != "trace" && c.command != "audit": // which have messages alone
+	case (format == "json" || format == "yaml") && c.command != "trace" && c.command != "audit" && !slices.Contains(c.args, "--init"): // which have messages alone
 		keeps(t, failed, stdout, format)
 	case format == "markdown":
 		paste(t, stdout)

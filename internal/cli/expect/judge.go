@@ -19,8 +19,8 @@ func (e *Expect) judge(trace *traffic.Trace) (failures []string) {
 		failures = append(failures, printable.Sprintf("want %s, got %s", printable.Layout(want), printable.Layout(is)))
 	}
 	if want := e.shares(namespace); want != nil && (got.Redirect != nil || !e.sameShares(want, got.Shares)) {
-		destinations := traffic.Outcome{Shares: want}
-		differ(destinations.Text(namespace), got.Text(namespace))
+		expected, destinations := traffic.Outcome{Shares: want}, traffic.Outcome{Shares: got.Shares, Effects: traffic.Effects{Redirect: got.Redirect}}
+		differ(expected.Text(namespace), destinations.Text(namespace))
 	}
 	if want := e.Redirect; want != nil {
 		switch text := redirectText(want.Status, want.Location); {

@@ -74,8 +74,8 @@ func (d *decoder) validate(n *yaml.Node, f *File) {
 		}
 		seen[t.Name] = true
 		for _, name := range t.Meshes {
-			if !slices.Contains(mesh.ProfileNames(), mesh.ProfileName(name)) {
-				d.fail(t.line, path+".meshes", "%q is not one of %s", name, strings.Trim(fmt.Sprint(mesh.ProfileNames()), "[]"))
+			if !slices.Contains(Meshes(), name) {
+				d.fail(t.line, path+".meshes", "%q is not one of %s", name, strings.Join(Meshes(), ", "))
 			}
 		}
 		for _, problem := range t.Request.parse() {

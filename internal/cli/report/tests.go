@@ -126,10 +126,14 @@ func (r *TestReport) items() []Item {
 	return items
 }
 
-// String reads "12 tests in 2 files: 11 passed, 1 failed". Under several meshes, a test counts once
-// and its results one by one.
+// String reads "12 tests in 2 files: 11 passed, 1 failed", or, under several meshes,
+// "12 tests in 2 files, 24 results: 24 passed".
 func (s *TestSummary) String() string {
-	text := Count(s.Tests, "test", "tests") + " in " + Count(s.Files, "file", "files") + ": " + fmt.Sprintf("%d passed", s.Passed)
+	text := Count(s.Tests, "test", "tests") + " in " + Count(s.Files, "file", "files")
+	if results := s.Passed + s.Failed + s.Skipped; results > s.Tests {
+		text += fmt.Sprintf(", %d results", results)
+	}
+	text += fmt.Sprintf(": %d passed", s.Passed)
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
