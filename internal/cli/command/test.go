@@ -184,7 +184,7 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %d tests to %s. To run them: gammaguard test %s\n", tests, path, printable.Layout(printable.Shell(path)))
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %d tests to %s. To run them: gammaguard test %s\n", tests, path, path)
 	return err
 }
 

@@ -191,3 +191,15 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// FuzzDecode: no text of an attacker does harm, and an error names the file.
+func FuzzDecode(f *testing.F) {
+	for _, file := range files {
+		f.Add([]byte(file.text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if _, err := expect.Decode("t.yaml", text); err != nil && !strings.HasPrefix(err.Error(), "t.yaml:") {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -89,18 +89,17 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		key := fmt.Sprintf("%q %q %q", input.Files, input.Kustomizations, input.Charts)
 		for i := range f.Tests {
 			t := &f.Tests[i]
-			meshes, skipped := r.meshesOf(t)
-			for _, name := range skipped {
-				r.results = append(r.results, &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip})
-			}
-			for _, name := range meshes {
+			for _, name := range r.meshesOf(t) {
+				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip}
+				r.results = append(r.results, result)
+				if len(t.Meshes) > 0 && !slices.Contains(t.Meshes, name) {
+					continue
+				}
 				at := slices.IndexFunc(groups, func(g *group) bool { return g.key == key && g.mesh == name })
 				if at < 0 {
 					at = len(groups)
 					groups = append(groups, &group{input: input, key: key, mesh: name})
 				}
-				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name}
-				r.results = append(r.results, result)
 				groups[at].jobs = append(groups[at].jobs, job{f, t, result})
 			}
 		}
@@ -108,23 +107,15 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 	return groups, nil
 }
 
-// meshesOf returns the meshes that the test is run under, and those that it is not meant for. The empty name
-// stands for the mesh of the configuration.
-func (r *runner) meshesOf(t *Test) (meshes, skipped []string) {
+// meshesOf returns the meshes that there is a result for. The empty name stands for the mesh of the configuration.
+func (r *runner) meshesOf(t *Test) []string {
 	switch {
-	case len(r.options.Meshes) == 0 && len(t.Meshes) == 0:
-		return []string{""}, nil
-	case len(r.options.Meshes) == 0:
-		return t.Meshes, nil
+	case len(r.options.Meshes) > 0:
+		return r.options.Meshes
+	case len(t.Meshes) > 0:
+		return t.Meshes
 	}
-	for _, name := range r.options.Meshes {
-		if len(t.Meshes) == 0 || slices.Contains(t.Meshes, name) {
-			meshes = append(meshes, name)
-		} else {
-			skipped = append(skipped, name)
-		}
-	}
-	return meshes, skipped
+	return []string{""}
 }
 
 // run runs the tests of a group.

@@ -180,7 +180,7 @@ func TestMeshes(t *testing.T) {
 	folder := write(t, map[string]string{"a.yaml": filters, "gammaguard-test.yaml": tests})
 	for meshes, want := range map[string][]string{
 		"":              {"any  pass", "istio istio pass"},
-		"istio linkerd": {"any istio pass", "any linkerd pass", "istio linkerd skip", "istio istio pass"},
+		"istio linkerd": {"any istio pass", "any linkerd pass", "istio istio pass", "istio linkerd skip"},
 	} {
 		files, err := expect.Find([]string{folder})
 		if err != nil {

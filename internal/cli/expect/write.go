@@ -27,7 +27,11 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 		notes = append(notes, service+" is not in the input: there is no test for it")
 	}
 	f := &File{APIVersion: report.APIVersion, Kind: Kind, Input: named(input, filepath.Dir(name))}
-	if _, err := input.NamedBy(name, "input", f.Input); err != nil {
+	switch _, err := input.NamedBy(name, "input", f.Input); {
+	case err != nil && name == check.Stdin: // it is standard output: who reads it decides where it goes
+		f.Input = nil
+		notes = append(notes, "the tests do not name the manifests, which are outside the working directory: name them with -f, -k, or --helm")
+	case err != nil:
 		return nil, 0, nil, fmt.Errorf("%s cannot name the manifests: %w", name, err)
 	}
 	names := map[string]int{}
