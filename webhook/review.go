@@ -38,18 +38,21 @@ type envelope struct {
 
 // request is what is read of an AdmissionRequest.
 type request struct {
-	UID         string `json:"uid"`
-	Name        string `json:"name"`
-	Namespace   string `json:"namespace"`
-	Operation   string `json:"operation"`
-	SubResource string `json:"subResource"`
-	DryRun      bool   `json:"dryRun"`
-	UserInfo    struct {
-		Username string `json:"username"`
-		Groups   groups `json:"groups"`
-	} `json:"userInfo"`
-	Posted    object         `json:"object"`
-	OldObject jsontext.Value `json:"oldObject"`
+	UID         string         `json:"uid"`
+	Name        string         `json:"name"`
+	Namespace   string         `json:"namespace"`
+	Operation   string         `json:"operation"`
+	SubResource string         `json:"subResource"`
+	DryRun      bool           `json:"dryRun"`
+	UserInfo    userInfo       `json:"userInfo"`
+	Posted      object         `json:"object"`
+	OldObject   jsontext.Value `json:"oldObject"`
+}
+
+// userInfo is who makes a request.
+type userInfo struct {
+	Username string `json:"username"`
+	Groups   groups `json:"groups"`
 }
 
 // groups are the groups of a user.
@@ -63,22 +66,18 @@ func (g *groups) UnmarshalJSONFrom(d *jsontext.Decoder) error { return mesh.Deco
 type object struct {
 	route mesh.Route
 	err   error
-	// start and end are where it stands in the body, with what is in front of it.
-	start, end int64
 }
 
 // UnmarshalJSONFrom reads the route as it comes: to find its end first would take
 // half as long again. What is left of it after an error is passed over.
 func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	depth := d.StackDepth()
-	o.start = d.InputOffset()
+	depth, start := d.StackDepth(), d.InputOffset()
 	o.err = json.UnmarshalDecode(d, &o.route)
-	for o.err != nil && (d.StackDepth() > depth || d.InputOffset() == o.start) {
+	for o.err != nil && (d.StackDepth() > depth || d.InputOffset() == start) {
 		if _, err := d.ReadToken(); err != nil {
 			return err
 		}
 	}
-	o.end = d.InputOffset()
 	return nil
 }
 
@@ -112,8 +111,11 @@ func decodeReview(body []byte) (*review, error) {
 		return nil, errors.New("the body is empty, want an AdmissionReview")
 	}
 	var e envelope
-	if err := mesh.Decode(body, &e, jsontext.AllowInvalidUTF8(false)); err != nil {
-		return nil, fmt.Errorf("not an AdmissionReview: %w", err)
+	if !quickDecode(body, &e) {
+		e = envelope{}
+		if err := mesh.Decode(body, &e, jsontext.AllowInvalidUTF8(false)); err != nil {
+			return nil, fmt.Errorf("not an AdmissionReview: %w", err)
+		}
 	}
 	if err := e.check(); err != nil {
 		return nil, err
@@ -131,9 +133,7 @@ func decodeReview(body []byte) (*review, error) {
 }
 
 // objectText returns the object as it was posted.
-func (r *review) objectText() []byte {
-	return bytes.TrimLeft(r.body[r.Posted.start:r.Posted.end], ": \t\r\n")
-}
+func (r *review) objectText() []byte { return quickText(r.body) }
 
 func (e *envelope) check() error {
 	switch {
