@@ -29,23 +29,37 @@ func (t *Table) Classes() (classes []RequestClass, missing []string, err error) 
 	}
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range keys {
-		service, err := mesh.FindService(t.reader, key)
+		found, err := t.ClassesOf(key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown), errors.Is(err, mesh.ErrNotFound):
 			missing = append(missing, key.String())
 			continue
 		case err != nil:
-			return nil, nil, fmt.Errorf("%s: %w", key, err)
+			return nil, nil, err
 		}
-		for _, port := range ports([2]*mesh.Service{service}) {
-			found, err := t.classesOf(service, port)
-			if err != nil {
-				return nil, nil, err
-			}
-			classes = append(classes, found...)
-		}
+		classes = append(classes, found...)
 	}
 	return classes, missing, nil
+}
+
+// ErrTooMany is why a port has no classes: it has too many matches.
+var ErrTooMany = errors.New("too many matches to find the classes of requests")
+
+// ClassesOf returns the classes of requests to one Service. The error is mesh.ErrUnknown or mesh.ErrNotFound
+// where it is not in the input, and ErrTooMany where it has too many matches.
+func (t *Table) ClassesOf(key mesh.ServiceKey) (classes []RequestClass, err error) {
+	service, err := mesh.FindService(t.reader, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	for _, port := range ports([2]*mesh.Service{service}) {
+		found, err := t.classesOf(service, port)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, found...)
+	}
+	return classes, nil
 }
 
 // classesOf returns the classes of the requests to a port: of the clients of each namespace with consumer
@@ -99,7 +113,7 @@ func (t *Table) classesFor(routes *portRoutes, from string) (classes []RequestCl
 				continue
 			}
 			if c.work < 0 {
-				return nil, fmt.Errorf("%s port %d has too many matches to find the classes of its requests", key, port.Number)
+				return nil, fmt.Errorf("%s port %d: %w", key, port.Number, ErrTooMany)
 			}
 			found, ok := c.pair(p.lists, i, 0)
 			if !ok {

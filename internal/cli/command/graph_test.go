@@ -93,8 +93,8 @@ spec:
 		t.Errorf("html:\n%s", page)
 	}
 	for format, line := range map[string]string{
-		"mermaid": `^(flowchart LR|  subgraph ns0\["[^"<>]*"\]|    n\d+[\[(]+"[^"<>]*"[\])]+|  end|  n\d+ [-.>]+(\|[a-z-]+\|)? n\d+|  linkStyle \d+ stroke:#\w+|)$`,
-		"dot":     `^(digraph gammaguard {|  (rankdir|node|edge) ?[=\[].*;|  subgraph cluster_0 {|    label="([^"\\]|\\\\|\\")*";|    n\d+ \[label="([^"\\]|\\\\|\\")*", [a-z=, ]+\];|  n\d+ -> n\d+ \[[^"]*"#\w+", style=\w+(, label="[a-z-]+")?\];|(  )?}|)$`,
+		"mermaid": `^(flowchart LR|  subgraph ns0\["[^"<>]*"\]|    n\d+[\[(]+"[^"<>]*"[\])]+|  end|  n\d+ [-.>]+(\|[a-zA-Z0-9 .:/#;-]+\|)? n\d+|  linkStyle \d+ stroke:#\w+|)$`,
+		"dot":     `^(digraph gammaguard {|  (rankdir|node|edge) ?[=\[].*;|  subgraph cluster_0 {|    label="([^"\\]|\\\\|\\")*";|    n\d+ \[label="([^"\\]|\\\\|\\")*", [a-z=, ]+\];|  n\d+ -> n\d+ \[[^"]*"#\w+", style=\w+(, label="([^"\\]|\\\\|\\")*")?\];|(  )?}|)$`,
 	} {
 		got := run(t, routes, "graph", "-f", "-", "-o", format)
 		if got.code != ExitClean || strings.ContainsAny(got.stdout, "\x1b") {

@@ -4,6 +4,7 @@ package graph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/describe"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
@@ -33,18 +35,22 @@ type Graph struct {
 	// Nodes and Edges are what is drawn, from the left to the right.
 	Nodes []*Node
 	Edges []*Edge
+
+	// routes counts the routes, and classes are the classes of requests by Service.
+	routes  int
+	classes map[mesh.ServiceKey][]traffic.RequestClass
 }
 
 // Row is what a route has of a Service port.
 type Row struct {
 	Service mesh.ServiceKey
 	describe.Route
-	// Backends are such as "shop/cart:80".
-	Backends []string
 
 	route *mesh.Route
-	// edges are those that show it.
-	edges []*Edge
+	rules []rule
+	// drawn are the IDs of what shows it on the page, and picture is that of its Service.
+	drawn   []string
+	picture *picture
 }
 
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
@@ -79,12 +85,36 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 		}
 		for i := range on {
 			if route := named[on[i].Route]; route != nil && selection.has(key, route.Metadata.Namespace) {
-				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route})
+				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route, rules: rulesOf(route, policy.Mesh)})
 			}
 		}
 	}
+	g.routes = len(named)
 	g.draw()
-	return g, nil
+	return g, g.classify(engine, reader, routes)
+}
+
+// classify finds the classes of requests to the Services.
+func (g *Graph) classify(engine *validate.Engine, reader mesh.Reader, routes []*mesh.Route) error {
+	var all traffic.Routes
+	for _, route := range routes {
+		all = append(all, traffic.Route{AttachedRoute: route.Attached(engine.Policy().Mesh), Spec: &route.Spec})
+	}
+	table := traffic.New(reader, all, traffic.Options{Engine: engine})
+	g.classes = map[mesh.ServiceKey][]traffic.RequestClass{}
+	for _, row := range g.Rows {
+		if _, done := g.classes[row.Service]; done {
+			continue
+		}
+		classes, err := table.ClassesOf(row.Service)
+		switch {
+		case errors.Is(err, mesh.ErrUnknown), errors.Is(err, mesh.ErrNotFound), errors.Is(err, traffic.ErrTooMany):
+		case err != nil:
+			return err
+		}
+		g.classes[row.Service] = classes
+	}
+	return nil
 }
 
 // has reports whether a route of the namespace on the Service is selected.
