@@ -2,6 +2,7 @@ package status
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -71,7 +72,7 @@ func newMetrics(registerer prometheus.Registerer, contested func() float64) (*me
 	}
 	contestedGauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "gammaguard_status_contested",
-		Help: "Number of routes in whose status another writer undid entries of gammaguard again and again, in the last 15 minutes. A route on several Services can count once for each.",
+		Help: fmt.Sprintf("Number of routes in whose status another writer undid entries of gammaguard again and again, in the last %.0f minutes. A route on several Services can count once for each.", memory.Minutes()),
 	}, contested)
 	var err error
 	for _, collector := range []prometheus.Collector{m.marks, m.full, m.writes, m.reads, m.reconciles, contestedGauge} {

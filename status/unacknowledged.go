@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -58,7 +59,7 @@ func newUnacknowledged(cache routes, policy *validate.Policy, leads <-chan struc
 	return &unacknowledged{
 		cache: cache, answers: (*kube.Route).Acknowledged, policy: policy, leads: leads, named: map[string]bool{},
 		desc: prometheus.NewDesc("gammaguard_routes_unacknowledged",
-			"Number of routes with a mesh parent that gammaguard finds no fault with, and that no other controller has accepted in status.parents for more than a minute, by namespace (_other beyond 500 namespaces with such routes), route kind, and state: unanswered, stale, or refused. Only the leader reports them.",
+			fmt.Sprintf("Number of routes with a mesh parent that gammaguard finds no fault with, and that no other controller has accepted in status.parents for more than a minute, by namespace (_other beyond %d namespaces with such routes), route kind, and state: unanswered, stale, or refused. Only the leader reports them.", maxNamespaces),
 			[]string{"namespace", "kind", "state"}, nil),
 	}
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +37,7 @@ type metric struct {
 
 func newMetric() *metric {
 	return &metric{counts: map[string]map[series]int{}, named: map[string]bool{}, desc: prometheus.NewDesc("gammaguard_stored_findings",
-		"Number of findings on stored routes, if they were created now, by namespace (_other beyond 500 namespaces with findings), route kind, rule, and the action of the rule, whatever the mode. Only the leader reports them.",
+		fmt.Sprintf("Number of findings on stored routes, if they were created now, by namespace (_other beyond %d namespaces with findings), route kind, rule, and the action of the rule, whatever the mode. Only the leader reports them.", maxNamespaces),
 		[]string{"namespace", "kind", "rule", "action"}, nil)}
 }
 

@@ -206,7 +206,7 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Write YAML that costs a parser more than its size justifies: a hundred thousand directives, millions of tiny values, aliases of aliases",
 		"refused before it is parsed, wherever YAML is read",
-		[]string{"internal/yaml.TestBounds", "internal/yaml.TestAliases", "internal/cli/check.TestProjectAliases", "test/repositories.TestRepositories"},
+		[]string{"internal/yaml.TestBounds", "internal/yaml.TestAliases", "internal/cli/sets.TestProjectAliases", "test/repositories.TestRepositories"},
 	},
 	{
 		"Repositories", author, "Store a git tree that holds itself many times, with long names, for `diff --base-ref`",
@@ -236,7 +236,7 @@ var attacks = []attack{
 	{
 		"Repositories", author, "Write thousands of patterns in `.gitignore` or `.helmignore`, for thousands of files",
 		"the number of comparisons is bounded, and an error names the file",
-		[]string{"internal/cli/check.TestIgnoresAreBounded", "internal/cli/check.TestComparisonsAreBounded"},
+		[]string{"internal/cli/check.TestIgnoresAreBounded", "internal/cli/sets.TestComparisonsAreBounded", "internal/cli/source.TestComparisonsAreBounded"},
 	},
 	{
 		"Repositories", author, "Name files as flags of the command, for CI systems that expand patterns, and as programs and as files that a build reads",

@@ -17,6 +17,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/validate"
@@ -107,7 +108,7 @@ func newOracle(t *testing.T, manifests []manifest) *oracle {
 	return &oracle{
 		api: serverAs(t, plane.Config),
 		options: check.Options{
-			Files: []string{check.Stdin}, Base: []string{world}, Complete: true, DryRun: true, Config: configuration,
+			Files: []string{source.Stdin}, Base: []string{world}, Complete: true, DryRun: true, Config: configuration,
 		},
 		refused: map[string]int{}, different: map[string][]string{},
 	}

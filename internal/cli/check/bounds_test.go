@@ -14,6 +14,8 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 func TestMain(m *testing.M) {
@@ -35,9 +37,9 @@ func enlarged(texts map[string]string) func(string, func(string) ([]byte, error)
 // TestInputIsBounded: what is named often counts as often, also as a patch, and the other sets are
 // checked. Of a folder, what fits is.
 func TestInputIsBounded(t *testing.T) {
-	options := &check.Options{Config: config.Default(), ReadFile: enlarged(map[string]string{
+	options := &check.Options{Config: config.Default(), Options: source.Options{ReadFile: enlarged(map[string]string{
 		"large": "{apiVersion: v1, kind: Service, metadata: {name: a}}", "patch": "- {op: add, path: /metadata/labels, value: {a: b}}",
-	})}
+	})}}
 	files := map[string]string{
 		".gammaguard.yaml": projectHeader + "sets: [{chart: c, values: [" + strings.Repeat("large.yaml, ", 9) + "]}, {files: [l]}, {kustomization: p}, {files: [m]}]\n",
 		"large.yaml":       "large", "m/a.yaml": evil, "c/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}\n",
@@ -48,13 +50,13 @@ func TestInputIsBounded(t *testing.T) {
 		files[fmt.Sprintf("l/%d.yaml", i)] = "large"
 	}
 	filesIn(t, ".", files)
-	project, err := check.FindProject(".")
+	project, err := sets.FindProject(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
 		paths   []string
-		project *check.Project
+		project *sets.Project
 		errors  []string
 		routes  int
 		skipped string
@@ -94,11 +96,11 @@ func TestInputIsBounded(t *testing.T) {
 func TestLinksAreBounded(t *testing.T) {
 	read := 0
 	large := enlarged(map[string]string{"large": "a: b"})
-	options := &check.Options{Config: config.Default(), ReadFile: func(path string, from func(string) ([]byte, error)) ([]byte, error) {
+	options := &check.Options{Config: config.Default(), Options: source.Options{ReadFile: func(path string, from func(string) ([]byte, error)) ([]byte, error) {
 		data, err := large(path, from)
 		read += len(data)
 		return data, err
-	}}
+	}}}
 	filesIn(t, ".", map[string]string{"large.txt": "large", "z/a.yaml": evil, ".gitignore": "n\n"})
 	for _, folder := range []string{"m", "n", "o"} {
 		for i := range 20 {

@@ -6,26 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
-	"github.com/gammaguard/gammaguard/internal/creation"
-	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
-	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/status/desired"
-	"github.com/gammaguard/gammaguard/validate"
-	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // Run checks the input, as one set. Apart from a report of all that could be read, the
 // error names what could not; without a report it says why there is none.
 func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
-	options, done := options.opened()
-	defer done()
-	r, err := run(ctx, options)
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	r, err := run(ctx, options, disk.Input(nil))
 	if r != nil {
 		r.Count()
 		if options.Strict {
@@ -36,133 +31,58 @@ func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 }
 
 // run is Run, without the counts of the summary.
-func run(ctx context.Context, options *Options) (*report.CheckReport, error) {
-	c, err := load(ctx, options)
+func run(ctx context.Context, options *Options, input *source.Input) (*report.CheckReport, error) {
+	l, err := load(ctx, options, input, nil)
 	if err != nil {
 		return nil, err
 	}
 	var fixed []report.Fixed
 	if options.Fix {
-		if fixed, err = c.fix(); err == nil && len(fixed) > 0 {
-			c, err = load(ctx, options) // the files as they are now
+		if fixed, err = l.fix(input, options.Hold); err == nil && len(fixed) > 0 {
+			input = input.Anew()
+			l, err = load(ctx, options, input, nil) // the files as they are now
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	r, err := c.report(fixed)
+	if options.Propose {
+		l.propose(input)
+	}
+	r, err := l.report()
 	if err != nil {
 		return nil, err
 	}
-	return r, errors.Join(c.input.errs...)
-}
-
-// checker is one check.
-type checker struct {
-	options *Options
-	config  *config.GuardConfiguration
-	engine  *validate.Engine
-	// definitions are those that the routes are subject to.
-	definitions *definitions.Set
-	input       input
-	files       []*file
-	// broken are the documents that can be read, but not understood.
-	broken []error
-	// skipped are parts of the input that are left aside.
-	skipped []report.Skipped
-	// notices say what bears on the judgments, and trusted are the names of the definitions that --crds names.
-	notices []report.Notice
-	trusted map[string]bool
-	// declared says where each object that bears on routes stands first, and duplicates
-	// which ones are there again.
-	declared   map[manifest.Key]report.Place
-	duplicates []report.Duplicate
-	world      *world
-	routes     []*route
-	// arrived counts the routes that are new.
-	arrived int
-	// view is what status says, and tables are what becomes of routes, once all is loaded.
-	view   *desired.View
-	tables *validate.Tables
-	// creation decides which mutations are made.
-	creation creation.Judge
-	// ungranted are the namespaces whose grants were said to be unknown.
-	ungranted map[string]bool
-}
-
-// route is a route of the input.
-type route struct {
-	document
-	file *file
-	// plan has the mutations, and mutated is the route with those that are made and with
-	// what the API server fills in.
-	plan    mutate.Plan
-	mutated *mesh.Route
-	// edits make the changes in the file, if it was asked for them and they are known.
-	edits []*report.Edit
-	// patched is the route with the mutations that are made, and stored with defaults too, in JSON; old
-	// is the route that was there before, or nil.
-	patched, stored []byte
-	old             *manifest.Object
-	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
-	// what the API server says of it.
-	undecodable error
-	refusals    []definitions.Finding
-}
-
-func newChecker(options *Options) (*checker, error) {
-	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
-	if err != nil {
-		return nil, err
-	}
-	complete := options.Complete && options.Cluster == nil
-	c := &checker{
-		options: options, config: options.Config, engine: engine, creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
-		input: input{namespace: cmp.Or(options.Namespace, "default"), stdin: options.Stdin, readFile: options.read, isNamed: options.files.Named},
-		world: &world{
-			files: manifest.NewSet(manifest.Options{Mesh: engine.Policy().Mesh}),
-			base: manifest.NewSet(manifest.Options{
-				Mesh: engine.Policy().Mesh, Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves,
-			}),
-			cluster: options.Cluster,
-		},
-		trusted:   map[string]bool{},
-		declared:  map[manifest.Key]report.Place{},
-		ungranted: map[string]bool{},
-	}
-	c.tables = engine.Tables(c.world)
-	c.view = desired.NewView(engine, c.world, desired.Settings(options.Config.Status))
-	return c, nil
+	r.Fixed = fixed
+	return r, errors.Join(input.Errors()...)
 }
 
 // report judges every route.
-func (c *checker) report(fixed []report.Fixed) (*report.CheckReport, error) {
-	if c.options.Propose {
-		c.propose()
-	}
+func (l *loaded) report() (*report.CheckReport, error) {
 	r := report.New()
-	r.Fixed, r.Skipped, r.Notices = fixed, c.skipped, c.notices
-	for i := range c.duplicates {
-		r.AddDuplicate(c.duplicates[i])
+	r.Skipped, r.Notices = l.skipped, l.notices
+	for i := range l.duplicates {
+		r.AddDuplicate(l.duplicates[i])
 	}
-	for i, route := range c.routes {
+	j := newJudge(l)
+	for i, route := range l.routes {
 		if route.undecodable != nil && len(route.refusals) == 0 {
-			c.broken = append(c.broken, route.undecodable)
+			l.broken = append(l.broken, route.undecodable)
 		}
-		c.routes[i] = nil // what it was read from takes more memory than what is said of it
-		judged, err := c.judge(route)
+		l.routes[i] = nil // what it was read from takes more memory than what is said of it
+		judged, err := j.judge(route)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", route.file.name, route.Key, err)
+			return nil, fmt.Errorf("%s: %s: %w", route.file.Name, route.Key, err)
 		}
 		r.AddRoute(judged)
 	}
-	for _, err := range c.broken {
+	for _, err := range l.broken {
 		if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
 			r.AddBroken(report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
 		}
 	}
-	for _, f := range c.files {
-		r.SeenFile(f.name)
+	for _, f := range l.files {
+		r.SeenFile(f.Name)
 	}
 	return r, nil
 }
@@ -178,4 +98,95 @@ func wording(err error) string {
 	}
 	what, _, _ := strings.Cut(err.Error(), ":")
 	return fmt.Sprintf("%s: %s cannot be a %s", what, cmp.Or(mismatch.Field, "it"), mismatch.Value)
+}
+
+// FindSets is sets.Find, which may read what the options name, too.
+func FindSets(ctx context.Context, options *Options, paths []string, project *sets.Project) (*sets.Found, error) {
+	return sets.Find(ctx, &options.Options, paths, options.named(), project)
+}
+
+// RunSets checks each set by itself, and returns one report of all. A set that cannot be
+// built is broken, or, where that takes what is not on this disk, such as a remote base,
+// left aside, and so is what may hold routes and no set has read. Apart from a report of all that could be read, the
+// error names what could not.
+func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.CheckReport, error) {
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	all := report.New()
+	all.Skipped = found.Skipped
+	var errs []error
+	for i := range found.Sets {
+		set := &found.Sets[i]
+		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+		if options.Progress != nil {
+			options.Progress(i+1, len(found.Sets), described.String())
+		}
+		r, err := runSet(ctx, options, set, disk.Within(set.Within))
+		built := (*source.NotBuilt)(nil)
+		switch {
+		case errors.As(err, &source.TooLargeError{}):
+			errs = append(errs, fmt.Errorf("%s: not checked: %w", &described, err))
+		case errors.As(err, &built):
+			if err := notBuilt(all, set, &described, built, options.Strict); err != nil {
+				errs = append(errs, err)
+			}
+		case r == nil:
+			return nil, fmt.Errorf("%s: %w", &described, err)
+		default:
+			errs = append(errs, err)
+			described.Routes = r.CountRoutes()
+			all.Add(r, described)
+		}
+	}
+	if options.Progress != nil && len(found.Sets) > 0 {
+		options.Progress(len(found.Sets), len(found.Sets), "what no set has")
+	}
+	skipped, notices := found.Unread(ctx)
+	all.Skipped, all.Notices = append(all.Skipped, sets.Group(skipped)...), append(all.Notices, notices...)
+	all.Count()
+	if options.Strict {
+		errs = append(all.Hidden(), errs...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// runSet checks one set.
+func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.Disk) (*report.CheckReport, error) {
+	o := *options
+	o.Files = set.Files
+	if set.Kustomization != "" {
+		o.Kustomizations = []string{set.Kustomization}
+	}
+	if set.Chart != nil {
+		o.Charts = []source.Chart{*set.Chart}
+	}
+	o.Fix = options.Fix && set.Files != nil
+	if set.Taken != nil {
+		set.Taken.Reset()
+	}
+	r, err := run(ctx, &o, disk.Input(set.Taken))
+	if errors.As(err, &source.TooLargeError{}) || errors.As(err, new(*source.NotBuilt)) {
+		set.Excuse(disk)
+	}
+	return r, err
+}
+
+// notBuilt reports that the set could not be built, or returns why that is an error.
+func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
+	why := strings.Join(strings.Fields(built.Error()), " ") // on one line
+	var err error
+	switch {
+	case strict || set.Named:
+		err = built
+	case built.Broken:
+		all.SeenFile(set.File())
+		all.AddBroken(report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
+		return nil
+	}
+	reason := "cannot be built, so its routes are not checked: "
+	if built.Remote {
+		reason = "needs what is not in the repository, so its routes are not checked: "
+	}
+	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why})
+	return err
 }

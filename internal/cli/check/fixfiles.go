@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/fix"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -17,41 +18,41 @@ import (
 // fix writes the mutations into the files that they concern, also those that the webhook
 // does not make. Where one file cannot
 // be fixed, all stay as they are.
-func (c *checker) fix() ([]report.Fixed, error) {
-	jobs := map[*file][]fix.Job{}
+func (l *loaded) fix(input *source.Input, hold func() (release func())) ([]report.Fixed, error) {
+	jobs := map[*source.File][]fix.Job{}
 	var fixed []report.Fixed
-	for _, r := range c.routes {
+	for _, r := range l.routes {
 		if len(r.plan.Changes) > 0 {
 			jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}
 		r.plan = mutate.Plan{Changes: r.plan.Changes, Mode: mesh.Enforce} // in the files, all are made
 		made, _ := changesOf(r)
 		for _, change := range made {
-			fixed = append(fixed, report.Fixed{File: r.file.name, Route: r.Key.String(), Change: change})
+			fixed = append(fixed, report.Fixed{File: r.file.Name, Route: r.Key.String(), Change: change})
 		}
 	}
-	texts := map[*file]string{}
+	texts := map[*source.File]string{}
 	var errs []error
-	for _, f := range c.files {
+	for _, f := range l.files {
 		if jobs[f] == nil {
 			continue
 		}
-		data, err := c.options.files.Read(f.name)
+		data, err := input.Files.Read(f.Name)
 		if err == nil {
 			texts[f], err = rewritten(data, jobs[f])
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: cannot be fixed: %w", f.name, err))
+			errs = append(errs, fmt.Errorf("%s: cannot be fixed: %w", f.Name, err))
 		}
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if c.options.Hold != nil {
-		defer c.options.Hold()()
+	if hold != nil {
+		defer hold()()
 	}
 	for f, text := range texts {
-		if err := overwrite(f.name, text); err != nil {
+		if err := overwrite(f.Name, text); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 const (
@@ -35,7 +36,7 @@ var (
 func strictly(t *testing.T) (*report.CheckReport, string) {
 	t.Helper()
 	options := &check.Options{Strict: true, Config: config.Default()}
-	project, err := check.FindProject(".")
+	project, err := sets.FindProject(".")
 	if err != nil {
 		t.Fatal(err)
 	}

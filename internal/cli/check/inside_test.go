@@ -10,7 +10,10 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
+
+const projectHeader = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
 
 // files writes files below a new folder, and makes one of its folders the working directory.
 func filesIn(t *testing.T, within string, files map[string]string) {
@@ -43,7 +46,7 @@ func TestProjectStaysInside(t *testing.T) {
 		if err := os.Symlink(filepath.Join("..", "other"), "linked"); err != nil {
 			t.Fatal(err)
 		}
-		_, err := check.FindProject(".")
+		_, err := sets.FindProject(".")
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "is outside the repository")) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -57,7 +60,7 @@ const evil = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metada
 func TestSearchEndsAtRoot(t *testing.T) {
 	shared := map[string]string{".gammaguard.yaml": projectHeader + "failOn: never\n", ".gitignore": "*\n", "mine/m/a.yaml": evil}
 	filesIn(t, "mine", shared)
-	project, err := check.FindProject("m")
+	project, err := sets.FindProject("m")
 	if project != nil || err != nil {
 		t.Errorf("%+v: %v", project, err)
 	}
@@ -67,7 +70,7 @@ func TestSearchEndsAtRoot(t *testing.T) {
 	if err := os.Chdir(".."); err != nil { //nolint:usetesting // TestSearchEndsAtRoot goes back
 		t.Fatal(err)
 	}
-	if project, err := check.FindProject(filepath.Join("mine", "m")); project == nil || err != nil {
+	if project, err := sets.FindProject(filepath.Join("mine", "m")); project == nil || err != nil {
 		t.Errorf("in the working directory itself: %v", err)
 	}
 }

@@ -9,17 +9,32 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
+// judge judges the routes of an input.
+type judge struct {
+	*loaded
+	// view is what status says, and tables are what becomes of routes.
+	view   *desired.View
+	tables *validate.Tables
+	// ungranted are the namespaces whose grants were said to be unknown.
+	ungranted map[string]bool
+}
+
+func newJudge(l *loaded) *judge {
+	return &judge{l, desired.NewView(l.engine, l.world, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.world), map[string]bool{}}
+}
+
 // judge judges one route, and finds the places of what kustomize or Helm has set.
-func (c *checker) judge(r *route) (*report.Route, error) {
-	judged, err := c.judged(r)
-	if err != nil || r.file.sets == nil {
+func (j *judge) judge(r *route) (*report.Route, error) {
+	judged, err := j.judged(r)
+	if err != nil || !r.file.Built() {
 		return judged, err
 	}
 	place := func(field string, file *string, line *int) {
-		if at := r.place(r.file, field); at.File != r.file.name {
+		if at := r.Place(r.file, field); at.File != r.file.Name {
 			*file, *line = at.File, at.Line
 		}
 	}
@@ -34,33 +49,33 @@ func (c *checker) judge(r *route) (*report.Route, error) {
 
 // judged judges the route: what the API server says of it by its definition, and what the
 // webhook would. All places are in the file of the route.
-func (c *checker) judged(r *route) (*report.Route, error) {
+func (j *judge) judged(r *route) (*report.Route, error) {
 	judged := &report.Route{
 		RouteName: report.RouteName{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name},
-		Place:     report.Place{File: r.file.name, Line: r.line("")},
+		Place:     report.Place{File: r.file.Name, Line: r.Line("")},
 		Verdict:   report.Admit,
 		Findings:  []report.Finding{},
 	}
 	judged.Changes, judged.Withheld = changesOf(r)
 	for i := range r.refusals {
-		judged.Findings = append(judged.Findings, c.refusal(r, &r.refusals[i]))
+		judged.Findings = append(judged.Findings, j.refusal(r, &r.refusals[i]))
 	}
 	if r.mutated == nil { // it cannot be decoded
 		judged.Verdict, judged.Status.Parents = report.Deny, []report.ParentStatus{}
 		return judged, nil
 	}
-	judge := c.tables.Judge
-	if c.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
-		judge = func(req *validate.Request) (validate.Verdict, error) { return c.engine.Judge(req, c.world) }
+	judge := j.tables.Judge
+	if j.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
+		judge = func(req *validate.Request) (validate.Verdict, error) { return j.engine.Judge(req, j.world) }
 	}
-	verdict, err := judge(c.request(r))
+	verdict, err := judge(j.request(r))
 	if err != nil {
 		return nil, err
 	}
 	creation.Relate(&verdict, &r.plan)
 	if len(verdict.Unknown) > 0 {
 		judged.Verdict = report.Unknown
-		if c.options.Strict {
+		if j.options.Strict {
 			judged.Verdict = report.Deny
 		}
 	}
@@ -71,19 +86,19 @@ func (c *checker) judged(r *route) (*report.Route, error) {
 		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
 	}
 	for i := range verdict.Unknown {
-		if c.firstMention(&verdict.Unknown[i]) {
-			judged.Findings = append(judged.Findings, c.unknown(r, &verdict.Unknown[i]))
+		if j.firstMention(&verdict.Unknown[i]) {
+			judged.Findings = append(judged.Findings, j.unknown(r, &verdict.Unknown[i]))
 		}
 	}
 	for _, name := range verdict.UnknownIgnores {
 		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
-	judged.Status, err = c.status(r)
+	judged.Status, err = j.status(r)
 	return judged, err
 }
 
-func (c *checker) request(r *route) *validate.Request {
-	req := &validate.Request{Route: r.mutated, DryRun: c.options.DryRun, User: c.options.User, KeepExisting: true}
+func (j *judge) request(r *route) *validate.Request {
+	req := &validate.Request{Route: r.mutated, DryRun: j.options.DryRun, User: j.options.User, KeepExisting: true}
 	if r.old != nil {
 		req.Object, req.Old = r.stored, r.old.JSON
 	}
@@ -94,7 +109,7 @@ func (c *checker) request(r *route) *validate.Request {
 func changesOf(r *route) (made, withheld []report.Change) {
 	made, withheld = report.ChangesOf(&r.plan)
 	for i, change := range each(made, withheld) {
-		change.Line = r.line(change.Field)
+		change.Line = r.Line(change.Field)
 		if r.edits != nil {
 			change.Edit = r.edits[i]
 		}
@@ -117,23 +132,23 @@ func each(made, withheld []report.Change) iter.Seq2[int, *report.Change] {
 
 func findingOf(r *route, f *validate.Finding) report.Finding {
 	found := report.FindingOf(f)
-	found.Line = r.line(f.Field)
+	found.Line = r.Line(f.Field)
 	return found
 }
 
 // firstMention reports whether the unknown is to be reported: that a namespace's grants
 // are not known is told once.
-func (c *checker) firstMention(f *validate.Finding) bool {
+func (j *judge) firstMention(f *validate.Finding) bool {
 	if f.Rule != validate.RuleGrantMissing {
 		return true
 	}
-	told := c.ungranted[f.Reference.Namespace]
-	c.ungranted[f.Reference.Namespace] = true
+	told := j.ungranted[f.Reference.Namespace]
+	j.ungranted[f.Reference.Namespace] = true
 	return !told
 }
 
 // unknown tells of a rule that cannot be judged, by what it lacks.
-func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
+func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the input, or use --cluster"
 	if f.Reference.Service != (mesh.ServiceKey{}) {
 		lacks = f.Reference.Service.String()
@@ -142,16 +157,16 @@ func (c *checker) unknown(r *route, f *validate.Finding) report.Finding {
 		lacks = "a ReferenceGrant for " + lacks
 	}
 	problem := lacks + " is not in the input"
-	if c.options.Cluster != nil {
+	if j.options.Cluster != nil {
 		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.Finding{
-		Rule: f.Rule, Action: c.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
-		Field: f.Field, Line: r.line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
+		Rule: f.Rule, Action: j.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
+		Field: f.Field, Line: r.Line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
 		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 		Reference: f.Reference,
 	}
-	if c.options.Strict {
+	if j.options.Strict {
 		finding.Effect = validate.Deny
 	}
 	return finding
@@ -163,7 +178,7 @@ func ignoresNothing(r *route, name string) report.Finding {
 	path, problem, _ := strings.Cut(validate.UnknownIgnore(name), ": ")
 	return report.Finding{
 		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
-		Field: path, Line: r.line(path), Value: r.Route.Metadata.Annotations.Ignore,
+		Field: path, Line: r.Line(path), Value: r.Route.Metadata.Annotations.Ignore,
 		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
 		Reference: validate.Reference{Detail: name},
 	}

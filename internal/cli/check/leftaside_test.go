@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // TestLeftAside: what is left aside on purpose is named with its pattern, and fails nothing.
@@ -63,10 +64,10 @@ func TestUsedByEachOther(t *testing.T) {
 	}
 	filesIn(t, ".", files)
 	reads := 0
-	options := &check.Options{Strict: true, Config: config.Default(), ReadFile: func(path string, read func(string) ([]byte, error)) ([]byte, error) {
+	options := &check.Options{Strict: true, Config: config.Default(), Options: source.Options{ReadFile: func(path string, read func(string) ([]byte, error)) ([]byte, error) {
 		reads++
 		return read(path)
-	}}
+	}}}
 	found, err := check.FindSets(t.Context(), options, nil, nil)
 	if err != nil {
 		t.Fatal(err)

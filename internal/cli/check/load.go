@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,110 +9,181 @@ import (
 	"time"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/creation"
+	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
+// loaded is the input, with what the API server and the mutations make of it.
+type loaded struct {
+	options *Options
+	engine  *validate.Engine
+	world   *world
+	defined *defined
+	files   []*source.File
+	routes  []*route
+	// broken are the documents that can be read, but not understood; each is a *manifest.Error.
+	broken []error
+	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
+	skipped []report.Skipped
+	notices []report.Notice
+	// duplicates are the objects that bear on routes and are there again.
+	duplicates []report.Duplicate
+}
+
+// route is a route of the input.
+type route struct {
+	source.Document
+	file *source.File
+	// plan has the mutations, and mutated is the route with those that are made and with
+	// what the API server fills in.
+	plan    mutate.Plan
+	mutated *mesh.Route
+	// edits make the changes in the file, if it was asked for them and they are known.
+	edits []*report.Edit
+	// patched is the route with the mutations that are made, and stored with defaults too, in JSON; old
+	// is the route that was there before, or nil.
+	patched, stored []byte
+	old             *manifest.Object
+	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
+	// what the API server says of it.
+	undecodable error
+	refusals    []definitions.Finding
+}
+
+// loader loads one input.
+type loader struct {
+	*loaded
+	// creation decides which mutations are made.
+	creation creation.Judge
+	// declared says where each object that bears on routes stands first.
+	declared map[manifest.Key]report.Place
+	// arrived counts the routes that are new.
+	arrived int
+}
+
 // load reads all input, makes the mutations, and finds what the API server refuses. What
-// bears on routes is there before the first of them is looked at.
-func load(ctx context.Context, options *Options) (*checker, error) {
-	c, err := newChecker(options)
+// bears on routes is there before the first of them is looked at. The earlier ones of the routes
+// were there before the others.
+func load(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
+	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
 	if err != nil {
 		return nil, err
 	}
-	options.builder.Use(readable{options})
-	if c.definitions, err = c.channel(ctx); err != nil {
+	l := &loader{
+		loaded:   &loaded{options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh)},
+		creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
+		declared: map[manifest.Key]report.Place{},
+	}
+	if err := l.define(ctx, input); err != nil {
 		return nil, err
 	}
-	c.files = c.input.read(options.Files)
-	for _, folder := range options.Kustomizations {
-		files, err := c.kustomize(ctx, folder)
-		if err != nil {
-			return nil, err
-		}
-		c.files = append(c.files, files...)
-	}
-	for i := range options.Charts {
-		files, err := c.chart(ctx, &options.Charts[i])
-		if err != nil {
-			return nil, &notBuilt{error: err, broken: brokenChart(err)}
-		}
-		c.files = append(c.files, files...)
-	}
-	c.takes()
-	before, err := c.base()
-	if err := errors.Join(err, c.input.over()); err != nil {
+	if err := l.read(ctx, input); err != nil {
 		return nil, err
 	}
-	for _, f := range c.files {
-		for _, document := range c.put(f, c.world.files) {
-			r := &route{document: document, file: f}
+	if err := l.fill(input, earlier); err != nil {
+		return nil, err
+	}
+	return l.loaded, l.write(ctx)
+}
+
+// read reads what is judged.
+func (l *loader) read(ctx context.Context, input *source.Input) error {
+	l.files = input.Read(l.options.Files)
+	for _, folder := range l.options.Kustomizations {
+		files, err := input.Kustomize(ctx, folder)
+		if err != nil {
+			return err
+		}
+		l.files = append(l.files, files...)
+	}
+	for i := range l.options.Charts {
+		files, skipped, err := input.Render(ctx, &l.options.Charts[i], l.defined.apiVersions())
+		if err != nil {
+			return err
+		}
+		l.files, l.skipped = append(l.files, files...), append(l.skipped, skipped...)
+	}
+	input.Take(l.files)
+	return nil
+}
+
+// fill fills the world with what was read, and with what was there before.
+func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error {
+	before, err := l.base(input)
+	if err := errors.Join(err, input.Over()); err != nil {
+		return err
+	}
+	for _, f := range l.files {
+		for _, document := range l.put(f, l.world.files) {
+			r := &route{Document: document, file: f}
 			if err := r.DecodeRoute(); err != nil {
 				r.undecodable = broken(&document, err)
 			}
-			c.routes = append(c.routes, r)
+			l.routes = append(l.routes, r)
 		}
-		for _, document := range f.documents {
-			c.declare(f, &document)
+		for _, document := range f.Documents {
+			l.declare(f, &document)
 		}
-		f.documents = nil // each route is let go once it is judged
+		f.Documents = nil // each route is let go once it is judged
 	}
 	for _, object := range before {
-		if err := c.putBase(object); err != nil {
-			return nil, err
+		if err := l.putBase(object); err != nil {
+			return err
 		}
 	}
-	slices.SortStableFunc(c.routes, func(a, b *route) int { return cmp.Compare(c.later(a), c.later(b)) })
-	for _, r := range c.routes {
+	slices.SortStableFunc(l.routes, func(a, b *route) int { // those that were there before come first
+		switch {
+		case earlier[a.Key] == earlier[b.Key]:
+			return 0
+		case earlier[a.Key]:
+			return -1
+		}
+		return 1
+	})
+	for _, r := range l.routes {
 		if r.undecodable != nil {
 			continue
 		}
-		if err := c.putRoute(r); err != nil {
-			return nil, err
+		if err := l.putRoute(r); err != nil {
+			return err
 		}
 	}
-	if err := c.write(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return nil
 }
 
 // declare notes where an object stands, or that it stands somewhere already. Objects
 // that bear on no route do not matter, and names that the API server generates differ.
-func (c *checker) declare(f *file, d *document) {
-	if strings.HasSuffix(d.Key.Name, "*") || !d.IsRoute() && c.world.files.Get(d.Key) == nil {
+func (l *loader) declare(f *source.File, d *source.Document) {
+	if strings.HasSuffix(d.Key.Name, "*") || !d.IsRoute() && l.world.files.Get(d.Key) == nil {
 		return
 	}
-	place := report.Place{File: f.name, Line: d.line("")}
-	if first, again := c.declared[d.Key]; again {
-		c.duplicates = append(c.duplicates, report.Duplicate{Place: place, Object: d.Key.String(), First: first})
+	place := report.Place{File: f.Name, Line: d.Line("")}
+	if first, again := l.declared[d.Key]; again {
+		l.duplicates = append(l.duplicates, report.Duplicate{Place: place, Object: d.Key.String(), First: first})
 	} else {
-		c.declared[d.Key] = place
+		l.declared[d.Key] = place
 	}
-}
-
-// later is 0 for a route that was there before the others, and 1 for these.
-func (c *checker) later(r *route) int {
-	if c.options.earlier[r.Key] {
-		return 0
-	}
-	return 1
 }
 
 // base reads what is there already, and returns the routes. Those of a cluster are
 // older than those in files.
-func (c *checker) base() (routes []*manifest.Object, err error) {
-	if c.options.Cluster != nil {
-		routes, err = c.options.Cluster.Routes(c.routeNamespaces()...)
+func (l *loader) base(input *source.Input) (routes []*manifest.Object, err error) {
+	if l.options.Cluster != nil {
+		routes, err = l.options.Cluster.Routes(l.routeNamespaces()...)
 		if err != nil && !errors.Is(err, mesh.ErrUnknown) {
 			return nil, err
 		}
 	}
-	for _, f := range c.input.read(c.options.Base) {
-		for _, document := range c.put(f, c.world.base) {
+	for _, f := range input.Read(l.options.Base) {
+		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {
-				c.broken = append(c.broken, err)
+				l.broken = append(l.broken, err)
 				continue
 			}
 			routes = append(routes, document.Object)
@@ -123,10 +193,10 @@ func (c *checker) base() (routes []*manifest.Object, err error) {
 }
 
 // routeNamespaces returns the namespaces of the input's routes.
-func (c *checker) routeNamespaces() []string {
+func (l *loader) routeNamespaces() []string {
 	seen := map[string]bool{}
-	for _, f := range c.files {
-		for _, document := range f.documents {
+	for _, f := range l.files {
+		for _, document := range f.Documents {
 			if document.IsRoute() {
 				seen[document.Key.Namespace] = true
 			}
@@ -137,23 +207,23 @@ func (c *checker) routeNamespaces() []string {
 
 // put stores what the file holds besides routes, and returns these, which are not yet
 // decoded.
-func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
-	c.broken = append(c.broken, f.broken...)
-	for _, document := range f.documents {
+func (l *loader) put(f *source.File, set *manifest.Set) (routes []source.Document) {
+	l.broken = append(l.broken, f.Broken...)
+	for _, document := range f.Documents {
 		if document.IsRoute() {
 			routes = append(routes, document)
 			continue
 		}
 		err := set.Put(document.Object)
 		if err == nil && definesRoutes(document.Key) {
-			if set == c.world.files {
-				err = c.define(&document, f.name)
+			if set == l.world.files {
+				err = l.redefine(&document, f.Name)
 			} else { // what is there already
-				err = c.definitions.PutJSON(document.JSON)
+				err = l.defined.PutJSON(document.JSON)
 			}
 		}
 		if err != nil {
-			c.broken = append(c.broken, broken(&document, err))
+			l.broken = append(l.broken, broken(&document, err))
 		}
 	}
 	return routes
@@ -161,59 +231,59 @@ func (c *checker) put(f *file, set *manifest.Set) (routes []document) {
 
 // putBase stores a route as the cluster would have it. One with a uid comes from a
 // cluster, where it may never have been mutated.
-func (c *checker) putBase(object *manifest.Object) error {
+func (l *loader) putBase(object *manifest.Object) error {
 	var plan mutate.Plan
 	var err error
 	if object.Route.Metadata.UID == "" {
-		if plan, err = c.mutate(object.Route); err != nil {
+		if plan, err = l.mutate(object.Route); err != nil {
 			return err
 		}
 	}
 	stored := *object
-	if _, stored.JSON, stored.Route, err = c.stored(object, plan.Made()); err != nil {
+	if _, stored.JSON, stored.Route, err = l.stored(object, plan.Made()); err != nil {
 		return err
 	}
-	return c.world.base.Put(&stored)
+	return l.world.base.Put(&stored)
 }
 
 // putRoute makes the mutations and stores the route.
-func (c *checker) putRoute(r *route) error {
+func (l *loader) putRoute(r *route) error {
 	var err error
-	if r.plan, err = c.mutate(r.Route); err != nil {
+	if r.plan, err = l.mutate(r.Route); err != nil {
 		return err
 	}
-	same, err := c.unchanged(r)
+	same, err := l.unchanged(r)
 	if err != nil {
 		return err
 	}
 	if same {
 		r.plan = mutate.Plan{}
 	}
-	if r.patched, r.stored, r.mutated, err = c.stored(r.Object, r.plan.Made()); err != nil {
+	if r.patched, r.stored, r.mutated, err = l.stored(r.Object, r.plan.Made()); err != nil {
 		return err
 	}
-	c.inherit(r)
+	l.inherit(r)
 	if created := &r.mutated.Metadata.CreationTimestamp; created.IsZero() {
-		c.arrived++
-		*created = arrival.Add(time.Duration(c.arrived) * time.Second)
+		l.arrived++
+		*created = arrival.Add(time.Duration(l.arrived) * time.Second)
 	}
 	object := &manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, JSON: r.JSON, Route: r.mutated} // without its text
-	if err := c.world.files.Put(object); err != nil {
+	if err := l.world.files.Put(object); err != nil {
 		return err
 	}
-	r.mutated = c.world.files.Get(r.Key).Route // with its age
+	r.mutated = l.world.files.Get(r.Key).Route // with its age
 	return nil
 }
 
 // unchanged reports whether the route, as it is written, leaves the spec of the one that was
 // there before as it is: the webhook does not change such an update, so that what is dormant
 // stays so.
-func (c *checker) unchanged(r *route) (bool, error) {
-	old := c.world.base.Get(r.Key)
+func (l *loader) unchanged(r *route) (bool, error) {
+	old := l.world.base.Get(r.Key)
 	if old == nil || len(r.plan.Changes) == 0 {
 		return false, nil
 	}
-	_, stored, _, err := c.stored(r.Object, nil)
+	_, stored, _, err := l.stored(r.Object, nil)
 	return err == nil && mesh.SameSpec(stored, old.JSON), err
 }
 
@@ -223,8 +293,8 @@ var arrival = time.Unix(2*mesh.Undated, 0).UTC()
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.
-func (c *checker) inherit(r *route) {
-	if r.old = c.world.base.Get(r.Key); r.old == nil {
+func (l *loader) inherit(r *route) {
+	if r.old = l.world.base.Get(r.Key); r.old == nil {
 		return
 	}
 	meta, old := &r.mutated.Metadata, &r.old.Route.Metadata
@@ -241,6 +311,6 @@ func (c *checker) inherit(r *route) {
 
 // mutate returns the changes to the route by the mutations that are on, and whether the
 // webhook makes them.
-func (c *checker) mutate(route *mesh.Route) (mutate.Plan, error) {
-	return c.creation.Plan(route, c.options.User, c.creation.Changes(route, c.world), c.world)
+func (l *loader) mutate(route *mesh.Route) (mutate.Plan, error) {
+	return l.creation.Plan(route, l.options.User, l.creation.Changes(route, l.world), l.world)
 }

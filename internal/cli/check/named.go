@@ -1,36 +1,22 @@
 package check
 
 import (
-	"path/filepath"
-
-	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
-// NamedBy returns the options with the input that a field of a file names, by paths that are relative to the
-// file. Where set is nil, that is the folder of the file. It is an error if a path leaves the repository.
-func (o *Options) NamedBy(file, field string, set *ProjectSet) (*Options, error) {
-	absolute, err := filepath.Abs(file)
-	if err != nil {
-		return nil, err
+// Over returns the options with a set as the input.
+func (o *Options) Over(set *sets.Set) *Options {
+	over := *o
+	over.Files, over.Kustomizations, over.Charts = set.Files, nil, nil
+	if set.Kustomization != "" {
+		over.Kustomizations = []string{set.Kustomization}
 	}
-	p := &Project{folder: filepath.Dir(absolute), files: repository.New(o.Root, file)}
-	if set == nil {
-		set = &ProjectSet{Files: []string{"."}}
+	if set.Chart != nil {
+		over.Charts = []source.Chart{*set.Chart}
 	}
-	if err := p.validateSet(field, set); err != nil {
-		return nil, err
-	}
-	named := *o
-	found := p.set(set)
-	named.Files, named.Kustomizations, named.Charts = found.files, nil, nil
-	if found.kustomization != "" {
-		named.Kustomizations = []string{found.kustomization}
-	}
-	if found.chart != nil {
-		named.Charts = []Chart{*found.chart}
-	}
-	return &named, nil
+	return &over
 }
 
 // In returns the options with the same input as it is in a revision, as far as it exists there.
@@ -54,7 +40,7 @@ func (o *Options) In(tree *revision.Tree) (*Options, error) {
 			return nil, err
 		}
 		if len(charts) > 0 {
-			in.Charts = append(in.Charts, Chart{Path: charts[0], Values: values})
+			in.Charts = append(in.Charts, source.Chart{Path: charts[0], Values: values})
 		}
 	}
 	return &in, nil

@@ -6,15 +6,16 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/fix"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // propose finds the edits that make the mutations in the files. Those of a file that can
 // only be edited by hand stay unknown.
-func (c *checker) propose() {
-	routes := map[*file][]*route{}
-	for _, r := range c.routes {
-		if len(r.plan.Changes) > 0 && r.written == r.Object && r.file.name != report.Stdin {
+func (l *loaded) propose(input *source.Input) {
+	routes := map[*source.File][]*route{}
+	for _, r := range l.routes {
+		if len(r.plan.Changes) > 0 && r.Written == r.Object && r.file.Name != report.Stdin {
 			routes[r.file] = append(routes[r.file], r)
 		}
 	}
@@ -23,7 +24,7 @@ func (c *checker) propose() {
 		for _, r := range of {
 			jobs = append(jobs, fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}
-		data, err := c.input.readFile(f.name)
+		data, err := input.Disk.Read(f.Name)
 		text := string(yaml.UTF8(data))
 		if err != nil {
 			continue // it has gone since

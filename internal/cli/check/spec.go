@@ -13,7 +13,7 @@ import (
 
 // stored returns a route with the mutations, and as the API server stores it, with the
 // defaults of its definition.
-func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (patched, text []byte, _ *mesh.Route, _ error) {
+func (l *loader) stored(object *manifest.Object, changes []mutate.Change) (patched, text []byte, _ *mesh.Route, _ error) {
 	patched, err := mutate.Apply(object.JSON, changes)
 	if err != nil {
 		return nil, nil, nil, err
@@ -22,7 +22,7 @@ func (c *checker) stored(object *manifest.Object, changes []mutate.Change) (patc
 	if err := json.UnmarshalCaseSensitivePreserveInts(patched, &fields); err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
-	if err := c.definitions.Default(fields); err != nil {
+	if err := l.defined.Default(fields); err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", object.Origin, err)
 	}
 	if text, err = stdjson.Marshal(fields); err != nil {

@@ -60,7 +60,7 @@ func storedRoute(t *testing.T, spec string) []byte {
 		t.Fatal(errs)
 	}
 	changes := mutate.Changes(objects[0].Route, manifest.NewSet(manifest.Options{}), mutate.Options{MayRead: func(string) bool { return true }})
-	_, stored, _, err := (&checker{definitions: crds}).stored(objects[0], changes)
+	_, stored, _, err := (&loader{loaded: &loaded{defined: &defined{Set: crds}}}).stored(objects[0], changes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // status returns what the reconciler would write into the stored route.
-func (c *checker) status(r *route) (report.Status, error) {
+func (j *judge) status(r *route) (report.Status, error) {
 	status := report.Status{Parents: []report.ParentStatus{}}
-	entries, unknown, err := c.view.Entries(r.mutated.Attached(c.engine.Policy().Mesh))
+	entries, unknown, err := j.view.Entries(r.mutated.Attached(j.engine.Policy().Mesh))
 	status.Unknown = unknown
 	if err != nil || len(entries) == 0 {
 		return status, err
@@ -20,7 +20,7 @@ func (c *checker) status(r *route) (report.Status, error) {
 	}
 	for _, entry := range entries {
 		status.Parents = append(status.Parents, report.ParentStatus{
-			ParentRef: refs[entry.Ref], ControllerName: c.config.Status.ControllerName,
+			ParentRef: refs[entry.Ref], ControllerName: j.options.Config.Status.ControllerName,
 			Conditions: []report.Condition{report.Condition(entry.Condition)},
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -16,19 +17,19 @@ import (
 
 // Traffic is what requests meet by the input.
 type Traffic struct {
-	*checker
+	*loaded
 	table *traffic.Table
 }
 
 // LoadTraffic reads the input. It is an error if any of it cannot be read.
 func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
-	options, done := options.opened()
-	defer done()
-	c, err := loadWhole(ctx, options)
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	l, err := loadWhole(ctx, options, disk, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Traffic{c, c.table()}, nil
+	return &Traffic{l, l.table()}, nil
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -73,20 +74,19 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		earlier map[manifest.Key]bool
 	)
 	for i, options := range []*Options{before, after} {
-		version, done := options.opened()
-		defer done() //nolint:gocritic // of two versions, which are compared below
-		version.earlier = earlier
-		c, err := loadWhole(ctx, version)
+		disk := source.Open(&options.Options, options.named())
+		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
+		l, err := loadWhole(ctx, options, disk, earlier)
 		if err != nil {
 			return nil, err
 		}
 		earlier = map[manifest.Key]bool{}
-		for _, r := range c.routes {
+		for _, r := range l.routes {
 			earlier[r.Key] = true
 		}
-		tables[i] = c.table()
-		notes = append(notes, c.leftOut()...)
-		if reports[i], err = c.report(nil); err != nil {
+		tables[i] = l.table()
+		notes = append(notes, l.leftOut()...)
+		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
 	}
@@ -104,27 +104,28 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
 // requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options) (*checker, error) {
-	c, err := load(ctx, options)
+func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier map[manifest.Key]bool) (*loaded, error) {
+	input := disk.Input(nil)
+	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
 	}
-	errs := slices.Concat(c.input.errs, c.broken)
-	for _, r := range c.routes {
+	errs := slices.Concat(input.Errors(), l.broken)
+	for _, r := range l.routes {
 		if len(r.refusals) == 0 {
 			errs = append(errs, r.undecodable)
 		}
 	}
-	return c, errors.Join(errs...)
+	return l, errors.Join(errs...)
 }
 
 // leftOut says which routes have no effect because the API server refuses them, and what bears on that.
-func (c *checker) leftOut() []string {
+func (l *loaded) leftOut() []string {
 	var notes []string
-	for _, n := range c.notices {
+	for _, n := range l.notices {
 		notes = append(notes, n.Path+": "+n.Message)
 	}
-	for _, r := range c.routes {
+	for _, r := range l.routes {
 		if len(r.refusals) > 0 {
 			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))
 		}
@@ -135,27 +136,27 @@ func (c *checker) leftOut() []string {
 // Read returns what the rules see of the input, and all routes in it, with the mutations.
 // It is an error if any of it cannot be read.
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
-	options, done := options.opened()
-	defer done()
-	c, err := loadWhole(ctx, options)
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	l, err := loadWhole(ctx, options, disk, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	var routes []*mesh.Route
-	for _, object := range c.world.files.Routes() {
+	for _, object := range l.world.files.Routes() {
 		routes = append(routes, object.Route)
 	}
-	return c.world, routes, nil
+	return l.world, routes, nil
 }
 
 // findService gives the Service its namespace, and returns an error where it is not
 // known.
-func (c *checker) findService(key *mesh.ServiceKey) error {
+func (l *loaded) findService(key *mesh.ServiceKey) error {
 	if key.Namespace == "" {
-		key.Namespace = c.options.Namespace
+		key.Namespace = l.options.Namespace
 	}
 	if key.Namespace == "" {
-		found := c.world.files.ServicesNamed(key.Kind, key.Name)
+		found := l.world.files.ServicesNamed(key.Kind, key.Name)
 		switch len(found) {
 		case 0:
 			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
@@ -169,8 +170,8 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
 		}
 	}
-	if _, err := mesh.FindService(c.world, *key); errors.Is(err, mesh.ErrUnknown) {
-		if c.options.Cluster != nil {
+	if _, err := mesh.FindService(l.world, *key); errors.Is(err, mesh.ErrUnknown) {
+		if l.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}
 		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)
@@ -181,7 +182,7 @@ func (c *checker) findService(key *mesh.ServiceKey) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (c *checker) table() *traffic.Table {
+func (l *loaded) table() *traffic.Table {
 	var routes traffic.Routes
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -191,16 +192,16 @@ func (c *checker) table() *traffic.Table {
 		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
 	seen := map[manifest.Key]bool{}
-	for _, r := range slices.Backward(c.routes) { // of a route that is there twice, the last is applied
+	for _, r := range slices.Backward(l.routes) { // of a route that is there twice, the last is applied
 		if !seen[r.Key] && len(r.refusals) == 0 {
 			seen[r.Key] = true
 			add(r.Key, r.mutated)
 		}
 	}
-	for _, object := range c.world.base.Routes() {
+	for _, object := range l.world.base.Routes() {
 		if !seen[object.Key] {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(c.world, routes, traffic.Options{Engine: c.engine})
+	return traffic.New(l.world, routes, traffic.Options{Engine: l.engine})
 }

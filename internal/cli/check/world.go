@@ -20,6 +20,18 @@ type world struct {
 
 var _ mesh.Reader = (*world)(nil)
 
+// newWorld returns the world without any input.
+func newWorld(options *Options, profile *mesh.Profile) *world {
+	complete := options.Complete && options.Cluster == nil
+	return &world{
+		files: manifest.NewSet(manifest.Options{Mesh: profile}),
+		base: manifest.NewSet(manifest.Options{
+			Mesh: profile, Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves,
+		}),
+		cluster: options.Cluster,
+	}
+}
+
 // Do implements mesh.Reader. Whether there are endpoints is not known of a Service which is
 // in the input and not yet in the cluster, nor of one in a manifest that selects Pods: its
 // EndpointSlices are made by a controller.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -135,7 +137,7 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 func (f *checkFlags) once(cmd *cobra.Command) (err error) {
 	options := &f.options
 	options.Stdin, options.Hold = cmd.InOrStdin(), hold
-	project, err := check.FindProject(f.start())
+	project, err := sets.FindProject(f.start())
 	if err != nil {
 		return err
 	}
@@ -174,7 +176,7 @@ func (f *checkFlags) once(cmd *cobra.Command) (err error) {
 // start is where the project file is looked for, and above: at the first path.
 func (f *checkFlags) start() string {
 	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
-		if path != "" && path != check.Stdin {
+		if path != "" && path != source.Stdin {
 			return path
 		}
 	}
@@ -182,7 +184,7 @@ func (f *checkFlags) start() string {
 }
 
 // follow takes over what the project sets and no flag does.
-func (f *checkFlags) follow(project *check.Project, cmd *cobra.Command) {
+func (f *checkFlags) follow(project *sets.Project, cmd *cobra.Command) {
 	if project == nil {
 		return
 	}
@@ -194,7 +196,7 @@ func (f *checkFlags) follow(project *check.Project, cmd *cobra.Command) {
 
 // check checks the input that the flags name, the sets of the project below the paths, or
 // those that are found there.
-func (f *checkFlags) check(ctx context.Context, project *check.Project) (*report.CheckReport, error) {
+func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.CheckReport, error) {
 	if f.byHand {
 		return check.Run(ctx, &f.options)
 	}
@@ -210,17 +212,17 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 		return err
 	}
 	names := slices.Concat(f.options.Files, f.options.Base)
-	stdin := slices.Index(names, check.Stdin)
+	stdin := slices.Index(names, source.Stdin)
 	switch {
 	case f.byHand && len(f.paths) > 0:
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
-	case stdin >= 0 && slices.Contains(names[stdin+1:], check.Stdin):
+	case stdin >= 0 && slices.Contains(names[stdin+1:], source.Stdin):
 		return errors.New("standard input can be read only once")
 	case stdin >= 0 && f.watch:
 		return errors.New("--watch cannot be used with standard input")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
-	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, check.Stdin)):
+	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, source.Stdin)):
 		return errors.New("--fix cannot be used with standard input, -k, or --helm; specify the source files with -f")
 	case !f.cluster:
 		return f.access.unused(cmd.Flags())

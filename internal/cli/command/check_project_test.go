@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // TestCheckProject: .gammaguard.yaml says which sets there are, what is ignored, by what
@@ -80,10 +80,10 @@ func TestProjectInDocs(t *testing.T) {
 	_, example, found := strings.Cut(string(page), "```yaml\n# yaml-language-server")
 	example, _, _ = strings.Cut(example, "```")
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, check.ProjectFile), []byte("#"+example), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, sets.ProjectFile), []byte("#"+example), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	project, err := check.FindProject(folder)
+	project, err := sets.FindProject(folder)
 	if err != nil || !found || len(project.Sets) != 3 {
 		t.Errorf("%+v %v", project, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // diffFlags are the flags of the diff command.
@@ -90,7 +91,7 @@ func (f *diffFlags) run(cmd *cobra.Command) (err error) {
 
 func (f *diffFlags) validate() error {
 	named, err := f.complete()
-	stdin := slices.Contains(f.options.Files, check.Stdin)
+	stdin := slices.Contains(f.options.Files, source.Stdin)
 	switch {
 	case err != nil:
 		return err
@@ -100,7 +101,7 @@ func (f *diffFlags) validate() error {
 		return errors.New("specify what to compare with, either with --base or with --base-ref")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
-	case stdin && slices.Contains(f.base, check.Stdin):
+	case stdin && slices.Contains(f.base, source.Stdin):
 		return errors.New("standard input can be read only once")
 	}
 	return nil
@@ -112,10 +113,10 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if f.baseRef == "" {
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {
-			base.Files, base.Kustomizations = check.SplitKustomizations(base.Files)
+			base.Files, base.Kustomizations = source.SplitKustomizations(base.Files)
 		}
 		if len(f.options.Charts) > 0 {
-			base.Files, base.Charts = check.SplitCharts(base.Files, f.chart.Values)
+			base.Files, base.Charts = source.SplitCharts(base.Files, f.chart.Values)
 		}
 		return check.Diff(ctx, &base, &f.options)
 	}

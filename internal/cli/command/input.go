@@ -7,13 +7,14 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 )
 
 // inputFlags are the flags that name the files of the input, and what is done with them.
 type inputFlags struct {
 	options check.Options
-	chart   check.Chart
+	chart   source.Chart
 }
 
 // add adds the flags; the verb says what the command does with the files.
@@ -40,7 +41,7 @@ func addDefinitions(cmd *cobra.Command, options *check.Options) {
 // complete takes the chart into the options, and reports whether any flag names input.
 func (f *inputFlags) complete() (named bool, err error) {
 	if f.chart.Path != "" {
-		f.options.Charts = []check.Chart{f.chart}
+		f.options.Charts = []source.Chart{f.chart}
 	} else if len(f.chart.Values) > 0 {
 		return false, errors.New("--values has no effect without --helm")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/lsp"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/version"
 )
 
@@ -47,8 +48,8 @@ func newLSP() *cobra.Command {
 				io.Writer
 				io.Closer
 			}{cmd.InOrStdin(), unwrapped(cmd.OutOrStdout()), io.NopCloser(nil)} // a protocol, not a text
-			return lsp.Serve(cmd.Context(), stream, &lsp.Settings{Version: version.Get().Version, Options: func(folder string) (*check.Options, *check.Project, error) {
-				project, err := check.FindProject(folder)
+			return lsp.Serve(cmd.Context(), stream, &lsp.Settings{Version: version.Get().Version, Options: func(folder string) (*check.Options, *sets.Project, error) {
+				project, err := sets.FindProject(folder)
 				if err != nil {
 					return nil, nil, err
 				}

@@ -16,6 +16,8 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/expect"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -126,14 +128,14 @@ func (f *testFlags) validate(args []string) (err error) {
 	}
 	stdin := 0
 	for _, name := range f.options.Files {
-		if name == check.Stdin {
+		if name == source.Stdin {
 			stdin++
 		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case !f.initialize && slices.Contains(args, check.Stdin):
+	case !f.initialize && slices.Contains(args, source.Stdin):
 		return errors.New("tests cannot be read from standard input; specify files")
 	case stdin > 1 || stdin == 1 && len(f.meshes) > 1:
 		return errors.New("standard input can be read only once")
@@ -155,10 +157,11 @@ func (f *testFlags) validate(args []string) (err error) {
 func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	input := &f.options
 	if !f.given {
-		var err error
-		if input, err = f.options.NamedBy(path, "input", nil); err != nil {
+		set, err := sets.NamedBy(f.options.Root, path, "input", nil)
+		if err != nil {
 			return err
 		}
+		input = f.options.Over(set)
 	}
 	mesh := strings.Join(f.meshes, "")
 	var err error
@@ -169,7 +172,7 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	if path == check.Stdin {
+	if path == source.Stdin {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
-	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -67,7 +67,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 	if !f.byHand && len(f.paths) == 0 {
 		paths = append(paths, ".")
 	}
-	if project, err := check.FindProject(f.start()); err == nil && project != nil { // else the check says so
+	if project, err := sets.FindProject(f.start()); err == nil && project != nil { // else the check says so
 		paths = append(paths, project.File())
 		if file := project.ConfigurationFile(); file != "" {
 			paths = append(paths, file)
@@ -82,7 +82,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 				return watcher.Add(filepath.Dir(path))
 			case !entry.IsDir():
 				return nil
-			case path != root && check.PassedOver(entry.Name()):
+			case path != root && sets.PassedOver(entry.Name()):
 				return filepath.SkipDir
 			}
 			return watcher.Add(path)
@@ -121,7 +121,7 @@ func (f *checkFlags) changed(ctx context.Context, watcher *fsnotify.Watcher) err
 // permissions alone, of an editor's own files, or of what the command writes.
 func (f *checkFlags) matters(event fsnotify.Event) bool {
 	name := filepath.Base(event.Name)
-	hidden := strings.HasPrefix(name, ".") && name != check.ProjectFile && !strings.HasSuffix(name, "ignore")
+	hidden := strings.HasPrefix(name, ".") && name != sets.ProjectFile && !strings.HasSuffix(name, "ignore")
 	if event.Op == fsnotify.Chmod || hidden || strings.HasSuffix(name, "~") {
 		return false
 	}

@@ -1,7 +1,7 @@
 package expect
 
 import (
-	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
@@ -13,8 +13,8 @@ type File struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	// Input is what the tests are about, by paths relative to the file; nil for the folder of the file.
-	Input *check.ProjectSet `json:"input,omitempty"`
-	Tests []Test            `json:"tests"`
+	Input *sets.ProjectSet `json:"input,omitempty"`
+	Tests []Test           `json:"tests"`
 
 	// name is the path of the file.
 	name string

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // FileName is the name of a file of tests, and how the names of others end: cart.gammaguard-test.yaml.
@@ -76,7 +76,7 @@ func matching(name string) (paths []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != name && check.PassedOver(entry.Name()):
+		case entry.IsDir() && path != name && sets.PassedOver(entry.Name()):
 			return filepath.SkipDir
 		case !entry.IsDir() && isTests(entry.Name()):
 			paths = append(paths, path)

@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 )
@@ -81,10 +82,11 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 	for _, f := range files {
 		input := &r.options.Input
 		if !r.options.Given {
-			var err error
-			if input, err = r.options.Input.NamedBy(f.name, "input", f.Input); err != nil {
+			set, err := sets.NamedBy(r.options.Input.Root, f.name, "input", f.Input)
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.name, err)
 			}
+			input = r.options.Input.Over(set)
 		}
 		key := fmt.Sprintf("%q %q %q", input.Files, input.Kustomizations, input.Charts)
 		for i := range f.Tests {

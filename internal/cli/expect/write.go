@@ -11,6 +11,8 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -27,8 +29,8 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 		notes = append(notes, service+" is not in the input: there is no test for it")
 	}
 	f := &File{APIVersion: report.APIVersion, Kind: Kind, Input: named(input, filepath.Dir(name))}
-	switch _, err := input.NamedBy(name, "input", f.Input); {
-	case err != nil && name == check.Stdin: // it is standard output: who reads it decides where it goes
+	switch _, err := sets.NamedBy(input.Root, name, "input", f.Input); {
+	case err != nil && name == source.Stdin: // it is standard output: who reads it decides where it goes
 		f.Input = nil
 		notes = append(notes, "the tests do not name the manifests, which are outside the working directory: name them with -f, -k, or --helm")
 	case err != nil:
@@ -63,7 +65,7 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 }
 
 // named returns the input of the file of tests in a folder; nil where it is the folder itself, or is not in files.
-func named(input *check.Options, folder string) *check.ProjectSet {
+func named(input *check.Options, folder string) *sets.ProjectSet {
 	relative := func(path string) string {
 		from, errFrom := filepath.Abs(folder)
 		to, errTo := filepath.Abs(path)
@@ -72,9 +74,9 @@ func named(input *check.Options, folder string) *check.ProjectSet {
 		}
 		return filepath.ToSlash(path)
 	}
-	set := &check.ProjectSet{}
+	set := &sets.ProjectSet{}
 	for _, file := range input.Files {
-		if file == check.Stdin {
+		if file == source.Stdin {
 			return nil
 		}
 		set.Files = append(set.Files, relative(file))

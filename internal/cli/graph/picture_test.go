@@ -11,6 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -60,7 +61,7 @@ func drawn(t *testing.T, seed uint64, routes int) []*picture {
 		fmt.Fprintf(&text, "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [{group: '', kind: Service, namespace: shop, name: s%d%s}], rules: [%s]}}\n",
 			name("r"+strconv.Itoa(i)), namespace, random.IntN(3), port, strings.Join(rules, ","))
 	}
-	options := &check.Options{Files: []string{check.Stdin}, Stdin: strings.NewReader(text.String()), Config: config.Default(), Channel: definitions.Standard}
+	options := &check.Options{Options: source.Options{Stdin: strings.NewReader(text.String())}, Files: []string{source.Stdin}, Config: config.Default(), Channel: definitions.Standard}
 	reader, read, err := check.Read(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/lsp"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // timeout is how long anything may take; only a failure does.
@@ -62,8 +63,8 @@ func open(t *testing.T, files map[string]string) *editor {
 	near, far := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- lsp.Serve(ctx, far, &lsp.Settings{Version: "v1", Options: func(folder string) (*check.Options, *check.Project, error) {
-			project, err := check.FindProject(folder)
+		served <- lsp.Serve(ctx, far, &lsp.Settings{Version: "v1", Options: func(folder string) (*check.Options, *sets.Project, error) {
+			project, err := sets.FindProject(folder)
 			return &check.Options{Config: config.Default(config.WithMesh(""))}, project, err
 		}})
 	}()

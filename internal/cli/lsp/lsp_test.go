@@ -11,7 +11,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
-	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // TestTyping: the text of an open document counts, and its file once it is closed.
@@ -116,13 +116,13 @@ func TestSets(t *testing.T) {
 	e.change(t, "prod/kustomization.yaml", "helmCharts: [{name: x}]\n")
 	e.await(t, "prod/kustomization.yaml", finding{"", protocol.DiagnosticSeverityWarning, 0, 0, 23})
 
-	e.write(t, check.ProjectFile, "kind: Nonsense\n")
-	if err := e.DidSave(t.Context(), &protocol.DidSaveTextDocumentParams{TextDocument: protocol.TextDocumentIdentifier{URI: e.uri(check.ProjectFile)}}); err != nil {
+	e.write(t, sets.ProjectFile, "kind: Nonsense\n")
+	if err := e.DidSave(t.Context(), &protocol.DidSaveTextDocumentParams{TextDocument: protocol.TextDocumentIdentifier{URI: e.uri(sets.ProjectFile)}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case message := <-e.client.shown:
-		if !contains(message, check.ProjectFile, "apiVersion and kind must be") {
+		if !contains(message, sets.ProjectFile, "apiVersion and kind must be") {
 			t.Errorf("shown: %s", message)
 		}
 	case <-time.After(timeout):

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // Settings say how folders are checked.
@@ -25,7 +26,7 @@ type Settings struct {
 	// Version is that of the program.
 	Version string
 	// Options returns how to check the folder, and its project, which may be nil.
-	Options func(folder string) (*check.Options, *check.Project, error)
+	Options func(folder string) (*check.Options, *sets.Project, error)
 }
 
 // Serve serves one client until it disconnects, asks the server to exit, or the context

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -24,7 +25,7 @@ type worker struct {
 	open map[string]*document
 	sets []*checkedSet
 	// searches are what the sets are from.
-	searches []*check.Found
+	searches []*sets.Found
 	// complaint is what is wrong with the settings of a folder, as it was last shown.
 	complaint string
 	// published are what the client was last told about each file.
@@ -33,7 +34,7 @@ type worker struct {
 
 // checkedSet is a set, and what was found in it.
 type checkedSet struct {
-	check.Set
+	sets.Set
 	options *check.Options
 	// read are the files that it was read from; nil before the first check.
 	read   map[string]bool
@@ -103,7 +104,7 @@ func (w *worker) run(ctx context.Context, s *checkedSet) {
 		mu.Unlock()
 		return w.readFile(path, read)
 	}
-	r, err := check.RunSets(ctx, &options, &check.Found{Sets: []check.Set{s.Set}})
+	r, err := check.RunSets(ctx, &options, &sets.Found{Sets: []sets.Set{s.Set}})
 	if r == nil {
 		r = report.New()
 		r.Skipped = []report.Skipped{{Path: s.Path, Reason: err.Error()}}
@@ -126,7 +127,7 @@ func (w *worker) discover(ctx context.Context) {
 	complaint := ""
 	for _, path := range w.paths() {
 		options, project, err := w.settings.Options(path)
-		var found *check.Found
+		var found *sets.Found
 		if err == nil {
 			options.ReadFile, options.Propose = w.readFile, true
 			found, err = check.FindSets(ctx, options, []string{path}, project)

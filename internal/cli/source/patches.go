@@ -1,4 +1,4 @@
-package check
+package source
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ type patch struct {
 // the kustomizations below do, in the order in which they are applied. It looks at none of
 // those that were seen before: with links in the paths, they may lead back to each other. What
 // is read counts, as often as it is named.
-func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
-	file := kustomizationFile(folder)
+func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
+	file := KustomizationFile(folder)
 	if seen[file] {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
 	}
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		if path := filepath.Join(folder, filepath.FromSlash(below)); kustomizationFile(path) != path {
+		if path := filepath.Join(folder, filepath.FromSlash(below)); KustomizationFile(path) != path {
 			all = append(all, in.patchesOf(path, seen)...)
 		}
 	}
@@ -70,7 +70,7 @@ func (in *input) patchesOf(folder string, seen map[string]bool) []patch {
 }
 
 // patchesIn returns the patches in a file; none if it cannot be read.
-func (in *input) patchesIn(file, kind, name string) []patch {
+func (in *Input) patchesIn(file, kind, name string) []patch {
 	data, err := in.take(file)
 	if err != nil {
 		return nil
@@ -146,10 +146,10 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// place returns where the field's value comes from: for what was built, the source of the
+// Place returns where the field's value comes from: for what was built, the source of the
 // object, what sets the field, or the kustomization.
-func (d *document) place(f *file, path string) report.Place {
-	written := report.Place{File: f.name, Line: d.line(path)}
+func (d *Document) Place(f *File, path string) report.Place {
+	written := report.Place{File: f.Name, Line: d.Line(path)}
 	if f.sets == nil {
 		return written
 	}
@@ -159,8 +159,8 @@ func (d *document) place(f *file, path string) report.Place {
 	}
 	var source any
 	has := false
-	if d.written != nil {
-		source, _, has = d.written.Field(path)
+	if d.Written != nil {
+		source, _, has = d.Written.Field(path)
 	}
 	if path == "" || has && same(source, value) {
 		return written
@@ -174,7 +174,7 @@ func (d *document) place(f *file, path string) report.Place {
 	if _, isList := value.([]any); isList && has {
 		return written
 	}
-	if d.written == nil { // it is of the file as a whole
+	if d.Written == nil { // it is of the file as a whole
 		return written
 	}
 	return report.Place{File: f.kustomization, Line: 1}

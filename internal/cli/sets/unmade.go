@@ -1,10 +1,9 @@
-package check
+package sets
 
 import (
 	"bytes"
 	"context"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,14 +11,16 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // unmade finds the kustomizations and charts that may make routes, and of which no set has them.
 type unmade struct {
-	options *Options
-	taken   *taken
+	disk      *source.Disk
+	namespace string
+	taken     *source.Taken
 	// holds are the files that may hold routes, and the folders that they are in; made are the folders, without links, of
 	// files of which routes were made, or that are reported with their set.
 	holds, made map[string]bool
@@ -37,24 +38,24 @@ type unmade struct {
 
 // unmade returns the kustomizations and charts that no set has read and that may make routes, and the other charts; but no
 // chart for a template that is reported.
-func (f *Found) unmade(ctx context.Context, all *taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
+func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
 	u := &unmade{
-		options: f.options, taken: all, holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
-		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, remotes: build.NewRemotes(f.options.read),
+		disk: f.disk, namespace: f.namespace, taken: all, holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
+		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
 	}
 	for i := range reported {
-		for _, folder := range above(filepath.FromSlash(reported[i].Path)) {
+		for _, folder := range source.Above(filepath.FromSlash(reported[i].Path)) {
 			u.reported[folder] = true
 		}
 	}
 	for i := range f.holders {
 		u.holds[f.holders[i].path] = true
-		for _, folder := range above(f.holders[i].path) {
+		for _, folder := range source.Above(f.holders[i].path) {
 			u.holds[folder] = true
 		}
 	}
-	for _, path := range slices.AppendSeq(slices.Collect(maps.Keys(all.made)), maps.Keys(all.whole)) {
-		for _, folder := range above(path) {
+	for _, path := range all.Paths() {
+		for _, folder := range source.Above(path) {
 			u.made[folder] = true
 		}
 	}
@@ -63,12 +64,12 @@ func (f *Found) unmade(ctx context.Context, all *taken, reported []report.Skippe
 		if ctx.Err() != nil {
 			break
 		}
-		if all.excused(resolved(f.options.files, m.file)) {
+		if all.Excused(f.disk.Resolved(m.file)) {
 			continue
 		}
 		var left *report.Skipped
 		var note bool
-		if filepath.Base(m.file) == chartFile {
+		if filepath.Base(m.file) == source.ChartFile {
 			left, note = u.chart(m)
 		} else {
 			left = u.kustomization(ctx, m)
@@ -89,11 +90,11 @@ func (f *Found) unmade(ctx context.Context, all *taken, reported []report.Skippe
 // chart returns why a chart is not checked, if it may make routes, or whether it is to be noted.
 func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	names, makes := u.templates(m.folder)
-	if u.taken.files[resolved(u.options.files, m.file)] {
+	if u.taken.Read(u.disk.Resolved(m.file)) {
 		made := slices.ContainsFunc(templateFolders, func(name string) bool {
-			return u.made[resolved(u.options.files, filepath.Join(m.folder, name))]
+			return u.made[u.disk.Resolved(filepath.Join(m.folder, name))]
 		})
-		if !makes || made || u.reported[m.folder] || isLibrary(u.options, m.file) {
+		if !makes || made || u.reported[m.folder] || isLibrary(u.disk, m.file) {
 			return nil, false
 		}
 		return &report.Skipped{Reason: "a chart with templates that may make routes, and of which no set has made one", Hides: true}, false
@@ -108,8 +109,8 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 }
 
 // isLibrary reports whether the chart is one of which Helm makes no objects.
-func isLibrary(options *Options, file string) bool {
-	data, err := options.read(file)
+func isLibrary(disk *source.Disk, file string) bool {
+	data, err := disk.Read(file)
 	var chart struct{ Type string }
 	return err == nil && yaml.Unmarshal(data, &chart) == nil && chart.Type == "library"
 }
@@ -122,7 +123,7 @@ var templateFolders = []string{"crds", "templates"}
 func (u *unmade) templates(folder string) (names, makes bool) {
 	version, kind, unknown := false, false, false
 	read := func(path string) {
-		data, err := u.options.read(path)
+		data, err := u.disk.Read(path)
 		u.size += len(data)
 		unknown = unknown || err != nil || u.size > maxLookedSize
 		data = yaml.UTF8(data)
@@ -130,7 +131,7 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 		version, kind = version || hasVersion(data), kind || hasRouteKind(data)
 	}
 	for _, name := range templateFolders {
-		root, is, err := u.options.files.Resolve(filepath.Join(folder, name))
+		root, is, err := u.disk.Files.Resolve(filepath.Join(folder, name))
 		if err != nil || !is {
 			continue // there is none, or the chart is refused
 		}
@@ -169,7 +170,7 @@ func isFile(path string) bool {
 // kustomization returns why a kustomization is not checked, if it may make routes.
 func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
 	switch {
-	case u.taken.built[resolved(u.options.files, m.file)]:
+	case u.taken.Built(u.disk.Resolved(m.file)):
 		return nil
 	case m.component && m.place == inSight: // what it holds is not used, and among the holders
 		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
@@ -196,14 +197,14 @@ func (u *unmade) look(ctx context.Context, folder string) {
 			continue
 		}
 		u.looked[at] = true
-		file := kustomizationFile(at)
+		file := source.KustomizationFile(at)
 		if file == at {
 			continue
 		}
-		data, err := u.options.read(file)
+		data, err := u.disk.Read(file)
 		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")
 		var below []string
-		eachUse(file, data, func(folder string) { below = append(below, folder) }, func(path string, _ use) { may = may || u.mayHold(path) })
+		source.EachUse(file, data, func(folder string) { below = append(below, folder) }, func(path string, _ source.Use) { may = may || u.mayHold(path) })
 		left = append(left, below...)
 		for _, folder := range below {
 			u.users[folder] = append(u.users[folder], at)
@@ -230,11 +231,11 @@ func (u *unmade) mayHold(path string) bool {
 	if u.holds[path] {
 		return true
 	}
-	path = resolved(u.options.files, path)
+	path = u.disk.Resolved(path)
 	may, known := u.files[path]
 	if !known {
-		data, err := u.options.read(path)
-		_, may = routesIn(u.options, path, yaml.UTF8(data))
+		data, err := u.disk.Read(path)
+		_, may = routesIn(u.namespace, path, yaml.UTF8(data))
 		may = may || err != nil
 		u.files[path] = may
 	}

@@ -1,4 +1,4 @@
-package check
+package source
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ const (
 
 // chartReader reads the files of a chart.
 type chartReader struct {
-	options *Options
-	folder  string
-	rules   *ignore.Rules
+	*Input
+	folder string
+	rules  *ignore.Rules
 	// patterns is how many there are, and compared counts how often they were compared with a name.
 	patterns, compared int
 	files              []build.File
@@ -35,16 +35,15 @@ type chartReader struct {
 
 // chartFiles returns the files of the chart in the folder that .helmignore does not name. Links
 // are followed inside the repository.
-func chartFiles(options *Options, folder string) ([]build.File, error) {
-	r := &chartReader{options: options, folder: folder, rules: ignore.Empty()}
+func (in *Input) chartFiles(folder string) ([]build.File, error) {
+	r := &chartReader{Input: in, folder: folder, rules: ignore.Empty()}
 	return r.all()
 }
 
 func (r *chartReader) all() ([]build.File, error) {
-	options, folder := r.options, r.folder
-	text, err := options.read(filepath.Join(folder, ignore.HelmIgnore))
+	text, err := r.Disk.Read(filepath.Join(r.folder, ignore.HelmIgnore))
 	if err == nil {
-		patterns, err := patternsIn(text)
+		patterns, err := Patterns(text)
 		if err == nil {
 			r.patterns = len(patterns)
 			r.rules, err = ignore.Parse(bytes.NewReader(text))
@@ -57,7 +56,7 @@ func (r *chartReader) all() ([]build.File, error) {
 		return nil, err
 	}
 	r.rules.AddDefaults()
-	resolved, _, err := options.files.Resolve(folder)
+	resolved, _, err := r.Disk.Files.Resolve(r.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +74,11 @@ func (r *chartReader) read(within string, way []string) error {
 			return fmt.Errorf("it has more than %d files", maxChartEntries)
 		}
 		name := path.Join(within, entry.Name())
-		if r.compared += comparisons(r.patterns, name); r.compared > maxHelmCompared {
-			return fmt.Errorf("%s: %w", ignore.HelmIgnore, errCompared)
+		if r.compared += Comparisons(r.patterns, name); r.compared > maxHelmCompared {
+			return fmt.Errorf("%s: %w", ignore.HelmIgnore, ErrCompared)
 		}
 		file := filepath.Join(r.folder, filepath.FromSlash(name))
-		resolved, isFolder, err := r.options.files.Resolve(file)
+		resolved, isFolder, err := r.Disk.Files.Resolve(file)
 		if err == nil {
 			err = r.entry(name, file, resolved, isFolder, way)
 		} else if info, statErr := entry.Info(); statErr == nil && r.rules.Ignore(name, info) {
@@ -104,12 +103,12 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	case isFolder:
 		return r.read(name, append(slices.Clip(way), resolved))
 	}
-	data, err := readable{r.options}.ReadFile(file)
+	data, err := readable{r.Input}.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if r.size += size(data); r.size > maxChartSize {
+	if r.size += Size(data); r.size > maxChartSize {
 		return fmt.Errorf("it has more than %d MiB", maxChartSize>>20)
 	}
 	r.files = append(r.files, build.File{Name: name, Data: data})

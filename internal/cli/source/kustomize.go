@@ -1,4 +1,4 @@
-package check
+package source
 
 import (
 	"context"
@@ -14,52 +14,51 @@ import (
 	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
-// kustomize builds the folder and returns what comes out, with the place where
-// each object comes from.
-func (c *checker) kustomize(ctx context.Context, folder string) (files []*file, _ error) {
-	resources, err := c.resources(ctx, folder)
+// Kustomize builds the folder and returns what comes out, with the place where
+// each object comes from. The error may be a *NotBuilt.
+func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _ error) {
+	resources, err := in.resources(ctx, folder)
 	if err != nil {
 		remote := (*build.RemoteError)(nil)
 		failed := (*build.Error)(nil)
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
 		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
-		return nil, &notBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
+		return nil, &NotBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
 	}
-	in := &c.input
-	sources, patches := map[string]*file{}, patches(in.patchesOf(folder, map[string]bool{}))
+	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
 	for _, res := range resources {
 		if res.Error != "" {
 			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
 			continue
 		}
-		name := kustomizationFile(folder)
+		name := KustomizationFile(folder)
 		if res.Origin != "" {
 			name = filepath.Join(folder, filepath.FromSlash(res.Origin))
 		}
 		if sources[name] == nil {
 			if sources[name], err = in.file(name); err != nil {
-				sources[name] = &file{} // not a file on this disk
+				sources[name] = &File{} // not a file on this disk
 			}
 		}
 		f, err := in.parseBuilt(name, res.JSON)
 		if err != nil {
 			return nil, err
 		}
-		f.kustomization, f.sets = kustomizationFile(folder), patches.sets
-		for i := range f.documents {
-			f.documents[i].written = counterpart(f.documents[i].Object, sources[name])
+		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
+		for i := range f.Documents {
+			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name])
 		}
 		files = append(files, f)
 	}
-	c.builds(folder)
-	c.takesPatches(folder, patches, files)
+	in.builds(folder)
+	in.takesPatches(folder, patches, files)
 	return files, nil
 }
 
 // resources builds the folder, unless that takes what is not in the repository.
-func (c *checker) resources(ctx context.Context, folder string) ([]build.Resource, error) {
-	if !c.options.AllowRemote {
-		if remote := build.FindRemote(c.options.read, folder); remote != nil {
+func (in *Input) resources(ctx context.Context, folder string) ([]build.Resource, error) {
+	if !in.options.AllowRemote {
+		if remote := build.FindRemote(in.Disk.Read, folder); remote != nil {
 			return nil, remote
 		}
 	}
@@ -67,18 +66,18 @@ func (c *checker) resources(ctx context.Context, folder string) ([]build.Resourc
 	if err != nil {
 		return nil, err
 	}
-	file, _, err := c.options.files.Resolve(kustomizationFile(absolute))
+	file, _, err := in.Files.Resolve(KustomizationFile(absolute))
 	if err != nil {
 		return nil, err
 	}
-	return c.options.builder.Kustomize(ctx, absolute, file)
+	return in.builder.Kustomize(ctx, absolute, file)
 }
 
 // counterpart returns the object of the source that kustomize made this one of, or
 // nil. Its name may have got a prefix and a suffix.
-func counterpart(object *manifest.Object, source *file) *manifest.Object {
+func counterpart(object *manifest.Object, source *File) *manifest.Object {
 	var of *manifest.Object
-	for _, d := range source.documents {
+	for _, d := range source.Documents {
 		switch {
 		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !strings.Contains(object.Key.Name, d.Key.Name):
 		case of == nil, len(d.Key.Name) > len(of.Key.Name):
@@ -90,8 +89,8 @@ func counterpart(object *manifest.Object, source *file) *manifest.Object {
 	return of
 }
 
-// kustomizationFile returns the kustomization of the folder, or the folder.
-func kustomizationFile(folder string) string {
+// KustomizationFile returns the kustomization of the folder, or the folder.
+func KustomizationFile(folder string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		path := filepath.Join(folder, name)
 		if _, err := os.Stat(path); err == nil {
@@ -104,7 +103,7 @@ func kustomizationFile(folder string) string {
 // SplitKustomizations tells the folders that hold a kustomization from other paths.
 func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	for _, path := range paths {
-		if kustomizationFile(path) == path {
+		if KustomizationFile(path) == path {
 			others = append(others, path)
 		} else {
 			kustomizations = append(kustomizations, path)
@@ -112,3 +111,14 @@ func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	}
 	return others, kustomizations
 }
+
+// NotBuilt is why a kustomization or a chart has no manifests.
+type NotBuilt struct {
+	error
+	// Broken: no more input, such as what is not on this disk, or values, would help. Remote:
+	// it needs what is not in the repository.
+	Broken, Remote bool
+}
+
+// Unwrap returns why.
+func (n *NotBuilt) Unwrap() error { return n.error }

@@ -1,4 +1,4 @@
-package check
+package source
 
 import (
 	"os"
@@ -8,20 +8,20 @@ import (
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
-// use is how a kustomization uses a file.
-type use int
+// Use is how a kustomization uses a file.
+type Use int
 
 const (
 	// namedBy is a file that is no object: a patch, or data.
-	namedBy use = iota
+	namedBy Use = iota
 	// objectOf is a file of objects.
 	objectOf
 	// kustomizationOf is the file of a kustomization that is built.
 	kustomizationOf
 )
 
-// eachUse calls the functions with the folders and the files that the kustomization in the file names.
-func eachUse(file string, data []byte, below func(folder string), uses func(path string, as use)) {
+// EachUse calls the functions with the folders and the files that the kustomization in the file names.
+func EachUse(file string, data []byte, below func(folder string), uses func(path string, as Use)) {
 	var root yaml.Node
 	if yaml.Unmarshal(data, &root) != nil {
 		return
@@ -41,18 +41,18 @@ func eachUse(file string, data []byte, below func(folder string), uses func(path
 	})
 }
 
-// uses returns the files that a kustomization uses, and those that the kustomizations below it do.
-func uses(read func(string) ([]byte, error), folder string) map[string]use {
-	used := map[string]use{}
+// Uses returns the files that a kustomization uses, and those that the kustomizations below it do.
+func Uses(read func(string) ([]byte, error), folder string) map[string]Use {
+	used := map[string]Use{}
 	var visit func(folder string)
 	visit = func(folder string) {
-		file := kustomizationFile(folder)
+		file := KustomizationFile(folder)
 		if used[file] == kustomizationOf || file == folder {
 			return
 		}
 		used[file] = kustomizationOf
 		if data, err := read(file); err == nil {
-			eachUse(file, data, visit, func(path string, as use) { used[path] = max(used[path], as) })
+			EachUse(file, data, visit, func(path string, as Use) { used[path] = max(used[path], as) })
 		}
 	}
 	visit(filepath.Clean(folder))

@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -169,7 +170,7 @@ func (p *Project) inside(name string) error {
 // path returns a path of the file as seen from the working directory.
 func (p *Project) path(name string) string {
 	path := filepath.Join(p.folder, filepath.FromSlash(name))
-	if short := relative(path); short != Stdin { // only flags name standard input
+	if short := relative(path); short != source.Stdin { // only flags name standard input
 		return short
 	}
 	return path
@@ -206,20 +207,37 @@ func (p *Project) set(s *ProjectSet) *Set {
 	}
 	switch {
 	case s.Chart != "":
-		chart := &Chart{Path: p.path(s.Chart), Values: all(s.Values)}
-		return &Set{Kind: report.Chart, Path: chart.Path, Values: strings.Join(chart.Values, ", "), named: true, chart: chart}
+		chart := &source.Chart{Path: p.path(s.Chart), Values: all(s.Values)}
+		return &Set{Kind: report.Chart, Path: chart.Path, Values: strings.Join(chart.Values, ", "), Named: true, Chart: chart}
 	case s.Kustomization != "":
 		path := p.path(s.Kustomization)
-		return &Set{Kind: report.Kustomization, Path: path, named: true, kustomization: path}
+		return &Set{Kind: report.Kustomization, Path: path, Named: true, Kustomization: path}
 	}
 	files := all(s.Files)
-	return &Set{Kind: report.Folder, Path: strings.Join(files, ", "), named: true, files: files}
+	return &Set{Kind: report.Folder, Path: strings.Join(files, ", "), Named: true, Files: files}
+}
+
+// NamedBy returns the set that a field of a file names, by paths that are relative to the file. Where the set is nil,
+// that is the folder of the file. It is an error if a path leaves the repository with that root.
+func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{folder: filepath.Dir(absolute), files: repository.New(root, file)}
+	if set == nil {
+		set = &ProjectSet{Files: []string{"."}}
+	}
+	if err := p.validateSet(field, set); err != nil {
+		return nil, err
+	}
+	return p.set(set), nil
 }
 
 // below reports whether what there is to read is at or below one of the paths.
 func (s *Set) below(paths []string) bool {
-	roots := s.files
-	if s.files == nil {
+	roots := s.Files
+	if s.Files == nil {
 		roots = []string{s.Path}
 	}
 	for _, path := range paths {

@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
-	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
@@ -26,14 +26,14 @@ import (
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside, and the files that the sets must have read.
-func discover(ctx context.Context, options *Options, paths []string, project *Project) (*Found, error) {
-	return newDiscovery(ctx, options, project).find(paths)
+func discover(ctx context.Context, disk *source.Disk, namespace string, paths []string, project *Project) (*Found, error) {
+	return newDiscovery(ctx, disk, namespace, project).find(paths)
 }
 
-func newDiscovery(ctx context.Context, options *Options, project *Project) *discovery {
+func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{options: options, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
-		ctx:   ctx, readFile: options.read, files: options.files, project: project, ignores: map[string]*ignores{},
+		Found: &Found{disk: disk, namespace: namespace, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		ctx:   ctx, project: project, ignores: map[string]*ignores{},
 		seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
@@ -60,11 +60,9 @@ func (d *discovery) find(paths []string) (*Found, error) {
 // discovery is one search for sets.
 type discovery struct {
 	*Found
-	ctx      context.Context //nolint:containedctx // it is one search
-	readFile func(path string) ([]byte, error)
-	files    *repository.Files
-	project  *Project // may be nil
-	ignores  map[string]*ignores
+	ctx     context.Context //nolint:containedctx // it is one search
+	project *Project        // may be nil
+	ignores map[string]*ignores
 	// patterns counts those in ignores, and compared how often a pattern was compared with a path.
 	patterns, compared int
 	// charts are the folders with a Chart.yaml that are no parts of others; kustomizations are those with a kustomization.
@@ -104,12 +102,12 @@ var errLinked = fmt.Errorf("it is a link, and there are more than %d MiB behind 
 // read reads a file, unless it is a link and enough was read by way of links.
 func (d *discovery) read(path string) ([]byte, error) {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return d.readFile(path)
+		return d.disk.Read(path)
 	}
 	if d.linked > maxLinked {
 		return nil, errLinked
 	}
-	data, err := d.readFile(path)
+	data, err := d.disk.Read(path)
 	d.linked += len(data)
 	return data, err
 }
@@ -161,7 +159,7 @@ func (d *discovery) walk(root string) error {
 			d.lookForHidden(path, where, by)
 		case entry.IsDir():
 			return d.folder(path)
-		case slices.Contains(manifestEndings, filepath.Ext(path)):
+		case source.IsManifest(path):
 			d.file(filepath.Clean(path))
 		}
 		return nil
@@ -177,13 +175,13 @@ func (d *discovery) folder(path string) error {
 	d.seen[path] = true
 	parent, name := filepath.Dir(path), filepath.Base(path)
 	switch {
-	case d.inChart[parent] == chartMade, isChart(parent) && slices.Contains([]string{"charts", "crds", "templates"}, name) && d.seen[parent]:
+	case d.inChart[parent] == chartMade, source.IsChart(parent) && slices.Contains([]string{"charts", "crds", "templates"}, name) && d.seen[parent]:
 		d.inChart[path] = chartMade
-	case isChart(path), isChart(parent) && name == "ci":
+	case source.IsChart(path), source.IsChart(parent) && name == "ci":
 		d.inChart[path] = chartRoot
 	}
-	if isChart(path) {
-		d.makers = append(d.makers, maker{folder: path, file: filepath.Join(path, chartFile)})
+	if source.IsChart(path) {
+		d.makers = append(d.makers, maker{folder: path, file: filepath.Join(path, source.ChartFile)})
 		if d.inChart[path] == chartRoot {
 			d.charts = append(d.charts, path)
 		}
@@ -196,7 +194,7 @@ func (d *discovery) folder(path string) error {
 
 // kustomization looks for a kustomization in the folder.
 func (d *discovery) kustomization(path string) {
-	file := kustomizationFile(path)
+	file := source.KustomizationFile(path)
 	if file == path {
 		return
 	}
@@ -221,7 +219,7 @@ func (d *discovery) kustomization(path string) {
 // uses notes a path that a kustomization names.
 func (d *discovery) uses(k *kustomization, field, name string) {
 	path := filepath.Join(k.folder, filepath.FromSlash(name))
-	if path == k.folder || !d.files.Inside(path) {
+	if path == k.folder || !d.disk.Files.Inside(path) {
 		return
 	}
 	info, err := os.Stat(path)
@@ -239,15 +237,15 @@ func (d *discovery) file(path string) {
 	name, at := filepath.Base(path), filepath.Dir(path)
 	data, err := d.read(path)
 	switch {
-	case err != nil && path == kustomizationFile(at): // that of a set, which says so
+	case err != nil && path == source.KustomizationFile(at): // that of a set, which says so
 		return
 	case err != nil:
 		d.hidden(path, "cannot be read: "+err.Error())
 		return
 	}
-	size := size(data)
+	size := source.Size(data)
 	data = yaml.UTF8(data)
-	h, may := routesIn(d.options, path, data)
+	h, may := routesIn(d.namespace, path, data)
 	settings := name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 	if may {
 		d.holders = append(d.holders, h)

@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
@@ -21,21 +22,9 @@ const (
 	guardIgnore = ".gammaguardignore"
 )
 
-// What is heeded: bytes in each file of patterns, and in each pattern, and patterns in all, or in one .helmignore; and
-// how often a pattern is compared with 16 bytes of a path, in all, and for one chart: each takes about 0.1 microseconds,
-// and three times that at worst.
-const (
-	maxIgnoreFile   = 1 << 20
-	maxPattern      = 1 << 10
-	maxPatterns     = 10_000
-	maxCompared     = 500_000_000
-	maxHelmCompared = 100_000_000
-)
-
-var errCompared = errors.New("there are too many patterns for so many files; use fewer patterns, or check a part of the files")
-
-// comparisons returns what it counts to compare patterns with a path.
-func comparisons(patterns int, path string) int { return patterns * (1 + len(path)/16) }
+// maxCompared is how often a pattern is compared with 16 bytes of a path, in all: each takes about 0.1 microseconds, and three times
+// that at worst.
+const maxCompared = 500_000_000
 
 // ignores are the patterns in a folder.
 type ignores struct {
@@ -70,8 +59,8 @@ func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores
 	parts := segments(path)
 	for at := i; at != nil; at = at.above {
 		patterns := of(at)
-		if d.compared += comparisons(len(patterns), path); d.compared > maxCompared {
-			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, errCompared)
+		if d.compared += source.Comparisons(len(patterns), path); d.compared > maxCompared {
+			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, source.ErrCompared)
 			return by, false
 		}
 		for n, pattern := range slices.Backward(patterns) {
@@ -103,29 +92,6 @@ func (d *discovery) ignored(path string, isDir bool) (place, ignorePattern) {
 	return ignoredByGit, by
 }
 
-// patternsIn returns the patterns in an ignore file.
-func patternsIn(data []byte) (patterns []string, err error) {
-	if len(data) > maxIgnoreFile {
-		return nil, fmt.Errorf("it is larger than %d MiB", maxIgnoreFile>>20)
-	}
-	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
-			if len(line) > maxPattern {
-				return nil, fmt.Errorf("a pattern is longer than %d bytes", maxPattern)
-			}
-			patterns = append(patterns, line)
-		}
-	}
-	return patterns, tooMany(len(patterns))
-}
-
-func tooMany(patterns int) error {
-	if patterns > maxPatterns {
-		return fmt.Errorf("there are more than %d patterns", maxPatterns)
-	}
-	return nil
-}
-
 // ignoresOf returns the patterns that hold in the folder: its own after those of the
 // folders above, as far as the root of the repository.
 func (d *discovery) ignoresOf(folder string) *ignores {
@@ -137,15 +103,15 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 		return known
 	}
 	found := &ignores{}
-	if parent := filepath.Dir(absolute); parent != absolute && d.files.Inside(parent) {
+	if parent := filepath.Dir(absolute); parent != absolute && d.disk.Files.Inside(parent) {
 		found.above = d.ignoresOf(parent)
 	}
 	for _, name := range []string{gitIgnore, guardIgnore} {
-		data, err := d.files.Read(filepath.Join(absolute, name))
+		data, err := d.disk.Files.Read(filepath.Join(absolute, name))
 		if err != nil {
 			continue // there is none
 		}
-		patterns, err := patternsIn(data)
+		patterns, err := source.Patterns(data)
 		d.heed(found, absolute, name, patterns, err)
 	}
 	if d.project != nil && slices.Equal(segments(d.project.folder), segments(absolute)) {
@@ -161,7 +127,7 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 // heed adds the patterns of a file in the folder, unless there are too many.
 func (d *discovery) heed(found *ignores, folder, name string, patterns []string, err error) {
 	if err == nil {
-		err = tooMany(d.patterns + len(patterns))
+		err = source.TooMany(d.patterns + len(patterns))
 	}
 	if err != nil {
 		d.hidden(relative(filepath.Join(folder, name)), "its patterns are not heeded: "+err.Error())
@@ -211,12 +177,12 @@ func (d *discovery) lookForHidden(root string, where place, by ignorePattern) {
 			d.lookForHidden(path, here, name)
 			return filepath.SkipDir
 		case entry.IsDir():
-			for _, file := range []string{filepath.Join(path, chartFile), kustomizationFile(path)} {
+			for _, file := range []string{filepath.Join(path, source.ChartFile), source.KustomizationFile(path)} {
 				if info, err := os.Stat(file); err == nil && !info.IsDir() {
 					d.makers = append(d.makers, maker{folder: path, file: file, place: here, by: name})
 				}
 			}
-		case slices.Contains(manifestEndings, filepath.Ext(path)):
+		case source.IsManifest(path):
 			d.holder(path, here, name)
 		}
 		return nil
@@ -237,7 +203,7 @@ func (d *discovery) holder(path string, where place, by ignorePattern) {
 		}
 		return
 	}
-	if h, may := routesIn(d.options, path, yaml.UTF8(data)); may {
+	if h, may := routesIn(d.namespace, path, yaml.UTF8(data)); may {
 		h.place, h.by = where, by
 		d.holders = append(d.holders, h)
 	}

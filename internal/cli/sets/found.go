@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
 // Found is what was found in a repository: the sets, and what they must have read once they were run.
@@ -18,8 +20,9 @@ type Found struct {
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
-	// options are those that it was found by.
-	options *Options
+	// disk is where it was found, and namespace that of objects that name none.
+	disk      *source.Disk
+	namespace string
 	// holders are the files that may hold routes, and makers the kustomizations and charts.
 	holders []holder
 	makers  []maker
@@ -61,11 +64,13 @@ type maker struct {
 // Unread returns what none of the sets has read and may hold routes, once they were run, and notes on what was
 // left aside on purpose.
 func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices []report.Notice) {
-	all := &taken{}
-	all.reset()
+	if f.disk == nil { // nobody looked
+		return nil, nil
+	}
+	all := source.NewTaken()
 	for i := range f.Sets {
-		if t := f.Sets[i].taken; t != nil {
-			all.merge(t)
+		if t := f.Sets[i].Taken; t != nil {
+			all.Merge(t)
 		}
 	}
 	declared := map[ignorePattern][]string{}
@@ -75,7 +80,7 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 	for i := range f.holders {
 		h := &f.holders[i]
 		switch {
-		case f.reported[h.path], all.took(h, resolved(f.options.files, h.path)):
+		case f.reported[h.path], h.taken(all, f.disk.Resolved(h.path)):
 		case h.place == leftAside:
 			declared[h.by] = append(declared[h.by], h.path)
 		default:
@@ -96,6 +101,23 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text})
 	}
 	return append(skipped, left...), notices
+}
+
+// taken reports whether the sets have each route of the file, or, where they cannot be read, one that was made of it.
+func (h *holder) taken(t *source.Taken, path string) bool {
+	switch {
+	case t.Excused(path):
+		return true
+	case len(h.routes) == 0:
+		return t.Makes(path) || h.foreign && t.Read(path)
+	}
+	return !slices.ContainsFunc(h.routes, func(r written) bool { return !t.Has(path, r.at, r.key) })
+}
+
+// written is a route as it is written in a file.
+type written struct {
+	at  source.Spot
+	key manifest.Key
 }
 
 func (h *holder) reason() string {
@@ -130,8 +152,8 @@ func named(paths []string, one, many string) string {
 // maxGroups is how many entries there are for what may hold routes.
 const maxGroups = 1000
 
-// grouped makes one entry of those in one folder with the same reason.
-func grouped(skipped []report.Skipped) (all []report.Skipped) {
+// Group makes one entry of those in one folder with the same reason.
+func Group(skipped []report.Skipped) (all []report.Skipped) {
 	type group struct{ folder, reason string }
 	in := func(s *report.Skipped) group { return group{filepath.ToSlash(filepath.Dir(s.Path)), s.Reason} }
 	files := map[group][]string{}

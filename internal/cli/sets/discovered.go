@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // sets returns the sets, by path.
@@ -19,17 +20,17 @@ func (d *discovery) sets() []Set {
 		managed[d.kustomizations[i].folder] = true
 	}
 	for _, folder := range d.roots() {
-		sets = append(sets, Set{Kind: report.Kustomization, Path: folder, kustomization: folder})
+		sets = append(sets, Set{Kind: report.Kustomization, Path: folder, Kustomization: folder})
 	}
 	for _, chart := range d.charts {
-		sets = append(sets, Set{Kind: report.Chart, Path: chart, chart: &Chart{Path: chart}})
+		sets = append(sets, Set{Kind: report.Chart, Path: chart, Chart: &source.Chart{Path: chart}})
 		var entries []os.DirEntry
-		if folder, isFolder, err := d.files.Resolve(filepath.Join(chart, "ci")); err == nil && isFolder {
+		if folder, isFolder, err := d.disk.Files.Resolve(filepath.Join(chart, "ci")); err == nil && isFolder {
 			entries, _ = os.ReadDir(folder) // there may be none
 		}
 		for _, entry := range entries {
 			if file := filepath.Join(chart, "ci", entry.Name()); filepath.Ext(file) == ".yaml" {
-				sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, chart: &Chart{Path: chart, Values: []string{file}}})
+				sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, Chart: &source.Chart{Path: chart, Values: []string{file}}})
 			}
 		}
 	}
@@ -86,12 +87,12 @@ func (d *discovery) plain(path string, managed bool) *Set {
 	}
 	size := 0
 	files = slices.DeleteFunc(files, func(file string) bool {
-		if size+d.folders[path].sizes[file] > maxInput {
-			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB, or %d million values", maxInput>>20, maxValues))
+		if size+d.folders[path].sizes[file] > source.MaxInput {
+			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))
 			return true
 		}
 		size += d.folders[path].sizes[file]
 		return false
 	})
-	return &Set{Kind: report.Folder, Path: path, files: files}
+	return &Set{Kind: report.Folder, Path: path, Files: files}
 }

@@ -1,4 +1,4 @@
-package check
+package sets
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -52,14 +53,14 @@ func escapes(data []byte) bool {
 
 // routesIn returns the routes that can be read in the file, and whether it may hold routes: such ones, or others that
 // cannot be read.
-func routesIn(options *Options, path string, data []byte) (h holder, may bool) {
+func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 	if !mayName(data) {
 		return h, false
 	}
-	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(options.Namespace, "default"))
+	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
 	for _, object := range objects {
 		if object.IsRoute() {
-			h.routes = append(h.routes, written{spotOf(object), object.Key})
+			h.routes = append(h.routes, written{source.SpotOf(object), object.Key})
 		}
 	}
 	h.path = filepath.Clean(path)

@@ -1,4 +1,4 @@
-package check_test
+package sets_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 const projectHeader = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
@@ -47,10 +47,10 @@ func TestProject(t *testing.T) {
 	}
 	for text, want := range projects {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, check.ProjectFile), []byte(projectHeader+text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, sets.ProjectFile), []byte(projectHeader+text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := check.FindProject(folder)
+		_, err := sets.FindProject(folder)
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -84,7 +84,7 @@ func TestProjectSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := [][]string{slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(schema.Properties["sets"].Items.Properties))}
-	if diff := cmp.Diff([][]string{fields(check.Project{}), fields(check.ProjectSet{})}, got); diff != "" {
+	if diff := cmp.Diff([][]string{fields(sets.Project{}), fields(sets.ProjectSet{})}, got); diff != "" {
 		t.Errorf("(-program +schema)\n%s", diff)
 	}
 }
@@ -105,8 +105,13 @@ func fields(value any) []string {
 func TestProjectAliases(t *testing.T) {
 	aliases := "ignore: &a [" + strings.Repeat("y", 100_000) + "]\nsets: [" + strings.Repeat("*a, ", 200) + "]\n"
 	for _, text := range []string{aliases, "configuration: guard.yaml\n"} {
-		filesIn(t, ".", map[string]string{".gammaguard.yaml": projectHeader + text, "guard.yaml": aliases})
-		if _, err := check.FindProject("."); err == nil || !strings.Contains(err.Error(), "yaml: its aliases expand to more than 16 MiB") {
+		t.Chdir(t.TempDir())
+		for name, content := range map[string]string{sets.ProjectFile: projectHeader + text, "guard.yaml": aliases} {
+			if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := sets.FindProject("."); err == nil || !strings.Contains(err.Error(), "yaml: its aliases expand to more than 16 MiB") {
 			t.Errorf("FindProject() = %v", err)
 		}
 	}

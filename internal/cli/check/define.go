@@ -1,0 +1,133 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// defined is the definitions that the routes are subject to.
+type defined struct {
+	*definitions.Set
+	// trusted are the names of those that --crds names.
+	trusted map[string]bool
+}
+
+// define finds the definitions of the routes, before those of the input: of the
+// release channel, replaced by those of the cluster and those in Options.CRDs.
+func (l *loader) define(ctx context.Context, input *source.Input) error {
+	set, err := definitions.Embedded(cmp.Or(l.options.Channel, definitions.Standard))
+	if errors.Is(err, definitions.ErrNotBuiltIn) && (len(l.options.CRDs) > 0 || l.options.Cluster != nil) {
+		set, err = definitions.New(), nil
+	}
+	if err != nil {
+		return err
+	}
+	if l.options.Cluster != nil {
+		if err := l.ofCluster(ctx, set); err != nil {
+			return err
+		}
+	}
+	l.defined = &defined{set, map[string]bool{}}
+	for _, f := range input.Read(l.options.CRDs) {
+		l.broken = append(l.broken, f.Broken...)
+		for _, document := range f.Documents {
+			if !definesRoutes(document.Key) {
+				continue
+			}
+			l.defined.trusted[document.Key.Name] = true
+			if err := set.PutJSON(document.JSON); err != nil {
+				l.broken = append(l.broken, broken(&document, err))
+			}
+		}
+	}
+	if len(l.options.CRDs) > 0 && len(l.defined.trusted) == 0 {
+		return fmt.Errorf("no CustomResourceDefinition of a route kind in %s", strings.Join(l.options.CRDs, ", "))
+	}
+	return nil
+}
+
+// ofCluster takes the definitions of the cluster, where they may be read.
+func (l *loader) ofCluster(ctx context.Context, set *definitions.Set) error {
+	for _, kind := range mesh.RouteKinds() {
+		data, err := l.options.Cluster.Definition(ctx, definitionName(kind))
+		switch {
+		case errors.Is(err, mesh.ErrUnknown):
+			continue
+		case errors.Is(err, mesh.ErrNotFound):
+			set.Remove(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
+			continue
+		case err == nil:
+			err = set.PutJSON(data)
+		}
+		if err != nil {
+			return fmt.Errorf("CustomResourceDefinition %s: %w", definitionName(kind), err)
+		}
+	}
+	return nil
+}
+
+func definitionName(kind mesh.RouteKind) string { return kind.Resource() + "." + mesh.GatewayGroup }
+
+// redefine has routes judged by a definition of the input, unless --crds names one. The input may be somebody else's.
+func (l *loader) redefine(d *source.Document, file string) error {
+	if l.defined.trusted[d.Key.Name] {
+		return nil
+	}
+	replaces, err := l.defined.PutForeign(d.JSON)
+	if replaces {
+		l.notices = append(l.notices, report.Notice{
+			Path: filepath.ToSlash(file), Fails: true,
+			Message: "its CustomResourceDefinition " + d.Key.Name + " is not the one that gammaguard is built with, and replaces it, without its CEL rules; to trust a definition, name it with --crds",
+		})
+	}
+	return err
+}
+
+// definesRoutes reports whether the object is the definition of a route kind.
+func definesRoutes(key manifest.Key) bool {
+	if key.Kind != "CustomResourceDefinition" {
+		return false
+	}
+	resource, inGroup := strings.CutSuffix(key.Name, "."+mesh.GatewayGroup)
+	return inGroup && slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return kind.Resource() == resource })
+}
+
+// broken returns the error as one about the document.
+func broken(d *source.Document, err error) error {
+	origin := d.Origin
+	origin.Line = d.Line("")
+	if at, ok := errors.AsType[*manifest.Error](err); ok {
+		err = at.Err
+	}
+	return &manifest.Error{Origin: origin, Err: err}
+}
+
+// apiVersions returns what a template may ask for (.Capabilities.APIVersions.Has) of the
+// Gateway API: the versions, and the kinds in each.
+func (d *defined) apiVersions() []string {
+	var versions []string
+	for _, kind := range mesh.RouteKinds() {
+		served, _ := d.Served(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)}) // none that can be read
+		for _, version := range served {
+			name := mesh.GatewayGroup + "/" + version
+			if !slices.Contains(versions, name) {
+				versions = append(versions, name)
+			}
+			versions = append(versions, name+"/"+string(kind))
+		}
+	}
+	return versions
+}

@@ -1,0 +1,67 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// write finds what the API server says of each route, on all processors: most of the
+// time goes into this.
+func (l *loader) write(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, r := range l.routes {
+		group.Go(func() error {
+			w := &definitions.Write{Object: r.JSON, Namespace: r.Key.Namespace}
+			if len(r.plan.Made()) > 0 {
+				w.Mutated = r.patched
+			}
+			if r.old != nil {
+				w.Old = r.old.JSON
+			}
+			outcome, err := l.defined.Write(ctx, w)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
+			}
+			r.refusals = slices.DeleteFunc(outcome.Findings, incomplete)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// incomplete reports whether the finding only says that, because of the others, the API
+// server did not get to its CEL rules.
+func incomplete(f definitions.Finding) bool {
+	return f.Field == "" && strings.Contains(f.Message, "some validation rules were not checked because the object was invalid")
+}
+
+// refusal tells of a refusal by the API server.
+func (j *judge) refusal(r *route, f *definitions.Finding) report.Finding {
+	message, remedy := f.Message, ""
+	if f.ID == definitions.VersionNotServed {
+		remedy = "install a CustomResourceDefinition of the kind, or name one with --channel or --crds"
+		kind := schema.GroupKind{Group: r.Key.Group, Kind: r.Key.Kind}
+		if served, err := j.defined.Served(kind); err == nil && len(served) > 0 {
+			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
+		}
+	}
+	if remedy != "" {
+		message += "; " + remedy
+	}
+	return report.Finding{
+		Rule: f.ID, Action: validate.Deny, Effect: validate.Deny, Field: f.Field, Line: r.Line(f.Field),
+		Problem: f.Message, Remedy: remedy, Message: message + " (" + f.ID + ")",
+		Reference: validate.Reference{Detail: f.Field + " " + f.Message},
+	}
+}

@@ -1,0 +1,84 @@
+package sets
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+)
+
+// Set is what is deployed together, and so judged together: nothing outside it is
+// known, but what the options name for all.
+type Set struct {
+	Kind report.SetKind
+	Path string
+	// Values is the file in the chart's folder ci that overrides its values; empty for
+	// none.
+	Values string
+
+	// Within are the files that may be read for it; nil for those of the options.
+	Within *repository.Files
+	// Taken is what it took of the files of the repository when it was run; nil if nobody asks.
+	Taken *source.Taken
+	// Named is set if somebody named it, so that it must be there.
+	Named bool
+	// One of the following is what there is to read.
+	Files         []string
+	Kustomization string
+	Chart         *source.Chart
+}
+
+// File returns the file that makes it a set: the kustomization, or the chart's; empty for a
+// folder.
+func (s *Set) File() string {
+	switch s.Kind {
+	case report.Kustomization:
+		return source.KustomizationFile(s.Path)
+	case report.Chart:
+		return filepath.Join(s.Path, source.ChartFile)
+	case report.Folder:
+	}
+	return ""
+}
+
+// Find returns the sets below the paths, by default the working directory: those of
+// the project, which may be nil, or, if it names none, those that discover finds. It also
+// returns what was left aside, and what the sets must have read. Other named paths may be read, too.
+func Find(ctx context.Context, options *source.Options, paths, named []string, project *Project) (*Found, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	disk := source.Open(options, slices.Concat(paths, named))
+	defer disk.Close() // nothing is built
+	found, err := discover(ctx, disk, options.Namespace, paths, project)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Sets {
+		found.Sets[i].Within, found.Sets[i].Taken = disk.Files, source.NewTaken()
+	}
+	return found, nil
+}
+
+// Excuse notes that the files of a set that was not built are reported with the set.
+func (s *Set) Excuse(disk *source.Disk) {
+	if s.Taken == nil {
+		return
+	}
+	if s.Chart != nil {
+		s.Taken.Below(disk.Resolved(s.Chart.Path))
+	}
+	for _, file := range s.Files {
+		path := disk.Resolved(file)
+		s.Taken.Whole(path)
+		s.Taken.Below(path)
+	}
+	if s.Kustomization != "" {
+		for path := range source.Uses(disk.Read, s.Kustomization) {
+			s.Taken.Whole(disk.Resolved(path))
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+)
+
+// Chart is a Helm chart to render.
+type Chart struct {
+	// Path is the chart's folder.
+	Path string
+	// Values are files that override the chart's values, and each the ones before it.
+	Values []string
+}
+
+// ChartFile is the file that makes a folder a chart.
+const ChartFile = "Chart.yaml"
+
+// IsChart reports whether the path is the folder of a chart.
+func IsChart(path string) bool {
+	_, err := os.Stat(filepath.Join(path, ChartFile))
+	return err == nil
+}
+
+// SplitCharts tells the folders that hold a chart, to be rendered with these values files,
+// from other paths.
+func SplitCharts(paths, values []string) (others []string, charts []Chart) {
+	for _, path := range paths {
+		if IsChart(path) {
+			charts = append(charts, Chart{path, values})
+		} else {
+			others = append(others, path)
+		}
+	}
+	return others, charts
+}
+
+// Render renders a chart, without a cluster, and returns what comes out: each file is
+// called by the template that it is made of. The API versions are what a template may ask for
+// (.Capabilities.APIVersions.Has) besides Kubernetes' own. It also returns what was left aside.
+// The error may be a *NotBuilt.
+func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, err error) {
+	if files, skipped, err = in.render(ctx, chart, apiVersions); err != nil {
+		failed := (*build.Error)(nil)
+		broken := errors.Is(err, errNotLoaded) || errors.As(err, &failed) && (failed.NotLoaded || failed.NotParsed || failed.Exhausted)
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Broken: broken}
+	}
+	return files, skipped, nil
+}
+
+func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, _ error) {
+	r, err := in.newRendering(ctx, chart, apiVersions)
+	if err != nil {
+		return nil, nil, err
+	}
+	rendered, missing, err := in.builder.Render(ctx, r.chart)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range missing {
+		skipped = append(skipped, report.Skipped{
+			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts; run helm dependency build",
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		// Helm applies all that is not a partial or its notes, whatever its ending.
+		if base := path.Base(name); strings.TrimSpace(rendered[name]) == "" || base[0] == '_' || base == "NOTES.txt" {
+			continue
+		}
+		f, err := in.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		if err != nil {
+			return nil, nil, err
+		}
+		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
+			return r.sets(name, object, field, value)
+		}
+		for i := range f.Documents {
+			f.Documents[i].Written = nil // no line of the template is known
+		}
+		for _, err := range f.Broken {
+			if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
+				at.Line = 1
+			}
+		}
+		files = append(files, f)
+	}
+	return files, skipped, nil
+}
+
+var errNotLoaded = errors.New("it cannot be loaded")
+
+// rendering is a chart with all that bears on what it renders to.
+type rendering struct {
+	folder string
+	chart  *build.Chart
+	// again renders the chart with other content in one of its files, or of those with values.
+	again func(values bool, index int, content []byte) (map[string]string, error)
+	// given are the values in these files, and trials counts what was rendered to find
+	// where values come from.
+	given  []*given
+	trials int
+}
+
+func (in *Input) newRendering(ctx context.Context, chart *Chart, apiVersions []string) (*rendering, error) {
+	r := &rendering{folder: chart.Path, chart: &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions}}
+	r.again = func(values bool, index int, content []byte) (map[string]string, error) {
+		return in.builder.Again(ctx, r.chart, values, index, content)
+	}
+	var err error
+	if r.chart.Files, err = in.chartFiles(chart.Path); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
+	}
+	for _, name := range chart.Values {
+		data, err := in.take(name)
+		if err == nil {
+			err = yaml.Check(data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.chart.Values = append(r.chart.Values, build.File{Name: name, Data: data})
+	}
+	return r, nil
+}

@@ -1,0 +1,202 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+)
+
+// File is one file of the input, read.
+type File struct {
+	Name      string
+	Documents []Document
+	Broken    []error // each a *manifest.Error
+	// sets, if it was built, finds where a field of an object in it is given its value: in
+	// a patch, or a file of values. kustomization is that which built it, if one did.
+	sets          func(object *manifest.Object, field string, value any) (place report.Place, found bool)
+	kustomization string
+}
+
+// Document is one object of a file.
+type Document struct {
+	*manifest.Object
+	// Written is what the object was made of, as it stands in the file; nil where
+	// that is not found. It is the object itself unless kustomize made it.
+	Written *manifest.Object
+}
+
+// Line returns the line of the field in the file.
+func (d *Document) Line(field string) int {
+	if d.Written == nil {
+		return 1
+	}
+	return d.Written.Line(field)
+}
+
+// IsManifest reports whether a file of that name is read in a folder, as by kubectl. A
+// file that is named itself is read whatever its name.
+func IsManifest(path string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path))
+}
+
+// MaxInput is how much is read of the files of one set, in bytes: a file counts as often as it is named.
+const MaxInput = 64 << 20
+
+// Input reads what one set is made of.
+type Input struct {
+	*Disk
+	taken *Taken
+	errs  []error
+	// used counts the bytes of MaxInput that are read, built those that kustomize or Helm made, and objects
+	// those of manifest.MaxObjects.
+	used, built, objects atomic.Int64
+}
+
+// Input returns what reads a set, and notes what of the repository it took, unless taken is nil.
+func (d *Disk) Input(taken *Taken) *Input {
+	in := &Input{Disk: d, taken: taken}
+	d.builder.Use(readable{in})
+	return in
+}
+
+// Errors are why files could not be read; some may be nil.
+func (in *Input) Errors() []error { return in.errs }
+
+func (in *Input) namespace() string { return cmp.Or(in.options.Namespace, "default") }
+
+// TooLargeError is why a set is not checked.
+type TooLargeError struct{}
+
+// Error says how much may be read.
+func (TooLargeError) Error() string {
+	return fmt.Sprintf("its files have more than %d MiB, %d million values, or %d objects", MaxInput>>20, MaxValues, manifest.MaxObjects)
+}
+
+// valueSize is what a value in a file counts at least, in bytes: while it is looked at, it takes some ten times that.
+const valueSize = 16
+
+// MaxValues is how many values the files of a set may have, in millions.
+const MaxValues = MaxInput / valueSize / 1_000_000
+
+// Size returns what a file counts, in bytes.
+func Size(data []byte) int { return max(len(data), valueSize*yaml.Nodes(data)) }
+
+// Over returns an error if there is more than may be read.
+func (in *Input) Over() error {
+	if max(in.used.Load(), in.built.Load()) > MaxInput || in.objects.Load() > manifest.MaxObjects {
+		return TooLargeError{}
+	}
+	return nil
+}
+
+// take reads a file that counts.
+func (in *Input) take(path string) ([]byte, error) {
+	if in.Files.Named(path) {
+		return in.Disk.Read(path)
+	}
+	if err := in.Over(); err != nil {
+		return nil, err
+	}
+	data, err := in.Disk.Read(path)
+	if err == nil && in.used.Add(int64(Size(data))) > MaxInput {
+		return nil, TooLargeError{}
+	}
+	return data, err
+}
+
+// parseBuilt is parse of what was built, which counts.
+func (in *Input) parseBuilt(name string, data []byte) (*File, error) {
+	in.built.Add(int64(Size(data)))
+	if err := in.Over(); err != nil {
+		return nil, err
+	}
+	return in.parse(name, data), nil
+}
+
+// Read returns the files that the names stand for, each once, in the order of the
+// names and inside a folder by name. It reads on all processors, and leaves out what
+// cannot be read.
+func (in *Input) Read(names []string) []*File {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, in.walk(name)...)
+	}
+	files, errs := make([]*File, len(paths)), make([]error, len(paths))
+	seen := map[string]bool{}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, path := range paths {
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		group.Go(func() error {
+			files[i], errs[i] = in.file(path)
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors stay in order
+	in.errs = append(in.errs, errs...)
+	return slices.DeleteFunc(files, func(f *File) bool { return f == nil })
+}
+
+// walk returns the files that a name stands for.
+func (in *Input) walk(name string) (paths []string) {
+	if name == Stdin {
+		return []string{name}
+	}
+	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.fail(err)
+		case !entry.IsDir() && (path == name || IsManifest(path)):
+			paths = append(paths, filepath.Clean(path))
+		}
+		return nil
+	})
+	in.fail(err)
+	return paths
+}
+
+// file reads one file.
+func (in *Input) file(path string) (*File, error) {
+	if path == Stdin {
+		data, err := io.ReadAll(in.options.Stdin)
+		return in.parse(report.Stdin, data), err
+	}
+	data, err := in.take(path)
+	if err != nil {
+		return nil, err
+	}
+	return in.parse(path, data), nil
+}
+
+// parse reads the Documents. It is safe for concurrent use.
+func (in *Input) parse(name string, data []byte) *File {
+	objects, errs := manifest.ReadUndecoded(name, data, in.namespace())
+	in.objects.Add(int64(len(objects) + len(errs)))
+	f := &File{Name: name, Broken: errs}
+	for _, object := range objects {
+		f.Documents = append(f.Documents, Document{object, object})
+	}
+	return f
+}
+
+func (in *Input) fail(err error) { in.errs = append(in.errs, err) }
+
+// Built reports whether kustomize or Helm made the file.
+func (f *File) Built() bool { return f.sets != nil }
+
+// Anew returns what reads the same set again, from the start.
+func (in *Input) Anew() *Input { return in.Disk.Input(in.taken) }

@@ -1,0 +1,90 @@
+package source
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// Take notes what the set has of the files of the repository, before it is judged.
+func (in *Input) Take(files []*File) {
+	t := in.taken
+	if t == nil {
+		return
+	}
+	for _, f := range files {
+		path := in.Resolved(f.Name)
+		if f.sets == nil || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
+			t.Whole(path)
+		}
+		for i := range f.Documents {
+			if d := &f.Documents[i]; d.IsRoute() {
+				t.makes(path, d.Key)
+				if d.Written != nil {
+					t.route(path, SpotOf(d.Written))
+				}
+			}
+		}
+	}
+}
+
+// builds notes that the kustomization in the folder was built, with those below it.
+func (in *Input) builds(folder string) {
+	t := in.taken
+	if t == nil {
+		return
+	}
+	for path, as := range Uses(in.Disk.Read, folder) {
+		if as == kustomizationOf {
+			path = in.Resolved(path)
+			t.mu.Lock()
+			t.built[path] = true
+			t.mu.Unlock()
+		}
+	}
+}
+
+// takesPatches notes which routes in patches of a kustomization are patches of a route that it makes, or has read, by its
+// kind and name, whatever the target says: as an object of its own the patch would be another route. One without
+// parentRefs would be a route of nothing.
+func (in *Input) takesPatches(folder string, all patches, made []*File) {
+	t := in.taken
+	if t == nil {
+		return
+	}
+	sources := sync.OnceValue(func() []*File { return in.sources(folder) })
+	for i := range all {
+		p := &all[i]
+		if p.merge == nil || !p.merge.IsRoute() {
+			continue
+		}
+		_, _, attaches := p.merge.Field("spec.parentRefs")
+		if deletes, _, _ := p.merge.Field("$patch"); deletes != "delete" && (!attaches || names(made, p.merge)) || names(sources(), p.merge) {
+			t.route(in.Resolved(p.file), SpotOf(p.merge))
+		}
+	}
+}
+
+// names reports whether one of the files has an object of that kind and name, as it is or as it was written.
+func names(files []*File, object *manifest.Object) bool {
+	return slices.ContainsFunc(files, func(f *File) bool {
+		return slices.ContainsFunc(f.Documents, func(d Document) bool {
+			same := d.Key.Name == object.Key.Name || d.Written != nil && d.Written.Key.Name == object.Key.Name
+			return same && d.Key.Kind == object.Key.Kind && d.Key.Group == object.Key.Group
+		})
+	})
+}
+
+// sources returns the files that a kustomization makes objects of.
+func (in *Input) sources(folder string) (files []*File) {
+	for path, as := range Uses(in.Disk.Read, folder) {
+		if as != objectOf {
+			continue
+		}
+		if f, err := in.file(path); err == nil {
+			files = append(files, f)
+		}
+	}
+	return files
+}

@@ -1,0 +1,178 @@
+package source
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// Spot is where an object stands in a file: the index of its document, and that in a list, or -1.
+type Spot [2]int
+
+// SpotOf returns where the object stands.
+func SpotOf(o *manifest.Object) Spot {
+	_, _, item := o.Source()
+	return Spot{o.Origin.Document, item}
+}
+
+// Taken is what a set took of the files of a repository, by their paths without links. It is safe for concurrent use.
+type Taken struct {
+	mu sync.Mutex
+	// files are those that were read. routes are those in a file that the set has by their places, and made those that
+	// were made of it, by their keys.
+	files  map[string]bool
+	routes map[string]map[Spot]bool
+	made   map[string]map[manifest.Key]bool
+	// built are the files of the kustomizations that were built.
+	built map[string]bool
+	// whole are the files that are taken with all that they hold, and so is what is below folders, where the set itself is
+	// reported as not checked.
+	below, whole map[string]bool
+}
+
+// NewTaken returns that nothing was taken.
+func NewTaken() *Taken {
+	t := &Taken{}
+	t.Reset()
+	return t
+}
+
+// Reset forgets all that was taken.
+func (t *Taken) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files, t.routes, t.made = map[string]bool{}, map[string]map[Spot]bool{}, map[string]map[manifest.Key]bool{}
+	t.below, t.whole, t.built = map[string]bool{}, map[string]bool{}, map[string]bool{}
+}
+
+// file notes that a file was read.
+func (t *Taken) file(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[path] = true
+}
+
+// makes notes that a route was made of the file.
+func (t *Taken) makes(path string, key manifest.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made[path] == nil {
+		t.made[path] = map[manifest.Key]bool{}
+	}
+	t.made[path][key] = true
+}
+
+// route notes that the set has a route of the file.
+func (t *Taken) route(path string, at Spot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.routes[path] == nil {
+		t.routes[path] = map[Spot]bool{}
+	}
+	t.routes[path][at] = true
+}
+
+// Whole notes that the file is taken with all that it holds.
+func (t *Taken) Whole(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.whole[path] = true
+}
+
+// Below notes that all files below the folder are taken.
+func (t *Taken) Below(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.below[path] = true
+}
+
+// Merge adds what another set took.
+func (t *Taken) Merge(of *Taken) {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	maps.Copy(t.files, of.files)
+	maps.Copy(t.whole, of.whole)
+	maps.Copy(t.below, of.below)
+	maps.Copy(t.built, of.built)
+	for path, keys := range of.made {
+		for key := range keys {
+			t.makes(path, key)
+		}
+	}
+	for path, spots := range of.routes {
+		for at := range spots {
+			t.route(path, at)
+		}
+	}
+}
+
+// Read reports whether the file was read.
+func (t *Taken) Read(path string) bool { return t.files[path] }
+
+// Built reports whether the kustomization in the file was built.
+func (t *Taken) Built(path string) bool { return t.built[path] }
+
+// Excused reports whether a set is reported as not checked with the file.
+func (t *Taken) Excused(path string) bool {
+	return t.whole[path] || slices.ContainsFunc(Above(path), func(folder string) bool { return t.below[folder] })
+}
+
+// Makes reports whether any route was made of the file.
+func (t *Taken) Makes(path string) bool { return len(t.made[path]) > 0 }
+
+// Paths returns the files of which routes were made, or that are taken with all that they hold.
+func (t *Taken) Paths() []string {
+	return slices.AppendSeq(slices.Collect(maps.Keys(t.made)), maps.Keys(t.whole))
+}
+
+// Has reports whether the sets have the route that stands at the spot of the file, or one of its
+// name that was made of the file. A template of the file may put in a part of its name or namespace.
+func (t *Taken) Has(path string, at Spot, key manifest.Key) bool {
+	if t.routes[path][at] {
+		return true
+	}
+	if !strings.Contains(key.Name+key.Namespace, "{{") {
+		return t.made[path][key]
+	}
+	for made := range t.made[path] {
+		if made.Kind == key.Kind && fills(key.Name, made.Name) && fills(key.Namespace, made.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// templated is what a template puts into a text.
+var templated = regexp.MustCompile(`\{\{.*?\}\}`)
+
+// fills reports whether the text has the parts of the template, in their order.
+func fills(template, text string) bool {
+	parts := templated.Split(template, -1)
+	text, begins := strings.CutPrefix(text, parts[0])
+	if len(parts) == 1 || !begins {
+		return begins && text == ""
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return strings.HasSuffix(text, parts[last])
+}
+
+// Above returns the folders that the path is in.
+func Above(path string) (folders []string) {
+	for at := filepath.Dir(path); ; at = filepath.Dir(at) {
+		if folders = append(folders, at); filepath.Dir(at) == at {
+			return folders
+		}
+	}
+}
