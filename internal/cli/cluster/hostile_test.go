@@ -60,9 +60,11 @@ func hostileFolder(t *testing.T) string {
 		"built/kustomization.yaml":      "resources: [\"" + strings.NewReplacer("\x1b", `\e`, "\n", `\n`).Replace("no\x1b[2J\n::add-mask::x") + "\"]\n",
 		"chart/Chart.yaml":              "apiVersion: v2\nname: evil\nversion: 1.0.0\n",
 		"chart/templates/" + name:       "{{ fail \"no\\x1b[2J\\n::add-mask::x\" }}",
-		"base/a.yaml":                   hostile.Manifests("shop", "cart2", "v"),
-		"a.gammaguard-test.yaml":        hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON(hostile.Text) + `}`),
-		"broken-test.yaml":              hostileTests(`, expect: {` + hostile.JSON(hostile.Text) + `: 1}`),
+		"canary.yaml": "{apiVersion: flagger.app/v1beta1, kind: Canary, metadata: {name: " + hostile.JSON(hostile.Text) + ", namespace: " + hostile.JSON(hostile.Text) +
+			"}, spec: {service: {name: " + hostile.JSON(hostile.Text) + ", gatewayRefs: [{kind: " + hostile.JSON(hostile.Text) + "}], match: [{method: {}}]}}}\n",
+		"base/a.yaml":            hostile.Manifests("shop", "cart2", "v"),
+		"a.gammaguard-test.yaml": hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON(hostile.Text) + `}`),
+		"broken-test.yaml":       hostileTests(`, expect: {` + hostile.JSON(hostile.Text) + `: 1}`),
 		"../guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nexemptions: {usernames: [" + hostile.JSON(hostile.Text) +
 			"], groups: [" + hostile.JSON(hostile.Text) + "]}\n",
 	} {

@@ -17,11 +17,11 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 	annotateItems(out, r.Items())
 	for _, s := range r.Skipped {
 		if s.Hides {
-			annotate(out, "warning", s.Path, "not checked: "+s.Reason)
+			annotate(out, "warning", "not-checked", s.Path, "not checked: "+s.Reason)
 		}
 	}
 	for _, n := range r.Notices {
-		annotate(out, "notice", n.Path, n.Message)
+		annotate(out, "notice", "note", n.Path, n.Message)
 	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
@@ -43,9 +43,12 @@ func annotateItems(out io.Writer, items []Item) {
 }
 
 // annotate writes the command for what is about a file as a whole.
-func annotate(out io.Writer, command, path, message string) {
-	layout := fmt.Sprintf("::%s file=%s,line=1::", command, property.Replace(printable.Text(path)))
-	printable.Fprintf(out, "%s%s\n", printable.Layout(layout), data.Replace(printable.Text(message)))
+func annotate(out io.Writer, command, title, path, message string) {
+	place := ""
+	if path != Stdin {
+		place = fmt.Sprintf("file=%s,line=1,", property.Replace(printable.Text(path)))
+	}
+	printable.Fprintf(out, "%s%s\n", printable.Layout(fmt.Sprintf("::%s %stitle=%s::", command, place, title)), data.Replace(printable.Text(message)))
 }
 
 // The escapes of a workflow command's message, and of its properties.
