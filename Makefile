@@ -31,6 +31,11 @@ LDFLAGS = -s -w -X github.com/gammaguard/gammaguard/internal/version.release=$(V
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 IMAGE_NAME ?= gammaguard-webhook
 DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSION)
+# What a release is signed with: a PEM file, or the URI of a key in a KMS; and who builds, as a URI.
+KEY ?=
+BUILDER ?=
+# What make push pushes.
+ARCHIVE ?= dist/gammaguard-webhook.tar
 
 CACHE := $(CURDIR)/.cache
 GOLANGCI_LINT := $(CACHE)/tools/golangci-lint
@@ -62,7 +67,7 @@ image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-
 		-version "$(VERSION)" -revision "$(COMMIT)" -o ../../dist/gammaguard-webhook.tar
 
 .PHONY: release
-release: definitions ## Make the files of a release in dist/release, without Docker: VERSION=v1.2.3 IMAGE_NAME=registry.example.com/gammaguard-webhook.
+release: definitions ## Make the files of a release in dist/release, without Docker: VERSION=v1.2.3 IMAGE_NAME=registry.example.com/gammaguard-webhook KEY=release.key.
 	@echo '$(VERSION)' | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+' || { echo 'error: VERSION=$(VERSION): want a version such as v1.2.3' >&2; exit 2; }
 	@rm -rf dist/build
 	@set -e; for platform in $(PLATFORMS); do \
@@ -73,8 +78,13 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 			-ldflags "$(LDFLAGS)" -o $$folder/ $$programs; \
 	done
 	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision '$(COMMIT)' -image '$(IMAGE_NAME)' \
-		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release
+		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release \
+		-date "$$(git log -1 --format=%cI)" $(if $(BUILDER),-builder '$(BUILDER)') -key '$(if $(findstring ://,$(KEY)),$(KEY),$(abspath $(KEY)))'
 	@ls dist/release
+
+.PHONY: push
+push: ## Push an OCI archive to a registry: IMAGE=registry.example.com/gammaguard-webhook:v1.2.3, and ARCHIVE=FILE for one of a release.
+	cd tools/release && GOWORK=off go run ./push -archive '$(abspath $(ARCHIVE))' -image '$(IMAGE)'
 
 .PHONY: cluster-up
 cluster-up: ## Start a real single-node cluster; needs root and Linux.

@@ -16,6 +16,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
+//go:generate go test . -run ^TestGenerated$ -update
+
 var update = flag.Bool("update", false, "write what is generated")
 
 // TestGenerated: quick_generated.go is what the tags of the types say.

@@ -19,6 +19,8 @@ import (
 	"testing"
 )
 
+//go:generate go test . -run ^TestFigures$ -update
+
 var update = flag.Bool("update", false, "write the figures of the pages")
 
 // figure is a figure in a page, behind the file and the constant expression that gives it.

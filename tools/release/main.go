@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"flag"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/gammaguard/gammaguard/tools/release/oci"
 )
@@ -32,6 +35,10 @@ type release struct {
 	// root is the repository, built the folder with a folder of binaries for each
 	// platform ("linux-amd64"), and out the folder to write.
 	root, built, out string
+	// date is when the commit was made, in RFC 3339, and builder the URI of who builds.
+	date, builder string
+	// signer signs; nil for a release without signatures.
+	signer signature.SignerVerifier
 
 	platforms []platform
 }
@@ -66,10 +73,21 @@ func main() {
 	flag.StringVar(&r.root, "root", ".", "root of the repository")
 	flag.StringVar(&r.built, "built", "dist/build", "folder with a folder of binaries for each platform")
 	flag.StringVar(&r.out, "out", "dist/release", "folder to write; what is in it is removed")
+	flag.StringVar(&r.date, "date", "", "when the commit was made, in RFC 3339")
+	flag.StringVar(&r.builder, "builder", "https://github.com/gammaguard/gammaguard/blob/main/docs/release.md#who-builds", "URI of who builds, for the provenance")
+	key := flag.String("key", "", "private key to sign with: a PEM file, whose password is in "+password+", or the URI of a key in a KMS; empty for no signatures")
 	flag.Parse()
 	if flag.NArg() > 0 || !semantic.MatchString(r.version) {
 		fmt.Fprintf(os.Stderr, "error: -version %q: want a version such as v1.2.3\n", r.version)
 		os.Exit(2)
+	}
+	var err error
+	if r.signer, err = signer(context.Background(), *key); err != nil {
+		fmt.Fprintln(os.Stderr, "error: -key:", err)
+		os.Exit(2)
+	}
+	if r.signer == nil {
+		fmt.Fprintln(os.Stderr, "without a key, nothing is signed: set KEY")
 	}
 	if err := r.make(); err != nil {
 		fmt.Fprintln(os.Stderr, "error: make the release:", err)
@@ -95,7 +113,7 @@ func (r *release) make() error {
 	if err := r.findPlatforms(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.images, r.archives, r.manifests, r.chart, r.sboms, r.notes, r.krew, r.checksums} {
+	for _, step := range []func() error{r.images, r.archives, r.manifests, r.chart, r.sboms, r.vex, r.notes, r.krew, r.provenance, r.signImages, r.publicKey, r.checksums, r.signChecksums} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -135,16 +153,20 @@ func (r *release) images() error {
 		if len(binaries) == 0 {
 			continue
 		}
-		name := r.image
-		if program == cli {
-			name = strings.TrimSuffix(r.image, "-webhook") + "-cli"
-		}
-		o := oci.Options{Name: name + ":" + r.version, Version: r.version, Revision: r.revision, User: "65532:65532"}
+		o := oci.Options{Name: r.imageName(program) + ":" + r.version, Version: r.version, Revision: r.revision, User: "65532:65532"}
 		if err := oci.Write(filepath.Join(r.out, program+"-"+r.version+"-image.tar"), o, binaries...); err != nil {
 			return fmt.Errorf("image of %s: %w", program, err)
 		}
 	}
 	return nil
+}
+
+// imageName returns the name of the program's image, without a tag.
+func (r *release) imageName(program string) string {
+	if program == cli {
+		return strings.TrimSuffix(r.image, "-webhook") + "-cli"
+	}
+	return r.image
 }
 
 // checksums writes the SHA-256 of each file, in the form that sha256sum --check reads.
@@ -161,7 +183,7 @@ func (r *release) checksums() error {
 		}
 		fmt.Fprintf(&sums, "%s  %s\n", sum, entry.Name())
 	}
-	return r.write("checksums.txt", []byte(sums.String()))
+	return r.write(checksumsFile, []byte(sums.String()))
 }
 
 func sha256Of(path string) (string, error) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sigstore/sigstore/pkg/signature"
 	"sigs.k8s.io/yaml"
 )
 
@@ -21,7 +22,15 @@ import (
 // returns its files.
 func made(t *testing.T) map[string][]byte {
 	t.Helper()
+	_, files := madeBy(t, nil)
+	return files
+}
+
+// madeBy makes a release with signatures, and returns its folder, too.
+func madeBy(t *testing.T, by signature.SignerVerifier) (folder string, files map[string][]byte) {
+	t.Helper()
 	r := release{
+		signer: by, date: "2026-11-23T00:00:00Z", builder: "https://example.test/builder",
 		version: "v1.2.3", revision: "beef", image: "registry.test/team/gammaguard-webhook", downloads: "https://example.test/v1.2.3/",
 		root: "../..", built: t.TempDir(), out: filepath.Join(t.TempDir(), "release"),
 	}
@@ -56,7 +65,7 @@ func made(t *testing.T) map[string][]byte {
 	if err := r.make(); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{}
+	files = map[string][]byte{}
 	entries, err := os.ReadDir(final)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +75,7 @@ func made(t *testing.T) map[string][]byte {
 			t.Fatal(err)
 		}
 	}
-	return files
+	return final, files
 }
 
 // TestRelease makes a release twice: it has all files, and they are the same.
@@ -83,8 +92,8 @@ func TestRelease(t *testing.T) {
 	want := []string{
 		"RELEASE_NOTES.md", "checksums.txt", "gammaguard-1.2.3.tgz", "gammaguard-v1.2.3-darwin-arm64.tar.gz", "gammaguard-v1.2.3-image.tar",
 		"gammaguard-v1.2.3-linux-amd64.tar.gz", "gammaguard-v1.2.3-linux-arm64.tar.gz", "gammaguard-v1.2.3-sbom.cdx.json",
-		"gammaguard-v1.2.3-windows-amd64.zip", "gammaguard-webhook-v1.2.3-image.tar", "gammaguard-webhook-v1.2.3-sbom.cdx.json",
-		"install-audit-only.yaml", "install-default.yaml", "install-gitops.yaml", "install-policies.yaml", "install-self-managed.yaml", "krew-gammaguard.yaml",
+		"gammaguard-v1.2.3-windows-amd64.zip", "gammaguard-v1.2.3.openvex.json", "gammaguard-webhook-v1.2.3-image.tar", "gammaguard-webhook-v1.2.3-sbom.cdx.json",
+		"install-audit-only.yaml", "install-default.yaml", "install-gitops.yaml", "install-policies.yaml", "install-self-managed.yaml", "krew-gammaguard.yaml", "provenance.intoto.json",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("got  %q\nwant %q", names, want)
