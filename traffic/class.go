@@ -98,14 +98,7 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	if c.regular && !c.confirms(&out.Witness, found) {
 		return out, false
 	}
-	out.Class.Where = p.text
-	for _, id := range found.conditions {
-		if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
-			out.Class.Method = condition.Text
-		} else {
-			out.Class.Conditions = append(out.Class.Conditions, condition.String())
-		}
-	}
+	out.Class = c.class(p, found)
 	out.Class.Except = c.exceptions(nil, p, found, "")
 	if p.unexamined {
 		out.Class.Except = []string{"..."}
@@ -114,6 +107,19 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		out.Class.Except = append(out.Class.Except[:mostExceptions], "...")
 	}
 	return out, true
+}
+
+// class describes the requests of a cell, but for its exceptions.
+func (c *comparer) class(p *point, found *cell) Class {
+	class := Class{Where: p.text}
+	for _, id := range found.conditions {
+		if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
+			class.Method = condition.Text
+		} else {
+			class.Conditions = append(class.Conditions, condition.String())
+		}
+	}
+	return class
 }
 
 // decides returns the match, or nil if it stands for none.

@@ -36,6 +36,11 @@ type comparer struct {
 	notes         []string
 }
 
+// newComparer returns a comparer without sides.
+func newComparer(request Request, work int) *comparer {
+	return &comparer{request: request, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work}
+}
+
 // mostWork bounds the comparisons for the clients of one port, before witnesses must
 // do; a match at a point counts as workOfLine of them, for the memory it takes.
 const (

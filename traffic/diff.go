@@ -177,7 +177,7 @@ func (d *differ) port(key mesh.ServiceKey, services [2]*mesh.Service, port mesh.
 
 // clients compares what the clients of one namespace meet.
 func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port, from string) error {
-	c := &comparer{request: Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: d.work}
+	c := newComparer(Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, d.work)
 	held := from == key.Namespace
 	for i, service := range services {
 		s := &c.sides[i]

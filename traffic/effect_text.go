@@ -4,7 +4,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
 )
+
+// Text returns the effects in a line that only shows, with names as seen from the namespace; it is
+// empty where there are none.
+func (e *Effects) Text(namespace string) string {
+	return printable.Text(near(strings.Join(e.lines(), "; "), namespace))
+}
 
 // lines returns the effects as people read them, one a line.
 func (e *Effects) lines() []string {

@@ -220,6 +220,9 @@ func (o *Outcome) key() string {
 	return string(text)
 }
 
+// Equal reports whether no request can tell a difference between two outcomes, for whatever reason they are.
+func (o *Outcome) Equal(other *Outcome) bool { return o.key() == other.key() }
+
 // Text returns the outcome in a line that only shows, with names as seen from the namespace; they
 // are in full where it is empty.
 func (o *Outcome) Text(namespace string) string {

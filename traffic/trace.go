@@ -36,6 +36,11 @@ type Place struct {
 	Match int    `json:"match"`
 }
 
+// place returns the place of the match.
+func (e *entry) place() *Place {
+	return &Place{e.route.String(), e.rule, e.route.rules[e.rule].name, e.at}
+}
+
 // NearMiss is a route, or a rule of it, that does not decide.
 type NearMiss struct {
 	Route string `json:"route"`
@@ -57,7 +62,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	chosen := pr.decide(&request)
 	trace := &Trace{Request: request, Scope: scopeText(pr, request.From), RouteKind: pr.kind}
 	if chosen != nil {
-		trace.Chosen = &Place{chosen.route.String(), chosen.rule, chosen.route.rules[chosen.rule].name, chosen.at}
+		trace.Chosen = chosen.place()
 	}
 	var doubts []string
 	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {

@@ -85,13 +85,104 @@ func TestGraph(t *testing.T) {
 	if !strings.Contains(found, `class="edge no-grant"`) || !strings.Contains(found, `class="edge loses off"`) {
 		t.Errorf("a search does not fade the rest:\n%s", found)
 	}
-	png := filepath.Join(t.TempDir(), "graph.png")
+	screenshot(t, root, address, "graph.png", 900)
+}
+
+// screenshot makes a picture for the documentation; -update stores it.
+func screenshot(t *testing.T, root, address, name string, height int) {
+	t.Helper()
+	png := filepath.Join(t.TempDir(), name)
 	if *update {
-		png = filepath.Join(root, "docs", "images", "graph.png")
+		png = filepath.Join(root, "docs", "images", name)
 	}
-	open(t, address, "--window-size=1440,620", "--screenshot="+png)
-	if info, err := os.Stat(png); err != nil || info.Size() < 20<<10 || info.Size() > 150<<10 {
+	open(t, address, fmt.Sprintf("--window-size=1440,%d", height), "--screenshot="+png)
+	if info, err := os.Stat(png); err != nil || info.Size() < 20<<10 || info.Size() > 250<<10 {
 		t.Errorf("the screenshot: %v, %v", info, err)
+	}
+}
+
+// manyServices are routes of a few teams: ten on each Service, of which some split, mirror, redirect, or are
+// replaced for a namespace, lose the port, or lack the grant.
+func manyServices(routes int) string {
+	var b strings.Builder
+	names := []string{"cart", "checkout", "search", "users", "orders", "stock"}
+	for i, namespace := range []string{"shop", "billing", "accounts", "logistics", "media"} {
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {gammaguard.dev/grant: all}}}\n---\n", namespace)
+		for _, name := range names {
+			if i*len(names)*10 < routes {
+				fmt.Fprintf(&b, "{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, spec: {ports: [{name: http, port: 80}, {name: grpc, port: 9000}]}}\n---\n", name, namespace)
+			}
+		}
+	}
+	b.WriteString("{apiVersion: v1, kind: Namespace, metadata: {name: lab}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {gammaguard.dev/grant: all}}}\n---\n")
+	for i := range routes {
+		service := names[i/10%len(names)]
+		namespace := []string{"shop", "billing", "accounts", "logistics", "media"}[i/60%5]
+		kind, of, port := "HTTPRoute", namespace, 80
+		rule := fmt.Sprintf("{matches: [{path: {value: /v%d}}], backendRefs: [{name: %s-v%d, port: 80}]}", i%10, service, i%10)
+		switch i % 10 {
+		case 1:
+			rule = fmt.Sprintf("{matches: [{path: {value: /v1}, headers: [{name: tenant, value: gold}]}], backendRefs: [{name: %[1]s-v1, port: 80, weight: 90}, {name: %[1]s-v2, port: 80, weight: 10}]}, {backendRefs: [{name: %[1]s-v1, port: 80}]}", service)
+		case 3:
+			of = "web"
+		case 5:
+			kind, port = "GRPCRoute", 9000
+			rule = fmt.Sprintf("{matches: [{method: {service: shop.%s, method: List}}], backendRefs: [{name: %s-grpc, port: 9000}]}", service, service)
+		case 6:
+			rule = "{matches: [{path: {value: /old}}], filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}, statusCode: 301}}]}"
+		case 7:
+			if i%4 == 1 {
+				of = "lab"
+			}
+		case 9:
+			port = 9000
+		}
+		fmt.Fprintf(&b, "{apiVersion: gateway.networking.k8s.io/v1, kind: %s, metadata: {name: %s-%d, namespace: %s}, spec: {parentRefs: [{group: '', kind: Service, name: %s, namespace: %s, port: %d}], rules: [%s]}}\n---\n",
+			kind, service, i, of, service, namespace, port, rule)
+	}
+	return b.String()
+}
+
+// TestGraphGrouped: from 60 routes on the page offers Services, and draws the one that a search leaves.
+func TestGraphGrouped(t *testing.T) {
+	_, root := example(t)
+	for routes, height := range map[int]int{60: 420, 300: 1000} {
+		address := "file://" + graph(t, manyServices(routes), "-")
+		all := open(t, address, "--dump-dom")
+		cards := len(regexp.MustCompile(`<button class="card" value="s\d+">`).FindAllString(all, -1))
+		if drawn := strings.Count(all, `<section class="picture" id="`) - len(regexp.MustCompile(`<section class="picture" id="s\d+" hidden="">`).FindAllString(all, -1)); cards != routes/10 || drawn != 0 {
+			t.Errorf("%d routes: %d Services, %d pictures are drawn", routes, cards, drawn)
+		}
+		search := address + "#accounts/cart:"
+		if routes == 60 {
+			screenshot(t, root, address, "graph-60.png", height)
+			search = address + "#shop/cart:"
+		} else {
+			screenshot(t, root, search, "graph-300.png", height)
+		}
+		one := open(t, search, "--dump-dom")
+		if strings.Contains(one, `<button class="card" value="s0">`) || strings.Count(one, `<section class="picture" id="`)-strings.Count(one, `" hidden=""><h2>`)-strings.Count(one, "\" hidden=\"\">\n<h2>") != 1 {
+			t.Errorf("%d routes: a search for a Service draws no or several pictures", routes)
+		}
+	}
+}
+
+// TestGraphClass: a class of requests, once it is selected, shows what it meets, and the rest fades.
+func TestGraphClass(t *testing.T) {
+	manifests, _ := example(t)
+	path := graph(t, "", manifests)
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(string(page), "")
+	const choose = `<script>{const s = document.querySelector("select"); s.selectedIndex = 1; s.dispatchEvent(new Event("change"));}</script></body>`
+	if err := os.WriteFile(path, []byte(strings.Replace(text, "</body>", choose, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dom := open(t, "file://"+path, "--dump-dom")
+	if !strings.Contains(dom, "<output>→ cart-v1:80 90 %, cart-v2:80 10 %</output>") || !strings.Contains(dom, `class="edge shares"`) || !strings.Contains(dom, `class="edge shares off"`) {
+		t.Errorf("the class is not shown:\n%s", dom)
 	}
 }
 

@@ -43,6 +43,7 @@ var played = map[string]struct {
 	"gammaguard policy --config guard.yaml | diff route_grants.yaml -":                                                        {0, `^$`},
 	"gammaguard preflight --overlay audit-only":                                                                               {0, `(?m)^cert-manager +ok `},
 	"gammaguard preflight --overlay default --image registry.example.com/gammaguard-webhook:v1.2.3":                           {0, `(?m)^image +unknown +registry.example.com/gammaguard-webhook:v1.2.3: `},
+	"gammaguard test -o text -o junit=gammaguard.xml":                                                                         {0, `(?m)^1 test in 1 file: 1 passed$`},
 	"gammaguard trace service/cart:80 -n shop --path /items --cluster":                                                        {0, `HTTPRoute shop/cart`},
 	"kubectl annotate namespace shop gammaguard.dev/grant-route-kinds=HTTPRoute,GRPCRoute":                                    {0, `annotated`},
 	"kubectl annotate service -n shop cart gammaguard.dev/consumer-routes-from='kubernetes.io/metadata.name in (faces, lab)'": {0, `annotated`},
@@ -132,6 +133,8 @@ func checkout(t *testing.T, root string) string {
 	}
 	for name, text := range map[string]string{
 		"ca.crt": "a certificate", "guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n",
+		"tests/gammaguard-test.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {files: [../manifests]}\n" +
+			"tests: [{name: cart, request: {service: shop/cart, port: 80}, expect: {backend: cart:80}}]\n",
 		"manifests/cart.yaml": `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}

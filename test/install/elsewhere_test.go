@@ -23,6 +23,7 @@ var elsewhere = map[string][]string{
 	"internal/cli/command.TestReadmeTry": {
 		"$ go run ./examples/try examples/shop/*.yaml", "$ go run ./cmd/gammaguard check -f examples/shop",
 	},
+	"internal/cli/command.TestTestingPage": {"$ gammaguard test"},
 	"internal/cli/command.TestTrafficPage": {"$ gammaguard trace ", "$ gammaguard diff "},
 	"internal/cli/command.TestWatch":       {"gammaguard check --watch"},
 	"test/apiserver.TestPreview":           {"$ kubectl apply --dry-run=server -f cart.yaml"},

@@ -107,7 +107,7 @@ func play(t *testing.T, of *repository, ofSystems []script, wrapper []string) {
 
 // commands are all that read such a repository, but those that the CI systems run.
 func (r *repository) commands() (scripts []script) {
-	all := [][]string{{"check", "--strict"}, {"check", "-o", "json", "-o", "sarif", "."}}
+	all := [][]string{{"check", "--strict"}, {"check", "-o", "json", "-o", "sarif", "."}, {"test"}}
 	inputs := [][]string{}
 	for flag, path := range map[string]string{"-f": r.files, "-k": r.kustomization, "--helm": r.chart} {
 		if path != "" {
@@ -122,6 +122,7 @@ func (r *repository) commands() (scripts []script) {
 			all,
 			append([]string{"check"}, input...), append([]string{"graph"}, input...), append([]string{"trace", "service/cart:80"}, input...),
 			append([]string{"diff", "--base", input[1]}, input...), append([]string{"diff", "--base-ref", "HEAD"}, input...),
+			append([]string{"test"}, input...), append([]string{"test", "--init", "-"}, input...),
 		)
 	}
 	for _, args := range all {

@@ -125,6 +125,29 @@ var kustomizations = map[string]string{
 	"replacement":    "resources: [routes.yaml]\nreplacements: [{path: 'URL/a'}]\n",
 }
 
+// tests are files of tests that name what is outside or remote, or would give git an option, or take for ever.
+var tests = map[string]string{
+	"outside":  "input: {files: [../../outside]}\n",
+	"link":     "input: {files: [../linked/outside.yaml]}\n",
+	"remote":   "input: {kustomization: ../app}\n",
+	"option":   `tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {asInRevision: "--output=RAN"}}]` + "\n",
+	"revision": `tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {asInRevision: HEAD}}]` + "\n",
+	"aliases":  "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\n",
+}
+
+// withTests makes a file of tests beside manifests, and what it may name.
+func withTests(text string) func(g *ground) {
+	return func(g *ground) {
+		g.put("m/routes.yaml", services+"---\n"+route)
+		if !strings.Contains(text, "tests:") {
+			text += "tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {status: 404}}]\n"
+		}
+		g.put("m/gammaguard-test.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\n"+text)
+		g.put("app/kustomization.yaml", kustomizations["exec"])
+		g.link("linked", g.outside)
+	}
+}
+
 // repositories returns all of them.
 func repositories() []repository {
 	all := []repository{
@@ -203,7 +226,21 @@ func repositories() []repository {
 	for name, text := range kustomizations {
 		all = append(all, repository{name: "remote " + name, make: withKustomization(text), says: notInRepository, kustomization: "app"})
 	}
-	return all
+	for name, text := range tests {
+		r := repository{name: "tests " + name, make: withTests(text), says: notInRepository, files: "m"}
+		if name == "aliases" {
+			r.code = 1 // it is no manifest that can be read
+		}
+		all = append(all, r)
+	}
+	return append(all, repository{name: "tests by links", make: func(g *ground) {
+		g.put("m/routes.yaml", services+"---\n"+route)
+		g.link("a/gammaguard-test.yaml", filepath.Join(g.outside, "outside.yaml"))
+		g.link("b/gammaguard-test.yaml", "/dev/zero")
+		g.link("c", ".")
+		g.must(os.MkdirAll(filepath.Join(g.root, "d"), 0o750))
+		g.must(syscall.Mkfifo(filepath.Join(g.root, "d", "gammaguard-test.yaml"), 0o600))
+	}, says: "1 route", files: "m"})
 }
 
 // links are to devices and out of the repository, and a pipe that nobody writes to.

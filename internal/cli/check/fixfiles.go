@@ -22,6 +22,9 @@ func (l *loaded) fix(input *source.Input, hold func() (release func())) ([]repor
 	jobs := map[*source.File][]fix.Job{}
 	var fixed []report.Fixed
 	for _, r := range l.routes {
+		if r.expanded {
+			continue // it is in no file
+		}
 		if len(r.plan.Changes) > 0 {
 			jobs[r.file] = append(jobs[r.file], fix.Job{Object: r.Object, Changes: r.plan.Changes})
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/definitions"
@@ -56,6 +57,8 @@ type route struct {
 	// what the API server says of it.
 	undecodable error
 	refusals    []definitions.Finding
+	// expanded: a controller writes the route, and it is not in the file.
+	expanded bool
 }
 
 // loader loads one input.
@@ -121,6 +124,7 @@ func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error 
 	if err := errors.Join(err, input.Over()); err != nil {
 		return err
 	}
+	var delivered []delivery
 	for _, f := range l.files {
 		for _, document := range l.put(f, l.world.files) {
 			r := &route{Document: document, file: f}
@@ -132,8 +136,14 @@ func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error 
 		for _, document := range f.Documents {
 			l.declare(f, &document)
 			l.noteName(f.Kustomization(), &document)
+			if rollout.IsCanary(document.Key) || rollout.IsRollout(document.Key) {
+				delivered = append(delivered, delivery{document, f})
+			}
 		}
 		f.Documents = nil // each route is let go once it is judged
+	}
+	if err := l.deliver(delivered); err != nil {
+		return err
 	}
 	for _, object := range before {
 		if err := l.putBase(object); err != nil {

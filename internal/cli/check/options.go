@@ -44,6 +44,9 @@ type Options struct {
 	// Serves reports whether the API server serves a kind; nil: without a cluster, that
 	// is not known.
 	Serves func(group, kind string) bool
+	// RolloutWeights takes the weights that Rollouts set as they are written; else those are taken that are set while
+	// no new version is rolled out.
+	RolloutWeights bool
 	// Strict makes an error of what is unknown.
 	Strict bool
 	// User is in whose name the routes would be applied, for exemptions.

@@ -15,27 +15,54 @@ import (
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
-// Trace finds the way of a request by the input. A Service without a namespace is
-// the only one of its name, and a client without a namespace is in the Service's. It
-// is an error if any of the input cannot be read.
-func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
+// Traffic is what requests meet by the input.
+type Traffic struct {
+	*loaded
+	table *traffic.Table
+}
+
+// LoadTraffic reads the input. It is an error if any of it cannot be read.
+func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
 	l, err := loadWhole(ctx, options, disk, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.findService(&request.Service); err != nil {
+	return &Traffic{l, l.table()}, nil
+}
+
+// Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
+// client without a namespace is in the Service's. It is an error if there is no such Service or port.
+func (t *Traffic) Trace(request traffic.Request) (*traffic.Trace, error) {
+	if err := t.findService(&request.Service); err != nil {
 		return nil, err
 	}
 	if !request.FromGateway {
 		request.From = cmp.Or(request.From, request.Service.Namespace)
 	}
-	trace, err := l.table().Trace(request)
+	return t.table.Trace(request)
+}
+
+// Classes returns the classes of requests to the Services with routes, as traffic.Table does.
+func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, err error) {
+	return t.table.Classes()
+}
+
+// Notes say which routes have no effect because the API server refuses them, and what bears on that.
+func (t *Traffic) Notes() []string { return t.leftOut() }
+
+// Trace finds the way of a request by the input, as Traffic does.
+func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
+	t, err := LoadTraffic(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	trace.Notes = append(trace.Notes, l.leftOut()...)
+	trace, err := t.Trace(request)
+	if err != nil {
+		return nil, err
+	}
+	trace.Notes = append(trace.Notes, t.Notes()...)
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
 }
 

@@ -31,6 +31,9 @@ Both versions are read as gammaguard check reads its input, and mutations are ap
 that is only in the base is removed. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
 gammaguard check that the base does not have are listed below the changes.
 
+A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
+those of a rollout at rest, unless --rollout-weights is set.
+
 Exit codes: 0 if no request goes somewhere else, 1 if one does, 2 if the usage is invalid or input cannot be read.`
 
 const diffExamples = `  # Compare with another directory
@@ -62,6 +65,7 @@ func newDiff() *cobra.Command {
 	flags.add(cmd, "compare")
 	set.StringSliceVar(&flags.base, "base", nil, "files or directories to compare with; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
+	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
 	addConfig(cmd, &flags.config)
 	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, or markdown", "text", "json", "markdown")
@@ -125,31 +129,12 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove()) }()
-	base.Root = tree.Root()
-	if base.Files, err = tree.Existing(f.options.Files); err != nil {
+	then, err := f.options.In(tree)
+	if err != nil {
 		return nil, err
 	}
-	if base.Kustomizations, err = tree.Existing(f.options.Kustomizations); err != nil {
-		return nil, err
-	}
-	if base.Charts, err = f.chartIn(tree); err != nil {
-		return nil, err
-	}
-	diff, err = check.Diff(ctx, &base, &f.options)
+	diff, err = check.Diff(ctx, then, &f.options)
 	return diff, tree.Named(err)
-}
-
-// chartIn returns the chart with its values files, as far as they exist in the revision.
-func (f *diffFlags) chartIn(tree *revision.Tree) ([]source.Chart, error) {
-	if f.chart.Path == "" {
-		return nil, nil
-	}
-	charts, err := tree.Existing([]string{f.chart.Path})
-	if err != nil || len(charts) == 0 {
-		return nil, err
-	}
-	values, err := tree.Existing(f.chart.Values)
-	return []source.Chart{{Path: charts[0], Values: values}}, err
 }
 
 func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {

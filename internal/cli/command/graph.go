@@ -28,7 +28,7 @@ type graphFlags struct {
 const graphExamples = `  # Draw the Services and routes in the current namespace
   gammaguard graph
 
-  # Draw all namespaces as a page with a search, and a table next to the picture
+  # Draw all namespaces as a page with a search and a table
   gammaguard graph -A -o html > graph.html
 
   # Draw one Service
@@ -48,8 +48,10 @@ drawn as such. Routes on Gateways that send requests to these Services are drawn
 Service. A Service can be drawn by itself, as service/NAME or
 serviceimport/NAME.
 
+Arrows to backends have what a rule matches, and the part of the requests that the backend gets.
+
 The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has
-a search, and a table next to the picture. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
+a search, a table, and the classes of requests to each Service; from 60 routes on, it draws one Service at a time. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
 input, its routes are assumed to have the grant. Without them, it draws a live cluster, with the configuration that gammaguard in the

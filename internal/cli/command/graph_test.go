@@ -81,8 +81,8 @@ func TestGraphGateways(t *testing.T) {
 `
 	got := run(t, routes, "graph", "-f", "-", "-o", "html")
 	for _, want := range []string{
-		`<td>shop/cart:80/TCP</td><td>HTTPRoute shop/edge<br><i>from Gateway infra/public</i></td><td><b>bypasses</b><br>requests from a Gateway use the routes on the Gateway</td>`,
-		`<title>shop/Gateway infra/public → shop/HTTPRoute edge</title>`, `<title>shop/HTTPRoute edge → shop/cart:80: bypasses</title>`,
+		`<td class="name">shop/cart:80/TCP</td><td class="name">HTTPRoute shop/edge<br><i>from Gateway infra/public</i></td><td><b>bypasses</b><br>requests from a Gateway use the routes on the Gateway</td>`,
+		`<title>Gateway infra/public → HTTPRoute shop/edge: requests from a Gateway use the routes on the Gateway</title>`, `<title>HTTPRoute shop/edge → cart:80</title>`,
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("the page lacks %s", want)
@@ -120,8 +120,8 @@ spec:
 		t.Errorf("html:\n%s", page)
 	}
 	for format, line := range map[string]string{
-		"mermaid": `^(flowchart LR|  subgraph ns0\["[^"<>]*"\]|    n\d+[\[(]+"[^"<>]*"[\])]+|  end|  n\d+ [-.>]+(\|[a-z-]+\|)? n\d+|  linkStyle \d+ stroke:#\w+|)$`,
-		"dot":     `^(digraph gammaguard {|  (rankdir|node|edge) ?[=\[].*;|  subgraph cluster_0 {|    label="([^"\\]|\\\\|\\")*";|    n\d+ \[label="([^"\\]|\\\\|\\")*", [a-z=, ]+\];|  n\d+ -> n\d+ \[[^"]*"#\w+", style=\w+(, label="[a-z-]+")?\];|(  )?}|)$`,
+		"mermaid": `^(flowchart LR|  subgraph ns0\["[^"<>]*"\]|    n\d+[\[(]+"[^"<>]*"[\])]+|  end|  n\d+ [-.>]+(\|[a-zA-Z0-9 .:/#;-]+\|)? n\d+|  linkStyle \d+ stroke:#\w+|)$`,
+		"dot":     `^(digraph gammaguard {|  (rankdir|node|edge) ?[=\[].*;|  subgraph cluster_0 {|    label="([^"\\]|\\\\|\\")*";|    n\d+ \[label="([^"\\]|\\\\|\\")*", [a-z=, ]+\];|  n\d+ -> n\d+ \[[^"]*"#\w+", style=\w+(, label="([^"\\]|\\\\|\\")*")?\];|(  )?}|)$`,
 	} {
 		got := run(t, routes, "graph", "-f", "-", "-o", format)
 		if got.code != ExitClean || strings.ContainsAny(got.stdout, "\x1b") {

@@ -78,7 +78,7 @@ func TestLimited(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(with, " "); got != "check diff graph trace" {
+	if got := strings.Join(with, " "); got != "check diff graph test trace" {
 		t.Errorf("limited are %s", got)
 	}
 }

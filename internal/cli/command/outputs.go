@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/version"
@@ -80,8 +79,17 @@ func (o outputs) propose() bool {
 	return false
 }
 
-// write writes the report to each output. What fails the check is one of report.FailOn.
-func (o outputs) write(r *report.CheckReport, failOn string, stdout io.Writer) error {
+// forms are what a report is written as.
+type forms interface {
+	Text(w io.Writer, color bool) error
+	SARIF(w io.Writer, version string) error
+	JUnit(w io.Writer, failOn string) error
+	GitHub(w io.Writer) error
+	GitLab(w io.Writer) error
+}
+
+// write writes the report to each output. What fails a check is one of report.FailOn.
+func (o outputs) write(r forms, failOn string, stdout io.Writer) error {
 	if len(o) == 0 {
 		return writeReport(r, "text", failOn, stdout)
 	}
@@ -104,7 +112,7 @@ func (o outputs) write(r *report.CheckReport, failOn string, stdout io.Writer) e
 	return nil
 }
 
-func writeReport(r *report.CheckReport, format, failOn string, w io.Writer) error {
+func writeReport(r forms, format, failOn string, w io.Writer) error {
 	switch format {
 	case "json":
 		return writeJSON(w, r)

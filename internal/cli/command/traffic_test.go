@@ -17,13 +17,32 @@ import (
 
 const trafficFolder = "testdata/traffic"
 
-// console is a block of docs/traffic.md that shows a command and what it prints.
+// console is a block of a page that shows a command and what it prints.
 var console = regexp.MustCompile("(?s)```console\n\\$ (.*?[^\\\\])\n(.*?)```\n")
 
-// TestTrafficPage runs the commands that docs/traffic.md shows; -update writes what
-// they print.
-func TestTrafficPage(t *testing.T) {
-	page, err := filepath.Abs("../../../docs/traffic.md")
+// TestTrafficPage runs the commands that docs/traffic.md shows.
+func TestTrafficPage(t *testing.T) { playPage(t, "traffic.md", 4) }
+
+// TestTestingPage runs the commands that docs/testing.md shows, on the file of tests that it shows.
+func TestTestingPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile(filepath.Join(trafficFolder, "tests", "cart.gammaguard-test.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```yaml\n"+string(tests)+"```\n") {
+		t.Error("docs/testing.md does not show the file of tests as it is")
+	}
+	playPage(t, "testing.md", 4)
+}
+
+// playPage runs the commands that a page shows, in the folder of its examples; -update writes what they print.
+func playPage(t *testing.T, name string, least int) {
+	t.Helper()
+	page, err := filepath.Abs("../../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +61,7 @@ func TestTrafficPage(t *testing.T) {
 		}
 		return "```console\n$ " + command + "\n" + got.stdout + "```\n"
 	})
-	if commands < 4 {
+	if commands < least {
 		t.Errorf("only %d commands are shown", commands)
 	}
 	if *update {

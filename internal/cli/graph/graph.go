@@ -4,6 +4,7 @@ package graph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,6 +38,9 @@ type Graph struct {
 
 	// gateways counts the rows of routes on Gateways.
 	gateways int
+	// routes counts the routes, and classes are the classes of requests by Service.
+	routes  int
+	classes map[mesh.ServiceKey][]traffic.RequestClass
 }
 
 // Bypasses is the state of a route on Gateways that sends requests to a Service: these do not meet
@@ -49,12 +53,12 @@ type Row struct {
 	describe.Route
 	// Gateways are those that a route with state Bypasses attaches to: "Gateway shop/public".
 	Gateways []string
-	// Backends are such as "shop/cart:80".
-	Backends []string
 
 	route *mesh.Route
-	// edges are those that show it.
-	edges []*Edge
+	rules []rule
+	// drawn are the IDs of what shows it on the page, and picture is that of its Service.
+	drawn   []string
+	picture *picture
 }
 
 // Draw draws the selected routes. Of the assumed faults, those that cannot be known count
@@ -94,13 +98,37 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 		}
 		for i := range on {
 			if route := named[on[i].Route]; route != nil && selection.has(key, route.Metadata.Namespace) {
-				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route})
+				g.Rows = append(g.Rows, &Row{Service: key, Route: on[i], route: route, rules: rulesOf(route, policy.Mesh)})
 			}
 		}
 		g.bypassed(key, bypassing[key])
 	}
+	g.routes = len(named)
 	g.draw()
-	return g, nil
+	return g, g.classify(engine, reader, routes)
+}
+
+// classify finds the classes of requests to the Services.
+func (g *Graph) classify(engine *validate.Engine, reader mesh.Reader, routes []*mesh.Route) error {
+	var all traffic.Routes
+	for _, route := range routes {
+		all = append(all, traffic.Route{AttachedRoute: route.Attached(engine.Policy().Mesh), Spec: &route.Spec})
+	}
+	table := traffic.New(reader, all, traffic.Options{Engine: engine})
+	g.classes = map[mesh.ServiceKey][]traffic.RequestClass{}
+	for _, row := range g.Rows {
+		if _, done := g.classes[row.Service]; done {
+			continue
+		}
+		classes, err := table.ClassesOf(row.Service)
+		switch {
+		case errors.Is(err, mesh.ErrUnknown), errors.Is(err, mesh.ErrNotFound), errors.Is(err, traffic.ErrTooMany):
+		case err != nil:
+			return err
+		}
+		g.classes[row.Service] = classes
+	}
+	return nil
 }
 
 // bypassed adds the routes on Gateways that send requests to the Service, up to MaxRoutes.

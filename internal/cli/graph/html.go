@@ -26,8 +26,8 @@ var (
 	page = template.Must(template.New("page").Parse(pageText))
 )
 
-// maxLabel is how many characters of a label fit into a node.
-const maxLabel = 34
+// groupFrom is from how many routes on the page shows one Service at a time.
+const groupFrom = 60
 
 // view is what the page shows.
 type view struct {
@@ -35,7 +35,10 @@ type view struct {
 	Title, Policy string
 	Style         template.CSS
 	Script        template.JS
-	States        []validate.State
+	Pictures      []*picture
+	// Grouped: there are too many routes for one look.
+	Grouped bool
+	States  []validate.State
 	// Answered: it is known what meshes have answered.
 	Answered bool
 }
@@ -45,7 +48,7 @@ type view struct {
 func (g *Graph) HTML(w io.Writer, title string) error {
 	out := printable.NewWriter(w, false)
 	err := page.Execute(out, &view{
-		Graph: g, Title: title, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
+		Graph: g, Title: title, Pictures: g.pictures(), Grouped: g.routes >= groupFrom, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
 		Policy:   fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
 		Answered: slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.Acknowledged != "" }),
 		States: slices.DeleteFunc(append(validate.States(), Bypasses), func(state validate.State) bool {
@@ -60,55 +63,68 @@ func digest(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Short is the label as it fits into the node.
-func (n *Node) Short() string {
-	letters := []rune(n.Label)
-	if len(letters) <= maxLabel {
-		return n.Label
+// Counts are the states of the routes on the Service, with how many there are of each.
+func (p *picture) Counts() []stateCount {
+	var counts []stateCount
+	for _, state := range validate.States() {
+		if n := p.states[state]; n > 0 {
+			counts = append(counts, stateCount{state, n})
+		}
 	}
-	return string(letters[:maxLabel-1]) + "…"
+	return counts
 }
 
-// Full is the whole name.
-func (n *Node) Full() string { return n.Namespace + "/" + n.Label }
-
-// Top is where the box begins.
-func (n *Node) Top() int { return n.Y - 12 }
-
-// Text is where the label stands.
-func (n *Node) Text() int { return n.Y + 4 }
-
-// Heading is where the namespace stands.
-func (n *Node) Heading() int { return n.Y - 20 }
-
-// Inset is where the label begins.
-func (n *Node) Inset() int { return n.X + 8 }
-
-// Class is the class of the node's column.
-func (n *Node) Class() string { return [...]string{"port", "route", "backend"}[n.Column] }
-
-// Path is the way of the edge.
-func (e *Edge) Path() string {
-	from, to := e.From.X+nodeWidth, e.To.X
-	middle := (from + to) / 2
-	return fmt.Sprintf("M%d %d C%d %d %d %d %d %d", from, e.From.Y, middle, e.From.Y, middle, e.To.Y, to, e.To.Y)
+// stateCount is how many routes have a state.
+type stateCount struct {
+	State validate.State
+	Count int
 }
 
-// Full says what the edge is.
-func (e *Edge) Full() string {
-	text := e.From.Full() + " → " + e.To.Full()
-	if e.Text != "" {
-		text += ": " + e.Text
+// Routes reads "2 routes".
+func (p *picture) Routes() string {
+	if p.routes == 1 {
+		return "1 route"
 	}
-	return text
+	return fmt.Sprintf("%d routes", p.routes)
 }
 
-// Drawn are the IDs of the nodes and edges that show the row.
-func (r *Row) Drawn() string {
-	var ids []string
-	for _, e := range r.edges {
-		ids = append(ids, e.ID, e.From.ID, e.To.ID)
+// ColumnTitles are where the titles of the columns stand.
+func (p *picture) ColumnTitles() []label {
+	var titles []label
+	for column, text := range []string{"Service port", "Routes", "Backends"} {
+		if boxes := p.columns[column]; len(boxes) > 0 {
+			titles = append(titles, label{Text: text, X: boxes[0].X, Y: margin})
+		}
 	}
-	slices.Sort(ids)
-	return strings.Join(slices.Compact(ids), " ")
+	return titles
+}
+
+// Text are the lines of text in the box, each where it stands.
+func (b *box) Text() []label {
+	var texts []label
+	top := b.Y + (b.Height-lineOf*len(b.Labels))/2
+	for i, text := range b.Labels {
+		texts = append(texts, label{Text: text, X: b.X + 10, Y: top + lineOf*i + 12})
+	}
+	return texts
+}
+
+// Picture is the ID of the picture that shows the row.
+func (r *Row) Picture() string { return r.picture.ID }
+
+// Drawn are the IDs of what shows the row.
+func (r *Row) Drawn() string { return strings.Join(r.drawn, " ") }
+
+// Leads are the rules of the row in words: "/v2* → shop/cart-v1:80 90 %".
+func (r *Row) Leads() []string {
+	var leads []string
+	for i := range r.rules {
+		var to []string
+		for j := range r.rules[i].targets {
+			t := &r.rules[i].targets[j]
+			to = append(to, strings.TrimSpace(t.name()+" "+t.share))
+		}
+		leads = append(leads, r.rules[i].match+" → "+strings.Join(to, ", "))
+	}
+	return leads
 }

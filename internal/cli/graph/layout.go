@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,43 +9,27 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Node is a Service port, a route or a backend.
+// Node is a Service port for some clients, a route, or a backend, as Mermaid and Graphviz place it.
 type Node struct {
 	ID string
 	// Column is 0 for a Service port, 1 for a route, and 2 for a backend.
 	Column int
-	// Label names it in its namespace.
+	// Label names it in its namespace; what is in none is an answer without a backend.
 	Namespace, Label string
-	// X and Y are where its middle left is in the picture.
-	X, Y int
-	// First is set for the first of its namespace in the column.
-	First bool
-
-	// near are the nodes that it is connected to, and weight is the mean height of those
-	// on its left.
-	near   []*Node
-	weight float64
 }
 
 // Edge leads from a Service port to a route, or from a route to a backend.
 type Edge struct {
-	ID       string
 	From, To *Node
 	State    validate.State
-	// Text says what is wrong; empty if nothing is.
+	// Text says what is wrong, or what a rule matches and how much of that goes there.
 	Text string
 }
 
-// The measures of the picture.
-const (
-	nodeWidth   = 230
-	columnWidth = 330
-	rowHeight   = 30
-	margin      = 20
-)
+// maxEdgeText is how many characters an edge says.
+const maxEdgeText = 60
 
-// draw makes the nodes and edges of the rows, and places the nodes: in each column by
-// namespace, and in a namespace by what they are connected to.
+// draw makes the nodes and edges of the rows.
 func (g *Graph) draw() {
 	type place struct {
 		column           int
@@ -61,42 +44,59 @@ func (g *Graph) draw() {
 		}
 		return nodes[at]
 	}
-	connect := func(row *Row, from, to *Node, text string) {
+	connect := func(state validate.State, from, to *Node, text string) *Edge {
 		edge := edges[[2]*Node{from, to}]
 		if edge == nil {
-			edge = &Edge{ID: "e" + strconv.Itoa(len(g.Edges)), From: from, To: to, State: row.State, Text: text}
+			edge = &Edge{From: from, To: to, State: state, Text: text}
 			edges[[2]*Node{from, to}] = edge
 			g.Edges = append(g.Edges, edge)
-			from.near, to.near = append(from.near, to), append(to.near, from)
-		} else if row.State.Compare(edge.State) < 0 {
-			edge.State, edge.Text = row.State, text
+		} else if state.Compare(edge.State) < 0 {
+			edge.State = state
 		}
-		row.edges = append(row.edges, edge)
+		return edge
 	}
+	drawn := map[*Node]bool{}
 	for _, row := range g.Rows {
 		if row.State == Bypasses {
 			kind, name, _ := strings.Cut(row.Route.Route, " ")
 			namespace, name, _ := strings.Cut(name, "/")
 			route := node(1, namespace, kind+" "+name)
 			for _, gateway := range row.Gateways {
-				connect(row, node(0, namespace, gateway), route, "")
+				connect(row.State, node(0, namespace, gateway), route, "")
 			}
-			connect(row, route, node(2, row.Service.Namespace, row.Backend()), row.text())
+			connect(row.State, route, node(2, row.Service.Namespace, row.Backend()), row.text())
 			continue
 		}
-		port := node(0, row.Service.Namespace, row.Port())
+		port := node(0, row.Service.Namespace, strings.TrimSpace(row.Port()+" "+row.Clients()))
 		route := node(1, row.route.Metadata.Namespace, string(row.route.Kind)+" "+row.route.Metadata.Name)
-		connect(row, port, route, row.text())
-		for backend := range row.route.Backends() {
-			namespace, label := backendName(backend.Ref, row.route.Metadata.Namespace)
-			name := namespace + "/" + label
-			if !slices.Contains(row.Backends, name) {
-				row.Backends = append(row.Backends, name)
-				connect(row, route, node(2, namespace, label), "")
+		connect(row.State, port, route, row.text())
+		again := drawn[route]
+		drawn[route] = true
+		for i := range row.rules {
+			for j := range row.rules[i].targets {
+				to := &row.rules[i].targets[j]
+				namespace := to.namespace
+				if namespace == "" {
+					namespace = row.route.Metadata.Namespace
+				}
+				edge := connect(row.State, route, node(2, namespace, to.label), "")
+				if text := strings.TrimSpace(row.rules[i].match + " " + to.share); !again && !slices.Contains(strings.Split(edge.Text, "; "), text) {
+					edge.Text = strings.TrimPrefix(edge.Text+"; "+text, "; ")
+				}
 			}
 		}
 	}
-	g.place()
+	for _, edge := range g.Edges {
+		edge.Text = cut(edge.Text, maxEdgeText)
+	}
+}
+
+// cut returns at most so many characters of a text.
+func cut(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
 }
 
 // Backend names the Service port as a backend in its namespace: "cart:80".
@@ -115,47 +115,12 @@ func (r *Row) text() string {
 	return string(r.State)
 }
 
-// place gives each node its place, column by column: in a namespace, a node is near the
-// middle of those that it is connected to on its left.
-func (g *Graph) place() {
-	for column := range 3 {
-		var here []*Node
-		for _, n := range g.Nodes {
-			if n.Column != column {
-				continue
-			}
-			for _, other := range n.near {
-				if other.Column < column {
-					n.weight += float64(other.Y) / float64(len(n.near))
-				}
-			}
-			here = append(here, n)
-		}
-		slices.SortStableFunc(here, func(a, b *Node) int {
-			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.weight, b.weight))
-		})
-		y := 2 * margin
-		for i, n := range here {
-			n.First = i == 0 || here[i-1].Namespace != n.Namespace
-			if n.First {
-				y += rowHeight
-			}
-			n.X, n.Y = margin+column*columnWidth, y
-			y += rowHeight
-		}
+// Clients reads "from faces" for the clients of a namespace with consumer routes; it is empty for all others.
+func (r *Row) Clients() string {
+	if namespace, consumer := strings.CutPrefix(r.Scope, "consumer of "); consumer {
+		return "from " + namespace
 	}
-}
-
-// Width and Height are the measures of the picture.
-func (g *Graph) Width() int { return 2*columnWidth + nodeWidth + 2*margin }
-
-// Height is as Width.
-func (g *Graph) Height() int {
-	height := rowHeight
-	for _, n := range g.Nodes {
-		height = max(height, n.Y)
-	}
-	return height + margin + rowHeight
+	return ""
 }
 
 // Namespaces returns the namespaces of the nodes, by name.

@@ -14,7 +14,22 @@ import (
 // annotations at the lines of a pull request, and the summary as a plain line.
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(printable.Commands(w))
-	for _, i := range r.Items() {
+	annotateItems(out, r.Items())
+	for _, s := range r.Skipped {
+		if s.Hides {
+			annotate(out, "warning", "not-checked", s.Path, "not checked: "+s.Reason)
+		}
+	}
+	for _, n := range r.Notices {
+		annotate(out, "notice", "note", n.Path, n.Message)
+	}
+	printable.Fprintf(out, "%s\n", &r.Summary)
+	return out.Flush()
+}
+
+// annotateItems writes a command for each item.
+func annotateItems(out io.Writer, items []Item) {
+	for _, i := range items {
 		if i.Effect == validate.Off {
 			continue
 		}
@@ -25,22 +40,15 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
 		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
 	}
-	for _, s := range r.Skipped {
-		if s.Hides {
-			annotate(out, "warning", s.Path, "not checked: "+s.Reason)
-		}
-	}
-	for _, n := range r.Notices {
-		annotate(out, "notice", n.Path, n.Message)
-	}
-	printable.Fprintf(out, "%s\n", &r.Summary)
-	return out.Flush()
 }
 
 // annotate writes the command for what is about a file as a whole.
-func annotate(out io.Writer, command, path, message string) {
-	layout := fmt.Sprintf("::%s file=%s,line=1::", command, property.Replace(printable.Text(path)))
-	printable.Fprintf(out, "%s%s\n", printable.Layout(layout), data.Replace(printable.Text(message)))
+func annotate(out io.Writer, command, title, path, message string) {
+	place := ""
+	if path != Stdin {
+		place = fmt.Sprintf("file=%s,line=1,", property.Replace(printable.Text(path)))
+	}
+	printable.Fprintf(out, "%s%s\n", printable.Layout(fmt.Sprintf("::%s %stitle=%s::", command, place, title)), data.Replace(printable.Text(message)))
 }
 
 // The escapes of a workflow command's message, and of its properties.

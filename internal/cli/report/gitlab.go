@@ -25,9 +25,12 @@ type codeQuality struct {
 
 // GitLab writes the report as a code quality report, which GitLab shows in merge
 // requests.
-func (r *CheckReport) GitLab(w io.Writer) error {
+func (r *CheckReport) GitLab(w io.Writer) error { return writeGitLab(w, r.Items()) }
+
+// writeGitLab writes the items.
+func writeGitLab(w io.Writer, items []Item) error {
 	entries := []codeQuality{}
-	for _, i := range r.Items() {
+	for _, i := range items {
 		if i.Effect == validate.Off {
 			continue
 		}

@@ -69,7 +69,7 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
 		}
 	}
-	suites := &junitSuites{Name: "gammaguard"}
+	suites := &junitSuites{}
 	slices.Sort(files)
 	for _, file := range slices.Compact(files) {
 		suite := &junitSuite{Name: printable.Text(file)}
@@ -87,8 +87,16 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 		}
 		slices.SortFunc(suite.Cases, func(a, b *junitCase) int { return strings.Compare(a.Name, b.Name) })
 		suite.Tests = len(suite.Cases)
-		suites.Tests, suites.Failures = suites.Tests+suite.Tests, suites.Failures+suite.Failures
 		suites.Suites = append(suites.Suites, suite)
+	}
+	return suites.write(w)
+}
+
+// write counts the tests of the suites, and writes them.
+func (s *junitSuites) write(w io.Writer) error {
+	s.Name = "gammaguard"
+	for _, suite := range s.Suites {
+		s.Tests, s.Failures = s.Tests+suite.Tests, s.Failures+suite.Failures
 	}
 	out := printable.XML(w)
 	if _, err := io.WriteString(out, xml.Header); err != nil {
@@ -96,7 +104,7 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	}
 	encoder := xml.NewEncoder(out)
 	encoder.Indent("", "  ")
-	if err := encoder.Encode(suites); err != nil {
+	if err := encoder.Encode(s); err != nil {
 		return err
 	}
 	_, err := io.WriteString(out, "\n")

@@ -23,13 +23,19 @@ const (
 // edits of mutations as fixes. Relative file names are meant to be relative to the root
 // of the sources, as code scanning takes them.
 func (r *CheckReport) SARIF(w io.Writer, version string) error {
+	var described []sarifRule
+	for _, topic := range explain.Topics() {
+		described = append(described, describe(&topic))
+	}
+	return writeSARIF(w, version, described, r.Items())
+}
+
+// writeSARIF writes the items, each of one of the rules.
+func writeSARIF(w io.Writer, version string, described []sarifRule, items []Item) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	driver := &run.Tool.Driver
-	driver.Name, driver.Version, driver.InformationURI = "gammaguard", version, informationURI
-	for _, topic := range explain.Topics() {
-		driver.Rules = append(driver.Rules, described(&topic))
-	}
-	for _, i := range r.Items() {
+	driver.Name, driver.Version, driver.InformationURI, driver.Rules = "gammaguard", version, informationURI, described
+	for _, i := range items {
 		result := i.result()
 		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.ID })
 		run.Results = append(run.Results, result)
@@ -39,7 +45,7 @@ func (r *CheckReport) SARIF(w io.Writer, version string) error {
 	return encoder.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-func described(topic *explain.Topic) sarifRule {
+func describe(topic *explain.Topic) sarifRule {
 	effect := validate.Action(topic.Default)
 	if topic.Class == explain.Mutation {
 		effect = validate.Warn

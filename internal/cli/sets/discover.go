@@ -270,7 +270,7 @@ func (d *discovery) file(path string) {
 	}
 	d.folders[at].sizes[path] = size
 	d.folders[at].files = append(d.folders[at].files, path)
-	d.folders[at].routes = d.folders[at].routes || may
+	d.folders[at].routes = d.folders[at].routes || may || hasCanary(data)
 }
 
 // template leaves a template outside a chart aside.

@@ -72,6 +72,11 @@ func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 // a policy.
 func hasVersion(data []byte) bool { return bytes.Contains(data, []byte(mesh.GatewayGroup+"/")) }
 
+// hasCanary reports whether the text has a Canary of Flagger of which Flagger makes a route.
+func hasCanary(data []byte) bool {
+	return bytes.Contains(data, []byte("flagger.app/")) && bytes.Contains(data, []byte("gatewayRefs"))
+}
+
 // hasRouteKind reports whether the text has a kind of routes.
 func hasRouteKind(data []byte) bool {
 	return slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return bytes.Contains(data, []byte(kind)) })

@@ -122,27 +122,34 @@ func (p *Project) validate() error {
 		return fmt.Errorf("failOn: must be one of %s", strings.Join(report.FailOn, ", "))
 	}
 	for i := range p.Sets {
-		set := &p.Sets[i]
-		named := 0
-		for _, given := range []bool{len(set.Files) > 0, set.Kustomization != "", set.Chart != ""} {
-			if given {
-				named++
-			}
-		}
-		switch {
-		case named != 1:
-			return fmt.Errorf("sets[%d]: one of files, kustomization, and chart is required", i)
-		case len(set.Values) > 0 && set.Chart == "":
-			return fmt.Errorf("sets[%d].values: has no effect without chart", i)
-		}
-		for _, name := range slices.Concat(set.Files, set.Values, []string{set.Kustomization, set.Chart}) {
-			if err := p.inside(name); err != nil {
-				return fmt.Errorf("sets[%d]: %w", i, err)
-			}
+		if err := p.validateSet(fmt.Sprintf("sets[%d]", i), &p.Sets[i]); err != nil {
+			return err
 		}
 	}
 	if err := p.inside(p.Configuration); err != nil {
 		return fmt.Errorf("configuration: %w", err)
+	}
+	return nil
+}
+
+// validateSet returns what is wrong with the set, which is the value of a field.
+func (p *Project) validateSet(field string, set *ProjectSet) error {
+	named := 0
+	for _, given := range []bool{len(set.Files) > 0, set.Kustomization != "", set.Chart != ""} {
+		if given {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		return fmt.Errorf("%s: one of files, kustomization, and chart is required", field)
+	case len(set.Values) > 0 && set.Chart == "":
+		return fmt.Errorf("%s.values: has no effect without chart", field)
+	}
+	for _, name := range slices.Concat(set.Files, set.Values, []string{set.Kustomization, set.Chart}) {
+		if err := p.inside(name); err != nil {
+			return fmt.Errorf("%s: %w", field, err)
+		}
 	}
 	return nil
 }
@@ -208,6 +215,23 @@ func (p *Project) set(s *ProjectSet) *Set {
 	}
 	files := all(s.Files)
 	return &Set{Kind: report.Folder, Path: strings.Join(files, ", "), Named: true, Files: files}
+}
+
+// NamedBy returns the set that a field of a file names, by paths that are relative to the file. Where the set is nil,
+// that is the folder of the file. It is an error if a path leaves the repository with that root.
+func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{folder: filepath.Dir(absolute), files: repository.New(root, file)}
+	if set == nil {
+		set = &ProjectSet{Files: []string{"."}}
+	}
+	if err := p.validateSet(field, set); err != nil {
+		return nil, err
+	}
+	return p.set(set), nil
 }
 
 // below reports whether what there is to read is at or below one of the paths.

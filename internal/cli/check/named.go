@@ -1,0 +1,47 @@
+package check
+
+import (
+	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+)
+
+// Over returns the options with a set as the input.
+func (o *Options) Over(set *sets.Set) *Options {
+	over := *o
+	over.Files, over.Kustomizations, over.Charts = set.Files, nil, nil
+	if set.Kustomization != "" {
+		over.Kustomizations = []string{set.Kustomization}
+	}
+	if set.Chart != nil {
+		over.Charts = []source.Chart{*set.Chart}
+	}
+	return &over
+}
+
+// In returns the options with the same input as it is in a revision, as far as it exists there.
+func (o *Options) In(tree *revision.Tree) (*Options, error) {
+	in := *o
+	in.Root, in.Charts = tree.Root(), nil
+	var err error
+	if in.Files, err = tree.Existing(o.Files); err != nil {
+		return nil, err
+	}
+	if in.Kustomizations, err = tree.Existing(o.Kustomizations); err != nil {
+		return nil, err
+	}
+	for i := range o.Charts {
+		charts, err := tree.Existing([]string{o.Charts[i].Path})
+		if err != nil {
+			return nil, err
+		}
+		values, err := tree.Existing(o.Charts[i].Values)
+		if err != nil {
+			return nil, err
+		}
+		if len(charts) > 0 {
+			in.Charts = append(in.Charts, source.Chart{Path: charts[0], Values: values})
+		}
+	}
+	return &in, nil
+}

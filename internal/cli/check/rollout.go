@@ -1,0 +1,86 @@
+package check
+
+import (
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// delivery is a Canary or a Rollout of a file.
+type delivery struct {
+	source.Document
+	file *source.File
+}
+
+// deliver makes of the input what the controllers of progressive delivery make of it.
+func (l *loader) deliver(all []delivery) error {
+	owned := map[manifest.Key]rollout.Owned{}
+	for i := range all {
+		d := &all[i]
+		if rollout.IsCanary(d.Key) {
+			l.expand(d)
+			continue
+		}
+		routes, problem := rollout.Rollout(d.Object)
+		l.notExpanded(d, problem)
+		for _, of := range routes {
+			owned[of.Route] = of
+		}
+	}
+	if l.options.RolloutWeights {
+		return nil
+	}
+	for _, r := range l.routes {
+		if of, is := owned[r.Key]; is && r.undecodable == nil {
+			if err := r.rest(&of); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest gives a route the weights that a Rollout sets while it is at rest.
+func (r *route) rest(of *rollout.Owned) error {
+	object := *r.Object
+	var err error
+	if object.JSON, err = of.Rest(r.JSON); err != nil {
+		return err
+	}
+	if err = object.DecodeRoute(); err != nil {
+		return err
+	}
+	if r.Written == r.Object {
+		r.Written = &object
+	}
+	r.Object = &object
+	return nil
+}
+
+// expand adds what Flagger makes of a Canary: a route, and the Services that are not in the input.
+func (l *loader) expand(d *delivery) {
+	made, problem := rollout.Canary(d.Object)
+	l.notExpanded(d, problem)
+	for _, object := range made {
+		document := source.Document{Object: object, Written: d.Written}
+		if object.IsRoute() {
+			r := &route{Document: document, file: d.file, expanded: true}
+			if err := r.DecodeRoute(); err != nil {
+				r.undecodable = broken(&document, err)
+			}
+			l.routes = append(l.routes, r)
+		} else if l.world.files.Get(object.Key) == nil {
+			if err := l.world.files.Put(object); err != nil {
+				l.broken = append(l.broken, broken(&document, err))
+			}
+		}
+	}
+}
+
+// notExpanded says why it is not known what a controller writes.
+func (l *loader) notExpanded(d *delivery, problem string) {
+	if problem != "" {
+		l.notices = append(l.notices, report.Notice{Path: d.file.Name, Message: d.Key.String() + ": what its controller writes is not known: " + problem, Fails: true})
+	}
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTestExitCodes: 0 if all tests pass, 1 if one fails, 2 for wrong use or input.
+func TestTestExitCodes(t *testing.T) {
+	t.Chdir(trafficFolder)
+	for _, test := range []struct {
+		args, stderr string
+		want         int
+	}{
+		{args: "", want: ExitClean},
+		{args: "tests/*.yaml -o json", want: ExitClean},
+		{args: "-f change", want: ExitFindings},
+		{args: "-f change -o sarif", want: ExitFindings},
+		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml in main; to write one from today's routes, use --init\n"},
+		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:3: metadata: unknown field; the fields here are apiVersion, kind, input, tests\nmain/cart.yaml:4: spec: unknown field; the fields here are apiVersion, kind, input, tests\n"},
+		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
+		{args: "-f none", want: ExitUsage, stderr: "error: lstat none: no such file or directory\n"},
+		{args: "--mesh consul", want: ExitUsage, stderr: "error: --mesh must be one of cilium, istio, kuma, linkerd, not consul\nSee 'gammaguard test --help' for usage\n"},
+		{args: "-f - --mesh istio,kuma", want: ExitUsage, stderr: "error: standard input can be read only once\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--init a b", want: ExitUsage, stderr: "error: --init writes one file\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--init --mesh istio,kuma", want: ExitUsage, stderr: "error: --init takes one mesh at most\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--init -o json", want: ExitUsage, stderr: "error: --init cannot be used with -o\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--init tests/cart.gammaguard-test.yaml -f main", want: ExitUsage, stderr: "error: tests/cart.gammaguard-test.yaml exists, and is not overwritten; remove it, or specify another file\n"},
+		{args: "--init -f tests", want: ExitUsage, stderr: "error: there are no routes on Services in the input, so there is nothing to test\n"},
+	} {
+		if got := run(t, "", append([]string{"test"}, strings.Fields(test.args)...)...); got.code != test.want || got.stderr != test.stderr {
+			t.Errorf("%s: want %d, got %+v", test.args, test.want, got)
+		}
+	}
+}
+
+// TestTestInit: in a folder of manifests, two commands without flags write tests and run them.
+func TestTestInit(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(trafficFolder, "change"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run them: gammaguard test gammaguard-test.yaml\n"}
+	if diff := cmp.Diff(want, run(t, "", "test", "--init"), cmp.AllowUnexported(result{})); diff != "" {
+		t.Error(diff)
+	}
+	if got := run(t, "", "test"); got.code != ExitClean || !strings.HasSuffix(got.stdout, "6 tests in 1 file: 6 passed\n") {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "check", "--strict"); got.code != ExitClean {
+		t.Errorf("check does not leave the tests alone: %+v", got)
+	}
+	if got := run(t, "", "test", "--init", "istio.gammaguard-test.yaml", "--mesh", "istio"); got.code != ExitClean {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "test", "--mesh", "istio,kuma"); !strings.Contains(got.stdout, "istio  kuma  test\npass   skip  ") {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove("mock.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "test", "gammaguard-test.yaml"); got.code != ExitFindings || !strings.HasSuffix(got.stdout, "6 tests in 1 file: 5 passed, 1 failed\n") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,195 @@
+package expect
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/internal/yaml"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// Decode reads a file of tests. Each error names the file, the line, and the field.
+func Decode(name string, text []byte) (*File, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, broken(name, err)
+	}
+	documents, err := yaml.Documents(text)
+	if err != nil {
+		return nil, broken(name, err)
+	}
+	d := &decoder{file: name}
+	f := &File{name: name}
+	switch {
+	case len(root.Content) == 0:
+		d.fail(root.Line, "", "is empty: apiVersion, kind, and tests are required")
+	case len(documents) > 1:
+		d.fail(documents[1].Line, "", "a second document is not read; write each file of tests as one document")
+	default:
+		d.value(root.Content[0], "", reflect.ValueOf(f).Elem())
+		if len(d.errs) == 0 {
+			d.validate(root.Content[0], f)
+		}
+	}
+	return f, errors.Join(d.errs...)
+}
+
+var lineOf = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?line (\d+): `)
+
+// broken says in which line the YAML is broken.
+func broken(name string, err error) error {
+	message := err.Error()
+	if at := lineOf.FindStringSubmatch(message); at != nil {
+		name, message = name+":"+at[1], message[len(at[0]):]
+	}
+	return fmt.Errorf("%s: broken YAML: %s", name, strings.TrimPrefix(message, "yaml: "))
+}
+
+// validate says what the fields of a file must hold.
+func (d *decoder) validate(n *yaml.Node, f *File) {
+	if f.APIVersion != report.APIVersion || f.Kind != Kind {
+		d.fail(n.Line, "", "apiVersion and kind must be %s and %s", report.APIVersion, Kind)
+	}
+	if len(f.Tests) == 0 {
+		d.fail(n.Line, "tests", "at least one test is required")
+	}
+	seen := map[string]bool{}
+	for i := range f.Tests {
+		t := &f.Tests[i]
+		path := fmt.Sprintf("tests[%d]", i)
+		switch {
+		case t.Name == "":
+			d.fail(t.line, path+".name", "is required")
+		case len(t.Name) > maxName:
+			d.fail(t.line, path+".name", "is longer than %d bytes", maxName)
+		case seen[t.Name]:
+			d.fail(t.line, path+".name", "another test has the name %q", t.Name)
+		}
+		seen[t.Name] = true
+		for _, name := range t.Meshes {
+			if !slices.Contains(Meshes(), name) {
+				d.fail(t.line, path+".meshes", "%q is not one of %s", name, strings.Join(Meshes(), ", "))
+			}
+		}
+		for _, problem := range t.Request.parse() {
+			d.fail(t.line, path+".request", "%s", problem)
+		}
+		for _, problem := range t.Expect.validate() {
+			d.fail(t.line, path+".expect", "%s", problem)
+		}
+	}
+}
+
+// token is the name of a header, and a method (RFC 9110, section 5.6.2).
+var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// parse makes the request that package traffic takes, and returns what is wrong with it.
+func (r *Request) parse() (problems []string) {
+	fail := func(format string, args ...any) { problems = append(problems, printable.Sprintf(format, args...)) }
+	kind, name := mesh.ServiceKind, r.Service
+	if r.Service == "" {
+		kind, name = mesh.ServiceImportKind, r.ServiceImport
+	}
+	namespace, short, found := strings.Cut(name, "/")
+	if !found {
+		namespace, short = "", name
+	}
+	p := &r.parsed
+	p.Service = mesh.ServiceKey{Kind: kind, Namespace: namespace, Name: short}
+	p.Port, p.Protocol, p.From, p.Method, p.ServerName = r.Port, mesh.Protocol(r.Protocol), r.From, r.Method, r.ServerName
+	switch {
+	case (r.Service == "") == (r.ServiceImport == ""):
+		fail("one of service and serviceImport is required")
+	case short == "" || strings.Contains(short, "/") || found && namespace == "":
+		fail("%q: want NAMESPACE/NAME, or NAME", name)
+	}
+	if r.Port < 1 || r.Port > 65535 {
+		fail("port: must be from 1 to 65535")
+	}
+	if r.Protocol != "" && p.Protocol != mesh.TCP && p.Protocol != mesh.UDP {
+		fail("protocol: must be TCP or UDP")
+	}
+	if r.Method != "" && !token.MatchString(r.Method) {
+		fail("method: %q is not a valid method", r.Method)
+	}
+	if r.GRPC != "" && (r.Method != "" || r.Path != "") {
+		fail("grpc cannot be used with method or path")
+	}
+	if r.Path != "" {
+		if err := p.SetPath(r.Path); err != nil {
+			fail("%v", err)
+		}
+	}
+	if r.GRPC != "" {
+		if err := p.SetGRPC(r.GRPC); err != nil {
+			fail("%v", err)
+		}
+	}
+	seen := map[string]bool{}
+	for name, value := range r.Headers {
+		lower := strings.ToLower(name)
+		switch {
+		case !token.MatchString(name):
+			fail("headers: %q is not a valid name of a header", name)
+		case seen[lower]:
+			fail("headers: %s is there twice; names are compared without regard to case", lower)
+		case r.GRPC != "" && lower == "content-type":
+			fail("headers: grpc sets content-type; use method and path for another one")
+		default:
+			if err := p.AddHeader(name + ":" + value); err != nil {
+				fail("headers: %v", err)
+			}
+		}
+		seen[lower] = true
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// revisionName is a branch, a tag, or a commit, and its ancestors.
+var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,199}([~^][0-9]{0,4}){0,4}$`)
+
+// validate returns what is wrong with an expectation.
+func (e *Expect) validate() (problems []string) {
+	fail := func(format string, args ...any) { problems = append(problems, printable.Sprintf(format, args...)) }
+	given := 0
+	for _, is := range []bool{e.Backend != "", e.Status != "", len(e.Shares) > 0, e.Redirect != nil, e.AsInRevision != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		fail("only one of backend, status, shares, redirect, and asInRevision can be set")
+	case given == 0 && e.Route == "" && e.Effects == nil:
+		fail("nothing is expected: set backend, status, shares, redirect, route, effects, or asInRevision")
+	}
+	if e.AsInRevision != "" && !revisionName.MatchString(e.AsInRevision) {
+		fail("asInRevision: %q is not a branch, a tag, or a commit", e.AsInRevision)
+	}
+	if e.AsInRevision != "" && (e.Route != "" || e.Effects != nil) {
+		fail("asInRevision cannot be used with route or effects")
+	}
+	if e.Effects != nil && e.Effects.Redirect != nil {
+		fail("effects.redirect: set redirect in place of it")
+	}
+	for i := range e.Shares {
+		s := &e.Shares[i]
+		path := "shares[" + strconv.Itoa(i) + "]"
+		redirects := s.Effects != nil && s.Effects.Redirect != nil
+		if s.Backend != "" && s.Status != "" || s.Backend == "" && s.Status == "" && !redirects {
+			fail("%s: one of backend and status is required", path)
+		}
+		if s.Weight < 1 || s.Weight > maxWeight {
+			fail("%s.weight: must be from 1 to %d", path, maxWeight)
+		}
+	}
+	return problems
+}

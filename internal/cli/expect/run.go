@@ -1,0 +1,212 @@
+package expect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
+)
+
+// Options say what the tests are run over.
+type Options struct {
+	// Input is the input of all tests if it names any, and else says how what the files name is read. Its Config
+	// is not used.
+	Input check.Options
+	// Given: Input names the input.
+	Given bool
+	// Meshes are the meshes to run under; empty for those that the tests name, or that of the configuration.
+	Meshes []string
+	// Configuration returns the configuration for a mesh, or, without one, as it is.
+	Configuration func(mesh string) (*config.GuardConfiguration, error)
+}
+
+// Run runs the tests. It is an error if any of the input cannot be read, or a revision is not there.
+func Run(ctx context.Context, options *Options, files []*File) (_ *report.TestReport, err error) {
+	r := &runner{ctx: ctx, options: options, trees: map[string]*revision.Tree{}}
+	defer func() {
+		for _, tree := range r.trees {
+			err = errors.Join(err, tree.Remove())
+		}
+	}()
+	groups, err := r.groups(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		if err := r.run(g); err != nil {
+			return nil, err
+		}
+	}
+	results := make([]report.TestResult, len(r.results))
+	for i, result := range r.results {
+		results[i] = *result
+	}
+	return report.NewTestReport(results, r.notes), nil
+}
+
+// runner is one run.
+type runner struct {
+	ctx     context.Context //nolint:containedctx // it is one run
+	options *Options
+	trees   map[string]*revision.Tree
+	results []*report.TestResult
+	notes   []string
+}
+
+// group is the tests that are about one input, under one mesh.
+type group struct {
+	input *check.Options
+	key   string
+	mesh  string
+	jobs  []job
+}
+
+// job is a test, and where its result goes.
+type job struct {
+	file   *File
+	test   *Test
+	result *report.TestResult
+}
+
+// groups puts together what is run over one input, in the order of the files.
+func (r *runner) groups(files []*File) ([]*group, error) {
+	var groups []*group
+	for _, f := range files {
+		input := &r.options.Input
+		if !r.options.Given {
+			set, err := sets.NamedBy(r.options.Input.Root, f.name, "input", f.Input)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.name, err)
+			}
+			input = r.options.Input.Over(set)
+		}
+		key := fmt.Sprintf("%q %q %q", input.Files, input.Kustomizations, input.Charts)
+		for i := range f.Tests {
+			t := &f.Tests[i]
+			for _, name := range r.meshesOf(t) {
+				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip}
+				r.results = append(r.results, result)
+				if len(t.Meshes) > 0 && !slices.Contains(t.Meshes, name) {
+					continue
+				}
+				at := slices.IndexFunc(groups, func(g *group) bool { return g.key == key && g.mesh == name })
+				if at < 0 {
+					at = len(groups)
+					groups = append(groups, &group{input: input, key: key, mesh: name})
+				}
+				groups[at].jobs = append(groups[at].jobs, job{f, t, result})
+			}
+		}
+	}
+	return groups, nil
+}
+
+// meshesOf returns the meshes that there is a result for. The empty name stands for the mesh of the configuration.
+func (r *runner) meshesOf(t *Test) []string {
+	switch {
+	case len(r.options.Meshes) > 0:
+		return r.options.Meshes
+	case len(t.Meshes) > 0:
+		return t.Meshes
+	}
+	return []string{""}
+}
+
+// run runs the tests of a group.
+func (r *runner) run(g *group) error {
+	configuration, err := r.options.Configuration(g.mesh)
+	if err != nil {
+		return err
+	}
+	input := *g.input
+	input.Config = configuration
+	now, err := check.LoadTraffic(r.ctx, &input)
+	if err != nil {
+		return err
+	}
+	r.notes = append(r.notes, now.Notes()...)
+	then := map[string]*check.Traffic{}
+	for i := range g.jobs {
+		j := &g.jobs[i]
+		j.result.Mesh = string(configuration.Mesh)
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if name := j.test.Expect.AsInRevision; name != "" && then[name] == nil {
+			if then[name], err = r.load(&input, name); err != nil {
+				return fmt.Errorf("%s:%d: %q: %w", j.file.name, j.test.line, j.test.Name, err)
+			}
+		}
+		j.run(now, then[j.test.Expect.AsInRevision])
+	}
+	return nil
+}
+
+// load reads the input as it is in a revision.
+func (r *runner) load(input *check.Options, name string) (*check.Traffic, error) {
+	tree := r.trees[name]
+	if tree == nil {
+		if len(r.trees) == maxRevisions {
+			return nil, fmt.Errorf("the tests name more than %d revisions", maxRevisions)
+		}
+		var err error
+		if tree, err = revision.Checkout(r.ctx, name); err != nil {
+			return nil, err
+		}
+		r.trees[name] = tree
+	}
+	in, err := input.In(tree)
+	if err != nil {
+		return nil, err
+	}
+	then, err := check.LoadTraffic(r.ctx, in)
+	return then, tree.Named(err)
+}
+
+// run compares what the request meets now with what is expected, or with what it met then.
+func (j *job) run(now, then *check.Traffic) {
+	t, result := j.test, j.result
+	trace, err := now.Trace(t.Request.parsed)
+	if err != nil {
+		result.Failures = []string{err.Error()}
+	} else {
+		result.Request, result.Outcome, result.Chosen = &trace.Request, &trace.Outcome, trace.Chosen
+		result.Failures = t.Expect.judge(trace)
+		if t.Expect.AsInRevision != "" {
+			result.Failures = compareRevision(t, trace, then)
+		}
+	}
+	result.Result = report.Pass
+	if len(result.Failures) > 0 {
+		result.Result = report.Fail
+		if trace != nil {
+			result.Notes = trace.Notes
+		}
+	}
+}
+
+// compareRevision compares what a request meets now with what it met then.
+func compareRevision(t *Test, now *traffic.Trace, then *check.Traffic) []string {
+	was, err := then.Trace(now.Request)
+	if err != nil {
+		return []string{fmt.Sprintf("in revision %s: %v", t.Expect.AsInRevision, err)}
+	}
+	return judgeRevision(t.Expect.AsInRevision, was, now)
+}
+
+// Meshes are the names that tests and flags may have for meshes.
+func Meshes() []string {
+	var names []string
+	for _, name := range mesh.ProfileNames() {
+		names = append(names, string(name))
+	}
+	return names
+}

@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// area is a rectangle: of a box, or of a text.
+type area struct {
+	what                     string
+	left, top, right, bottom float64
+}
+
+func (a *area) meets(b *area) bool {
+	return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+}
+
+// drawn returns the pictures of random routes: on several ports, of producers and consumers, with names up to the
+// longest that there are, and rules with several matches and backends.
+func drawn(t *testing.T, seed uint64, routes int) []*picture {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be the same each time
+	name := func(prefix string) string {
+		if random.IntN(20) == 0 {
+			return prefix + strings.Repeat("-long", 1+random.IntN(48))
+		}
+		return prefix
+	}
+	var text strings.Builder
+	for i := range 3 {
+		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: Service, metadata: {name: s%d, namespace: shop}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}\n", i)
+	}
+	for i := range routes {
+		namespace := []string{"shop", "shop", "faces"}[random.IntN(3)]
+		var rules []string
+		for range 1 + random.IntN(3) {
+			var matches, backends []string
+			for range random.IntN(3) {
+				matches = append(matches, fmt.Sprintf("{path: {value: %q}, headers: [{name: tenant, value: gold}]}", name("/v"+strconv.Itoa(random.IntN(5)))))
+			}
+			for range random.IntN(4) {
+				backends = append(backends, fmt.Sprintf("{name: %s, port: 80, weight: %d}", name("b"+strconv.Itoa(random.IntN(6))), random.IntN(5)))
+			}
+			rules = append(rules, fmt.Sprintf("{matches: [%s], backendRefs: [%s]}", strings.Join(matches, ","), strings.Join(backends, ",")))
+		}
+		port := ""
+		if random.IntN(2) == 0 {
+			port = fmt.Sprintf(", port: %d", 80+random.IntN(3))
+		}
+		fmt.Fprintf(&text, "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [{group: '', kind: Service, namespace: shop, name: s%d%s}], rules: [%s]}}\n",
+			name("r"+strconv.Itoa(i)), namespace, random.IntN(3), port, strings.Join(rules, ","))
+	}
+	options := &check.Options{Options: source.Options{Stdin: strings.NewReader(text.String())}, Files: []string{source.Stdin}, Config: config.Default(), Channel: definitions.Standard}
+	reader, read, err := check.Read(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Draw(reader, read, options.Config.Policy(), Selection{}, validate.Only(validate.GrantMissing)|validate.Only(validate.ConsumerRefused), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.pictures()
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// points are those that a line goes through: straight, in a bend, and straight.
+func (l *line) points(t *testing.T) (points [][2]float64) {
+	t.Helper()
+	var n []float64
+	for _, text := range number.FindAllString(l.Path, -1) {
+		v, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = append(n, float64(v))
+	}
+	for s := 0.0; s <= 1; s += 0.02 {
+		points = append(points, [2]float64{n[0] + s*(n[2]-n[0]), n[1]}, [2]float64{n[7] + s*(n[9]-n[7]), n[8]})
+		u := 1 - s
+		bezier := func(a, b, c, d float64) float64 { return u*u*u*a + 3*u*u*s*b + 3*u*s*s*c + s*s*s*d }
+		points = append(points, [2]float64{bezier(n[2], n[3], n[5], n[7]), bezier(n[1], n[4], n[6], n[8])})
+	}
+	return points
+}
+
+// TestPictures: no line crosses a box, no box or text covers another, and everything is inside the picture, with
+// the names of backends in full.
+func TestPictures(t *testing.T) {
+	lines, classes := 0, 0
+	for seed := range uint64(60) {
+		for _, p := range drawn(t, seed, 1+int(seed%20)) {
+			var boxes, texts []area
+			for _, b := range p.Boxes {
+				boxes = append(boxes, area{b.ID, float64(b.X), float64(b.Y), float64(b.X + b.Width), float64(b.Y + b.Height)})
+				for _, text := range b.Labels {
+					if wide := letter * float64(len(text)); wide > float64(b.Width-16) {
+						t.Errorf("seed %d: %q does not fit into its box", seed, text)
+					}
+				}
+				if shown := strings.Join(b.Labels, ""); strings.ReplaceAll(shown, " ", "") != strings.ReplaceAll(b.Full, " ", "") {
+					t.Errorf("seed %d: box %q shows %q", seed, b.Full, shown)
+				}
+			}
+			for _, l := range p.Lines {
+				lines++
+				for i, text := range []label{l.Start, l.End} {
+					wide := small * float64(len([]rune(text.Text)))
+					a := area{text.Text, float64(text.X), float64(text.Y - 10), float64(text.X) + wide, float64(text.Y + 3)}
+					if i == 1 {
+						a.left, a.right = float64(text.X)-wide, float64(text.X)
+					}
+					if text.Text != "" {
+						texts = append(texts, a)
+					}
+				}
+				for _, point := range l.points(t) {
+					for i, b := range boxes {
+						if box := p.Boxes[i]; box != l.from && box != l.to && point[0] > b.left && point[0] < b.right && point[1] > b.top && point[1] < b.bottom {
+							t.Fatalf("seed %d: line %s crosses box %s", seed, l.Full, box.Full)
+						}
+					}
+				}
+			}
+			for _, class := range p.Classes {
+				classes++
+				for _, id := range strings.Fields(class.Drawn) {
+					if !slices.ContainsFunc(p.Boxes, func(b *box) bool { return b.ID == id }) && !slices.ContainsFunc(p.Lines, func(l *line) bool { return l.ID == id }) {
+						t.Errorf("seed %d: class %s has %s, which is not drawn", seed, class.Text, id)
+					}
+				}
+				if class.Outcome == "" {
+					t.Errorf("seed %d: class %s has no outcome", seed, class.Text)
+				}
+			}
+			all := append(boxes, texts...)
+			for i := range all {
+				if a := &all[i]; a.left < 0 || a.top < 0 || a.right > float64(p.Width) || a.bottom > float64(p.Height) {
+					t.Errorf("seed %d: %s is not inside the picture: %+v", seed, a.what, a)
+				}
+				for j := range all[:i] {
+					if all[i].meets(&all[j]) {
+						t.Fatalf("seed %d: %+v covers %+v", seed, all[i], all[j])
+					}
+				}
+			}
+		}
+	}
+	if lines < 1000 || classes < 300 {
+		t.Errorf("only %d lines and %d classes were looked at", lines, classes)
+	}
+}

@@ -1,0 +1,146 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// rule is one rule of a route: what it matches, and where it leads.
+type rule struct {
+	// match reads "/v2* tenant=gold", or "any".
+	match   string
+	targets []target
+}
+
+// target is where a rule sends requests.
+type target struct {
+	// namespace and label name a backend; without a namespace, the label is an answer.
+	namespace, label string
+	// share reads "90 %"; empty for all requests.
+	share string
+}
+
+// name reads "shop/cart:80", or "redirect 301".
+func (t *target) name() string {
+	if t.namespace == "" {
+		return t.label
+	}
+	return t.namespace + "/" + t.label
+}
+
+// rulesOf returns the rules of a route, under the profile of a mesh.
+func rulesOf(route *mesh.Route, profile *mesh.Profile) []rule {
+	rules := make([]rule, len(route.Spec.Rules))
+	for i := range rules {
+		var matches []string
+		for _, conditions := range route.Conditions(i, profile) {
+			matches = append(matches, matchText(conditions))
+		}
+		rules[i].match = printable.Text(strings.Join(matches, " or "))
+		rules[i].targets = answered(&route.Spec.Rules[i])
+	}
+	totals := make([]int64, len(rules))
+	for backend := range route.Backends() {
+		totals[backend.Rule] += weight(&backend)
+	}
+	for backend := range route.Backends() {
+		to := &rules[backend.Rule]
+		if len(to.targets) > 0 && to.targets[0].namespace == "" && !backend.Mirror() {
+			continue // no request gets there
+		}
+		t := target{}
+		t.namespace, t.label = backendName(backend.Ref, route.Metadata.Namespace)
+		switch of := weight(&backend); {
+		case backend.Mirror():
+			t.share = "mirror"
+		case totals[backend.Rule] == 0:
+			t.share = "0 %"
+		case of < totals[backend.Rule]:
+			t.share = strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", 100*float64(of)/float64(totals[backend.Rule])), "0"), ".") + " %"
+		}
+		to.targets = append(to.targets, t)
+	}
+	return rules
+}
+
+// answered returns the answer of a rule that has no backend.
+func answered(r *mesh.RouteRule) []target {
+	for i := range r.Filters {
+		if redirect := r.Filters[i].RequestRedirect; redirect != nil {
+			code := redirect.StatusCode
+			if code == 0 {
+				code = 302
+			}
+			return []target{{label: fmt.Sprintf("redirect %d", code)}}
+		}
+	}
+	if len(r.BackendRefs) == 0 {
+		return []target{{label: "no backend"}}
+	}
+	return nil
+}
+
+// weight is the part of the requests that a backendRef gets, of the sum of all.
+func weight(b *mesh.Backend) int64 {
+	switch {
+	case b.Mirror():
+		return 0
+	case b.Ref.Weight == nil:
+		return 1
+	}
+	return int64(*b.Ref.Weight)
+}
+
+// matchText reads "POST /v2* tenant=gold ?color~b.*", or "any".
+func matchText(conditions []mesh.Condition) string {
+	var parts []string
+	call := [2]string{"*", "*"}
+	grpc := false
+	for _, c := range conditions {
+		operator := "="
+		if c.Type == mesh.RegularExpression {
+			operator = "~"
+		}
+		switch c.Dimension {
+		case mesh.PathDimension:
+			switch c.Type {
+			case mesh.RegularExpression:
+				parts = append(parts, "~"+c.Text)
+			case mesh.PathPrefix:
+				parts = append(parts, c.Text+"*")
+			default:
+				parts = append(parts, c.Text)
+			}
+		case mesh.GRPCServiceDimension:
+			call[0], grpc = c.Text, true
+		case mesh.GRPCMethodDimension:
+			call[1], grpc = c.Text, true
+		case mesh.HeaderDimension:
+			parts = append(parts, c.Name+operator+c.Text)
+		case mesh.QueryParamDimension:
+			parts = append(parts, "?"+c.Name+operator+c.Text)
+		case mesh.ServerNameDimension:
+			if c.Type == mesh.Subdomain {
+				c.Text = "*" + c.Text
+			}
+			parts = append(parts, "SNI "+c.Text)
+		case mesh.HostDimension:
+			if c.Type == mesh.Subdomain {
+				c.Text = "*" + c.Text
+			}
+			parts = append(parts, "host "+c.Text)
+		case mesh.MethodDimension:
+			parts = append(parts, c.Text)
+		}
+	}
+	if grpc {
+		parts = append([]string{call[0] + "/" + call[1]}, parts...)
+	}
+	if len(parts) == 0 {
+		return "any"
+	}
+	return strings.Join(parts, " ")
+}

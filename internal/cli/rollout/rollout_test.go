@@ -1,0 +1,120 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/internal/cli/rollout"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// read reads one object.
+func read(t *testing.T, text string) *manifest.Object {
+	t.Helper()
+	objects, errs := manifest.ReadUndecoded("a.yaml", []byte(text), "shop")
+	if len(errs) > 0 || len(objects) != 1 {
+		t.Fatal(len(objects), errs)
+	}
+	return objects[0]
+}
+
+// canary is a Canary with a service and an analysis.
+func canary(service, analysis string) string {
+	return "apiVersion: flagger.app/v1beta1\nkind: Canary\nmetadata: {name: podinfo, namespace: play}\nspec:\n  targetRef: {name: podinfo}\n  service: {port: 80, gatewayRefs: [{group: '', kind: Service, name: podinfo, port: 80}]" +
+		service + "}\n  analysis: {" + analysis + "}\n"
+}
+
+// TestCanary: the route of a Canary is the one that Flagger creates, with all requests to the primary.
+func TestCanary(t *testing.T) {
+	const backends = `backendRefs: [{group: "", kind: Service, name: podinfo-primary, port: 80, weight: 100}, {group: "", kind: Service, name: podinfo-canary, port: 80, weight: 0}]`
+	for _, test := range []struct{ name, service, analysis, hostnames, rules string }{
+		{name: "plain", rules: `[{matches: [{path: {type: PathPrefix, value: /}}], ` + backends + `}]`},
+		{
+			name: "all", hostnames: `hostnames: [a.example]`,
+			service: `, hosts: [a.example], timeout: 5s, match: [{uri: {exact: /a}, method: {exact: GET}}, {headers: {b: {regex: x.*}, a: {exact: v}}, queryParams: {q: {exact: z}}}], ` +
+				`headers: {request: {set: {b: "2", a: "1"}, remove: [c]}, response: {add: {d: "3"}}}`,
+			rules: `[{matches: [{path: {type: Exact, value: /a}, method: GET}, {headers: [{name: a, type: Exact, value: v}, {name: b, type: RegularExpression, value: x.*}], queryParams: [{name: q, type: Exact, value: z}]}], ` +
+				`filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: "1"}, {name: b, value: "2"}], remove: [c]}}, {type: ResponseHeaderModifier, responseHeaderModifier: {add: [{name: d, value: "3"}]}}], ` +
+				`timeouts: {request: 5s}, ` + backends + `}]`,
+		},
+		{
+			name: "A/B testing", analysis: `match: [{headers: {user: {exact: insider}}}]`,
+			rules: `[{matches: [{path: {type: PathPrefix, value: /}, headers: [{name: user, type: Exact, value: insider}]}], ` + backends + `}, ` +
+				`{matches: [{path: {type: PathPrefix, value: /}}], backendRefs: [{group: "", kind: Service, name: podinfo-primary, port: 80, weight: 100}]}]`,
+		},
+	} {
+		made, problem := rollout.Canary(read(t, canary(test.service, test.analysis)))
+		if problem != "" || len(made) != 4 {
+			t.Fatalf("%s: %d objects, %s", test.name, len(made), problem)
+		}
+		var got, want struct {
+			Spec any `json:"spec"`
+		}
+		if err := json.Unmarshal(made[0].JSON, &got); err != nil {
+			t.Fatal(err)
+		}
+		text := "spec:\n  parentRefs: [{group: '', kind: Service, name: podinfo, port: 80}]\n  rules: " + test.rules + "\n  " + test.hostnames + "\n"
+		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.name, diff)
+		}
+		var names []string
+		for _, object := range made {
+			names = append(names, object.Key.String())
+		}
+		if diff := cmp.Diff([]string{"HTTPRoute play/podinfo", "Service play/podinfo", "Service play/podinfo-primary", "Service play/podinfo-canary"}, names); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestCanaryUnknown: where it is not known what Flagger writes, nothing is made, and the reason is given.
+func TestCanaryUnknown(t *testing.T) {
+	many := strings.Repeat("{uri: {prefix: /a}}, ", 9)
+	for text, want := range map[string]string{
+		strings.Replace(canary("", ""), "spec:\n", "spec:\n  provider: istio\n", 1):                     "",
+		strings.Replace(canary("", ""), "gatewayRefs", "gateways", 1):                                   "",
+		strings.Replace(canary("", ""), "name: podinfo}\n  service", "kind: Deployment}\n  service", 1): "spec.targetRef.name is missing",
+		canary(", rewrite: {uri: /}", ""):                                                               "spec.service.rewrite is not supported here",
+		canary(", mirror: [{backendRef: {name: a}}]", ""):                                               "spec.service.mirror is not supported here",
+		canary(", primary: {backendRef: {name: a}}", ""):                                                "a backendRef of spec.service.primary or spec.service.canary is not supported here",
+		canary(", match: [{method: {prefix: P}}]", ""):                                                  "Flagger refuses a match of method that is not exact",
+		canary(", match: [{headers: {a: {prefix: b}}}]", ""):                                            "Flagger refuses a match of headers that is neither exact nor regex",
+		canary(", match: ["+many+"]", "match: ["+many+"]"):                                              "the route would have more than 64 matches, which the API server refuses",
+		strings.Replace(canary("", ""), "port: 80,", "port: eighty,", 1):                                "it cannot be read: json: cannot unmarshal string into Go struct field",
+	} {
+		made, problem := rollout.Canary(read(t, text))
+		if len(made) > 0 || !strings.HasPrefix(problem, want) || want == "" && problem != "" {
+			t.Errorf("%s\n%d objects, %q, want %q", text, len(made), problem, want)
+		}
+	}
+}
+
+// TestRollout: a Rollout owns the weights of its two Services in the routes that the plugin's settings name.
+func TestRollout(t *testing.T) {
+	const settings = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a, namespace: play}\nspec: {strategy: {canary: {stableService: s, canaryService: c, trafficRouting: {plugins: {argoproj-labs/gatewayAPI: %s}}}}}\n"
+	owned, problem := rollout.Rollout(read(t, fmt.Sprintf(settings, "{httpRoute: one, grpcRoutes: [{name: two}], namespace: other, tcpRouteSelector: {matchLabels: {a: b}}}")))
+	key := func(kind, name string) manifest.Key {
+		return manifest.Key{Group: "gateway.networking.k8s.io", Kind: kind, Namespace: "other", Name: name}
+	}
+	if diff := cmp.Diff([]rollout.Owned{{key("HTTPRoute", "one"), "s", "c"}, {key("GRPCRoute", "two"), "s", "c"}}, owned); diff != "" || problem != "routes that it selects by labels are taken as they are written" {
+		t.Errorf("%s %s", problem, diff)
+	}
+	for _, none := range []string{"spec: {strategy: {blueGreen: {}}}", "spec: {strategy: {canary: {trafficRouting: {istio: {}}}}}"} {
+		if owned, problem := rollout.Rollout(read(t, "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\n"+none)); len(owned) > 0 || problem != "" {
+			t.Errorf("%s: %v %s", none, owned, problem)
+		}
+	}
+	rest, err := owned[0].Rest([]byte(`{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":60},{"name":"c","weight":40}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`))
+	const want = `{"spec":{"rules":[{"backendRefs":[{"name":"s","weight":100},{"name":"c","weight":0}]},{"backendRefs":[{"name":"s","weight":7},{"name":"x"}]}]}}`
+	if err != nil || string(rest) != want {
+		t.Errorf("%v %s", err, rest)
+	}
+}
