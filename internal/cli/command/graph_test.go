@@ -82,7 +82,7 @@ func TestGraphGateways(t *testing.T) {
 	got := run(t, routes, "graph", "-f", "-", "-o", "html")
 	for _, want := range []string{
 		`<td class="name">shop/cart:80/TCP</td><td class="name">HTTPRoute shop/edge<br><i>from Gateway infra/public</i></td><td><b>bypasses</b><br>requests from a Gateway use the routes on the Gateway</td>`,
-		`<title>Gateway infra/public → HTTPRoute shop/edge: requests from a Gateway use the routes on the Gateway</title>`, `<title>HTTPRoute shop/edge → cart:80</title>`,
+		`<title>Gateway infra/public → HTTPRoute shop/edge: requests from a Gateway use the routes on the Gateway</title>`, `<title>HTTPRoute shop/edge → shop/cart:80</title>`,
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("the page lacks %s", want)

@@ -207,7 +207,7 @@ func (p *picture) bypass(row *Row, elsewhere func(namespace string) string) {
 		row.drawn = append(row.drawn, from.ID, l.ID)
 	}
 	to := p.box(2, row.Service.Namespace+"/"+row.Backend(), "backend", row.Backend())
-	l := p.connect(route, to, row.State, row.Route.Route+" → "+to.Full)
+	l := p.connect(route, to, row.State, row.Route.Route+" → "+row.Service.Namespace+"/"+row.Backend())
 	row.drawn = append(row.drawn, route.ID, l.ID, to.ID)
 	if !known {
 		p.routes++
