@@ -78,7 +78,11 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		to.name, to.effects = from.Name, lowerFilters(from.Filters)
 		to.effects.addSettings(from)
 		for _, conditions := range in.Conditions(i, profile) {
-			to.matches = append(to.matches, newMatch(in.Kind, conditions))
+			m := newMatch(in.Kind, conditions)
+			if path := m.path(); path != nil && path.Type == mesh.RegularExpression && profile.RanksExpressionsLast() {
+				m.rank[byPathType], m.rank[byPathLength] = lastPath, len(path.Text)
+			}
+			to.matches = append(to.matches, m)
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]

@@ -44,7 +44,7 @@ func TestTrace(t *testing.T) {
 	all := http("shop/all @02", onAll+`, rules: [{`+toV1+`}]`)
 	raw := object("TCPRoute shop/raw", onAll+`, rules: [{`+toV1+`}]`)
 	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}}], backendRefs: [{name: stub, port: 80}]}]`)
-	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
+	istio := by(t, validate.Policy{Mesh: mergingMesh()})
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
 		name      string
