@@ -21,7 +21,7 @@ type Answer struct {
 	// Path and Host are what the backend is asked for, where that is not what the client asks for.
 	Path string `json:"path,omitempty"`
 	Host string `json:"host,omitempty"`
-	// Headers are changes of headers that every backend meets, and the client.
+	// Headers are changes of the headers of a redirect; those of a backend stand with it.
 	Headers []string `json:"headers,omitempty"`
 	// Timeout and BackendTimeout are those of the request and of one try.
 	Timeout        string   `json:"timeout,omitempty"`
@@ -132,13 +132,12 @@ func Ours(outcome *traffic.Outcome, request *traffic.Request) *Answer {
 		text := s.Backend
 		if text == "" {
 			text = status(s.Answer)
-		} else if changes := ourHeaders(s.RequestHeaders, s.ResponseHeaders); len(changes) > 0 {
+		} else if changes := ourHeaders(slices.Concat(outcome.RequestHeaders, s.RequestHeaders), slices.Concat(outcome.ResponseHeaders, s.ResponseHeaders)); len(changes) > 0 {
 			text += " [" + strings.Join(changes, ", ") + "]"
 		}
 		all = append(all, share{text, s.Parts * (common / s.Of)})
 	}
 	out.Backends = shares(all)
-	out.Headers = ourHeaders(outcome.RequestHeaders, outcome.ResponseHeaders)
 	for _, m := range outcome.Mirrors {
 		if m.Problem == "" && m.Parts > 0 {
 			out.Mirrors = append(out.Mirrors, fraction(m.Backend, m.Parts, m.Of))

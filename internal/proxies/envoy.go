@@ -52,11 +52,11 @@ func FromEnvoy(in *envoy.Answer, request *envoy.Request, port int32, clusters Cl
 	if in.Status != 0 {
 		return &Answer{Backends: []string{fmt.Sprint(in.Status)}}
 	}
-	out := &Answer{Path: changed(in.Path, request.Path), Host: in.Host, Headers: envoyHeaders(in.Headers), Timeout: bound(in.Timeout), BackendTimeout: bound(in.TryTimeout)}
+	out := &Answer{Path: changed(in.Path, request.Path), Host: in.Host, Timeout: bound(in.Timeout), BackendTimeout: bound(in.TryTimeout)}
 	var all []share
 	for _, s := range in.Shares {
 		text := clusters(s.Cluster)
-		if changes := envoyHeaders(s.Headers); len(changes) > 0 && failures[text] == "" {
+		if changes := envoyHeaders(envoy.Headers{Request: slices.Concat(in.Headers.Request, s.Headers.Request), Response: slices.Concat(in.Headers.Response, s.Headers.Response)}); len(changes) > 0 && failures[text] == "" {
 			text += " [" + strings.Join(changes, ", ") + "]"
 		}
 		all = append(all, share{text, s.Weight})
