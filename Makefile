@@ -143,6 +143,12 @@ SEED ?= $(shell date +%s)
 random: ## Compare trace and diff with a second opinion on random routes: FOR=10m, and SEED=1 to repeat a run.
 	go test -count=1 -v -timeout 0 -run '^TestRandom$$' ./traffic -random-for $(FOR) -random-seed $(SEED)
 
+# How many requests make truth compares for each mesh; SEED=1 repeats a run.
+REQUESTS ?= 100000
+.PHONY: truth
+truth: definitions ## Compare trace with what Istio's own code does, and write docs/truth.md; the first run builds Istio, in 3 to 8 minutes.
+	cd test/truth && go test -count=1 -timeout 0 -run '^TestTruth$$' . -seed $(SEED) -requests $(REQUESTS) -page ../../docs/truth.md
+
 .PHONY: lint
 lint: definitions $(GOLANGCI_LINT) ## Run golangci-lint, in the version that tools/go.mod pins.
 	$(GOLANGCI_LINT) run --config tools/golangci.yml ./...

@@ -20,6 +20,9 @@ type Owner struct {
 	// Displaced is the oldest route of another kind that is bound there too, and so
 	// has lost the port; nil if there is none.
 	Displaced *AttachedRoute
+	// Split are routes of those kinds that are bound there and do not apply, the oldest first: on a
+	// mesh that does not merge routes whose parentRef has a port with those whose has none.
+	Split []*AttachedRoute
 
 	profile *Profile
 }
@@ -98,7 +101,37 @@ func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwne
 			slices.SortFunc(owner.Routes, (*AttachedRoute).CompareAge)
 		}
 	}
+	if p.SplitsByPort() {
+		for at, owner := range owners {
+			owner.split(service, at)
+		}
+	}
 	return owners
+}
+
+// split leaves those routes whose parentRefs have a port, or those whose parentRefs have none:
+// what the oldest route there has, and a port where there are two oldest.
+func (h *Owner) split(service *Service, at PortScope) {
+	byPort := func(route *AttachedRoute, port bool) bool {
+		for i := range route.Parents {
+			bound := slices.ContainsFunc(route.portsBy(i, service), func(p Port) bool { return p.Number == at.Port && p.Protocol == at.Protocol })
+			if bound && (route.Parents[i].Port != 0) == port {
+				return true
+			}
+		}
+		return false
+	}
+	oldest := h.Routes[0].Created
+	with := slices.ContainsFunc(h.Routes, func(route *AttachedRoute) bool { return route.Created == oldest && byPort(route, true) })
+	var kept []*AttachedRoute
+	for _, route := range h.Routes {
+		if byPort(route, with) {
+			kept = append(kept, route)
+		} else {
+			h.Split = append(h.Split, route)
+		}
+	}
+	h.Routes = kept
 }
 
 // take has the route compete for what the owner has. It reports whether the route is

@@ -54,6 +54,13 @@ type Profile struct {
 	HostModifiers Fact[bool]
 	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
 	Sharing Fact[Sharing]
+	// ExpressionsLast: a path by RegularExpression comes after every prefix, the longer
+	// expression first. The specification leaves its place to implementations.
+	ExpressionsLast Fact[bool]
+	// PortSplit: of the routes of one kind and scope that are bound to a port, those whose parentRef
+	// has a port do not merge with those whose has none. The oldest route decides which of them
+	// apply.
+	PortSplit Fact[bool]
 	// ConflictReason is the reason of Accepted=False on a route that lost its ports.
 	ConflictReason Fact[string]
 	// Groups are API groups that the control plane installs.
@@ -191,6 +198,13 @@ func (p *Profile) taken(refs []ParentRef) (set ParentSet) {
 func (p *Profile) merges(a, b RouteKind) bool {
 	return p.Shares(SharingMerged) && a.MatchesRequests() && b.MatchesRequests()
 }
+
+// RanksExpressionsLast reports whether a path by RegularExpression comes after every prefix.
+func (p *Profile) RanksExpressionsLast() bool { return p != nil && p.ExpressionsLast.Value }
+
+// SplitsByPort reports whether routes with a port in their parentRef do not merge with routes
+// without one.
+func (p *Profile) SplitsByPort() bool { return p != nil && p.PortSplit.Value }
 
 // Shares reports whether that is what the mesh does with kinds on one port.
 func (p *Profile) Shares(how Sharing) bool { return p != nil && p.Sharing.Value == how }

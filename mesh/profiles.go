@@ -45,17 +45,19 @@ func cilium(at release) *Profile {
 		CoreGroup: choose(at,
 			fact(false, ciliumSource+"route 10").until("1.19"),
 			fact(true, "cilium#41268").since("1.19")),
-		AnyCase:        fact(false, ciliumSource+"route 11"),
-		Expressions:    fact(RE2, ciliumSource+"routes become CiliumEnvoyConfigs"),
-		HostModifiers:  fact(false, ciliumSource+"header modifiers are handed on to Envoy; cilium#39588"),
-		Sharing:        fact(SharingUnknown, ciliumSource+"route 17"),
-		ConflictReason: fact("Conflicted", ciliumSource+"route 17: Cilium has no reason of its own"),
-		Groups:         fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
-		Domains:        fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
-		Controller:     fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
-		Injection:      fact(Injection{}, "Cilium has no sidecars"),
-		Overrides:      fact([]string(nil), "not looked at"),
-		Fields:         slices.Concat(ciliumFields(), reported[Cilium]),
+		AnyCase:         fact(false, ciliumSource+"route 11"),
+		Expressions:     fact(RE2, ciliumSource+"routes become CiliumEnvoyConfigs"),
+		HostModifiers:   fact(false, ciliumSource+"header modifiers are handed on to Envoy; cilium#39588"),
+		Sharing:         fact(SharingUnknown, ciliumSource+"route 17"),
+		ConflictReason:  fact("Conflicted", ciliumSource+"route 17: Cilium has no reason of its own"),
+		Groups:          fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
+		Domains:         fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
+		Controller:      fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
+		Injection:       fact(Injection{}, "Cilium has no sidecars"),
+		Overrides:       fact([]string(nil), "not looked at"),
+		Fields:          slices.Concat(ciliumFields(), reported[Cilium]),
+		ExpressionsLast: fact(false, "not observed with Cilium: taken to come before every prefix"),
+		PortSplit:       fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}
 }
 
@@ -86,8 +88,10 @@ func istio(at release) *Profile {
 			Labels: map[string][]string{"istio-injection": {"enabled"}, "istio.io/rev": nil, "istio.io/dataplane-mode": {"ambient"}},
 			Remedy: "label the namespace istio-injection=enabled, or with istio.io/rev",
 		}, "Istio's documentation, Installing the Sidecar, and Add workloads to the mesh"),
-		Overrides: fact([]string(nil), "not looked at: a VirtualService of the same host may"),
-		Fields:    slices.Concat(istioFields(), reported[Istio]),
+		Overrides:       fact([]string(nil), "not looked at: a VirtualService of the same host may"),
+		Fields:          slices.Concat(istioFields(), reported[Istio]),
+		ExpressionsLast: fact(true, "observed with Istio's own code (docs/truth.md): exact paths, prefixes, expressions, each by length"),
+		PortSplit:       fact(true, "observed with Istio's own code (docs/truth.md): a virtual service for those with the port, and one for those without"),
 	}
 }
 
@@ -120,8 +124,10 @@ func kuma(at release) *Profile {
 			Labels: map[string][]string{"kuma.io/sidecar-injection": {"enabled", "true"}},
 			Remedy: "label the namespace kuma.io/sidecar-injection=enabled",
 		}, "Kuma's documentation, Annotations and labels"),
-		Overrides: fact([]string(nil), "not looked at"),
-		Fields:    slices.Concat(kumaFields(), reported[Kuma]),
+		Overrides:       fact([]string(nil), "not looked at"),
+		Fields:          slices.Concat(kumaFields(), reported[Kuma]),
+		ExpressionsLast: fact(false, "not observed with Kuma: taken to come before every prefix"),
+		PortSplit:       fact(false, "not observed with Kuma: taken to merge them, as the specification has it"),
 	}
 }
 
@@ -171,7 +177,9 @@ func linkerd(at release) *Profile {
 			Annotation: true,
 			Remedy:     "annotate the namespace with linkerd.io/inject=enabled",
 		}, "Linkerd's documentation, Automatic Proxy Injection"),
-		Overrides: fact([]string{"ServiceProfile.linkerd.io"}, "Linkerd's documentation, Getting per-route metrics; linkerd2#14274"),
-		Fields:    slices.Concat(linkerdFields(), reported[Linkerd]),
+		Overrides:       fact([]string{"ServiceProfile.linkerd.io"}, "Linkerd's documentation, Getting per-route metrics; linkerd2#14274"),
+		Fields:          slices.Concat(linkerdFields(), reported[Linkerd]),
+		ExpressionsLast: fact(false, "not observed with Linkerd: taken to come before every prefix"),
+		PortSplit:       fact(false, linkerdSource+"the routes of a Service are merged by port"),
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -30,7 +29,7 @@ func TestDiffOfServerNames(t *testing.T) {
 		return out.stored(t)
 	}
 	names := []string{"", "a.example", "b.example", "b.a.example", "c.a.example", "c.b.a.example", "a.other", "b.other", "example"}
-	sni := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
+	sni := by(t, validate.Policy{Mesh: mergingMesh()})
 	for seed := range uint64(500) {
 		c := randomChoices(seed, 100)
 		before, after := tableOf(w, routes(c), sni), tableOf(w, routes(c), sni)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -62,7 +61,7 @@ service shop/cart port 80, producer
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
-		{"server names, where the mesh matches them", nil, []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)}), `
+		{"server names, where the mesh matches them", nil, []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, by(t, validate.Policy{Mesh: mergingMesh()}), `
 service shop/cart port 80, producer
   any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)

@@ -252,3 +252,11 @@ func ask(t testing.TB, args ...string) Request {
 	}
 	return r
 }
+
+// mergingMesh returns Istio's profile without its split of routes by port, which is not about
+// matches.
+func mergingMesh() *mesh.Profile {
+	profile := *mesh.FindProfile(mesh.Istio)
+	profile.PortSplit.Value = false
+	return &profile
+}

@@ -40,9 +40,10 @@ const (
 
 // The path types in the order of their rank. Where a RegularExpression stands is
 // up to implementations; before every prefix, as many have it, it can be reached
-// even where a prefix matches every request.
+// even where a prefix matches every request. On a mesh that has it last, it is lastPath.
 const (
-	prefixPath = iota
+	lastPath = iota - 1
+	prefixPath
 	regularPath
 	exactPath
 )

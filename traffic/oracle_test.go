@@ -231,7 +231,7 @@ func bestHost[R any](routes []R, host string, hostnames func(R) []gatewayv1.Host
 		for _, hostname := range hostnames(route) {
 			tls.Spec.Hostnames = append(tls.Spec.Hostnames, string(hostname))
 		}
-		for _, conditions := range tls.Conditions(0, mesh.FindProfile(mesh.Istio)) {
+		for _, conditions := range tls.Conditions(0, mergingMesh()) {
 			if m := newMatch(mesh.TLSRoute, conditions); m.holds(&Request{ServerName: host}) {
 				fit = max(fit, 1000*m.rank[byExactName]+m.rank[byNameLength])
 			}

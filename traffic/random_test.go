@@ -66,7 +66,7 @@ func (c *choices) routes() apiRoutes {
 func (c *choices) options(t testing.TB) Options {
 	t.Helper()
 	if c.maybe(30) {
-		return by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
+		return by(t, validate.Policy{Mesh: mergingMesh()})
 	}
 	return Options{}
 }

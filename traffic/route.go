@@ -81,7 +81,11 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
-			to.matches = append(to.matches, newMatch(in.Kind, conditions))
+			m := newMatch(in.Kind, conditions)
+			if path := m.path(); path != nil && path.Type == mesh.RegularExpression && profile.RanksExpressionsLast() {
+				m.rank[byPathType], m.rank[byPathLength] = lastPath, len(path.Text)
+			}
+			to.matches = append(to.matches, m)
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]

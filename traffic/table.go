@@ -254,6 +254,8 @@ func (pr *portRoutes) unbound(r *route) string {
 	for _, b := range pr.bindings[&r.AttachedRoute] {
 		here := b.At.Port == pr.port.Number && b.At.Protocol == pr.port.Protocol
 		switch {
+		case here && b.State == validate.Loses && b.Fault == validate.NoFault: // of one kind, which the mesh does not merge
+			why, _ = b.Reason()
 		case here && (b.State.InEffect() || b.State == validate.Loses):
 			return ""
 		case here, b.At.Port == 0 && b.Fault != validate.ParentPortNotFound:

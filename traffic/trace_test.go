@@ -48,7 +48,7 @@ func TestTrace(t *testing.T) {
 		`{backendRefs: [{name: cart, port: 80, weight: 0}, {name: cart, port: 8080}]}, `+
 		`{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart, port: 80}}}], `+toV1+`}]`)
 	guest := http("faces/edge", `useDefaultGateways: All, rules: [{backendRefs: [{name: cart, namespace: shop, port: 80}]}]`)
-	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
+	istio := by(t, validate.Policy{Mesh: mergingMesh()})
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
 		name      string

@@ -22,7 +22,8 @@ const (
 	// Replaced: a producer route, for the clients of a namespace that has consumer routes
 	// on the port (GEP-1294, Multiple routes for a Service).
 	Replaced State = "replaced"
-	// Loses: a route of a more specific kind holds the port (GEP-1294, Route types).
+	// Loses: a route of a more specific kind holds the port (GEP-1294, Route types), or one that
+	// the mesh does not merge with it (mesh.Owner, Split).
 	Loses State = "loses"
 	// NoGrant: the route's namespace lacks the grant.
 	NoGrant State = "no-grant"
@@ -198,6 +199,10 @@ func (b *Binding) hold(owner *mesh.Owner) {
 		return
 	case !owner.Holds(b.Route.Kind):
 		b.State, b.Fault, b.By = Loses, PortsLost, owner.Routes[0]
+		return
+	}
+	if slices.ContainsFunc(owner.Split, b.Route.Same) {
+		b.State, b.By = Loses, owner.Routes[0]
 		return
 	}
 	b.State = Applies

@@ -27,6 +27,7 @@ func routeConflict() *validate.Rule {
 		Parent: func(p *validate.Pass, parent *validate.Parent) {
 			checkPortsTaken(p, parent)
 			checkPortsShared(p, parent)
+			checkPortsSplit(p, parent)
 			checkOtherScopes(p, parent)
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -39,6 +40,39 @@ func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 		Problem: fmt.Sprintf("%s shares %s of %s with %s; %s merges them, and GEP-1294 ignores the %s",
 			own, portsNamed(portNumbers(shared)), parent.Key, with, p.Policy.Mesh.Title, ignored),
 		Remedy: "use another port, or one route kind",
+	})
+}
+
+// checkPortsSplit reports the ports on which the mesh applies either the routes whose parentRef
+// has a port or those whose has none.
+func checkPortsSplit(p *validate.Pass, parent *validate.Parent) {
+	if !p.Policy.Mesh.SplitsByPort() {
+		return
+	}
+	own := p.Attached()
+	var (
+		split         []mesh.PortScope
+		winner, loser *mesh.AttachedRoute
+	)
+	for at, owner := range p.Owned(parent) {
+		switch {
+		case slices.ContainsFunc(owner.Split, own.Same):
+			winner, loser = owner.Routes[0], own
+		case len(owner.Split) > 0 && slices.ContainsFunc(owner.Routes, own.Same):
+			winner, loser = own, owner.Split[0]
+		default:
+			continue
+		}
+		split = append(split, at)
+	}
+	if winner == nil {
+		return
+	}
+	p.Report(validate.Finding{
+		Field: parent.Path("port"), Value: strconv.Itoa(int(parent.Ref.Port)), Reference: parent.Reference(),
+		Problem: fmt.Sprintf("%s gets no requests to %s of %s, but %s does: %s does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests",
+			loser, portsNamed(portNumbers(split)), parent.Key, winner, p.Policy.Mesh.Title),
+		Remedy: "set port in the parentRefs of all routes on this Service, or of none",
 	})
 }
 
