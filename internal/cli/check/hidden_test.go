@@ -32,6 +32,27 @@ var (
 	dependency  = strings.Replace(chartFile, "name: c", "name: d", 1)
 )
 
+// gateway is a route of that name that is none of the mesh.
+func gateway(name string) string {
+	return strings.Replace(route(name), "kind: Service", "kind: Gateway", 1)
+}
+
+// origin is a patch that says of all routes that they are of the file b.yaml.
+const origin = "- target: {kind: HTTPRoute}\n  patch: |\n    - op: add\n      path: /metadata/annotations\n      value:\n        config.kubernetes.io/origin: \"path: b.yaml\\n\"\n"
+
+// TestLinkedKustomizations: links that lead back to a kustomization are followed once.
+func TestLinkedKustomizations(t *testing.T) {
+	filesIn(t, ".", map[string]string{"k/kustomization.yaml": "resources: [a, b, s.yaml]\n", "k/s.yaml": service, "m/a.yaml": evil})
+	for _, name := range []string{"a", "b"} {
+		if err := os.Symlink(".", filepath.Join("k", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, says := strictly(t); all.Summary.Routes != 1 || !strings.Contains(says, "kustomize k: ") {
+		t.Errorf("%s: %+v", says, all.Summary)
+	}
+}
+
 // strictly returns the report of a strict check of the working directory, and what fails it, one a line.
 func strictly(t *testing.T) (*report.CheckReport, string) {
 	t.Helper()
@@ -107,6 +128,13 @@ func TestHiddenRoutes(t *testing.T) {
 		"an ignored chart with a helper":      {map[string]string{".gitignore": "c\n", "c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/templates/b.yaml": helped}, "c: a chart that may make routes, and that no set has"},
 		"a chart that ignores with a helper":  {map[string]string{"Chart.yaml": chartFile, ".helmignore": "charts\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": helped}, "charts/d: a chart that may make routes, and that no set has"},
 		"a chart above with a helper":         {map[string]string{"Chart.yaml": chartFile, "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n"}, "charts/d: a chart with templates that may make routes, and of which no set has made one"},
+		"a patch whose route is not made":     {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", `name: b, annotations: {config.kubernetes.io/local-config: "true"}`, 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch with a route elsewhere":      {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(gateway("b"), "name: b", "namespace: other, name: b", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch with another route":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": gateway("b"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"an origin that a patch sets":         {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches:\n- {path: b.yaml, target: {kind: Nope}}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"an origin of a longer name":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt, b.yaml]\npatches:\n- {patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a merge key that is overridden":      {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "<<: {resources: [../k]}\nresources: [s.yaml]\n", "l/s.yaml": service}, "JUDGED b"},
+		"a template that another set names":   {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}, {files: [c/templates/z.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/_h.tpl": helper, "c/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n", "c/templates/z.yaml": service}, "c: a chart with templates that may make routes, and of which no set has made one"},
 		"a project file below":                {map[string]string{"n/.gammaguard.yaml": route("b")}, ""},
 		"behind the project":                  {map[string]string{".gammaguard.yaml": projectHeader + "---\n" + route("b")}, ""},
 		"behind a kustomization":              {map[string]string{"k/kustomization.yaml": "resources: []\n---\n" + route("b")}, "k/kustomization.yaml: it holds routes that no set has"},

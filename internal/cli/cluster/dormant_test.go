@@ -152,7 +152,7 @@ cart      80/TCP   producer   -        -        no route applies      GRPCRoute 
 func graphsDormant(t *testing.T) {
 	for format, want := range map[string]string{
 		"mermaid": "-.->|dormant|", "dot": `label="dormant"`,
-		"html": `asleep/bill:80/TCP</td><td>HTTPRoute asleep/bill<br><i>producer</i></td><td><b>dormant</b><br>no mesh acts on this parentRef: `,
+		"html": `asleep/bill:80/TCP</td><td class="name">HTTPRoute asleep/bill<br><i>producer</i></td><td><b>dormant</b><br>no mesh acts on this parentRef: `,
 	} {
 		code, stdout, stderr := run(t, "", "graph", "-n", "asleep", "-o", format, "--kubeconfig", plane.Kubeconfig)
 		if code != command.ExitClean || !strings.Contains(stdout, want) {

@@ -149,7 +149,7 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error)
 		fallback = []string{live.Current}
 	}
 	if f.service.Name == "" {
-		if err := live.Preload(selection.Namespace, false); err != nil {
+		if err := live.Preload(selection.Namespace, true); err != nil {
 			return nil, "", err
 		}
 	}

@@ -200,9 +200,9 @@ func (d *discovery) kustomization(path string) {
 	}
 	k := kustomization{folder: path}
 	data, err := d.read(file)
-	var root yaml.Node
+	var root *yaml.Node
 	if err == nil {
-		err = yaml.Unmarshal(data, &root)
+		root, err = source.Kustomization(data)
 	}
 	if err == nil { // else kustomize says what is wrong, where the set is built
 		var kind struct {
@@ -210,7 +210,7 @@ func (d *discovery) kustomization(path string) {
 		}
 		_ = root.Decode(&kind) // it has none, then
 		k.component = kind.Kind == "Component"
-		build.EachPath(&root, func(field, name string) { d.uses(&k, field, name) })
+		build.EachPath(root, func(field, name string) { d.uses(&k, field, name) })
 	}
 	d.kustomizations = append(d.kustomizations, k)
 	d.makers = append(d.makers, maker{folder: path, file: file, component: k.component})

@@ -22,8 +22,8 @@ const (
 	guardIgnore = ".gammaguardignore"
 )
 
-// maxCompared is how often a pattern is compared with 16 bytes of a path, in all: each takes about 0.1 microseconds, and three times
-// that at worst.
+// maxCompared is how often 16 bytes of a pattern are compared with 16 bytes of a path, in all: each takes about 0.1 microseconds, and
+// three times that at worst.
 const maxCompared = 500_000_000
 
 // ignores are the patterns in a folder.
@@ -31,6 +31,8 @@ type ignores struct {
 	// above are those of the folders above it; nil for none.
 	above    *ignores
 	patterns []gitignore.Pattern
+	// weight is that of all patterns.
+	weight int
 	// own are those that are not git's: what they name is left aside on purpose. names are their texts.
 	own   []gitignore.Pattern
 	names []ignorePattern
@@ -59,7 +61,7 @@ func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores
 	parts := segments(path)
 	for at := i; at != nil; at = at.above {
 		patterns := of(at)
-		if d.compared += source.Comparisons(len(patterns), path); d.compared > maxCompared {
+		if d.compared += source.Comparisons(at.weight, path); d.compared > maxCompared {
 			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, source.ErrCompared)
 			return by, false
 		}
@@ -136,7 +138,7 @@ func (d *discovery) heed(found *ignores, folder, name string, patterns []string,
 	d.patterns += len(patterns)
 	for _, line := range patterns {
 		pattern := gitignore.ParsePattern(line, segments(folder))
-		found.patterns = append(found.patterns, pattern)
+		found.patterns, found.weight = append(found.patterns, pattern), found.weight+source.Weight(line)
 		if name != gitIgnore {
 			found.own = append(found.own, pattern)
 			found.names = append(found.names, ignorePattern{relative(filepath.Join(folder, name)), line})

@@ -22,7 +22,7 @@ type unmade struct {
 	namespace string
 	taken     *source.Taken
 	// holds are the files that may hold routes, and the folders that they are in; made are the folders, without links, of
-	// files of which routes were made, or that are reported with their set.
+	// files of which routes were made.
 	holds, made map[string]bool
 	// reported are the folders of files that are reported.
 	reported map[string]bool
@@ -54,7 +54,7 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 			u.holds[folder] = true
 		}
 	}
-	for _, path := range all.Paths() {
+	for _, path := range all.Made() {
 		for _, folder := range source.Above(path) {
 			u.made[folder] = true
 		}
@@ -175,20 +175,21 @@ func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
 	case m.component && m.place == inSight: // what it holds is not used, and among the holders
 		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
 	}
-	u.look(ctx, m.folder)
-	if !u.may[m.folder] && m.place == inSight { // else it is one of dependencies
+	folder := source.Real(m.folder)
+	u.look(ctx, folder)
+	if !u.may[folder] && m.place == inSight { // else it is one of dependencies
 		if remote := u.remotes.Find(m.folder); remote != nil {
-			u.mark(m.folder)
-			u.mark(filepath.Dir(remote.File))
+			u.mark(folder)
+			u.mark(source.Real(filepath.Dir(remote.File)))
 		}
 	}
-	if !u.may[m.folder] {
+	if !u.may[folder] {
 		return nil
 	}
 	return &report.Skipped{Reason: "a kustomization that may make or change routes, and that no set has", Hides: true}
 }
 
-// look looks at the kustomization in the folder, and those below it, each once.
+// look looks at the kustomization in the folder, a path without links, and those below it, each once.
 func (u *unmade) look(ctx context.Context, folder string) {
 	for left := []string{folder}; len(left) > 0 && ctx.Err() == nil; {
 		at := left[len(left)-1]
@@ -204,7 +205,7 @@ func (u *unmade) look(ctx context.Context, folder string) {
 		data, err := u.disk.Read(file)
 		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")
 		var below []string
-		source.EachUse(file, data, func(folder string) { below = append(below, folder) }, func(path string, _ source.Use) { may = may || u.mayHold(path) })
+		source.EachUse(file, data, func(folder string) { below = append(below, source.Real(folder)) }, func(path string, _ source.Use) { may = may || u.mayHold(path) })
 		left = append(left, below...)
 		for _, folder := range below {
 			u.users[folder] = append(u.users[folder], at)

@@ -26,11 +26,11 @@ type chartReader struct {
 	*Input
 	folder string
 	rules  *ignore.Rules
-	// patterns is how many there are, and compared counts how often they were compared with a name.
-	patterns, compared int
-	files              []build.File
-	entries            int
-	size               int
+	// weight is that of the patterns, and compared counts how often they were compared with a name.
+	weight, compared int
+	files            []build.File
+	entries          int
+	size             int
 }
 
 // chartFiles returns the files of the chart in the folder that .helmignore does not name. Links
@@ -45,7 +45,7 @@ func (r *chartReader) all() ([]build.File, error) {
 	if err == nil {
 		patterns, err := Patterns(text)
 		if err == nil {
-			r.patterns = len(patterns)
+			r.weight = Weight(patterns...)
 			r.rules, err = ignore.Parse(bytes.NewReader(text))
 		}
 		if err != nil {
@@ -74,7 +74,7 @@ func (r *chartReader) read(within string, way []string) error {
 			return fmt.Errorf("it has more than %d files", maxChartEntries)
 		}
 		name := path.Join(within, entry.Name())
-		if r.compared += Comparisons(r.patterns, name); r.compared > maxHelmCompared {
+		if r.compared += Comparisons(r.weight, name); r.compared > maxHelmCompared {
 			return fmt.Errorf("%s: %w", ignore.HelmIgnore, ErrCompared)
 		}
 		file := filepath.Join(r.folder, filepath.FromSlash(name))

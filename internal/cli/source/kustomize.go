@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // Kustomize builds the folder and returns what comes out, with the place where
@@ -26,14 +28,15 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		return nil, &NotBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
 	}
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
+	objects, affixes := in.made(folder)
 	for _, res := range resources {
 		if res.Error != "" {
 			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
 			continue
 		}
 		name := KustomizationFile(folder)
-		if res.Origin != "" {
-			name = filepath.Join(folder, filepath.FromSlash(res.Origin))
+		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[Real(origin)] { // an annotation can say anything
+			name = origin
 		}
 		if sources[name] == nil {
 			if sources[name], err = in.file(name); err != nil {
@@ -46,7 +49,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
 		for i := range f.Documents {
-			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name])
+			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], affixes)
 		}
 		files = append(files, f)
 	}
@@ -73,13 +76,59 @@ func (in *Input) resources(ctx context.Context, folder string) ([]build.Resource
 	return in.builder.Kustomize(ctx, absolute, file)
 }
 
+// made returns the files that the kustomization in the folder, and those below it, make objects of, without links,
+// and the prefixes and suffixes that these give to names.
+func (in *Input) made(folder string) (objects map[string]bool, affixes []string) {
+	objects = map[string]bool{}
+	for path, as := range Uses(in.Disk.Read, folder) {
+		switch as {
+		case objectOf:
+			objects[Real(path)] = true
+		case kustomizationOf:
+			var names struct {
+				Prefix string `yaml:"namePrefix"`
+				Suffix string `yaml:"nameSuffix"`
+			}
+			if data, err := in.Disk.Read(path); err == nil && yaml.Unmarshal(data, &names) == nil {
+				affixes = append(affixes, names.Prefix, names.Suffix)
+			}
+		case namedBy:
+		}
+	}
+	return objects, slices.DeleteFunc(affixes, func(text string) bool { return text == "" })
+}
+
+// renamed reports whether the name is the other one with prefixes and suffixes.
+func renamed(name, from string, affixes []string) bool {
+	made := func(text string) bool {
+		for text != "" {
+			i := slices.IndexFunc(affixes, func(affix string) bool { return strings.HasPrefix(text, affix) })
+			if i < 0 {
+				return false
+			}
+			text = text[len(affixes[i]):]
+		}
+		return true
+	}
+	for at := 0; from != "" && at <= len(name); at++ {
+		i := strings.Index(name[at:], from)
+		if i < 0 {
+			return false
+		}
+		if at += i; made(name[:at]) && made(name[at+len(from):]) {
+			return true
+		}
+	}
+	return false
+}
+
 // counterpart returns the object of the source that kustomize made this one of, or
-// nil. Its name may have got a prefix and a suffix.
-func counterpart(object *manifest.Object, source *File) *manifest.Object {
+// nil. Its name may have got prefixes and suffixes.
+func counterpart(object *manifest.Object, source *File, affixes []string) *manifest.Object {
 	var of *manifest.Object
 	for _, d := range source.Documents {
 		switch {
-		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !strings.Contains(object.Key.Name, d.Key.Name):
+		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !renamed(object.Key.Name, d.Key.Name, affixes):
 		case of == nil, len(d.Key.Name) > len(of.Key.Name):
 			of = d.Object
 		case d.Key.Name == of.Key.Name && d.Key.Namespace == object.Key.Namespace:

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -45,9 +46,9 @@ func (in *Input) builds(folder string) {
 	}
 }
 
-// takesPatches notes which routes in patches of a kustomization are patches of a route that it makes, or has read, by its
-// kind and name, whatever the target says: as an object of its own the patch would be another route. One without
-// parentRefs would be a route of nothing.
+// takesPatches notes which routes in patches of a kustomization show in a route that it makes, of the same kind and name,
+// whatever the target says: as an object of its own the patch would be another route. One without parentRefs would be a
+// route of nothing, and one that deletes a route that the kustomization has read is none.
 func (in *Input) takesPatches(folder string, all patches, made []*File) {
 	t := in.taken
 	if t == nil {
@@ -60,10 +61,27 @@ func (in *Input) takesPatches(folder string, all patches, made []*File) {
 			continue
 		}
 		_, _, attaches := p.merge.Field("spec.parentRefs")
-		if deletes, _, _ := p.merge.Field("$patch"); deletes != "delete" && (!attaches || names(made, p.merge)) || names(sources(), p.merge) {
+		deletes, _, _ := p.merge.Field("$patch")
+		if deletes == "delete" && names(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge)) {
 			t.route(in.Resolved(p.file), SpotOf(p.merge))
 		}
 	}
+}
+
+// has reports whether one of the files has a route of the kind and name of the patch, in its namespace if it has one,
+// with all fields of its spec.
+func has(files []*File, patch *manifest.Object) bool {
+	wanted, _, _ := patch.Field("spec")
+	fields, _ := wanted.(map[string]any)
+	return slices.ContainsFunc(files, func(f *File) bool {
+		return slices.ContainsFunc(f.Documents, func(d Document) bool {
+			return names([]*File{{Documents: []Document{d}}}, patch) && (patch.Key.Namespace == "" || patch.Key.Namespace == d.Key.Namespace) &&
+				!slices.ContainsFunc(slices.Collect(maps.Keys(fields)), func(name string) bool {
+					made, _, found := d.Field("spec." + name)
+					return !found || !same(made, fields[name])
+				})
+		})
+	})
 }
 
 // names reports whether one of the files has an object of that kind and name, as it is or as it was written.

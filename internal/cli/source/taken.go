@@ -125,10 +125,8 @@ func (t *Taken) Excused(path string) bool {
 // Makes reports whether any route was made of the file.
 func (t *Taken) Makes(path string) bool { return len(t.made[path]) > 0 }
 
-// Paths returns the files of which routes were made, or that are taken with all that they hold.
-func (t *Taken) Paths() []string {
-	return slices.AppendSeq(slices.Collect(maps.Keys(t.made)), maps.Keys(t.whole))
-}
+// Made returns the files of which routes were made.
+func (t *Taken) Made() []string { return slices.Collect(maps.Keys(t.made)) }
 
 // Has reports whether the sets have the route that stands at the spot of the file, or one of its
 // name that was made of the file. A template of the file may put in a part of its name or namespace.

@@ -22,11 +22,11 @@ const (
 
 // EachUse calls the functions with the folders and the files that the kustomization in the file names.
 func EachUse(file string, data []byte, below func(folder string), uses func(path string, as Use)) {
-	var root yaml.Node
-	if yaml.Unmarshal(data, &root) != nil {
+	root, err := Kustomization(data)
+	if err != nil {
 		return
 	}
-	build.EachPath(&root, func(field, name string) {
+	build.EachPath(root, func(field, name string) {
 		path := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
 		info, err := os.Stat(path)
 		switch {
@@ -41,15 +41,35 @@ func EachUse(file string, data []byte, below func(folder string), uses func(path
 	})
 }
 
+// Kustomization returns a kustomization as kustomize reads it: what a merge key gives and another field
+// overrides is not in it. One that is not valid is returned as it is written.
+func Kustomization(data []byte) (*yaml.Node, error) {
+	if text, err := yaml.ToJSON(data); err == nil {
+		data = text
+	}
+	root := &yaml.Node{}
+	return root, yaml.Unmarshal(data, root)
+}
+
+// Real returns the path without links, relative if it was, or as it is if it leads nowhere.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
 // Uses returns the files that a kustomization uses, and those that the kustomizations below it do.
 func Uses(read func(string) ([]byte, error), folder string) map[string]Use {
-	used := map[string]Use{}
+	used, seen := map[string]Use{}, map[string]bool{}
 	var visit func(folder string)
 	visit = func(folder string) {
 		file := KustomizationFile(folder)
-		if used[file] == kustomizationOf || file == folder {
+		real := Real(file)
+		if seen[real] || file == folder {
 			return
 		}
+		seen[real] = true
 		used[file] = kustomizationOf
 		if data, err := read(file); err == nil {
 			EachUse(file, data, visit, func(path string, as Use) { used[path] = max(used[path], as) })
