@@ -124,7 +124,7 @@ func TestMatchConditions(t *testing.T) {
 		{"parentRefs left out", "spec: {hostnames: [a.test]}", false},
 		{"no spec", "kind: HTTPRoute", false},
 		// What the schema is to refuse reaches the mutating webhook first. Nothing
-		// may fail here, lest the user read of CEL instead of the schema.
+		// may fail here, so that the user reads of the schema and not of CEL.
 		{"spec of the wrong type", "spec: routes", false},
 		{"spec is a list", "spec: [parentRefs]", false},
 		{"spec is null", "spec:", false},

@@ -41,14 +41,14 @@ type AttachedRoute struct {
 // MaxBackends is how many Backends are noted of a route.
 const MaxBackends = 32
 
-// Undated is the first Created that says nothing of a route's age: a Reader that does
+// FirstSyntheticAge is the first Created that says nothing of a route's age: a Reader that does
 // not know the creation times numbers routes from here on, in multiples of it for those
 // that come later than others.
-const Undated = 1 << 33
+const FirstSyntheticAge = 1 << 33
 
 // OrderKnown reports whether it is known which of the two routes is older.
 func (a *AttachedRoute) OrderKnown(b *AttachedRoute) bool {
-	return a.Created < Undated || b.Created < Undated || a.Created/Undated != b.Created/Undated
+	return a.Created < FirstSyntheticAge || b.Created < FirstSyntheticAge || a.Created/FirstSyntheticAge != b.Created/FirstSyntheticAge
 }
 
 // IsMeshParent reports whether the parentRef with that index is a mesh parent.

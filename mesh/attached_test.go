@@ -75,7 +75,7 @@ func TestSame(t *testing.T) {
 }
 
 func TestOrderKnown(t *testing.T) {
-	const dated, manifest, later = 1767225600, mesh.Undated + 3, 2*mesh.Undated + 1
+	const dated, manifest, later = 1767225600, mesh.FirstSyntheticAge + 3, 2*mesh.FirstSyntheticAge + 1
 	for _, test := range []struct {
 		a, b int64
 		want bool

@@ -9,9 +9,9 @@ import (
 // expression has at most this length, and comes to at most so many instructions: a{1000}
 // has seven characters. A route costs at most what its size justifies.
 const (
-	mostCompared      = 200
-	longestExpression = 64
-	mostInstructions  = 1000
+	maxMatchComparisons = 200
+	longestExpression   = 64
+	mostInstructions    = 1000
 )
 
 // Shadow is a match that never decides, since an earlier match of the same route
@@ -85,7 +85,7 @@ func (r *Route) newComparison(all []PlacedMatch) *comparison {
 // shadows reports whether a match with regular expressions holds for all requests of
 // another one with the same path, method and names.
 func (c *comparison) shadows(by, match int) bool {
-	if len(c.matches) == 0 || c.compared >= mostCompared {
+	if len(c.matches) == 0 || c.compared >= maxMatchComparisons {
 		return false
 	}
 	x, y := &c.matches[by], &c.matches[match]
@@ -122,7 +122,7 @@ func (c *comparison) covers(x, y Condition) bool {
 		return x == y
 	}
 	c.compared++
-	return c.compared <= mostCompared && coversText(x.Text, y.Text)
+	return c.compared <= maxMatchComparisons && coversText(x.Text, y.Text)
 }
 
 // coversText reports whether the expression matches the whole value, so that implementations

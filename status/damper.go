@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// contestedFrom is how often another writer must undo the same entries for a route to
+	// contestedThreshold is how often another writer must undo the same entries for a route to
 	// be contested. The first time, they are written again at once.
-	contestedFrom = 2
+	contestedThreshold = 2
 	// contestedRate bounds the writes of contested routes a second, all together, after as
 	// many at once.
 	contestedRate = 5
@@ -97,8 +97,8 @@ func (d *damper) pause(p portion, wanted uint64) time.Duration {
 	return 0
 }
 
-// request asks for leave to write the entries, now that the stored ones were seen to
-// differ: it returns how long that must wait, and whether this makes, or keeps, the route
+// request reports whether the entries can be written now that the stored ones were seen to
+// differ, and otherwise how long to wait, and whether this makes, or keeps, the route
 // contested. Entries that are to be withheld are not undone, unless they were taken.
 func (d *damper) request(p portion, wanted uint64, withhold, taken bool) (pause time.Duration, contested bool) {
 	d.mu.Lock()
@@ -109,11 +109,11 @@ func (d *damper) request(p portion, wanted uint64, withhold, taken bool) (pause 
 		return 0, false
 	case !r.noticed:
 		r.noticed, r.last, r.due = true, now, now
-		if r.undone++; r.undone >= contestedFrom {
+		if r.undone++; r.undone >= contestedThreshold {
 			pause, contested = r.pauses.Step(), true
 			r.due = now.Add(pause)
 		}
-	case r.undone >= contestedFrom && !d.all.AllowN(now, 1):
+	case r.undone >= contestedThreshold && !d.all.AllowN(now, 1):
 		pause = time.Second
 		r.due = now.Add(pause)
 	}
@@ -143,7 +143,7 @@ func (d *damper) contested() float64 {
 	defer d.mu.Unlock()
 	n, now := 0, d.now()
 	for _, r := range d.records {
-		if r.undone >= contestedFrom && now.Sub(r.last) <= memory {
+		if r.undone >= contestedThreshold && now.Sub(r.last) <= memory {
 			n++
 		}
 	}

@@ -94,7 +94,7 @@ func TestDamperInAll(t *testing.T) {
 			if pause, _ := d.request(p, 1, false, false); pause > 0 {
 				continue
 			}
-			if contested[p]++; contested[p] > contestedFrom {
+			if contested[p]++; contested[p] > contestedThreshold {
 				writes = append(writes, *at)
 			}
 			d.written(p, 1, false)

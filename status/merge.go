@@ -32,7 +32,7 @@ func (o ourPart) covers(entry *kube.Entry) bool {
 // taken reports whether another controller took the entry of ours, about the Service, for
 // its own, and has none of its own for the parentRef.
 func (o ourPart) taken(entry *kube.Entry, refs []mesh.ParentRef, answered mesh.ParentSet) bool {
-	if !o.covers(entry) || !desired.Taken(entry.Conditions) {
+	if !o.covers(entry) || !desired.ClaimedByOther(entry.Conditions) {
 		return false
 	}
 	at := slices.IndexFunc(refs, func(ref mesh.ParentRef) bool { return ref.Same(&entry.ParentRef) })
@@ -128,7 +128,7 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 	var added []int
 	unclaimed := slices.Clone(stored)
 	for i, entry := range stored {
-		if entry != nil && desired.Taken(entry.Conditions) {
+		if entry != nil && desired.ClaimedByOther(entry.Conditions) {
 			unclaimed[i] = nil
 		}
 	}
@@ -142,7 +142,7 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 	for i, raw := range d.Status.Parents {
 		switch {
 		case stored[i] == nil:
-		case desired.Taken(stored[i].Conditions):
+		case desired.ClaimedByOther(stored[i].Conditions):
 			m.changed = true // what it says is not what gammaguard said: not a transition
 			continue
 		case replacement[i] == 0:

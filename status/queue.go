@@ -25,8 +25,8 @@ const (
 	bulk  = handler.LowPriority
 )
 
-// massFrom is the number of Services from which a change counts as a mass event.
-const massFrom = 32
+// massThreshold is the number of Services from which a change counts as a mass event.
+const massThreshold = 32
 
 // enqueuer queues the Services that a change in the cache affects. Until the process
 // is the leader, it only maintains the index of marked routes.
@@ -80,7 +80,7 @@ func (f *enqueuer) changed(change kube.Change) {
 				seen[key] = true
 			}
 		}
-		if len(seen) >= massFrom {
+		if len(seen) >= massThreshold {
 			priority = bulk
 		}
 	}
@@ -102,7 +102,7 @@ func (f *enqueuer) changed(change kube.Change) {
 		for _, key := range f.cache.ParentsInNamespace(change.Namespace) {
 			seen[key] = true
 		}
-		if len(seen) >= massFrom {
+		if len(seen) >= massThreshold {
 			priority = bulk
 		}
 	}

@@ -83,7 +83,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*find
 		}
 		entries := wanted
 		if wait := r.writer.damper.yielding(kindOn{route.Kind, service}); wait > 0 {
-			if entries = desired.Behind(wanted, route.Answered); len(entries) < len(wanted) {
+			if entries = desired.AnsweredOnly(wanted, route.ForeignParents); len(entries) < len(wanted) {
 				found.after(wait)
 			}
 		}
@@ -131,7 +131,7 @@ func (r *Reconciler) routesOn(service mesh.ServiceKey) []*kube.Route {
 // status.
 func takenOn(part ourPart, route *kube.Route) bool {
 	return slices.ContainsFunc(route.Entries, func(entry kube.Entry) bool {
-		return part.taken(&entry, route.Parents, route.Answered)
+		return part.taken(&entry, route.Parents, route.ForeignParents)
 	})
 }
 

@@ -44,9 +44,9 @@ type writer struct {
 	damper   *damper
 	now      func() time.Time
 
-	// turns keep workers from writing one route at the same time, for different
+	// locks keep workers from writing one route at the same time, for different
 	// Services: one of them would only fail on the other's write.
-	turns [64]sync.Mutex
+	locks [64]sync.Mutex
 	seed  maphash.Seed
 }
 
@@ -81,7 +81,7 @@ type outcome struct {
 // route in between. A route that no longer exists is not an error. Where the version is no
 // longer served, the cache is about to notice.
 func (w *writer) write(ctx context.Context, key kube.RouteKey, version string, part ourPart, view *desired.View) (outcome, error) {
-	mine := &w.turns[maphash.Comparable(w.seed, key)%uint64(len(w.turns))]
+	mine := &w.locks[maphash.Comparable(w.seed, key)%uint64(len(w.locks))]
 	mine.Lock()
 	defer mine.Unlock()
 	for attempt := 1; ; attempt++ {
@@ -129,7 +129,7 @@ func (w *writer) try(ctx context.Context, key kube.RouteKey, version string, par
 	}
 	entries := wanted
 	if w.damper.yielding(where) > 0 {
-		entries = desired.Behind(wanted, doc.answered)
+		entries = desired.AnsweredOnly(wanted, doc.answered)
 	}
 	withheld := len(entries) < len(wanted)
 	next, err := doc.merge(w.settings.ControllerName, part, entries, metav1.NewTime(w.now()))

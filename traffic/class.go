@@ -42,7 +42,7 @@ func (c *comparer) changes() ([]Change, error) {
 	var changes []Change
 	for _, p := range points {
 		for j := range p.cells {
-			if found := &p.cells[j]; !c.toldAbove(p, found) {
+			if found := &p.cells[j]; !c.subsumedAbove(p, found) {
 				if change, ok := c.change(p, found); ok {
 					changes = append(changes, change)
 				}

@@ -95,7 +95,7 @@ func (t *Table) classesOf(service *mesh.Service, port mesh.Port) (classes []Requ
 // classesFor compares the port with one that does not exist: all requests meet something else there.
 func (t *Table) classesFor(routes *portRoutes, from string) (classes []RequestClass, err error) {
 	key, port := routes.service.Key, routes.port
-	c := newComparer(Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, mostWork)
+	c := newComparer(Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, maxComparisons)
 	c.sides[0] = side{table: t, routes: routes}
 	c.sides[1] = side{table: t, missing: noService.answer("")}
 	points := c.space()

@@ -41,11 +41,11 @@ func newComparer(request Request, work int) *comparer {
 	return &comparer{request: request, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work}
 }
 
-// mostWork bounds the comparisons for the clients of one port, before witnesses must
+// maxComparisons bounds the comparisons for the clients of one port, before witnesses must
 // do; a match at a point counts as workOfLine of them, for the memory it takes.
 const (
-	mostWork   = 5_000_000
-	workOfLine = 10
+	maxComparisons = 5_000_000
+	workOfLine     = 10
 )
 
 // side is one version of a port.
@@ -131,7 +131,7 @@ func (c *comparer) prepare(s *side) error {
 		}
 		slices.Sort(l.free)
 		l.list = c.listID(l.free)
-		s.at[whereabouts(l.place)] = append(s.at[whereabouts(l.place)], i)
+		s.at[indexKey(l.place)] = append(s.at[indexKey(l.place)], i)
 		s.lines = append(s.lines, l)
 	}
 	return nil
@@ -146,9 +146,9 @@ func (c *condition) free() bool {
 	return false
 }
 
-// whereabouts is the place of a match in the index: the path or prefix or gRPC
+// indexKey is the place of a match in the index: the path or prefix or gRPC
 // service that it looks for; empty for anywhere.
-func whereabouts(place []condition) string {
+func indexKey(place []condition) string {
 	if len(place) == 0 {
 		return ""
 	}

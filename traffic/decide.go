@@ -37,7 +37,7 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	return failed(noMatch, kind, "no rule matches"), nil, nil
 }
 
-// doubts says what the choice of the match for the request hangs on, where
+// doubts says what the choice of the match for the request depends on, where
 // implementations may differ or the input does not say.
 func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, error) {
 	var notes []string
@@ -102,7 +102,7 @@ func orderDoubts(chosen, other *entry) []string {
 	case chosen.route.Kind != other.route.Kind:
 		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh", other)}
 	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && chosen.route.ageUnknown(other.route):
-		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", unaged(chosen.route, other.route))}
+		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", routesOfUnknownAge(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
 		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is implementation-specific", other)}
 	}
@@ -114,8 +114,8 @@ func (r *route) ageUnknown(other *route) bool {
 	return (r.Created == 0 || other.Created == 0) && r.later == other.later
 }
 
-// unaged names the routes whose age is not known.
-func unaged(a, b *route) string {
+// routesOfUnknownAge names the routes whose age is not known.
+func routesOfUnknownAge(a, b *route) string {
 	switch {
 	case a.Created != 0:
 		return b.String()

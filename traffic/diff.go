@@ -17,7 +17,7 @@ type Difference struct {
 	Ports []PortDifference `json:"ports,omitempty"`
 	// Unchanged counts the other request classes of the Services that have routes.
 	Unchanged int `json:"unchanged"`
-	// Notes say what the difference hangs on.
+	// Notes say what the difference depends on.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type Change struct {
 
 // Diff compares two versions of the routes, and of the Services.
 func Diff(before, after *Table) (*Difference, error) {
-	return DiffWithin(before, after, mostWork)
+	return DiffWithin(before, after, maxComparisons)
 }
 
 // DiffWithin compares at most so many pairs of matches for the clients of one port. Beyond
@@ -207,7 +207,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	d.out.Notes = append(d.out.Notes, c.notes...)
 	out.WitnessesOnly = out.WitnessesOnly || c.witnessesOnly
 	for i, change := range changes {
-		if i < mostDoubts {
+		if i < maxDoubts {
 			if err := d.doubts(c, &change.Witness); err != nil {
 				return err
 			}
@@ -220,8 +220,8 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	return nil
 }
 
-// mostDoubts is for how many changes of a port it is said what they hang on.
-const mostDoubts = 100
+// maxDoubts is for how many changes of a port it is said what they hang on.
+const maxDoubts = 100
 
 // doubts notes what the answers to a witness hang on.
 func (d *differ) doubts(c *comparer, witness *Request) error {
@@ -240,7 +240,7 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 }
 
 // because names the route that decides now and was not there before, or that
-// decided and is gone, or says that other routes apply.
+// decided and was removed, or says that other routes apply.
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && !c.has(0, after.route) {
 		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
@@ -251,7 +251,7 @@ func (c *comparer) because(before, after *entry) string {
 		return "no consumer routes are left"
 	}
 	if before != nil && !c.has(1, before.route) {
-		return roleOf(before.route, c.request.Service) + before.route.String() + " is gone"
+		return roleOf(before.route, c.request.Service) + before.route.String() + " was removed"
 	}
 	return ""
 }

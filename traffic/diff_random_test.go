@@ -153,7 +153,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 	}
 	changes, keys := map[int32][]Change{}, map[int32][][2]string{}
 	for _, port := range difference.Ports {
-		if port.WitnessesOnly && work == mostWork {
+		if port.WitnessesOnly && work == maxComparisons {
 			return "witnesses only"
 		}
 		changes[port.Port] = port.Changes
@@ -195,7 +195,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 
 func TestDiffOfRandomRoutes(t *testing.T) {
 	for seed := range uint64(500) {
-		if wrong := misreport(t, randomChoices(seed, 40_000), 2000, compareEntries, mostWork); wrong != "" {
+		if wrong := misreport(t, randomChoices(seed, 40_000), 2000, compareEntries, maxComparisons); wrong != "" {
 			t.Fatalf("seed %d: %s", seed, wrong)
 		}
 	}
@@ -230,7 +230,7 @@ func TestDiffOfManyOthers(t *testing.T) {
 func TestDiffOfRandomRoutesFindsFaults(t *testing.T) {
 	backwards := func(a, b *entry) int { return -compareEntries(a, b) }
 	for seed := range uint64(100) {
-		if misreport(t, randomChoices(seed, 4000), 100, backwards, mostWork) != "" {
+		if misreport(t, randomChoices(seed, 4000), 100, backwards, maxComparisons) != "" {
 			return
 		}
 	}
@@ -242,7 +242,7 @@ func FuzzDiff(f *testing.F) {
 		f.Add(randomChoices(seed, 600).bytes)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		if wrong := misreport(t, &choices{bytes}, 20, compareEntries, mostWork); wrong != "" {
+		if wrong := misreport(t, &choices{bytes}, 20, compareEntries, maxComparisons); wrong != "" {
 			t.Error(wrong)
 		}
 	})

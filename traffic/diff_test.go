@@ -30,7 +30,7 @@ no change; 6 request classes unchanged
 `},
 		{"a canary, a removed route, and a mock", []string{old, admin}, []string{canary, mock}, Options{}, `
 service shop/cart port 80, producer
-  any                         /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin is gone)
+  any                         /admin*                              admin:80 100 %      →  404 (no rule matches) (HTTPRoute shop/admin was removed)
   GET                         /v2* tenant=gold                     cart-v1:8080 100 %  →  cart-v2:8080 90 %, cart-v1:8080 10 %
   from namespace faces: any   /admin*                              admin:80 100 %      →  404 (no rule matches) (consumer routes replace producer routes)
   from namespace faces: any   /v2* (except GET tenant=gold, POST)  cart-v2:8080 100 %  →  404 (no rule matches) (consumer routes replace producer routes)

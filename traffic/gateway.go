@@ -74,7 +74,9 @@ func GatewayRoutes(routes iter.Seq[*mesh.Route], reader mesh.Reader, profile *me
 		}
 	}
 	for _, sending := range found {
-		slices.SortFunc(sending, func(a, b GatewayRoute) int { return cmp.Or(strings.Compare(a.Route, b.Route), cmp.Compare(a.Port, b.Port)) })
+		slices.SortFunc(sending, func(a, b GatewayRoute) int {
+			return cmp.Or(strings.Compare(a.Route, b.Route), cmp.Compare(a.Port, b.Port))
+		})
 	}
 	return found, nil
 }

@@ -20,7 +20,7 @@ type Trace struct {
 	// Chosen is the match that decides; nil where none does.
 	Chosen  *Place  `json:"chosen,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	// Notes say what the outcome hangs on, or what it may surprise by.
+	// Notes say what the outcome depends on, and caveats.
 	Notes []string `json:"notes,omitempty"`
 	// GatewayRoutes are the routes on Gateways that send the request, if a Gateway does.
 	GatewayRoutes []GatewayRoute `json:"gatewayRoutes,omitempty"`

@@ -228,7 +228,7 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 func (e *Engine) unknownIgnores(route *mesh.Route) []string {
 	var unknown []string
 	for id := range ignored(route) {
-		if rule := e.byID[id]; rule.Rule == nil || rule.OfServices || !rule.Milder && rule.action == Deny {
+		if rule := e.byID[id]; rule.Rule == nil || rule.OfServices || !rule.HasWarnings && rule.action == Deny {
 			unknown = append(unknown, id)
 		}
 	}

@@ -236,13 +236,13 @@ func FuzzIgnoreAnnotation(f *testing.F) {
 			}
 		}
 		for _, name := range verdict.UnknownIgnores {
-			if rule := rules.Find(name); !names[name] || rule != nil && !rule.OfServices && (rule.Default != validate.Deny || rule.Milder) {
+			if rule := rules.Find(name); !names[name] || rule != nil && !rule.OfServices && (rule.Default != validate.Deny || rule.HasWarnings) {
 				t.Errorf("%q is told to be unknown", name)
 			}
 			delete(names, name)
 		}
 		for name := range names {
-			if rule := rules.Find(name); name != "" && (rule == nil || rule.OfServices || rule.Default == validate.Deny && !rule.Milder) {
+			if rule := rules.Find(name); name != "" && (rule == nil || rule.OfServices || rule.Default == validate.Deny && !rule.HasWarnings) {
 				t.Errorf("%q is not told to be unknown", name)
 			}
 		}

@@ -14,12 +14,12 @@ type judgment struct {
 	pass   *Pass
 
 	// The following are worked out when first needed.
-	placed  bool
-	mode    mesh.Mode
-	exempt  bool
-	ignored map[string]bool
-	old     *mesh.Route
-	same    *bool
+	modeResolved bool
+	mode         mesh.Mode
+	exempt       bool
+	ignored      map[string]bool
+	old          *mesh.Route
+	same         *bool
 }
 
 // unchanged reports whether the request is an update that changes nothing that a mesh reads.
@@ -109,7 +109,7 @@ func (j *judgment) decide(rule activeRule, from int) (closed bool, err error) {
 
 // downgradeByNamespace applies the namespace's mode and the exemptions.
 func (j *judgment) downgradeByNamespace(findings []Finding) error {
-	if !j.placed {
+	if !j.modeResolved {
 		namespace := j.req.Route.Metadata.Namespace
 		labels, err := mesh.Known(mesh.FindNamespace(j.pass.world, namespace)) // none that is known: the default mode
 		if err != nil {
@@ -117,7 +117,7 @@ func (j *judgment) downgradeByNamespace(findings []Finding) error {
 		}
 		j.mode = j.engine.policy.ModeIn(labels)
 		j.exempt = j.engine.policy.Exemptions.Cover(j.req.User, namespace)
-		j.placed = true
+		j.modeResolved = true
 	}
 	for i := range findings {
 		if findings[i].Downgraded == DowngradedByUpdate {

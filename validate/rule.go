@@ -57,9 +57,9 @@ type Rule struct {
 	KindDefaults map[mesh.RouteKind]Action
 	// DryRun is the mildest a denial becomes on a dry run; empty for no change.
 	DryRun Action
-	// Milder: some findings have a milder Default than the rule, so that the annotation can
+	// HasWarnings: some findings have a milder Default than the rule, so that the annotation can
 	// silence them.
-	Milder bool
+	HasWarnings bool
 	// OfMesh: the rule is about what one mesh does, and does not run without a profile.
 	OfMesh bool
 	// Kinds are the route kinds that the rule is about; empty for all.

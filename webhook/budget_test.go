@@ -246,7 +246,7 @@ func TestPreviewsAreBounded(t *testing.T) {
 	if err := o.spend(t.Context(), r, "HTTPRoute", readBurst); err != nil {
 		t.Fatal(err)
 	}
-	o.reads.charge(stranger, mostRead/routesPerRead)
+	o.reads.charge(stranger, maxRoutes/routesPerRead)
 	waited := o.shared.reads.share(stranger).ReserveN(time.Now(), readRate).Delay()
 	if waited < time.Second/2 {
 		t.Errorf("lists have left room: a wait of %s", waited)

@@ -17,7 +17,7 @@ import (
 )
 
 // maxCauses is how many findings a denial lists, and maxText how many bytes of each
-// text. Nobody reads more, and whoever calls cannot make the answer larger.
+// text. They bound the size of an answer, whatever the request.
 const (
 	maxCauses = 50
 	maxText   = 1 << 10
@@ -112,8 +112,8 @@ func unconfirmed(err error) *metav1.Status {
 	}
 }
 
-// noRoute returns the status of a request whose object cannot be read.
-func noRoute(err *objectError) *metav1.Status {
+// undecodable returns the status of a request whose object cannot be read.
+func undecodable(err *objectError) *metav1.Status {
 	return &metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusBadRequest,

@@ -34,19 +34,19 @@ func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
 	ctx, cancel := context.WithDeadline(ctx, r.deadline())
 	defer cancel()
 	preview, err := l.preview(ctx, r)
-	partial := errors.Is(err, errEnough)
+	partial := errors.Is(err, errLimitReached)
 	if err != nil && !partial {
 		l.trail.failed(r, err, "Failed to preview the change of a namespace", "namespace", shortened(r.name()))
 		return answer{warnings: []string{undetermined}, outcome: failed}
 	}
 	warnings := labelWarnings(preview)
 	if partial {
-		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were checked; run gammaguard audit", mostRead))
+		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were checked; run gammaguard audit", maxRoutes))
 	}
 	return answer{warnings: warnings, outcome: admitted}
 }
 
-// preview judges the routes of the namespace. With errEnough it is about some of the routes.
+// preview judges the routes of the namespace. With errLimitReached it is about some of the routes.
 func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview, error) {
 	done, err := l.turn.take(ctx, r)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 		}
 		return preview.Add(mutate.Mutated(route, plan.Made()))
 	})
-	if partial != nil && !errors.Is(partial, errEnough) {
+	if partial != nil && !errors.Is(partial, errLimitReached) {
 		return nil, partial
 	}
 	for _, service := range l.Stored.ParentsInNamespace(now.Name) {

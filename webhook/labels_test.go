@@ -135,7 +135,7 @@ func TestLabels(t *testing.T) {
 // TestManyRoutes: a preview reads so many routes, and says so.
 func TestManyRoutes(t *testing.T) {
 	manifests := []string{adopted}
-	for i := range mostRead {
+	for i := range maxRoutes {
 		manifests = append(manifests, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r%d, namespace: shop},
 			spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`, i))
 	}

@@ -68,8 +68,8 @@ type object struct {
 	err   error
 }
 
-// UnmarshalJSONFrom reads the route as it comes: to find its end first would take
-// half as long again. What is left of it after an error is passed over.
+// UnmarshalJSONFrom reads the route as it comes: scanning for its end first would
+// cost half as much again. The rest is skipped after an error.
 func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	depth, start := d.StackDepth(), d.InputOffset()
 	o.err = json.UnmarshalDecode(d, &o.route)

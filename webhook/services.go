@@ -110,8 +110,8 @@ func (s *services) rename(ctx context.Context, r *review, change *validate.Servi
 			change.AddUser(route)
 			return nil
 		})
-		if errors.Is(err, errEnough) {
-			change.Own, err = slices.Insert(change.Own, 0, fmt.Sprintf("only the first %d routes of the namespace were read", mostRead)), nil
+		if errors.Is(err, errLimitReached) {
+			change.Own, err = slices.Insert(change.Own, 0, fmt.Sprintf("only the first %d routes of the namespace were read", maxRoutes)), nil
 		}
 		if err != nil {
 			return answer{}, err

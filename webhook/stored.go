@@ -17,12 +17,12 @@ const (
 	// previewBody is up to which size a review is previewed: few exceed it, and what its
 	// object costs is in proportion.
 	previewBody = 512 << 10
-	// mostRead is how many routes of a namespace a preview reads.
-	mostRead = 3000
+	// maxRoutes is how many routes of a namespace a preview reads.
+	maxRoutes = 3000
 )
 
-// errEnough: so many routes have been read.
-var errEnough = errors.New("enough")
+// errLimitReached: so many routes have been read.
+var errLimitReached = errors.New("enough")
 
 // turn is taken by the preview of a webhook that is in progress. Others wait for theirs.
 type turn chan struct{}
@@ -53,8 +53,8 @@ func (o *Options) current(ctx context.Context, r *review) error {
 	return o.Sync.Stale()
 }
 
-// eachRoute calls f with each route that is stored in the namespace, or returns errEnough
-// after the first mostRead. One that cannot be read counts as absent, as in the caches.
+// eachRoute calls f with each route that is stored in the namespace, or returns errLimitReached
+// after the first maxRoutes. One that cannot be read counts as absent, as in the caches.
 func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f func(*mesh.Route) error) error {
 	read := 0
 	for _, kind := range mesh.RouteKinds() {
@@ -63,8 +63,8 @@ func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f 
 		}
 		before := read
 		err := o.Stored.Routes(ctx, kind, namespace, func(text jsontext.Value) error {
-			if read++; read > mostRead {
-				return errEnough
+			if read++; read > maxRoutes {
+				return errLimitReached
 			}
 			route, err := mesh.DecodeRoute(text)
 			if err != nil {

@@ -28,7 +28,7 @@ func Validating(options Options, engine *validate.Engine) http.Handler {
 
 func (v *validating) answer(ctx context.Context, r *review, fault *objectError) answer {
 	if fault != nil {
-		return answer{status: noRoute(fault), outcome: malformed}
+		return answer{status: undecodable(fault), outcome: malformed}
 	}
 	verdict, err := v.judge(ctx, r)
 	if err != nil {

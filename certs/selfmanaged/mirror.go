@@ -145,7 +145,7 @@ func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 }
 
 // trustedByAll returns nil if every webhook of the two registrations trusts the
-// certificate. A registration that does not exist has nobody call.
+// certificate. A webhook configuration that does not exist is ignored.
 func (m *mirror) trustedByAll(ctx context.Context, bundle *certs.Bundle, now time.Time) error {
 	options := m.source.options
 	pair, err := tls.X509KeyPair(bundle.Cert, bundle.Key)

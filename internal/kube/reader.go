@@ -21,7 +21,7 @@ import (
 // Further reads wait for their turn, or for the end of their context.
 const MaxConcurrentReads = 32
 
-// Observer is told of each live read: the resource's kind, and why it failed; nil
+// Observer is called after each live read: the resource's kind, and why it failed; nil
 // where the object was found, mesh.ErrNotFound where it is not there.
 type Observer func(kind string, err error)
 

@@ -22,10 +22,10 @@ type Route struct {
 	Entries []Entry
 	// Ignores is a checksum of the annotation that silences rules.
 	Ignores uint32
-	// ForeignEntries is the number of the other entries, and Answered are the parentRefs
+	// ForeignEntries is the number of the other entries, and ForeignParents are the parentRefs
 	// that they are about.
 	ForeignEntries int32
-	Answered       mesh.ParentSet
+	ForeignParents mesh.ParentSet
 
 	// since is when this Acknowledged of this generation was first seen, in seconds. Both are
 	// written where the route stays the same, so that an answer is no change.

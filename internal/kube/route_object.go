@@ -101,7 +101,7 @@ func (c *Cache) reduceRoute(kind mesh.RouteKind, text jsontext.Value) (*item, er
 		if entry == nil {
 			route.ForeignEntries++
 			about := Answers(text, route.Parents)
-			route.Answered |= about
+			route.ForeignParents |= about
 			route.acknowledged = route.acknowledged.With(about, acknowledges(text, route.Generation))
 			continue
 		}

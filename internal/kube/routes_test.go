@@ -206,7 +206,7 @@ func TestAnswered(t *testing.T) {
 		cache := newCache(t, Options{ControllerName: "us"})
 		put(t, cache, routeResource(mesh.HTTPRoute), `{"kind":"HTTPRoute","metadata":{"namespace":"shop","name":"web"},
 			"spec":{"parentRefs":[`+cart+`,`+pay+`]},"status":{"parents":[`+entries+`]}}`)
-		if got := cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"}).Answered; got != want {
+		if got := cache.Route(RouteKey{mesh.HTTPRoute, "shop", "web"}).ForeignParents; got != want {
 			t.Errorf("%s: answered are %b, want %b", entries, got, want)
 		}
 	}

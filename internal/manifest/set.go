@@ -148,7 +148,7 @@ func (s *Set) putSlice(key Key, of mesh.ServiceKey) {
 
 // arrivalTime is the creation time of the n-th route that arrived without one. It
 // lies in a future that no manifest of a cluster comes from.
-func arrivalTime(n int64) time.Time { return time.Unix(mesh.Undated+n, 0).UTC() }
+func arrivalTime(n int64) time.Time { return time.Unix(mesh.FirstSyntheticAge+n, 0).UTC() }
 
 // Dated reports whether the creation time is from a manifest or a cluster, not one
 // given to a route that arrived without one.

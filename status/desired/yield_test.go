@@ -27,7 +27,7 @@ func TestTaken(t *testing.T) {
 		"both of ours, of which one is never true": {[]metav1.Condition{lost, some}, true},
 		"no part": {[]metav1.Condition{{Type: desired.PartiallyConflicted, Status: "False"}}, true},
 	} {
-		if got := desired.Taken(test.conditions); got != test.want {
+		if got := desired.ClaimedByOther(test.conditions); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestBehind(t *testing.T) {
 		1<<0 | 1<<1 | 1<<2: {{Ref: 0}, {Ref: 2}},
 		1 << 31:            {{Ref: 31}},
 	} {
-		if diff := cmp.Diff(want, desired.Behind(entries, answered)); diff != "" {
+		if diff := cmp.Diff(want, desired.AnsweredOnly(entries, answered)); diff != "" {
 			t.Errorf("answered %b (-want +got):\n%s", answered, diff)
 		}
 	}

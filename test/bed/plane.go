@@ -162,8 +162,8 @@ func (cp *ControlPlane) start(o Options, server string, definitions []*apiextens
 	if err := errors.Join(os.Mkdir(etcdDir, 0o700), os.Mkdir(cp.CertDir, 0o700)); err != nil {
 		return err
 	}
-	// Everything that envtest would read from the environment is set, lest the
-	// tests run against a cluster or binaries that happen to be named there.
+	// Everything that envtest would read from the environment is set, so that the
+	// tests never run against a cluster or binaries that happen to be named there.
 	*cp.env = envtest.Environment{
 		UseExistingCluster:       new(false),
 		CRDInstallOptions:        envtest.CRDInstallOptions{CRDs: definitions, MaxTime: startTimeout},

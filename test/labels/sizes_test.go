@@ -102,9 +102,6 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s, %s: got %v, want %q", test.name, test.patch, err, test.want)
 		}
 		t.Logf("%s, %s: %v", test.name, test.patch, took)
-		if took > 15*time.Second { // seconds of a loaded machine
-			t.Errorf("%s, %s: it took %v", test.name, test.patch, took)
-		}
 	}
 	for name, want := range map[string]int{crowdedByLabels: crowdedLabels, crowdedByAnnotations: crowdedAnnotations - 2} {
 		n := &corev1.Namespace{}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/test/proxies"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/proxies"
 	"github.com/gammaguard/gammaguard/test/truth/istio"
 	"github.com/gammaguard/gammaguard/test/worlds"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -114,7 +114,7 @@ func text(plain, all *tally) string {
 
 Random routes on a Service are translated by Istio's own control plane (module istio.io/istio of 2026-08-27), the route configurations
 that it makes for sidecars are evaluated as Envoy's documentation describes, and each request is compared with what
-`+"`gammaguard trace --mesh istio`"+` says of it. The worlds follow from seed %d.
+`+"`trace` with `--mesh istio`"+` says of it. The worlds follow from seed %d.
 
 | worlds | requests | agree |
 |---|---|---|

@@ -16,11 +16,11 @@ func filterHeaderRestricted() *validate.Rule {
 			"modifier and keeps the one from before, so that later changes of other routes have no effect either.",
 		Remedy: "To send another host to the backend, use a URLRewrite filter with hostname. Its path field replaces the path. Responses have no Host " +
 			"header: remove it from the modifier. With mesh: istio, which takes Host in set for a rewrite of the host, that finding is a warning.",
-		Citation: "Gateway API, HTTPURLRewriteFilter: hostname is the value to be used to replace the Host header value during forwarding",
-		Default:  validate.Deny,
-		Milder:   true,
-		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-		Route:    checkFilterHeaderRestricted,
+		Citation:    "Gateway API, HTTPURLRewriteFilter: hostname is the value to be used to replace the Host header value during forwarding",
+		Default:     validate.Deny,
+		HasWarnings: true,
+		Kinds:       []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Route:       checkFilterHeaderRestricted,
 	}
 }
 

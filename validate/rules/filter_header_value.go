@@ -17,11 +17,11 @@ func filterHeaderValue() *validate.Rule {
 			"%REQ(x-id)%; one that is not a valid command has the same effect.",
 		Remedy: "Write the value in one line: in YAML, use >- in place of | or >. Where a percent sign is meant, and the mesh does not escape it, leave it " +
 			"out. The finding about percent signs is a warning, and is made where mesh names one with Envoy as its proxy.",
-		Citation: "Gateway API, HTTPHeader: value is the value of HTTP header to be matched or set, as in RFC 9110, section 5.5",
-		Default:  validate.Deny,
-		Milder:   true,
-		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-		Route:    checkFilterHeaderValue,
+		Citation:    "Gateway API, HTTPHeader: value is the value of HTTP header to be matched or set, as in RFC 9110, section 5.5",
+		Default:     validate.Deny,
+		HasWarnings: true,
+		Kinds:       []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Route:       checkFilterHeaderValue,
 	}
 }
 

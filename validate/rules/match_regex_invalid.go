@@ -18,11 +18,11 @@ func matchRegexInvalid() *validate.Rule {
 			"that starts has no routes at all. Linkerd does not apply the route.",
 		Remedy: "Correct the expression. Envoy uses RE2, which has no lookaround, no backreferences, and no repetition above 1000; an expression matches " +
 			"the whole value. Where no expression is needed, use a match of type Exact or PathPrefix.",
-		Citation: "Gateway API, HTTPPathMatch: the syntax of a RegularExpression is specific to the implementation; please read its documentation",
-		Default:  validate.Deny,
-		Milder:   true,
-		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
-		Route:    checkMatchRegexInvalid,
+		Citation:    "Gateway API, HTTPPathMatch: the syntax of a RegularExpression is specific to the implementation; please read its documentation",
+		Default:     validate.Deny,
+		HasWarnings: true,
+		Kinds:       []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
+		Route:       checkMatchRegexInvalid,
 	}
 }
 

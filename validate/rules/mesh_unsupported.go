@@ -21,10 +21,10 @@ func meshUnsupported() *validate.Rule {
 			"of the mesh is newer than what gammaguard knows of it.",
 		Remedy: "Use what the mesh supports: docs/meshes.md lists it for each mesh, with the releases that it is known for. Set the release that " +
 			"runs: mesh: kuma@2.13. If a newer release of the mesh supports the route kind, add the kind to routeKinds.",
-		Citation: "Gateway API, Conformance: support for route kinds and for extended features varies by implementation",
-		Default:  validate.Deny,
-		Milder:   true,
-		Route:    checkMeshUnsupported,
+		Citation:    "Gateway API, Conformance: support for route kinds and for extended features varies by implementation",
+		Default:     validate.Deny,
+		HasWarnings: true,
+		Route:       checkMeshUnsupported,
 		Describe: func(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 			if f := unsupportedParent(policy, parent.Route, parent.Index); f != nil {
 				return *f

@@ -18,13 +18,13 @@ func parentNotFound() *validate.Rule {
 			"does not exist.",
 		Remedy: "Correct the name, set namespace in the parentRef, or create the Service first. In a single kubectl apply, the Service must come " +
 			"before the route. On a dry run, this rule only warns, because tools dry-run a set of objects before its Services exist.",
-		Citation: "GEP-1294, API: a route binds to the Service that its parentRef names",
-		Default:  validate.Deny,
-		DryRun:   validate.Warn,
-		Fault:    validate.ParentNotFound,
-		Describe: describeParentNotFound,
-		Milder:   true,
-		Other:    checkOtherParent,
+		Citation:    "GEP-1294, API: a route binds to the Service that its parentRef names",
+		Default:     validate.Deny,
+		DryRun:      validate.Warn,
+		Fault:       validate.ParentNotFound,
+		Describe:    describeParentNotFound,
+		HasWarnings: true,
+		Other:       checkOtherParent,
 	}
 }
 

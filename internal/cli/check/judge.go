@@ -148,7 +148,7 @@ func (j *judge) firstMention(f *validate.Finding) bool {
 	return !told
 }
 
-// unknown tells of a rule that cannot be judged, by what it lacks.
+// unknown reports a rule that cannot be evaluated, and what is missing.
 func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the input, or use --cluster"
 	if f.Reference.Service != (mesh.ServiceKey{}) {

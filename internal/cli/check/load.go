@@ -302,7 +302,7 @@ func (l *loader) unchanged(r *route) (bool, error) {
 
 // arrival is when the first new route of the input arrives, each other a second
 // later: after all that is there already, and in the order of the input.
-var arrival = time.Unix(2*mesh.Undated, 0).UTC()
+var arrival = time.Unix(2*mesh.FirstSyntheticAge, 0).UTC()
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.

@@ -42,8 +42,8 @@ type Cluster struct {
 
 var _ check.Cluster = (*Cluster)(nil)
 
-// question asks for one object, or what there is of its kind, by its key.
-type question[K comparable, T any] struct{ key K }
+// cacheKey asks for one object, or what there is of its kind, by its key.
+type cacheKey[K comparable, T any] struct{ key K }
 
 // answer is what the cluster said.
 type answer[T any] struct {
@@ -91,10 +91,10 @@ type forbidden string
 func (f forbidden) Error() string { return string(f) }
 func (forbidden) Unwrap() error   { return mesh.ErrUnknown }
 
-// once asks for what is not kept yet. What describes the key to the user who may not
+// cached asks for what is not kept yet. What describes the key to the user who may not
 // read it, as fmt.Sprintf does.
-func once[K comparable, T any](c *Cluster, what string, key K, read func(context.Context, K) (T, error)) (T, error) {
-	a, known := c.kept[question[K, T]{key}].(answer[T])
+func cached[K comparable, T any](c *Cluster, what string, key K, read func(context.Context, K) (T, error)) (T, error) {
+	a, known := c.kept[cacheKey[K, T]{key}].(answer[T])
 	if !known {
 		a.value, a.err = read(c.ctx, key)
 		if apierrors.IsForbidden(a.err) {
@@ -105,14 +105,14 @@ func once[K comparable, T any](c *Cluster, what string, key K, read func(context
 				c.unseen[fmt.Sprintf(what, key)] = true
 			}
 		}
-		c.kept[question[K, T]{key}] = a
+		c.kept[cacheKey[K, T]{key}] = a
 	}
 	return a.value, a.err
 }
 
-// keep keeps an answer that is known without asking.
-func (c *Cluster) keep(read mesh.Read, known mesh.Answer) {
-	c.kept[question[mesh.Read, mesh.Answer]{read}] = answer[mesh.Answer]{value: known}
+// store keeps an answer that is known without asking.
+func (c *Cluster) store(read mesh.Read, known mesh.Answer) {
+	c.kept[cacheKey[mesh.Read, mesh.Answer]{read}] = answer[mesh.Answer]{value: known}
 }
 
 // Unseen lists what was asked for and the user may not read, such as "Service shop/cart"
@@ -132,7 +132,7 @@ func (c *Cluster) Unseen() []string {
 
 // Do implements mesh.Reader.
 func (c *Cluster) Do(read mesh.Read) mesh.Answer {
-	answer, err := once(c, "%s", read, func(ctx context.Context, read mesh.Read) (mesh.Answer, error) {
+	answer, err := cached(c, "%s", read, func(ctx context.Context, read mesh.Read) (mesh.Answer, error) {
 		answer := c.reader.Do(ctx, read)
 		return answer, answer.Err
 	})
@@ -142,7 +142,7 @@ func (c *Cluster) Do(read mesh.Read) mesh.Answer {
 
 // Definition returns the CustomResourceDefinition of that name, in JSON.
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
-	return once(c, "CustomResourceDefinition %s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
+	return cached(c, "CustomResourceDefinition %s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
 		object, err := c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -169,7 +169,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 			return err
 		}
 		for _, namespace := range namespaces {
-			c.keep(mesh.Read{Kind: mesh.ReadNamespace, Namespace: namespace.Name}, mesh.Answer{Namespace: namespace})
+			c.store(mesh.Read{Kind: mesh.ReadNamespace, Namespace: namespace.Name}, mesh.Answer{Namespace: namespace})
 		}
 	}
 	services, err := c.reader.Services(c.ctx, namespace)
@@ -177,7 +177,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 		return err
 	}
 	for _, service := range services {
-		c.keep(mesh.Read{Kind: mesh.ReadService, Service: service.Key}, mesh.Answer{Service: service})
+		c.store(mesh.Read{Kind: mesh.ReadService, Service: service.Key}, mesh.Answer{Service: service})
 	}
 	if !endpoints {
 		return nil
@@ -187,7 +187,7 @@ func (c *Cluster) Preload(namespace string, endpoints bool) error {
 		return nil
 	}
 	for _, service := range services {
-		c.keep(mesh.Read{Kind: mesh.ReadEndpoints, Service: service.Key}, mesh.Answer{HasEndpoints: filled[service.Key]})
+		c.store(mesh.Read{Kind: mesh.ReadEndpoints, Service: service.Key}, mesh.Answer{HasEndpoints: filled[service.Key]})
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (c *Cluster) Configuration(deployment string, overrides ...config.Override)
 		return nil, "", fmt.Errorf("installation %q: must be NAMESPACE/NAME", deployment)
 	}
 	at := objectOf{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", namespace, name}
-	object, err := once(c, "%s", at, c.get)
+	object, err := cached(c, "%s", at, c.get)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", at, err)
 	}
@@ -61,7 +61,7 @@ func (c *Cluster) Configuration(deployment string, overrides ...config.Override)
 // configMap returns the configuration in the ConfigMap. Whoever wrote it, the error is
 // fit for a terminal.
 func (c *Cluster) configMap(at objectOf, overrides []config.Override) (*config.GuardConfiguration, string, error) {
-	object, err := once(c, "%s", at, c.get)
+	object, err := cached(c, "%s", at, c.get)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", at, err)
 	}

@@ -18,7 +18,7 @@ var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "na
 // Namespaces returns the namespace, or all if the name is empty, that the user may read.
 func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
 	if name == "" {
-		all, err := once(c, "the list of%s namespaces", "", func(ctx context.Context, _ string) ([]*mesh.Namespace, error) { return c.reader.Namespaces(ctx) })
+		all, err := cached(c, "the list of%s namespaces", "", func(ctx context.Context, _ string) ([]*mesh.Namespace, error) { return c.reader.Namespaces(ctx) })
 		if !errors.Is(err, mesh.ErrUnknown) {
 			return all, err
 		}

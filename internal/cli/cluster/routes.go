@@ -78,7 +78,7 @@ func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*mani
 // RereadRoutes has routes read again when they are asked for next.
 func (c *Cluster) RereadRoutes() {
 	maps.DeleteFunc(c.kept, func(key, _ any) bool {
-		_, is := key.(question[routesOf, []*manifest.Object])
+		_, is := key.(cacheKey[routesOf, []*manifest.Object])
 		return is
 	})
 	clear(c.unlisted)
@@ -94,7 +94,7 @@ type routesOf struct {
 // is false if there is no such namespace.
 func (c *Cluster) routesIn(kind mesh.RouteKind, namespaces ...string) (routes []*manifest.Object, seen bool, err error) {
 	for _, namespace := range namespaces {
-		found, err := once(c, "%s", routesOf{kind, namespace}, c.list)
+		found, err := cached(c, "%s", routesOf{kind, namespace}, c.list)
 		if errors.Is(err, mesh.ErrUnknown) {
 			continue
 		}

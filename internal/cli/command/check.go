@@ -128,20 +128,20 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, err)
 	}
 	if f.watch {
-		return f.keep(cmd)
+		return f.runWatch(cmd)
 	}
-	return f.once(cmd)
+	return f.runOnce(cmd)
 }
 
-// once checks, writes the report, and returns errFindings if it fails.
-func (f *checkFlags) once(cmd *cobra.Command) (err error) {
+// runOnce checks, writes the report, and returns errFindings if it fails.
+func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	options := &f.options
 	options.Stdin, options.Hold = cmd.InOrStdin(), hold
 	project, err := sets.FindProject(f.start())
 	if err != nil {
 		return err
 	}
-	f.follow(project, cmd)
+	f.applyProject(project, cmd)
 	end, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {
 		return err
@@ -183,8 +183,8 @@ func (f *checkFlags) start() string {
 	return "."
 }
 
-// follow takes over what the project sets and no flag does.
-func (f *checkFlags) follow(project *sets.Project, cmd *cobra.Command) {
+// applyProject takes over what the project sets and no flag does.
+func (f *checkFlags) applyProject(project *sets.Project, cmd *cobra.Command) {
 	if project == nil {
 		return
 	}

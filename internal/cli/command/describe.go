@@ -11,7 +11,7 @@ func newDescribe() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "describe service/NAME",
-		Short: "Show who may route a Service in a live cluster, and who does",
+		Short: "Show the routes on a Service of a live cluster, and who can attach routes",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
 scope with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or missing. The states are
 those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown. A route that lacks its

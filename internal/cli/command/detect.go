@@ -12,7 +12,7 @@ func newDetectMesh() *cobra.Command {
 	var access *access
 	cmd := &cobra.Command{
 		Use:   "detect-mesh",
-		Short: "Propose the mesh for the configuration from what a live cluster has",
+		Short: "Detect the mesh in a live cluster, and propose its value for the configuration",
 		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of, and propose a value
 for mesh in the configuration, with the version that the images of the control plane name. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
 uses the API groups alone.

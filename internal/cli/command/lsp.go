@@ -38,7 +38,7 @@ func newLSP() *cobra.Command {
 	var config configuration
 	cmd := &cobra.Command{
 		Use:     "lsp",
-		Short:   "Serve editors by the Language Server Protocol",
+		Short:   "Run the language server for editors",
 		Long:    lspLong,
 		Example: lspExamples,
 		Args:    cobra.NoArgs,

@@ -21,8 +21,8 @@ import (
 // change comes as several.
 const quiet = 100 * time.Millisecond
 
-// keep checks, and again whenever files change, until the context is done.
-func (f *checkFlags) keep(cmd *cobra.Command) error {
+// runWatch checks, and again whenever files change, until the context is done.
+func (f *checkFlags) runWatch(cmd *cobra.Command) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return fmt.Errorf("--watch: %w", err)
@@ -39,7 +39,7 @@ func (f *checkFlags) keep(cmd *cobra.Command) error {
 		again.access = &access
 		err := again.watchInput(watcher)
 		if err == nil {
-			err = again.once(cmd)
+			err = again.runOnce(cmd)
 		}
 		if err != nil && !errors.Is(err, errFindings) {
 			printable.Fprintf(cmd.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(err)))

@@ -190,7 +190,7 @@ func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, all []
 		if slices.ContainsFunc(b.Routes, func(o Route) bool { return o.RouteName == r.RouteName }) {
 			continue // by two parentRefs
 		}
-		if route.Created != 0 && route.Created < mesh.Undated {
+		if route.Created != 0 && route.Created < mesh.FirstSyntheticAge {
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created
 		}

@@ -85,7 +85,7 @@ func perform(text string, planned [][]Edit) string {
 	at := 0
 	for _, e := range edits {
 		if done[e] || e.From < at {
-			continue // two edits of one place: verify finds the result wanting
+			continue // two edits of one place: verify rejects the result
 		}
 		done[e] = true
 		out.WriteString(text[at:e.From] + e.Text)

@@ -19,6 +19,9 @@ func (in *Input) Take(files []*File) {
 		if f.sets == nil || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
 			t.Whole(path)
 		}
+		if len(f.Broken) > 0 {
+			t.makes(path, manifest.Key{}) // who knows what
+		}
 		for i := range f.Documents {
 			if d := &f.Documents[i]; d.IsRoute() {
 				t.makes(path, d.Key)

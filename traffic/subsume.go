@@ -14,7 +14,7 @@ func (c *comparer) distinct(p *point, cells []cell) []cell {
 		found, told := &cells[i], false
 		if len(found.conditions) <= manyConditions {
 			for list := range c.subsets(found.conditions) {
-				if at, ok := p.index[found.change(list)]; ok && c.tells(p, &kept[at], p, found) {
+				if at, ok := p.index[found.change(list)]; ok && c.subsumes(p, &kept[at], p, found) {
 					told = true
 					break
 				}
@@ -38,22 +38,22 @@ func (a *cell) change(list int) change {
 	return change{a.sides[0].outcome, a.sides[1].outcome, list}
 }
 
-// toldAbove reports whether a cell of each class around the point tells this one.
-func (c *comparer) toldAbove(p *point, found *cell) bool {
+// subsumedAbove reports whether a cell of each class around the point tells this one.
+func (c *comparer) subsumedAbove(p *point, found *cell) bool {
 	key := found.change(c.listID(found.conditions))
 	for _, above := range p.parents {
 		at, ok := above.index[key]
-		if !ok || !c.tells(above, &above.cells[at], p, found) {
+		if !ok || !c.subsumes(above, &above.cells[at], p, found) {
 			return false
 		}
 	}
 	return len(p.parents) > 0
 }
 
-// tells reports whether one class, with its exceptions, says all that another one
+// subsumes reports whether one class, with its exceptions, says all that another one
 // does: it covers it, and none of its exceptions has requests of the other. Where
 // that is too much work it is assumed to.
-func (c *comparer) tells(p *point, a *cell, q *point, b *cell) bool {
+func (c *comparer) subsumes(p *point, a *cell, q *point, b *cell) bool {
 	if !a.covers(b) || p.unexamined || q.unexamined {
 		return false
 	}
