@@ -145,7 +145,7 @@ func (v *Verdict) Answered() iter.Seq[*Finding] {
 		denied := v.Denied()
 		for i := range v.Findings {
 			f := &v.Findings[i]
-			if (f.Effect == Deny || f.Effect == Warn && !(denied && f.ofTraffic)) && !yield(f) {
+			if (f.Effect == Deny || f.Effect == Warn && (!denied || !f.ofTraffic)) && !yield(f) {
 				return
 			}
 		}

@@ -129,7 +129,7 @@ func (n node) action() action {
 	direct, redirect, forward := n.get("directResponse"), n.get("redirect"), n.get("route")
 	switch {
 	case direct.exists():
-		return action{status: int(direct.get("status").number(0))}
+		return action{status: int(direct.get("status").number())}
 	case redirect.exists():
 		return redirect.redirect()
 	case forward.exists():
@@ -142,7 +142,7 @@ func (n node) action() action {
 var redirectStatus = map[any]int{nil: 301, "MOVED_PERMANENTLY": 301, "FOUND": 302, "SEE_OTHER": 303, "TEMPORARY_REDIRECT": 307, "PERMANENT_REDIRECT": 308}
 
 func (n node) redirect() action {
-	out := action{redirect: &Redirect{Scheme: n.get("schemeRedirect").text(), Host: n.get("hostRedirect").text(), Port: n.get("portRedirect").number(0)}, change: n.pathChange()}
+	out := action{redirect: &Redirect{Scheme: n.get("schemeRedirect").text(), Host: n.get("hostRedirect").text(), Port: n.get("portRedirect").number()}, change: n.pathChange()}
 	if n.get("httpsRedirect").flag(false) {
 		out.redirect.Scheme = "https"
 	}
@@ -210,7 +210,7 @@ func (n node) forward() action {
 	case weighted.exists():
 		for _, cluster := range weighted.get("clusters").list() {
 			out.shares = append(out.shares, Share{
-				Cluster: cluster.get("name").text(), Weight: cluster.get("weight").number(0),
+				Cluster: cluster.get("name").text(), Weight: cluster.get("weight").number(),
 				Host: cluster.get("hostRewriteLiteral").text(), Headers: cluster.changes(),
 			})
 		}
@@ -229,7 +229,7 @@ var denominators = map[any]int64{nil: 100, "HUNDRED": 100, "TEN_THOUSAND": 10_00
 func (n node) mirror() Mirror {
 	out := Mirror{Cluster: n.get("cluster").text(), Parts: 1, Of: 1}
 	if fraction := n.get("runtimeFraction").get("defaultValue"); fraction.exists() {
-		out.Parts, out.Of = fraction.get("numerator").number(0), denominators[fraction.get("denominator").value]
+		out.Parts, out.Of = fraction.get("numerator").number(), denominators[fraction.get("denominator").value]
 		if out.Of == 0 {
 			fraction.get("denominator").fail("not a denominator that gammaguard knows")
 		}

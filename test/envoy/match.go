@@ -175,7 +175,7 @@ func (n node) headerTest() func(string) bool {
 		return test.test()
 	}
 	if test := n.get("rangeMatch"); test.exists() {
-		start, end := test.get("start").number(0), test.get("end").number(0)
+		start, end := test.get("start").number(), test.get("end").number()
 		return func(value string) bool {
 			number, err := strconv.ParseInt(value, 10, 64)
 			return err == nil && start <= number && number < end
@@ -246,7 +246,7 @@ func (n node) expression() *regexp.Regexp {
 	expression, err := regexp.Compile(`^(?:` + text.text() + `)$`)
 	if err != nil {
 		text.fail("not a valid RE2 expression: %v", err)
-		return regexp.MustCompile(`$^`)
+		return regexp.MustCompile(`[^\s\S]`) // it matches nothing
 	}
 	return expression
 }

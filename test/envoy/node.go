@@ -124,11 +124,11 @@ func (n node) flag(byDefault bool) bool {
 	return byDefault
 }
 
-// number returns an integer, and the default where there is none. In the JSON of protobuf,
+// number returns an integer, and 0 where there is none. In the JSON of protobuf,
 // one may be a string.
-func (n node) number(byDefault int64) int64 {
+func (n node) number() int64 {
 	if !n.exists() {
-		return byDefault
+		return 0
 	}
 	text, ok := n.value.(string)
 	if number, is := n.value.(json.Number); is {
@@ -137,7 +137,7 @@ func (n node) number(byDefault int64) int64 {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if !ok || err != nil {
 		n.fail("want an integer, not %s", n.kind())
-		return byDefault
+		return 0
 	}
 	return number
 }

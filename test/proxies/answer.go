@@ -57,8 +57,13 @@ func (a *Answer) Differences(b *Answer) []string {
 func (a *Answer) String() string {
 	parts := []string{strings.Join(a.Backends, ", ")}
 	for _, part := range []struct{ name, text string }{
-		{"redirect", a.Redirect}, {"path", a.Path}, {"host", a.Host}, {"", strings.Join(a.Headers, ", ")},
-		{"timeout", a.Timeout}, {"timeout of a try", a.BackendTimeout}, {"mirrored to", strings.Join(a.Mirrors, ", ")},
+		{"redirect", a.Redirect},
+		{"path", a.Path},
+		{"host", a.Host},
+		{"", strings.Join(a.Headers, ", ")},
+		{"timeout", a.Timeout},
+		{"timeout of a try", a.BackendTimeout},
+		{"mirrored to", strings.Join(a.Mirrors, ", ")},
 	} {
 		if part.text != "" {
 			parts = append(parts, strings.TrimSpace(part.name+" "+part.text))

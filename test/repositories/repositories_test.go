@@ -132,7 +132,7 @@ var tests = map[string]string{
 	"remote":   "input: {kustomization: ../app}\n",
 	"option":   `tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {asInRevision: "--output=RAN"}}]` + "\n",
 	"revision": `tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {asInRevision: HEAD}}]` + "\n",
-	"aliases":  "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\n",
+	"aliases":  "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c]\n", //nolint:dupword // they are
 }
 
 // withTests makes a file of tests beside manifests, and what it may name.

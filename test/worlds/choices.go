@@ -201,7 +201,7 @@ func (w *World) Requests(n int) []traffic.Request {
 			r.Path, r.Headers["content-type"] = "/"+pick(c, calls...)+"/"+pick(c, names...), "application/grpc"
 			r.Method = "POST"
 		} else {
-			r.Path, r.Method = pick(c, paths...)+pick(c, "", "", "/c", "x"), string(pick(c, "GET", "POST", "PUT", "DELETE"))
+			r.Path, r.Method = pick(c, paths...)+pick(c, "", "", "/c", "x"), pick(c, "GET", "POST", "PUT", "DELETE")
 			for _, name := range params {
 				if c.maybe(40) {
 					r.Query[name] = pick(c, values...)

@@ -78,8 +78,8 @@ func (s *scan) folder(folder string, plugin bool) bool {
 
 // again reports whether the file was scanned before.
 func (s *scan) again(file string, plugin bool) bool {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // links that lead back to a folder make any number of paths
+	if resolved, err := filepath.EvalSymlinks(file); err == nil {
+		file = resolved // links that lead back to a folder make any number of paths
 	}
 	key := fmt.Sprint(file, plugin)
 	seen := s.seen[key]

@@ -48,7 +48,7 @@ func (r *route) rest(of *rollout.Owned) error {
 	if object.JSON, err = of.Rest(r.JSON); err != nil {
 		return err
 	}
-	if err = object.DecodeRoute(); err != nil {
+	if err := object.DecodeRoute(); err != nil {
 		return err
 	}
 	if r.Written == r.Object {

@@ -73,7 +73,7 @@ func TestWrittenPasses(t *testing.T) {
 	ofGateway := conformance.Dir(t)
 	inputs := map[string][]string{
 		"shop": {"../../../examples/shop"}, "traffic": {"../command/testdata/traffic/change"},
-		"conformance": {filepath.Join(ofGateway, "tests/mesh"), filepath.Join(ofGateway, "mesh")},
+		"conformance": {filepath.Join(ofGateway, "tests", "mesh"), filepath.Join(ofGateway, "mesh")},
 		"hostile":     {write(t, map[string]string{"a.yaml": hostile.Manifests("shop", "cart", hostile.Text)})},
 		"filters":     {write(t, map[string]string{"a.yaml": filters})},
 	}
@@ -179,8 +179,8 @@ func TestMeshes(t *testing.T) {
 `
 	folder := write(t, map[string]string{"a.yaml": filters, "gammaguard-test.yaml": tests})
 	for meshes, want := range map[string][]string{
-		"":              {"any  pass", "istio istio pass"},
-		"istio linkerd": {"any istio pass", "any linkerd fail", "istio istio pass", "istio linkerd skip"},
+		"":              {"any  pass", "istio istio pass"},                                                //nolint:dupword // a test and its mesh
+		"istio linkerd": {"any istio pass", "any linkerd fail", "istio istio pass", "istio linkerd skip"}, //nolint:dupword // a test and its mesh
 	} {
 		files, err := expect.Find([]string{folder})
 		if err != nil {

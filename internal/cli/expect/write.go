@@ -169,7 +169,7 @@ func expectationOf(trace *traffic.Trace) Expect {
 	}
 	total := int64(1) // the least common multiple, which is at most the sum of the weights
 	for i := range got.Shares {
-		total = total * big.NewRat(got.Shares[i].Of, total).Num().Int64()
+		total *= big.NewRat(got.Shares[i].Of, total).Num().Int64()
 	}
 	for i := range got.Shares {
 		s := &got.Shares[i]

@@ -105,7 +105,8 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 	}
 	g.routes = len(named)
 	g.draw()
-	return g, g.classify(engine, reader, routes)
+	err = g.classify(engine, reader, routes)
+	return g, err
 }
 
 // classify finds the classes of requests to the Services.

@@ -144,7 +144,7 @@ func TestPictures(t *testing.T) {
 					t.Errorf("seed %d: class %s has no outcome", seed, class.Text)
 				}
 			}
-			all := append(boxes, texts...)
+			all := slices.Concat(boxes, texts)
 			for i := range all {
 				if a := &all[i]; a.left < 0 || a.top < 0 || a.right > float64(p.Width) || a.bottom > float64(p.Height) {
 					t.Errorf("seed %d: %s is not inside the picture: %+v", seed, a.what, a)

@@ -56,7 +56,7 @@ func (r *chartReader) all() ([]build.File, error) {
 		return nil, err
 	}
 	r.rules.AddDefaults()
-	resolved, _, err := r.Disk.Files.Resolve(r.folder)
+	resolved, _, err := r.Files.Resolve(r.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (r *chartReader) read(within string, way []string) error {
 			return fmt.Errorf("%s: %w", ignore.HelmIgnore, ErrCompared)
 		}
 		file := filepath.Join(r.folder, filepath.FromSlash(name))
-		resolved, isFolder, err := r.Disk.Files.Resolve(file)
+		resolved, isFolder, err := r.Files.Resolve(file)
 		if err == nil {
 			err = r.entry(name, file, resolved, isFolder, way)
 		} else if info, statErr := entry.Info(); statErr == nil && r.rules.Ignore(name, info) {

@@ -202,4 +202,4 @@ func (f *File) Built() bool { return f.sets != nil }
 func (f *File) Kustomization() string { return f.kustomization }
 
 // Anew returns what reads the same set again, from the start.
-func (in *Input) Anew() *Input { return in.Disk.Input(in.taken) }
+func (in *Input) Anew() *Input { return in.Input(in.taken) }

@@ -53,8 +53,8 @@ func Kustomization(data []byte) (*yaml.Node, error) {
 
 // Real returns the path without links, relative if it was, or as it is if it leads nowhere.
 func Real(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
 	}
 	return path
 }
@@ -65,11 +65,11 @@ func Uses(read func(string) ([]byte, error), folder string) map[string]Use {
 	var visit func(folder string)
 	visit = func(folder string) {
 		file := KustomizationFile(folder)
-		real := Real(file)
-		if seen[real] || file == folder {
+		at := Real(file)
+		if seen[at] || file == folder {
 			return
 		}
-		seen[real] = true
+		seen[at] = true
 		used[file] = kustomizationOf
 		if data, err := read(file); err == nil {
 			EachUse(file, data, visit, func(path string, as Use) { used[path] = max(used[path], as) })
