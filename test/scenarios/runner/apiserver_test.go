@@ -105,7 +105,7 @@ func newAPIServer(ctx context.Context) (*apiServer, error) {
 }
 
 func (d *apiServer) install(ctx context.Context) error {
-	if _, err := envtest.InstallCRDs(d.plane.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{serviceProfile}}); err != nil {
+	if _, err := envtest.InstallCRDs(d.plane.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{serviceProfile.DeepCopy()}}); err != nil {
 		return err
 	}
 	config := rest.CopyConfig(d.plane.Config)
