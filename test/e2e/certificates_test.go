@@ -41,6 +41,7 @@ func certManagerTests(t *testing.T, _ *overlay) {
 	t.Run("loss of the CA", testLostCA)
 	t.Run("every kind has its status", testKinds)
 	t.Run("parents of other implementations are looked for", testOtherParents)
+	t.Run("what overrides routes is looked for", testOverridden)
 	t.Run("disruptions", testDisruptions)
 	t.Run("broken configurations", testBrokenConfigurations)
 	t.Run("broken certificates", testBrokenCertificates)

@@ -78,19 +78,7 @@ var otherParents = map[string][2]string{
 // served, gammaguard looks for them.
 func testOtherParents(t *testing.T) {
 	for resource, names := range otherParents {
-		group, kind := names[0], names[1]
-		definition := fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: %[2]s.%[1]s}
-spec:
-  group: %[1]s
-  scope: Namespaced
-  names: {kind: %[3]s, plural: %[2]s, singular: %[4]s}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`, group, resource, kind, strings.ToLower(kind))
-		mustKubectl(t, definition, "apply", "-f", "-")
-		t.Cleanup(func() { mustKubectl(t, definition, "delete", "-f", "-") })
+		define(t, names[0], resource, names[1])
 	}
 	for resource, names := range otherParents {
 		group, kind := names[0], names[1]
@@ -101,4 +89,38 @@ spec:
 			return says(said, kind+" shop/missing does not exist")
 		})
 	}
+}
+
+// define has a kind served for the time of a test.
+func define(t *testing.T, group, resource, kind string) {
+	t.Helper()
+	definition := fmt.Sprintf(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[2]s.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: %[3]s, plural: %[2]s, singular: %[4]s}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, group, resource, kind, strings.ToLower(kind))
+	mustKubectl(t, definition, "apply", "-f", "-")
+	t.Cleanup(func() { mustKubectl(t, definition, "delete", "-f", "-") })
+}
+
+// testOverridden: under the profile of Linkerd, a ServiceProfile of a Service's name is looked for.
+func testOverridden(t *testing.T) {
+	define(t, "linkerd.io", "serviceprofiles", "ServiceProfile")
+	mustKubectl(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: linkerd, namespace: "+system+"}\ndata:\n"+
+		"  guard.yaml: |\n    apiVersion: gammaguard.dev/v1alpha1\n    kind: GuardConfiguration\n    mesh: linkerd\n", "apply", "-f", "-")
+	rollOut(t, `{"spec":{"template":{"spec":{"volumes":[{"name":"config","configMap":{"name":"linkerd"}}]}}}}`)
+	mustKubectl(t, "", "rollout", "status", "-n", system, deployment, "--timeout=180s")
+	profile := "apiVersion: linkerd.io/v1\nkind: ServiceProfile\nmetadata: {name: cart.shop.svc.cluster.local, namespace: shop}\n"
+	waitFor(t, "ServiceProfiles are served", time.Minute, func() error { return applies(t, profile) })
+	object := route("HTTPRoute", "overridden", cartParent)
+	waitFor(t, "the ServiceProfile is looked for", time.Minute, func() error {
+		said := admitted(t, object)
+		mustKubectl(t, object, "delete", "-f", "-")
+		return says(said, "because of ServiceProfile shop/cart.shop.svc.cluster.local")
+	})
 }
