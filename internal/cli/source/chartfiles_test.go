@@ -27,3 +27,18 @@ func TestComparisonsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestLongPatterns: a pattern counts by its length, so that long ones end a chart as many short ones do.
+func TestLongPatterns(t *testing.T) {
+	for pattern, bounded := range map[string]bool{"*" + strings.Repeat("[!b]", 200): true, "*[!b]": false} {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile(".helmignore", []byte(strings.Repeat(pattern+"\n", 100)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		disk := Open(&Options{}, []string{"."})
+		_, err := (&chartReader{Input: disk.Input(nil), folder: ".", compared: maxHelmCompared - 1000}).all()
+		if (err != nil) != bounded {
+			t.Errorf("%.20s: %v", pattern, err)
+		}
+	}
+}
