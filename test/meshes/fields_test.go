@@ -70,7 +70,7 @@ const (
 	fieldNoMatch  = "rules: [{matches: [{path: {value: /a}}], " + toCart + "}]"
 )
 
-// fieldCases are what is told of each field, by mesh: at apply, as "rule:effect", and by trace.
+// fieldCases are what is reported of each field, by mesh: at apply, as "rule:effect", and by trace.
 var fieldCases = []struct {
 	mesh        mesh.ProfileName
 	spec        string
@@ -161,7 +161,7 @@ func told(t *testing.T, manifests string, name mesh.ProfileName) string {
 	return strings.Join(all, " ")
 }
 
-// TestFields: each mesh's treatment of each field is told at apply, and shown by trace.
+// TestFields: each mesh's treatment of each field is reported at apply, and shown by trace.
 func TestFields(t *testing.T) {
 	for _, test := range fieldCases {
 		name := fmt.Sprintf("%s, %s", cmp.Or(test.mesh, "no mesh"), test.spec)

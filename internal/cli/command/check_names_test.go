@@ -27,8 +27,7 @@ func nameReferences(t *testing.T) string {
 	return text
 }
 
-// TestCheckNameReferences: names that kustomize changes, and those that it does not, until it is told to
-// by what docs/ci.md shows.
+// TestCheckNameReferences: names that kustomize changes, and those that it changes once it has the configurations of docs/ci.md.
 func TestCheckNameReferences(t *testing.T) {
 	const base = `
 {apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}

@@ -28,7 +28,8 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		return nil, &NotBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
 	}
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
-	objects, affixes := in.made(folder)
+	used := Uses(in.Disk.Read, folder)
+	objects, affixes := in.made(used)
 	for _, res := range resources {
 		if res.Error != "" {
 			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
@@ -53,8 +54,8 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		files = append(files, f)
 	}
-	in.builds(folder)
-	in.takesPatches(folder, patches, files)
+	in.builds(used)
+	in.takesPatches(used, patches, files)
 	return files, nil
 }
 
@@ -76,11 +77,11 @@ func (in *Input) resources(ctx context.Context, folder string) ([]build.Resource
 	return in.builder.Kustomize(ctx, absolute, file)
 }
 
-// made returns the files that the kustomization in the folder, and those below it, make objects of, without links,
-// and the prefixes and suffixes that these give to names.
-func (in *Input) made(folder string) (objects map[string]bool, affixes []string) {
+// made returns the files that the kustomizations among the used files make objects of, without links, and the prefixes
+// and suffixes that they give to names.
+func (in *Input) made(used map[string]Use) (objects map[string]bool, affixes []string) {
 	objects = map[string]bool{}
-	for path, as := range Uses(in.Disk.Read, folder) {
+	for path, as := range used {
 		switch as {
 		case objectOf:
 			objects[Real(path)] = true

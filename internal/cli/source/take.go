@@ -33,13 +33,13 @@ func (in *Input) Take(files []*File) {
 	}
 }
 
-// builds notes that the kustomization in the folder was built, with those below it.
-func (in *Input) builds(folder string) {
+// builds notes that the kustomizations among the used files were built.
+func (in *Input) builds(used map[string]Use) {
 	t := in.taken
 	if t == nil {
 		return
 	}
-	for path, as := range Uses(in.Disk.Read, folder) {
+	for path, as := range used {
 		if as == kustomizationOf {
 			path = in.Resolved(path)
 			t.mu.Lock()
@@ -52,12 +52,12 @@ func (in *Input) builds(folder string) {
 // takesPatches notes which routes in patches of a kustomization show in a route that it makes, of the same kind and name,
 // whatever the target says: as an object of its own the patch would be another route. One without parentRefs would be a
 // route of nothing, and one that deletes a route that the kustomization has read is none.
-func (in *Input) takesPatches(folder string, all patches, made []*File) {
+func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 	t := in.taken
 	if t == nil {
 		return
 	}
-	sources := sync.OnceValue(func() []*File { return in.sources(folder) })
+	sources := sync.OnceValue(func() []*File { return in.sources(used) })
 	for i := range all {
 		p := &all[i]
 		if p.merge == nil || !p.merge.IsRoute() {
@@ -97,9 +97,9 @@ func names(files []*File, object *manifest.Object) bool {
 	})
 }
 
-// sources returns the files that a kustomization makes objects of.
-func (in *Input) sources(folder string) (files []*File) {
-	for path, as := range Uses(in.Disk.Read, folder) {
+// sources returns those of the used files that kustomizations make objects of.
+func (in *Input) sources(used map[string]Use) (files []*File) {
+	for path, as := range used {
 		if as != objectOf {
 			continue
 		}
