@@ -21,8 +21,8 @@ type labels struct {
 	turn turn
 }
 
-// Labels returns the handler that previews changes of namespaces' labels.
-func Labels(options Options, engine *validate.Engine) http.Handler {
+// previewLabels returns the handler that previews changes of namespaces' labels.
+func previewLabels(options Options, engine *validate.Engine) http.Handler {
 	options.share()
 	l := &labels{options, creation.Judge{Engine: engine, Off: options.Off}, newTurn()}
 	h := options.handler("labels", l.answer)

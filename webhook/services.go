@@ -34,8 +34,8 @@ func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return mesh.DecodeList(d, p, 1000)
 }
 
-// Services returns the handler that previews changes of Services.
-func Services(options Options, engine *validate.Engine) http.Handler {
+// previewServices returns the handler that previews changes of Services.
+func previewServices(options Options, engine *validate.Engine) http.Handler {
 	options.share()
 	s := &services{options, engine, newTurn()}
 	h := options.handler("services", s.answer)
