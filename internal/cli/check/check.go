@@ -126,8 +126,10 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			return nil, err
 		}
 		options = over
-		addBroken(all, options.context.broken)
-		errs = append(errs, options.context.err)
+		if options.context != nil {
+			addBroken(all, options.context.broken)
+			errs = append(errs, options.context.err)
+		}
 	}
 	for i := range found.Sets {
 		set := &found.Sets[i]
