@@ -69,7 +69,7 @@ func TestWrongUse(t *testing.T) {
 		},
 		{
 			[]string{"check", "-f", "-", "--fix"},
-			"error: --fix cannot be used with standard input, -k, or --helm; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
+			"error: --fix cannot be used with standard input; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
 		},
 		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
