@@ -32,7 +32,7 @@ type answer struct {
 
 // ask fills the answer, and returns why it is not complete.
 func (a *answer) ask(q *question) error {
-	engine, err := validate.New(rules.Catalog(), &validate.Policy{Mesh: mesh.FindProfile(mesh.ProfileName(q.Mesh))})
+	engine, err := validate.New(rules.Catalog(), policy(q.Mesh))
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,19 @@ func (a *answer) ask(q *question) error {
 	return errors.Join(err, drawErr)
 }
 
+// policy returns the default policy for a mesh; package config would double the size of the page.
+func policy(name string) *validate.Policy {
+	p := &validate.Policy{Mesh: mesh.FindProfile(mesh.ProfileName(name)), RouteKinds: mesh.RouteKinds(), Actions: map[string]validate.Action{}}
+	p.Mode, p.Grants = mesh.Enforce, mesh.GrantPolicy{Default: mesh.GrantNone, ConsumerRoutes: mesh.ConsumersAllowed, ParentKinds: mesh.ParentKindsOfMeshes()}
+	if p.Mesh != nil {
+		p.RouteKinds = p.Mesh.RouteKinds.Value
+	}
+	if p.Mesh != nil && p.Mesh.ReferenceGrants.Value {
+		p.Actions[validate.RuleBackendNotPermitted] = validate.Warn
+	}
+	return p
+}
+
 // version is one version of the manifests.
 type version struct {
 	engine *validate.Engine
@@ -93,6 +106,9 @@ func read(engine *validate.Engine, name, text string) (*version, error) {
 	}
 	judge, plans := creation.Judge{Engine: engine}, map[manifest.Key]*mutate.Plan{}
 	for _, object := range v.set.Routes() {
+		if spec := &object.Route.Spec; object.Route.Kind == mesh.HTTPRoute && len(spec.Rules) == 0 {
+			spec.Rules = make([]mesh.RouteRule, 1) // the default of its CustomResourceDefinition
+		}
 		plan, err := judge.Plan(object.Route, validate.User{}, judge.Changes(object.Route, v.set), v.set)
 		plans[object.Key] = &plan
 		mutated := *object

@@ -39,15 +39,12 @@ func main() {
 
 // makePage returns the page. Its policy allows its own script and that of the picture, and no connection.
 func makePage(program, loader string) ([]byte, error) {
-	binary, err := os.ReadFile(program)
+	binary, programErr := os.ReadFile(program)
 	start, loaderErr := os.ReadFile(loader)
-	if err := errors.Join(err, loaderErr); err != nil {
-		return nil, err
-	}
 	var packed, page bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	_, err = w.Write(binary)
-	if err := errors.Join(err, w.Close()); err != nil {
+	_, err := w.Write(binary)
+	if err := errors.Join(programErr, loaderErr, err, w.Close()); err != nil {
 		return nil, err
 	}
 	style, script := text("page.css"), string(start)+text("page.js")

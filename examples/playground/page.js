@@ -47,11 +47,11 @@ function open() {
   let example = { manifests: $("example").content.textContent, target: "service/cart.shop:80" };
   try {
     example = location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : example;
+    fields.forEach((field) => { $(field).value = String(example?.[field] ?? ""); });
   } catch {
     $("answer").textContent = "error: this link has no example that can be read";
     return;
   }
-  fields.forEach((field) => { $(field).value = String(example?.[field] ?? ""); });
   $("change").checked = $("changed").value !== "";
   $("request").checked = !$("change").checked;
   ask();

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"iter"
 	"strings"
 
