@@ -37,7 +37,7 @@ func UnknownOf(f *validate.Finding, missing, remedy string) Finding {
 	}
 	problem := lacks + " " + missing
 	return Finding{
-		Rule: f.Rule, Effect: EffectUnknown, Unknown: true, Field: f.Field, Value: f.Value, Problem: problem, Remedy: remedy,
+		Rule: f.Rule, Effect: EffectUnknown, Unknown: true, Field: f.Field, Value: f.Value, Problem: problem, Remedy: remedy, Lacks: lacks,
 		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 		Reference: f.Reference,
 	}
