@@ -81,9 +81,9 @@ func (b *Builder) Kustomize(ctx context.Context, folder, file string) ([]Resourc
 	return done.Resources, nil
 }
 
-// Render renders a chart: it returns the texts that its templates make, by the names of these
-// in the chart's folder, its CustomResourceDefinitions, and which dependencies it lacks.
-func (b *Builder) Render(ctx context.Context, chart *Chart) (rendered map[string]string, missing []string, _ error) {
+// Render renders a chart: it returns what its templates make, its CustomResourceDefinitions, both by Helm's names of
+// them without the chart's, and which dependencies it lacks.
+func (b *Builder) Render(ctx context.Context, chart *Chart) (rendered map[string]Rendered, missing []string, _ error) {
 	done, err := b.do(ctx, &request{Chart: chart})
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (b *Builder) Render(ctx context.Context, chart *Chart) (rendered map[string
 }
 
 // Again renders a chart with other content in one of its files, or of those with values.
-func (b *Builder) Again(ctx context.Context, chart *Chart, values bool, index int, content []byte) (map[string]string, error) {
+func (b *Builder) Again(ctx context.Context, chart *Chart, values bool, index int, content []byte) (map[string]Rendered, error) {
 	if b.process == nil || b.chart != chart {
 		if _, _, err := b.Render(ctx, chart); err != nil {
 			return nil, err

@@ -165,8 +165,8 @@ func (r *result) tooLarge() error {
 	for i := range r.Resources {
 		size += len(r.Resources[i].JSON)
 	}
-	for _, text := range r.Rendered {
-		size += len(text)
+	for _, made := range r.Rendered {
+		size += len(made.Text)
 	}
 	if size > maxResult {
 		return fmt.Errorf("the result is larger than %d MiB", maxResult>>20)

@@ -52,7 +52,7 @@ type answer struct {
 // result is what came out.
 type result struct {
 	Resources []Resource
-	Rendered  map[string]string
+	Rendered  map[string]Rendered
 	// Missing are the dependencies that the chart lacks.
 	Missing []string
 	Error   string
@@ -68,6 +68,13 @@ type Resource struct {
 	// JSON is the object; empty if it cannot be encoded, which Error explains.
 	JSON  []byte
 	Error string
+}
+
+// Rendered is what a template of a chart made, or one of its CustomResourceDefinitions.
+type Rendered struct {
+	Text string
+	// File is the name of the file among those of the chart that it was loaded from; empty for one in an archive.
+	File string
 }
 
 // Chart is a Helm chart to render.

@@ -77,7 +77,7 @@ func newTest() *cobra.Command {
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
 	set.StringVar(&flags.config.path, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
 	set.StringSliceVar(&flags.meshes, "mesh", nil, "meshes to run each test under: "+strings.Join(expect.Meshes(), ", ")+
-		"; if empty, those that the test names, or else that of the configuration")
+		", each alone or with a version (kuma@2.13); if empty, those that the test names, or else that of the configuration")
 	if err := cmd.RegisterFlagCompletionFunc("mesh", cobra.FixedCompletions(expect.Meshes(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is there
 	}
@@ -122,8 +122,8 @@ func (f *testFlags) configured(mesh string) (*config.GuardConfiguration, error) 
 func (f *testFlags) validate(args []string) (err error) {
 	f.given, err = f.complete()
 	for _, mesh := range f.meshes {
-		if !slices.Contains(expect.Meshes(), mesh) && err == nil {
-			err = fmt.Errorf("--mesh must be one of %s, not %s", strings.Join(expect.Meshes(), ", "), mesh)
+		if wrong := expect.CheckMesh(mesh); wrong != nil && err == nil {
+			err = fmt.Errorf("--mesh %w", wrong)
 		}
 	}
 	stdin := 0

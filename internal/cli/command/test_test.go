@@ -24,7 +24,7 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:3: metadata: unknown field; the fields here are apiVersion, kind, input, tests\nmain/cart.yaml:4: spec: unknown field; the fields here are apiVersion, kind, input, tests\n"},
 		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f none", want: ExitUsage, stderr: "error: lstat none: no such file or directory\n"},
-		{args: "--mesh consul", want: ExitUsage, stderr: "error: --mesh must be one of cilium, istio, kuma, linkerd, not consul\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--mesh consul", want: ExitUsage, stderr: "error: --mesh must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13, not \"consul\"\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f - --mesh istio,kuma", want: ExitUsage, stderr: "error: standard input can be read only once\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init a b", want: ExitUsage, stderr: "error: --init writes one file\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init --mesh istio,kuma", want: ExitUsage, stderr: "error: --init takes one mesh at most\nSee 'gammaguard test --help' for usage\n"},

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func SplitCharts(paths, values []string) (others []string, charts []Chart) {
 }
 
 // Render renders a chart, without a cluster, and returns what comes out: each file is
-// called by the template that it is made of. The API versions are what a template may ask for
+// called by the file of the template that it is made of or, if that is in an archive, by Helm's name of it. The API versions are what a template may ask for
 // (.Capabilities.APIVersions.Has) besides Kubernetes' own. It also returns what was left aside.
 // The error may be a *NotBuilt.
 func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, err error) {
@@ -76,13 +77,15 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		// Helm applies all that is not a partial or its notes, whatever its ending.
-		if base := path.Base(name); strings.TrimSpace(rendered[name]) == "" || base[0] == '_' || base == "NOTES.txt" {
+		made := rendered[name]
+		if base := path.Base(name); strings.TrimSpace(made.Text) == "" || base[0] == '_' || base == "NOTES.txt" {
 			continue
 		}
-		f, err := in.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(name)), []byte(rendered[name]))
+		f, err := in.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(cmp.Or(made.File, name))), []byte(made.Text))
 		if err != nil {
 			return nil, nil, err
 		}
+		f.archived = made.File == ""
 		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
 			return r.sets(name, object, field, value)
 		}
@@ -106,7 +109,7 @@ type rendering struct {
 	folder string
 	chart  *build.Chart
 	// again renders the chart with other content in one of its files, or of those with values.
-	again func(values bool, index int, content []byte) (map[string]string, error)
+	again func(values bool, index int, content []byte) (map[string]build.Rendered, error)
 	// given are the values in these files, and trials counts what was rendered to find
 	// where values come from.
 	given  []*given
@@ -115,7 +118,7 @@ type rendering struct {
 
 func (in *Input) newRendering(ctx context.Context, chart *Chart, apiVersions []string) (*rendering, error) {
 	r := &rendering{folder: chart.Path, chart: &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions}}
-	r.again = func(values bool, index int, content []byte) (map[string]string, error) {
+	r.again = func(values bool, index int, content []byte) (map[string]build.Rendered, error) {
 		return in.builder.Again(ctx, r.chart, values, index, content)
 	}
 	var err error

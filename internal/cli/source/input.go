@@ -26,6 +26,8 @@ type File struct {
 	// a patch, or a file of values. kustomization is that which built it, if one did.
 	sets          func(object *manifest.Object, field string, value any) (place report.Place, found bool)
 	kustomization string
+	// archived is set if it was made of a template in an archive, so that there is no file of its name.
+	archived bool
 }
 
 // Document is one object of a file.

@@ -27,7 +27,7 @@ type given struct {
 	// changed is the node with other values, once it was tried what the chart renders to
 	// with it, and rendered is that.
 	changed  *yaml.Node
-	rendered map[string]string
+	rendered map[string]build.Rendered
 }
 
 // sets returns where a file of values gives the field of a rendered object its value: the
@@ -102,7 +102,7 @@ func (r *rendering) follows(g *given, template string, object *manifest.Object, 
 	if !r.try(g) {
 		return false
 	}
-	objects, _ := manifest.ReadUndecoded(template, []byte(g.rendered[template]), r.chart.Namespace)
+	objects, _ := manifest.ReadUndecoded(template, []byte(g.rendered[template].Text), r.chart.Namespace)
 	i := slices.IndexFunc(objects, func(o *manifest.Object) bool {
 		return o.Origin.Document == object.Origin.Document && o.Key.Kind == object.Key.Kind
 	})
