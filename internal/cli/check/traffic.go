@@ -49,6 +49,12 @@ func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, e
 	return t.table.Classes()
 }
 
+// Table returns what requests meet, and Reader what it was read from.
+func (t *Traffic) Table() *traffic.Table { return t.table }
+
+// Reader shows what the rules see of the input.
+func (t *Traffic) Reader() mesh.Reader { return t.world }
+
 // Notes say which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return t.leftOut() }
 
