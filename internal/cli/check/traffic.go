@@ -49,6 +49,12 @@ func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, e
 	return t.table.Classes()
 }
 
+// Table returns what requests meet, and Reader what it was read from.
+func (t *Traffic) Table() *traffic.Table { return t.table }
+
+// Reader shows what the rules see of the input.
+func (t *Traffic) Reader() mesh.Reader { return t.world }
+
 // Notes say which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return t.leftOut() }
 
@@ -112,7 +118,7 @@ func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier
 	if err != nil {
 		return nil, err
 	}
-	errs := slices.Concat(input.Errors(), l.broken)
+	errs := append(slices.Concat(input.Errors(), l.broken), l.unread)
 	for _, r := range l.routes {
 		if len(r.refusals) == 0 {
 			errs = append(errs, r.undecodable)
