@@ -183,7 +183,9 @@ func (p *prober) fill(r *traffic.Request, conditions []mesh.Condition) bool {
 		}
 	}
 	if r.Method == "" {
-		r.Method = p.otherMethod()
+		if r.Method = p.otherMethod(); r.Method == "GET" {
+			r.Method = "" // which stands for it
+		}
 	}
 	return true
 }
