@@ -125,7 +125,7 @@ func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier
 	if err != nil {
 		return nil, err
 	}
-	errs := slices.Concat(input.Errors(), l.broken)
+	errs := append(slices.Concat(input.Errors(), l.broken), l.unread)
 	for _, r := range l.routes {
 		if len(r.refusals) == 0 {
 			errs = append(errs, r.undecodable)

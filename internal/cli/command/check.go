@@ -47,7 +47,7 @@ each values-*.yaml beside its values.yaml; and the manifests of each other direc
 --helm, all input is one set.
 
 A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
-what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
+what exists beside them, what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
 
 The repository need not be trusted: the command starts no program, opens no connection, and reads and writes regular files of the repository
 only. What is remote is reported as not checked, unless --allow-remote lets kustomize fetch it.
@@ -189,6 +189,7 @@ func (f *checkFlags) applyProject(project *sets.Project, cmd *cobra.Command) {
 		return
 	}
 	f.access.config.path = cmp.Or(f.access.config.path, project.ConfigurationFile())
+	f.options.Context = project.ContextFiles()
 	if project.FailOn != "" && !cmd.Flags().Changed("fail-on") {
 		f.failOn = project.FailOn
 	}

@@ -89,3 +89,50 @@ func TestVerify(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyPage plays docs/verify.md over files in the place of a cluster.
+func TestVerifyPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/verify.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	tenant := `{"match": {"pathSeparatedPrefix": "/v2", "headers": [{"name": "tenant", "stringMatch": {"exact": "gold"}}]}, "route": {"cluster": "shop:cart-v2:80"}}`
+	istio := verifiedProxy("outbound|80||cart-v2.shop.svc.cluster.local")
+	linkerd := func(match, name string) string {
+		return `{"matches": [{"path": {"Kind": {"Prefix": ` + match + `], "backends": {"Kind": {"FirstAvailable": {"backends": [{"backend": {"metadata": {"Kind": {"Resource": {"kind": "Service", "namespace": "shop", "name": "` + name + `", "port": 80}}}}}]}}}}`
+	}
+	given := map[string]string{
+		"istioctl": istio,
+		"kubectl": `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "cilium.io/v2", "kind": "CiliumEnvoyConfig", "metadata": {"name": "cart", "namespace": "shop"}, "spec": {
+"services": [{"name": "cart", "namespace": "shop", "ports": [80]}], "resources": [{"@type": "t/envoy.config.route.v3.RouteConfiguration", "name": "listener-insecure", "virtualHosts": [{"domains": ["*"], "routes": [` +
+			tenant + `, {"match": {"prefix": "/"}, "route": {"cluster": "shop:cart:80"}}]}]}]}}]}`,
+		"linkerd": `{"metadata": {"Kind": {"Resource": {"kind": "Service", "namespace": "shop", "name": "cart", "port": 80}}}, "protocol": {"Kind": {"Detect": {"http1": {"routes": [{"rules": [` +
+			linkerd(`"/v2"}}, "headers": [{"name": "tenant", "Value": {"Exact": "Z29sZA=="}}]}`, "cart-v2") + `, ` + linkerd(`"/"}}}`, "cart") + `]}]}}}}}`,
+	}
+	for name, text := range map[string]string{
+		"routes.yaml": verifiedRoutes,
+		"config_dump.json": `{"configs": [{"@type": "t/envoy.admin.v3.BootstrapConfigDump", "bootstrap": {"node": {"metadata": {"NAMESPACE": "faces"}}}},
+{"@type": "t/envoy.admin.v3.RoutesConfigDump", "static_route_configs": [{"route_config": ` + istio[1:len(istio)-1] + `}]}]}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := 0
+	for line := range strings.Lines(string(page)) {
+		before, call, found := strings.Cut(strings.TrimSpace(line), "gammaguard verify ")
+		if !found || call == "--cluster" || strings.ContainsAny(before, "`") { // internal/cli/cluster.TestVerify reads a cluster
+			continue
+		}
+		lines++
+		maker, _, _ := strings.Cut(before, " ")
+		args := words(t, "verify "+strings.ReplaceAll(call, "--cluster", "-f routes.yaml"))
+		if got := run(t, given[maker], args...); got.code != ExitClean {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	if lines < 4 {
+		t.Errorf("the page has %d command lines", lines)
+	}
+}

@@ -146,6 +146,8 @@ type Skipped struct {
 type Notice struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
+	// Ignored is how many files that may hold routes, charts, and kustomizations a pattern of the repository leaves aside.
+	Ignored int `json:"ignored,omitempty"`
 	// Fails is set if a strict check must not pass over it.
 	Fails bool `json:"-"`
 }

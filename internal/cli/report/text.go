@@ -113,6 +113,7 @@ func (s *Summary) String() string {
 		{s.Audits, "audit entry", "audit entries"},
 		{s.Unknown, "unknown", "unknown"},
 		{s.NotChecked, "not checked", "not checked"},
+		{s.Ignored, "ignored", "ignored"},
 		{s.NotListed, "not listed", "not listed"},
 		{s.Fixed, "fixed", "fixed"},
 	} {

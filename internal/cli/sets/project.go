@@ -29,9 +29,11 @@ type Project struct {
 	Kind       string `json:"kind"`
 	// Sets are what is deployed together; if there are none, they are discovered.
 	Sets []ProjectSet `json:"sets,omitempty"`
+	// Context are files, and folders, with objects that exist beside those of each set.
+	Context []string `json:"context,omitempty"`
 	// Ignore are patterns, as in .gitignore, of what is left aside when sets are
 	// discovered.
-	Ignore []string `json:"ignore,omitempty"`
+	Ignore []Ignored `json:"ignore,omitempty"`
 	// Configuration is a GuardConfiguration file.
 	Configuration string `json:"configuration,omitempty"`
 	// FailOn is the minimum severity that fails a check, one of report.FailOn.
@@ -126,6 +128,16 @@ func (p *Project) validate() error {
 			return err
 		}
 	}
+	for i, name := range p.Context {
+		if err := p.inside(name); err != nil {
+			return fmt.Errorf("context[%d]: %w", i, err)
+		}
+	}
+	for i := range p.Ignore {
+		if err := p.Ignore[i].validate(); err != nil {
+			return fmt.Errorf("ignore[%d]: %w", i, err)
+		}
+	}
 	if err := p.inside(p.Configuration); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -185,6 +197,14 @@ func (p *Project) ConfigurationFile() string {
 		return ""
 	}
 	return p.path(p.Configuration)
+}
+
+// ContextFiles returns the paths of the context.
+func (p *Project) ContextFiles() (paths []string) {
+	for _, name := range p.Context {
+		paths = append(paths, p.path(name))
+	}
+	return paths
 }
 
 // SetsBelow returns the sets of which a part is at or below one of the paths.

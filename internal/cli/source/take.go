@@ -20,7 +20,7 @@ func (in *Input) Take(files []*File) {
 			continue
 		}
 		path := in.Resolved(f.Name)
-		if f.sets == nil || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
+		if !f.Built() || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
 			t.Whole(path)
 		}
 		if len(f.Broken) > 0 {
