@@ -130,7 +130,8 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		given.Services()
-		given.Clients()
+		for _, key := range given.Services() {
+			given.Clients(key)
+		}
 	})
 }

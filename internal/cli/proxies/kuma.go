@@ -134,9 +134,13 @@ func (k kuma) services() (keys []mesh.ServiceKey) {
 	return keys
 }
 
-func (k kuma) clients() (namespaces []string) {
+func (k kuma) clients(of mesh.ServiceKey) (namespaces []string) {
 	for i := range k {
-		if k[i].client != "" {
+		on := func(to meshTo) bool {
+			name, namespace, _, ok := to.TargetRef.service(k[i].namespace)
+			return ok && name == of.Name && namespace == of.Namespace
+		}
+		if k[i].client != "" && slices.ContainsFunc(k[i].to, on) {
 			namespaces = append(namespaces, k[i].client)
 		}
 	}
@@ -245,7 +249,7 @@ func (rule *meshRule) matches() (key string, matches [][]mesh.Condition, err err
 	var same strings.Builder
 	for _, conditions := range matches {
 		for _, c := range conditions {
-			fmt.Fprintf(&same, "%q %q %q %q ", c.Dimension, c.Name, c.Type, c.Text)
+			same.WriteString(fmt.Sprintf("%q %q %q %q ", c.Dimension, c.Name, c.Type, c.Text))
 		}
 		same.WriteByte('\n')
 	}

@@ -90,7 +90,7 @@ func (c *comparison) clients(key mesh.ServiceKey, names classNames) []string {
 	if !c.Given.Everywhere {
 		return []string{key.Namespace}
 	}
-	all := append(names.clients, c.Given.Clients()...)
+	all := slices.Concat(names.clients, c.Given.Clients(key))
 	slices.Sort(all)
 	all = slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == key.Namespace })
 	return append([]string{key.Namespace}, all...)
