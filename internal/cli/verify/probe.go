@@ -13,7 +13,7 @@ import (
 // maxProbes is how many requests are made for the clients of a namespace at a port, and maxWork how many matches
 // are asked for them in all. Beyond that, each match has requests of its own only.
 const (
-	maxProbes = 50_000
+	maxProbes = 100_000
 	maxWork   = 300_000_000
 )
 
