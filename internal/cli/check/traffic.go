@@ -25,7 +25,7 @@ type Traffic struct {
 func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -82,25 +82,35 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 // Diff compares what requests meet by two versions of the input. It is an error if
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
-	var (
-		tables  [2]*traffic.Table
-		reports [2]*report.CheckReport
-		notes   []string
-		earlier map[manifest.Key]bool
-	)
+	var loads [2]*loaded
+	var earlier map[manifest.Key]bool
 	for i, options := range []*Options{before, after} {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk, earlier)
+		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
 		if err != nil {
 			return nil, err
 		}
+		loads[i] = l
 		earlier = map[manifest.Key]bool{}
 		for _, r := range l.routes {
 			earlier[r.Key] = true
 		}
+	}
+	return difference(loads[0], loads[1])
+}
+
+// difference compares two versions that were read, and judges them.
+func difference(before, after *loaded) (*report.Diff, error) {
+	var (
+		tables  [2]*traffic.Table
+		reports [2]*report.CheckReport
+		notes   []string
+	)
+	for i, l := range []*loaded{before, after} {
 		tables[i] = l.table(l.world)
 		notes = append(notes, l.leftOut()...)
+		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
@@ -119,8 +129,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
 // requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier map[manifest.Key]bool) (*loaded, error) {
-	input := disk.Input(nil)
+func loadWhole(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
 	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
@@ -153,7 +162,7 @@ func (l *loaded) leftOut() []string {
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -69,7 +69,7 @@ func TestWrongUse(t *testing.T) {
 		},
 		{
 			[]string{"check", "-f", "-", "--fix"},
-			"error: --fix cannot be used with standard input, -k, or --helm; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
+			"error: --fix cannot be used with standard input; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
 		},
 		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
@@ -80,7 +80,6 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"trace", "service/cart:80", "-f", shop, "-H", "x"}, "error: header \"x\": want NAME: VALUE\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "service/cart:80", "-f", shop, "--grpc", "a.B/Do", "--path", "/"}, "error: --grpc cannot be used with --method or --path\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "service/cart:80", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard trace --help' for usage\n"},
-		{[]string{"diff", "--base", shop}, "error: nothing to compare: specify files or directories with -f, -k, or --helm\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", shop}, "error: specify what to compare with, either with --base or with --base-ref\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", shop, "--base", shop, "--base-ref", "main"}, "error: specify what to compare with, either with --base or with --base-ref\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base-ref", "main"}, "error: --base-ref cannot be used with standard input\nSee 'gammaguard diff --help' for usage\n"},
