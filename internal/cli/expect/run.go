@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
@@ -94,7 +95,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 			for _, name := range r.meshesOf(t) {
 				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip}
 				r.results = append(r.results, result)
-				if len(t.Meshes) > 0 && !slices.Contains(t.Meshes, name) {
+				if title, _, _ := strings.Cut(name, "@"); len(t.Meshes) > 0 && !slices.Contains(t.Meshes, name) && !slices.Contains(t.Meshes, title) {
 					continue
 				}
 				at := slices.IndexFunc(groups, func(g *group) bool { return g.key == key && g.mesh == name })
