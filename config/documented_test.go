@@ -102,14 +102,14 @@ func kustomization(t *testing.T, lines string) (folder string) {
 	return folder
 }
 
-// TestKustomizations builds the examples of docs/install.md.
+// TestKustomizations builds the examples of docs/install.md and docs/components.md.
 func TestKustomizations(t *testing.T) {
 	image := strings.ReplaceAll(blocks(t, "install.md", "## The image")[0], "github.com/your/fork/config/", "../config/")
 	pod := only[*appsv1.Deployment](t, render(t, kustomization(t, image)), "gammaguard-webhook").Spec.Template.Spec
 	if got := pod.Containers[0].Image; got != "registry.example.com/gammaguard-webhook:v1.2.3" {
 		t.Errorf("the image is %s", got)
 	}
-	more := blocks(t, "install.md", "## What to add")
+	more := blocks(t, "components.md", "## Components")
 	if len(more) != 2 {
 		t.Fatalf("there are %d examples", len(more))
 	}
@@ -134,14 +134,14 @@ func TestKustomizations(t *testing.T) {
 	}
 }
 
-// TestDocumentedRoles: the table of docs/security.md has each right that a role gives, but
+// TestDocumentedRoles: the table of docs/permissions.md has each right that a role gives, but
 // those of gammaguard-viewer, which internal/cli/cluster plays.
 func TestDocumentedRoles(t *testing.T) {
-	page, err := os.ReadFile("../docs/security.md")
+	page, err := os.ReadFile("../docs/permissions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## Who may do what\n")
+	_, section, _ := strings.Cut(string(page), "\n## Roles\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	rights, role := map[string][]string{}, ""
 	for line := range strings.Lines(section) {

@@ -277,7 +277,7 @@ func TestEveryManifestIsInstalled(t *testing.T) {
 			}
 		}
 	}
-	// Some components are for users to add, see docs/install.md.
+	// Some components are for users to add, see docs/components.md.
 	for _, folder := range append(slices.Clone(overlays),
 		"components/metrics", "components/network-policy", "components/client-authentication", "components/openreports", "components/monitoring",
 		"components/policies", "components/fail-open", "overlays/policies") {

@@ -33,13 +33,13 @@ type AttachedRoute struct {
 	// Matches are the keys of all matches, in the order of the rules.
 	Matches []MatchKey
 	// Backends are the Services that the rules send requests to, each once, in the order of the
-	// rules, without those that are mesh parents: at most MaxBackends. They are for the status, and
+	// rules, without those that are mesh parents: at most maxBackends. They are for the status, and
 	// set by WithBackends.
 	Backends []ServiceKey
 }
 
-// MaxBackends is how many Backends are noted of a route.
-const MaxBackends = 32
+// maxBackends is how many Backends are noted of a route.
+const maxBackends = 32
 
 // FirstSyntheticAge is the first Created that says nothing of a route's age: a Reader that does
 // not know the creation times numbers routes from here on, in multiples of it for those
@@ -93,7 +93,7 @@ func (a *AttachedRoute) WithBackends(route *Route, profile *Profile) *AttachedRo
 	for backend := range route.Backends() {
 		if backend.Ref.IsService(profile) && backend.Ref.Kind != ServiceImportKind {
 			if key := backend.Ref.Service(a.Namespace); !slices.Contains(a.Backends, key) && !a.hasParent(key) {
-				if a.Backends = append(a.Backends, key); len(a.Backends) == MaxBackends {
+				if a.Backends = append(a.Backends, key); len(a.Backends) == maxBackends {
 					return a
 				}
 			}

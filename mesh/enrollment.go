@@ -9,9 +9,9 @@ import (
 // Pods in it.
 type Gap struct{ Problem, Remedy string }
 
-// WaypointLabel, on a Service or its namespace, names the waypoint of ambient mode that applies
+// waypointLabel, on a Service or its namespace, names the waypoint of ambient mode that applies
 // routes on it.
-const WaypointLabel = "istio.io/use-waypoint"
+const waypointLabel = "istio.io/use-waypoint"
 
 // ambient reports whether Istio's ambient mode has the Pods of the namespace.
 func (n *Namespace) ambient() bool {
@@ -32,7 +32,7 @@ func (p *Profile) Unenrolled(service *Service, home, clients *Namespace) *Gap {
 		}
 	case p.Name == Istio && (clients == nil && home.ambient() || clients.ambient()) && !service.hasWaypoint(home):
 		return &Gap{
-			"neither the Service nor its namespace has the label " + WaypointLabel + ", so ambient mode applies no route on it",
+			"neither the Service nor its namespace has the label " + waypointLabel + ", so ambient mode applies no route on it",
 			"set the label to the name of a waypoint",
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Service) hasWaypoint(home *Namespace) bool {
 	case home == nil:
 		return true
 	}
-	name := home.Labels[WaypointLabel]
+	name := home.Labels[waypointLabel]
 	return name != "" && name != "none"
 }
 

@@ -142,9 +142,9 @@ func MeshDomains() []string {
 // meshDomains is MeshDomains, which is asked for each label.
 var meshDomains = MeshDomains()
 
-// InMeshDomain reports whether a label or annotation of this key is under one of
+// inMeshDomain reports whether a label or annotation of this key is under one of
 // MeshDomains: "timeout.linkerd.io/request".
-func InMeshDomain(key string) bool {
+func inMeshDomain(key string) bool {
 	prefix, _, prefixed := strings.Cut(key, "/")
 	return prefixed && slices.ContainsFunc(meshDomains, func(domain string) bool {
 		rest, within := strings.CutSuffix(prefix, domain)

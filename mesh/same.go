@@ -41,7 +41,7 @@ func (m meshKeys) same(other meshKeys) bool {
 // within reports whether the other keys have all of these that meshes read.
 func (m meshKeys) within(other meshKeys) bool {
 	for key, value := range m {
-		if InMeshDomain(key) && !sameJSON(value, other[key]) {
+		if inMeshDomain(key) && !sameJSON(value, other[key]) {
 			return false
 		}
 	}

@@ -70,7 +70,7 @@ func TestInMeshDomain(t *testing.T) {
 		"service.cilium.io/global": true, "io.cilium/global-service": true, "consul.hashicorp.com/service-sync": true, "linkerd.io/inject": true,
 		"istio.io": false, "myistio.io/rev": false, "istio.io.example.com/rev": false, "gammaguard.dev/ignore": false, "team": false, "": false, "/istio.io/": false,
 	} {
-		if InMeshDomain(key) != want {
+		if inMeshDomain(key) != want {
 			t.Errorf("%q: want %v", key, want)
 		}
 	}

@@ -64,7 +64,7 @@ func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{
+	r := &reconciler{
 		cache:         cache,
 		reader:        reader,
 		engine:        options.Engine,

@@ -21,9 +21,9 @@ const (
 	batchSize = 32
 )
 
-// Reconciler maintains our entries in the status of routes while the process is the
+// reconciler maintains our entries in the status of routes while the process is the
 // leader.
-type Reconciler struct {
+type reconciler struct {
 	cache         *kube.Cache
 	reader        *kube.Reader
 	engine        *validate.Engine
@@ -37,7 +37,7 @@ type Reconciler struct {
 // Reconcile handles one Service: for all routes that are bound or marked there, it
 // compares the entries about the Service with the desired ones, and writes those that
 // differ.
-func (r *Reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
 	r.metrics.reconciles.Inc()
 	found, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *findings) after(pause time.Duration) {
 
 // compare looks at the routes on the Service, according to the cache, and updates the
 // gauges.
-func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*findings, error) {
+func (r *reconciler) compare(service mesh.ServiceKey, view *desired.View) (*findings, error) {
 	var (
 		found  findings
 		now    tally
@@ -108,7 +108,7 @@ func (r *Reconciler) compare(service mesh.ServiceKey, view *desired.View) (*find
 
 // routesOn returns the routes that are bound or marked on the Service, each once. Where
 // another controller has taken an entry of ours, those of its kind yield.
-func (r *Reconciler) routesOn(service mesh.ServiceKey) []*kube.Route {
+func (r *reconciler) routesOn(service mesh.ServiceKey) []*kube.Route {
 	routes := r.cache.RoutesOn(service)
 	seen := make(map[kube.RouteKey]bool, len(routes))
 	for _, route := range routes {
@@ -138,7 +138,7 @@ func takenOn(part ourPart, route *kube.Route) bool {
 // carryOut writes the routes that are due, confirmed by live reads, until its
 // timeSlice is over; if any are left, the Service is looked at again at once. If one
 // write fails, it still tries the others.
-func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, found *findings) error {
+func (r *reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, found *findings) error {
 	due := found.due
 	if len(due) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (r *Reconciler) carryOut(ctx context.Context, service mesh.ServiceKey, foun
 
 // confirm evaluates the Service again with live reads, so that no route is marked only
 // because one watch is ahead of another.
-func (r *Reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []kube.RouteKey) (*desired.View, error) {
+func (r *reconciler) confirm(ctx context.Context, service mesh.ServiceKey, due []kube.RouteKey) (*desired.View, error) {
 	reads := []mesh.Read{{Kind: mesh.ReadNamespace, Namespace: service.Namespace}}
 	if service.Kind == mesh.ServiceKind || service.Kind == mesh.ServiceImportKind {
 		reads = append(reads, mesh.Read{Kind: mesh.ReadService, Service: service})

@@ -38,8 +38,8 @@ const (
 // Faults is a set of faults.
 type Faults uint16
 
-// AllFaults is the set of all faults.
-const AllFaults = Faults(1)<<faults - 1
+// allFaults is the set of all faults.
+const allFaults = Faults(1)<<faults - 1
 
 // Only returns the set of one fault.
 func Only(fault Fault) Faults { return 1 << fault }

@@ -100,7 +100,7 @@ type Rule struct {
 // yet, and no finding of another rule hides them. Other routes that lack a grant, or are
 // refused, hold no ports.
 func (r *Rule) Run(policy *Policy, route *mesh.Route, world mesh.Reader) (found, unknown []Finding, err error) {
-	alone := &Engine{policy: policy, marking: AllFaults}
+	alone := &Engine{policy: policy, marking: allFaults}
 	alone.byFault[GrantMissing].action = Deny
 	pass := alone.newPass(route, world)
 	pass.run(activeRule{r, Deny, true})

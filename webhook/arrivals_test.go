@@ -17,7 +17,7 @@ import (
 // TestSlowLargeBodies: those who announce large bodies and send a byte, again and again, do
 // not keep a large one of another address from its answer.
 func TestSlowLargeBodies(t *testing.T) {
-	intake := NewIntake()
+	intake := newIntake()
 	arriving := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if address := req.Header.Get("From"); address != "" {

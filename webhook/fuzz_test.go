@@ -111,7 +111,7 @@ func FuzzHandlers(f *testing.F) {
 	o := options(f, world(f, cluster))
 	validating, mutating := Validating(o, newEngine(f, nil)), Mutating(o, newEngine(f, nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for path, handler := range map[string]http.Handler{ValidatePath: validating, MutatePath: mutating} {
+		for path, handler := range map[string]http.Handler{ValidatePath: validating, mutatePath: mutating} {
 			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, bytes.NewReader(body))
 			req.Header.Set("Content-Type", "application/json")
 			recorder := httptest.NewRecorder()
@@ -134,7 +134,7 @@ func FuzzHandlers(f *testing.F) {
 			if err := others.Check("text", said(response)); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
-			if response.Allowed != (response.Result == nil) || path == MutatePath && !response.Allowed || path == ValidatePath && response.Patch != nil {
+			if response.Allowed != (response.Result == nil) || path == mutatePath && !response.Allowed || path == ValidatePath && response.Patch != nil {
 				t.Errorf("%s: %s", path, recorder.Body)
 			}
 		}

@@ -22,7 +22,7 @@ type handler struct {
 	name    string
 	metrics *Metrics
 	log     logr.Logger
-	intake  *Intake
+	intake  *intake
 	// concerns reports whether a review is to be answered; all others are admitted.
 	concerns func(r *review) bool
 	// answer answers a review; fault is set if its object is not a route.

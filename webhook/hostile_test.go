@@ -97,7 +97,7 @@ func TestHostileRequests(t *testing.T) {
 		now := &source{Reader: world(t, cluster)}
 		o := options(t, world(t, cluster))
 		o.Live = now
-		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), MutatePath: Mutating(o, newEngine(t, nil))} {
+		for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, newEngine(t, nil)), mutatePath: Mutating(o, newEngine(t, nil))} {
 			t.Run(test.name+path, func(t *testing.T) {
 				now.reads = nil
 				recorder := wantCheap(t, handler, path, body, 16)
@@ -106,7 +106,7 @@ func TestHostileRequests(t *testing.T) {
 					!strings.Contains(recorder.Body.String(), says+`"`) {
 					t.Errorf("%s, want %q", recorder.Body, says)
 				}
-				if answer := recorder.Body.String(); test.tooMany != "" && path == MutatePath && !strings.HasSuffix(answer, `"allowed":true}}`) {
+				if answer := recorder.Body.String(); test.tooMany != "" && path == mutatePath && !strings.HasSuffix(answer, `"allowed":true}}`) {
 					t.Errorf("%s: neither passed on nor without a patch", answer)
 				}
 				if len(now.reads) > 2 {
@@ -146,12 +146,12 @@ var hostilePreviews = []struct {
 	name, path, review string
 	bulk               func(i int) string
 }{
-	{"labels", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","labels":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
-	{"old labels", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop"}},"oldObject":{"metadata":{"name":"shop","labels":{%s"a":""}}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
-	{"kinds", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-route-kinds":"` + strings.Repeat(",", 4000) + `",`)},
-	{"selectors", LabelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-routes-from":"a in (` + strings.Repeat("b,", 2000) + `)",`)},
-	{"ports", ServicesPath, `"operation":"UPDATE","object":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}},"oldObject":{"metadata":{"name":"cart","namespace":"shop"}}`, each(`{},`)},
-	{"old ports", ServicesPath, `"operation":"DELETE","oldObject":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}}`, each(`{},`)},
+	{"labels", labelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","labels":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
+	{"old labels", labelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop"}},"oldObject":{"metadata":{"name":"shop","labels":{%s"a":""}}}`, func(i int) string { return fmt.Sprintf(`"a%d":"",`, i) }},
+	{"kinds", labelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-route-kinds":"` + strings.Repeat(",", 4000) + `",`)},
+	{"selectors", labelsPath, `"operation":"UPDATE","object":{"metadata":{"name":"shop","annotations":{%s"a":""}}},"oldObject":{"metadata":{"name":"shop"}}`, each(`"gammaguard.dev/consumer-routes-from":"a in (` + strings.Repeat("b,", 2000) + `)",`)},
+	{"ports", servicesPath, `"operation":"UPDATE","object":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}},"oldObject":{"metadata":{"name":"cart","namespace":"shop"}}`, each(`{},`)},
+	{"old ports", servicesPath, `"operation":"DELETE","oldObject":{"metadata":{"name":"cart","namespace":"shop"},"spec":{"ports":[%s{}]}}`, each(`{},`)},
 }
 
 // TestHostilePreviews: a change of a Namespace or a Service is admitted at a cost in
@@ -211,7 +211,7 @@ func TestLargestRoute(t *testing.T) {
 	o := options(t, world(t, cluster))
 	o.Live = now
 	engine := newEngine(t, map[string]validate.Action{"backend-not-found": validate.Deny})
-	for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, engine), MutatePath: Mutating(o, newEngine(t, nil))} {
+	for path, handler := range map[string]http.Handler{ValidatePath: Validating(o, engine), mutatePath: Mutating(o, newEngine(t, nil))} {
 		t.Run(path, func(t *testing.T) {
 			now.reads = nil
 			got := post(handler, "application/json", strings.NewReader(body))
@@ -225,7 +225,7 @@ func TestLargestRoute(t *testing.T) {
 			if err := json.Unmarshal(got.Body.Bytes(), &answered); err != nil {
 				t.Fatal(err)
 			}
-			if path == MutatePath {
+			if path == mutatePath {
 				if !answered.Response.Allowed {
 					t.Error("refused")
 				}

@@ -36,24 +36,24 @@ const (
 	readTimeout, writeTimeout = 3 * time.Second, 5 * time.Second
 )
 
-// Intake bounds the bytes of requests that are worked on at once, by all handlers that
+// intake bounds the bytes of requests that are worked on at once, by all handlers that
 // share it: what a request costs is in proportion to its size. A body is counted when it
 // has arrived, so that those who send slowly keep out nobody. Before that, a large one has
 // one of few places.
-type Intake struct {
+type intake struct {
 	usual, large *semaphore.Weighted
 	arrivals     arrivals
 }
 
-// NewIntake returns an intake for the handlers of a process.
-func NewIntake() *Intake {
-	return &Intake{
+// newIntake returns an intake for the handlers of a process.
+func newIntake() *intake {
+	return &intake{
 		usual: semaphore.NewWeighted(maxUsual), large: semaphore.NewWeighted(maxLarge), arrivals: arrivals{places: map[string]*arrival{}},
 	}
 }
 
 // receive reads the body into the buffer. The request is counted until done is called.
-func (i *Intake) receive(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) (done func(), fault *httpError) {
+func (i *intake) receive(w http.ResponseWriter, req *http.Request, body *bytes.Buffer) (done func(), fault *httpError) {
 	size := req.ContentLength
 	if size > maxBody {
 		return nil, tooLarge

@@ -17,7 +17,7 @@ import (
 // away; large bodies keep out no others; what was answered leaves its room.
 func TestIntakeIsBounded(t *testing.T) {
 	o := options(t, world(t, cluster))
-	o.Intake = NewIntake()
+	o.intake = newIntake()
 	mux := http.NewServeMux()
 	Register(mux, o, newEngine(t, nil), nil)
 	usual := (&admission{object: routeOn(onCart)}).body(t)
@@ -36,8 +36,8 @@ func TestIntakeIsBounded(t *testing.T) {
 		release               func(int64)
 		wantUsual, wantLarger int
 	}{
-		{"large bodies", maxLarge, o.Intake.large, o.Intake.large.Release, http.StatusOK, http.StatusServiceUnavailable},
-		{"usual bodies", maxUsual, o.Intake.usual, o.Intake.usual.Release, http.StatusServiceUnavailable, http.StatusOK},
+		{"large bodies", maxLarge, o.intake.large, o.intake.large.Release, http.StatusOK, http.StatusServiceUnavailable},
+		{"usual bodies", maxUsual, o.intake.usual, o.intake.usual.Release, http.StatusServiceUnavailable, http.StatusOK},
 	} {
 		if !test.from.TryAcquire(test.take) {
 			t.Fatalf("%s: some still hold their room", test.name)
@@ -45,11 +45,11 @@ func TestIntakeIsBounded(t *testing.T) {
 		if got := code(ValidatePath, usual); got != test.wantUsual {
 			t.Errorf("beside %s, a usual one: HTTP %d, want %d", test.name, got, test.wantUsual)
 		}
-		if got := code(MutatePath, large); got != test.wantLarger {
+		if got := code(mutatePath, large); got != test.wantLarger {
 			t.Errorf("beside %s, a large one: HTTP %d, want %d", test.name, got, test.wantLarger)
 		}
 		test.release(test.take)
-		for _, path := range []string{ValidatePath, MutatePath} {
+		for _, path := range []string{ValidatePath, mutatePath} {
 			if a, b := code(path, usual), code(path, large); a != http.StatusOK || b != http.StatusOK {
 				t.Errorf("after %s, %s: HTTP %d, %d", test.name, path, a, b)
 			}
@@ -73,7 +73,7 @@ func (w *waiting) WaitForSync(ctx context.Context) error {
 // TestClientGone: a request that nobody waits for any more ends, and leaves its room.
 func TestClientGone(t *testing.T) {
 	o := options(t, world(t, cluster))
-	o.Intake = NewIntake()
+	o.intake = newIntake()
 	sync := new(waiting)
 	o.Sync = sync
 	mux := http.NewServeMux()
@@ -87,7 +87,7 @@ func TestClientGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	start := time.Now()
 	ended := make(chan error, 2)
-	for _, path := range []string{ValidatePath, MutatePath} {
+	for _, path := range []string{ValidatePath, mutatePath} {
 		body := (&admission{object: routeOn(onCart)}).body(t)
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+path+"?timeout=30s", bytes.NewReader(body))
 		if err != nil {
@@ -108,7 +108,7 @@ func TestClientGone(t *testing.T) {
 		}
 		return ""
 	})
-	if o.Intake.usual.TryAcquire(maxUsual) {
+	if o.intake.usual.TryAcquire(maxUsual) {
 		t.Error("those who wait take no room")
 	}
 	cancel()
@@ -118,7 +118,7 @@ func TestClientGone(t *testing.T) {
 		}
 	}
 	background.Eventually(t, func() string {
-		if sync.ended.Load() < 2 || served.Load() < 2 || !o.Intake.usual.TryAcquire(maxUsual) {
+		if sync.ended.Load() < 2 || served.Load() < 2 || !o.intake.usual.TryAcquire(maxUsual) {
 			return "a request is under way"
 		}
 		return ""

@@ -18,41 +18,30 @@ import (
 type labels struct {
 	Options
 	creation.Judge
-	turn turn
 }
 
-// Labels returns the handler that previews changes of namespaces' labels.
-func Labels(options Options, engine *validate.Engine) http.Handler {
+// previewLabels returns the handler that previews changes of namespaces' labels.
+func previewLabels(options Options, engine *validate.Engine) http.Handler {
 	options.share()
-	l := &labels{options, creation.Judge{Engine: engine, Off: options.Off}, newTurn()}
-	h := options.handler("labels", l.answer)
-	h.concerns = func(r *review) bool { return r.Operation == operationUpdate && r.SubResource == "" }
-	return h
+	l := &labels{options, creation.Judge{Engine: engine, Off: options.Off}}
+	return options.previewing("labels", "namespace", []string{operationUpdate}, l.answer)
 }
 
-func (l *labels) answer(ctx context.Context, r *review, _ *objectError) answer {
-	ctx, cancel := context.WithDeadline(ctx, r.deadline())
-	defer cancel()
+func (l *labels) answer(ctx context.Context, r *review) (answer, error) {
 	preview, err := l.preview(ctx, r)
 	partial := errors.Is(err, errLimitReached)
 	if err != nil && !partial {
-		l.trail.failed(r, err, "Failed to preview the change of a namespace", "namespace", shortened(r.name()))
-		return answer{warnings: []string{undetermined}, outcome: failed}
+		return answer{}, err
 	}
 	warnings := labelWarnings(preview)
 	if partial {
 		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were checked; run gammaguard audit", maxRoutes))
 	}
-	return answer{warnings: warnings, outcome: admitted}
+	return answer{warnings: warnings, outcome: admitted}, nil
 }
 
 // preview judges the routes of the namespace. With errLimitReached it is about some of the routes.
 func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview, error) {
-	done, err := l.turn.take(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	old, errOld := decodeNamespace(r.OldObject)
 	now, errNow := decodeNamespace(r.objectText())
 	if err := errors.Join(errOld, errNow, l.current(ctx, r)); err != nil {

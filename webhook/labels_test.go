@@ -75,7 +75,7 @@ func labelHandler(t *testing.T, broken error) http.Handler {
 	set := world(t, adopted)
 	o := options(t, set)
 	o.Stored = storedRoutes{set, broken}
-	return Labels(o, newEngine(t, nil))
+	return previewLabels(o, newEngine(t, nil))
 }
 
 func relabeled(old, now string) admission {
@@ -142,12 +142,12 @@ func TestManyRoutes(t *testing.T) {
 	set := world(t, strings.Join(manifests, "\n---\n"))
 	o := options(t, set)
 	o.Stored = storedRoutes{set, nil}
-	response := ask(t, Labels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
+	response := ask(t, previewLabels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}"))
 	if len(response.Warnings) != 2 || !strings.HasPrefix(response.Warnings[0], "2999 of 2999 routes lose their grant: HTTPRoute ") ||
 		response.Warnings[1] != "only the first 3000 routes of the namespace were checked; run gammaguard audit" {
 		t.Errorf("got %q", response.Warnings)
 	}
-	response = ask(t, Services(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", "{}"), object: serviceObject("shop", "{type: ExternalName}")})
+	response = ask(t, previewServices(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", "{}"), object: serviceObject("shop", "{type: ExternalName}")})
 	if len(response.Warnings) < 2 || response.Warnings[0] != "only the first 3000 routes of the namespace were read" {
 		t.Errorf("got %q", response.Warnings)
 	}

@@ -16,15 +16,15 @@ import (
 // The paths that the webhooks are served at, as in the webhook configurations.
 const (
 	ValidatePath = "/validate"
-	MutatePath   = "/mutate"
-	// LabelsPath previews changes of namespaces' labels.
-	LabelsPath = "/preview-labels"
-	// ServicesPath previews changes of Services.
-	ServicesPath = "/preview-services"
-	// RoutesPath previews deletions of routes, and of their parentRefs.
-	RoutesPath = "/preview-routes"
-	// ServingPath answers probes.
-	ServingPath = "/serving"
+	mutatePath   = "/mutate"
+	// labelsPath previews changes of namespaces' labels.
+	labelsPath = "/preview-labels"
+	// servicesPath previews changes of Services.
+	servicesPath = "/preview-services"
+	// routesPath previews deletions of routes, and of their parentRefs.
+	routesPath = "/preview-routes"
+	// servingPath answers probes.
+	servingPath = "/serving"
 )
 
 // Options configures both webhooks.
@@ -45,16 +45,16 @@ type Options struct {
 	Stored Stored
 	// Off names the mutations that are off.
 	Off map[string]bool
-	// Intake bounds the requests that are worked on at once. Nil means a bound for
+	// intake bounds the requests that are worked on at once. Nil means a bound for
 	// each webhook of its own.
-	Intake *Intake
+	intake *intake
 
 	*shared
 }
 
 // handler returns the HTTP side of a webhook with these options.
 func (o *Options) handler(name string, answer func(context.Context, *review, *objectError) answer) *handler {
-	return &handler{name: name, metrics: o.Metrics, log: o.Log, intake: cmp.Or(o.Intake, NewIntake()), concerns: (*review).judged, answer: answer}
+	return &handler{name: name, metrics: o.Metrics, log: o.Log, intake: cmp.Or(o.intake, newIntake()), concerns: (*review).judged, answer: answer}
 }
 
 // Stored finds the stored routes that a change of another object bears on.
@@ -113,16 +113,16 @@ func (o *Options) namespace(r *review) string {
 // are off, the previews, and probes.
 func Register(mux *http.ServeMux, options Options, engine *validate.Engine, off map[string]bool) {
 	options.Mesh, options.Off = engine.Policy().Mesh, off
-	options.Intake = cmp.Or(options.Intake, NewIntake())
+	options.intake = cmp.Or(options.intake, newIntake())
 	options.share()
 	mux.Handle(ValidatePath, Validating(options, engine))
-	mux.Handle(MutatePath, Mutating(options, engine))
-	mux.Handle(ServingPath, Serving(options))
+	mux.Handle(mutatePath, Mutating(options, engine))
+	mux.Handle(servingPath, answerProbes(options))
 	if options.Stored != nil {
 		// Previews wait for their turn. That takes no room from verdicts.
-		options.Intake = NewIntake()
-		mux.Handle(LabelsPath, Labels(options, engine))
-		mux.Handle(ServicesPath, Services(options, engine))
-		mux.Handle(RoutesPath, Routes(options, engine))
+		options.intake = newIntake()
+		mux.Handle(labelsPath, previewLabels(options, engine))
+		mux.Handle(servicesPath, previewServices(options, engine))
+		mux.Handle(routesPath, Routes(options, engine))
 	}
 }

@@ -14,44 +14,33 @@ import (
 type routes struct {
 	Options
 	engine *validate.Engine
-	turn   turn
 }
 
 // Routes returns the handler that previews deletions of routes, and of their parentRefs.
 func Routes(options Options, engine *validate.Engine) http.Handler {
 	options.share()
-	h := &routes{options, engine, newTurn()}
-	handler := options.handler("routes", h.answer)
-	handler.concerns = func(r *review) bool {
-		return (r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
+	h := &routes{options, engine}
+	handler := options.previewing("routes", "route", []string{operationUpdate, operationDelete}, h.answer)
+	preview := handler.answer
+	handler.answer = func(ctx context.Context, r *review, fault *objectError) answer {
+		if fault != nil {
+			return admit // the validating webhook refuses it
+		}
+		return preview(ctx, r, nil)
 	}
 	return handler
 }
 
-func (h *routes) answer(ctx context.Context, r *review, fault *objectError) answer {
-	if fault != nil {
-		return admit // the validating webhook refuses it
-	}
-	ctx, cancel := context.WithDeadline(ctx, r.deadline())
-	defer cancel()
+func (h *routes) answer(ctx context.Context, r *review) (answer, error) {
 	sentences, err := h.preview(ctx, r)
-	if err != nil {
-		h.trail.failed(r, err, "Failed to preview the change of a route", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
-		return answer{warnings: []string{undetermined}, outcome: failed}
-	}
 	for i := range sentences {
 		sentences[i] = warning(sentences[i], "")
 	}
-	return answer{warnings: bounded(sentences), outcome: admitted}
+	return answer{warnings: bounded(sentences), outcome: admitted}, err
 }
 
 // preview returns nothing while the namespace is deleted: the other routes go too.
 func (h *routes) preview(ctx context.Context, r *review) ([]string, error) {
-	done, err := h.turn.take(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	old, err := mesh.DecodeRoute(r.OldObject)
 	if err != nil || old.Kind.GrantOnly() {
 		return nil, err

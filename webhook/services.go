@@ -23,7 +23,6 @@ const operationDelete = "DELETE"
 type services struct {
 	Options
 	engine *validate.Engine
-	turn   turn
 }
 
 // comparedPorts are the ports of a Service, of which so many are compared.
@@ -34,35 +33,15 @@ func (p *comparedPorts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return mesh.DecodeList(d, p, 1000)
 }
 
-// Services returns the handler that previews changes of Services.
-func Services(options Options, engine *validate.Engine) http.Handler {
+// previewServices returns the handler that previews changes of Services.
+func previewServices(options Options, engine *validate.Engine) http.Handler {
 	options.share()
-	s := &services{options, engine, newTurn()}
-	h := options.handler("services", s.answer)
-	h.concerns = func(r *review) bool {
-		return (r.Operation == operationCreate || r.Operation == operationUpdate || r.Operation == operationDelete) && r.SubResource == ""
-	}
-	return h
-}
-
-func (s *services) answer(ctx context.Context, r *review, _ *objectError) answer {
-	ctx, cancel := context.WithDeadline(ctx, r.deadline())
-	defer cancel()
-	answered, err := s.preview(ctx, r)
-	if err != nil {
-		s.trail.failed(r, err, "Failed to preview the change of a Service", "namespace", shortened(r.Namespace), "name", shortened(r.name()))
-		return answer{warnings: []string{undetermined}, outcome: failed}
-	}
-	return answered
+	s := &services{options, engine}
+	return options.previewing("services", "Service", []string{operationCreate, operationUpdate, operationDelete}, s.preview)
 }
 
 // preview says nothing while the namespace is deleted: its routes go too.
-func (s *services) preview(ctx context.Context, r *review) (answer, error) {
-	done, err := s.turn.take(ctx, r)
-	if err != nil {
-		return answer{}, err
-	}
-	defer done()
+func (s *services) preview(ctx context.Context, r *review) (_ answer, err error) {
 	var old, now *mesh.Service
 	if r.Operation != operationCreate {
 		old, err = decodeService(r.OldObject)

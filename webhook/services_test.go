@@ -50,7 +50,7 @@ func TestServices(t *testing.T) {
 	set := world(t, attachedCluster)
 	o := options(t, set)
 	o.Stored = storedRoutes{set, nil}
-	handler := Services(o, newEngine(t, nil))
+	handler := previewServices(o, newEngine(t, nil))
 	const both, http, grpc = "{ports: [{port: 80}, {port: 90, name: grpc}]}", "{ports: [{port: 80}]}", "{ports: [{port: 90, name: grpc}]}"
 	const others = "2 routes of other namespaces have this Service as a parent"
 	for _, test := range []struct {
@@ -89,7 +89,7 @@ func TestServices(t *testing.T) {
 		})
 	}
 	o.Stored = storedRoutes{set, errors.New("too slow")}
-	response := ask(t, Services(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
+	response := ask(t, previewServices(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
 	if !response.Allowed || strings.Join(response.Warnings, "") != undetermined {
 		t.Errorf("a list fails: %+v", response)
 	}
@@ -122,7 +122,7 @@ func TestServiceBecomesExternalName(t *testing.T) {
 		{"off", "calm", validate.Off, http, alias, true, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			handler := Services(o, newEngine(t, map[string]validate.Action{validate.RuleServiceBecomesExternalName: test.action}))
+			handler := previewServices(o, newEngine(t, map[string]validate.Action{validate.RuleServiceBecomesExternalName: test.action}))
 			request := admission{object: serviceObject(test.namespace, test.now)}
 			if test.old != "" {
 				request.operation, request.old = operationUpdate, serviceObject(test.namespace, test.old)

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Serving returns the handler that answers probes. It refuses each request: whoever reads
+// answerProbes returns the handler that answers probes. It refuses each request: whoever reads
 // the refusal knows that the API server reaches gammaguard.
-func Serving(options Options) http.Handler {
+func answerProbes(options Options) http.Handler {
 	refused := answer{outcome: denied, status: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "gammaguard serves",
 	}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -43,6 +44,32 @@ func (t turn) take(ctx context.Context, r *review) (done func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// previewing returns the handler that previews these operations on an object, one at a time. It admits what cannot be
+// previewed, and says so.
+func (o *Options) previewing(name, object string, operations []string, preview func(context.Context, *review) (answer, error)) *handler {
+	turn := newTurn()
+	inTurn := func(ctx context.Context, r *review) (answer, error) {
+		done, err := turn.take(ctx, r)
+		if err != nil {
+			return answer{}, err
+		}
+		defer done()
+		return preview(ctx, r)
+	}
+	h := o.handler(name, func(ctx context.Context, r *review, _ *objectError) answer {
+		ctx, cancel := context.WithDeadline(ctx, r.deadline())
+		defer cancel()
+		answered, err := inTurn(ctx, r)
+		if err != nil {
+			o.trail.failed(r, err, "Failed to preview the change of a "+object, "namespace", shortened(r.Namespace), "name", shortened(r.name()))
+			return answer{warnings: []string{undetermined}, outcome: failed}
+		}
+		return answered
+	})
+	h.concerns = func(r *review) bool { return r.SubResource == "" && slices.Contains(operations, r.Operation) }
+	return h
 }
 
 // current waits until the caches are complete, and fails while they are stale.

@@ -40,7 +40,7 @@ func run(ctx context.Context, root string) error {
 		writeValues(root),
 		writeMetrics(filepath.Join(root, "docs", "metrics.md")),
 		writePolicies(filepath.Join(root, "config", "policy", "route_grants.yaml")),
-		writeSpecification(filepath.Join(root, "docs", "specification.md"), scenariosOf(examples)),
+		writeSpecification(filepath.Join(root, "docs"), scenariosOf(examples)),
 	)
 }
 

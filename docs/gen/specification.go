@@ -19,6 +19,8 @@ var specifications embed.FS
 
 // specification is what a text says about mesh routes, and what shows that gammaguard heeds it.
 type specification struct {
+	// name is the name of its page, without the ending.
+	name  string
 	Title string `json:"title"`
 	// Former is a name that the text had before.
 	Former   string `json:"former"`
@@ -39,13 +41,15 @@ type statement struct {
 	Why   string   `json:"why"`
 }
 
-const specificationHead = `# The specification, statement by statement
+const specificationWritten = "<!-- Written by docs/gen from docs/gen/specification and the scenarios: run make docs to change it. -->\n"
 
-<!-- Written by docs/gen from docs/gen/specification and the scenarios: run make docs to change it. -->
+const specificationHead = "# The specification, statement by statement\n\n" + specificationWritten + `
+What GEP-1294 (formerly GEP-1426), GEP-724, and the overview of GAMMA say about mesh routes, for reviewers. Each page has short quotations
+and paraphrases of one text, what gammaguard does about each, and the [scenarios](../test/scenarios/README.md) that show it. A test fails if
+a statement has neither a scenario nor a reason, or names a scenario that does not exist.
 
-What GEP-1294 (formerly GEP-1426), GEP-724, and the overview of GAMMA say about mesh routes, in short quotations and paraphrases; what
-gammaguard does about it; and the [scenarios](../test/scenarios/README.md) that show it. A test fails if a statement has neither a
-scenario nor a reason, or names a scenario that does not exist.
+| Text | Statements |
+|---|---|
 `
 
 // readSpecifications reads the statements.
@@ -60,6 +64,7 @@ func readSpecifications() ([]specification, error) {
 		if err := yaml.UnmarshalStrict(text, &s); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		s.name = name
 		all = append(all, s)
 	}
 	return all, nil
@@ -92,47 +97,67 @@ func (s *statement) scenariosOf(scenarios []*runner.Scenario) ([]*runner.Scenari
 	return found, errors.Join(errs...)
 }
 
-// specificationPage returns the page of all statements.
-func specificationPage(scenarios []*runner.Scenario) (string, error) {
+// specificationPages returns the pages of all statements by their paths in docs: an index, and
+// one of each text.
+func specificationPages(scenarios []*runner.Scenario) (map[string]string, error) {
 	all, err := readSpecifications()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	errs := []error{}
-	var b strings.Builder
-	b.WriteString(specificationHead)
+	pages := map[string]string{}
+	head := specificationHead
 	for i := range all {
-		title := all[i].Title
+		title, statements := all[i].Title, 0
 		if all[i].Former != "" {
 			title += " (formerly " + all[i].Former + ")"
 		}
-		fmt.Fprintf(&b, "\n## %s\n", title)
+		var b strings.Builder
+		fmt.Fprintf(&b, "# %s\n\n%s\nWhat the text says, and what gammaguard does. [The specification](../specification.md) lists the other texts.\n", title, specificationWritten)
 		for _, section := range all[i].Sections {
-			fmt.Fprintf(&b, "\n### %s\n\n| The text | gammaguard | Shown by |\n|---|---|---|\n", section.Section)
+			fmt.Fprintf(&b, "\n## %s\n\n| The text | gammaguard | Shown by |\n|---|---|---|\n", section.Section)
 			for j := range section.Statements {
-				s := &section.Statements[j]
-				shown, err := s.scenariosOf(scenarios)
+				row, err := section.Statements[j].row(scenarios)
 				errs = append(errs, err)
-				var cells []string
-				for _, scenario := range shown {
-					name := filepath.ToSlash(scenario.Name)
-					cells = append(cells, fmt.Sprintf("[%s](../test/scenarios/%s.txtar)", name, name))
-				}
-				if s.Why != "" {
-					cells = append(cells, s.Why)
-				}
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(s.Says), cell(s.Does), cell(strings.Join(cells, "; ")))
+				b.WriteString(row)
+				statements++
 			}
 		}
+		path := "specification/" + all[i].name + ".md"
+		pages[path] = b.String()
+		head += fmt.Sprintf("| [%s](%s) | %d |\n", title, path, statements)
 	}
-	return b.String(), errors.Join(errs...)
+	pages["specification.md"] = head
+	return pages, errors.Join(errs...)
 }
 
-// writeSpecification writes the page.
-func writeSpecification(file string, scenarios []*runner.Scenario) error {
-	text, err := specificationPage(scenarios)
+// row returns the row of a table that has the statement.
+func (s *statement) row(scenarios []*runner.Scenario) (string, error) {
+	shown, err := s.scenariosOf(scenarios)
+	var cells []string
+	for _, scenario := range shown {
+		name := filepath.ToSlash(scenario.Name)
+		cells = append(cells, fmt.Sprintf("[%s](../../test/scenarios/%s.txtar)", name, name))
+	}
+	if s.Why != "" {
+		cells = append(cells, s.Why)
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", cell(s.Says), cell(s.Does), cell(strings.Join(cells, "; "))), err
+}
+
+// writeSpecification writes the pages into the folder docs.
+func writeSpecification(docs string, scenarios []*runner.Scenario) error {
+	pages, err := specificationPages(scenarios)
 	if err != nil {
 		return fmt.Errorf("specification: %w", err)
 	}
-	return os.WriteFile(file, []byte(text), 0o644)
+	if err := os.MkdirAll(filepath.Join(docs, "specification"), 0o755); err != nil {
+		return err
+	}
+	for path, text := range pages {
+		if err := os.WriteFile(filepath.Join(docs, path), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
 
-// TestClientAuthentication starts an API server with the files of docs/install.md: it
+// TestClientAuthentication starts an API server with the files of docs/callers.md: it
 // calls webhooks that demand its certificate, and no others that demand another one.
 func TestClientAuthentication(t *testing.T) {
 	const name = "kube-apiserver-webhooks" // as in config/components/client-authentication
@@ -32,7 +32,7 @@ func TestClientAuthentication(t *testing.T) {
 	ca := write("ca.crt", bundle.CA)
 	write("webhooks.crt", bundle.Cert)
 	write("webhooks.key", bundle.Key)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "callers.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestClientAuthentication(t *testing.T) {
 		_, text, found := strings.Cut(string(page), "# "+folder+file+"\n")
 		text, _, closed := strings.Cut(text, "   ```")
 		if !found || !closed {
-			t.Fatalf("docs/install.md has no %s", file)
+			t.Fatalf("docs/callers.md has no %s", file)
 		}
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\n   ", "\n"), folder, dir+"/")
 		// A test's webhooks have no Service, so the user is that of all webhooks.

@@ -18,7 +18,7 @@ import (
 )
 
 // TestPreview has the real kubectl make server-side dry runs: each says what the route
-// changes in the traffic, as docs/traffic.md shows, and nothing is stored; a request that is
+// changes in the traffic, as docs/previews.md shows, and nothing is stored; a request that is
 // not a dry run says nothing.
 func TestPreview(t *testing.T) {
 	c := admin(t)
@@ -59,13 +59,13 @@ func TestPreview(t *testing.T) {
 		t.Errorf("what is stored has a preview: %q", lines)
 	}
 	canaryChange := title + "producer, any: cart:80 100 % → cart:80 90 %, cart-v2:80 10 %"
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "traffic.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "previews.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := "$ kubectl apply --dry-run=server -f cart.yaml\nWarning: traffic preview: " + strings.Replace(canaryChange, ns, "shop", 1) + "\n"
 	if !strings.Contains(string(page), shown) {
-		t.Errorf("docs/traffic.md does not show\n%s", shown)
+		t.Errorf("docs/previews.md does not show\n%s", shown)
 	}
 	for _, step := range []struct {
 		manifest string

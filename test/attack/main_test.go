@@ -1,7 +1,7 @@
 // Package attack tries to get round gammaguard: on a real API server, with the
 // gammaguard-webhook binary in front of it and the rights that it has where it is
 // installed. The table of attacks in table_test.go lists them all, with those that
-// other packages try; docs/security.md shows it.
+// other packages try; docs/attacks.md shows it.
 package attack
 
 import (

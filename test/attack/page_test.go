@@ -16,20 +16,20 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// The tables of docs/security.md are made here.
+// The tables of docs/attacks.md are made here.
 //
 //go:generate go test . -run ^TestPage$ -update
 
-var updatePage = flag.Bool("update", false, "write the tables of docs/security.md")
+var updatePage = flag.Bool("update", false, "write the tables of docs/attacks.md")
 
-// page is the text of docs/security.md, and where it is.
-func page(t *testing.T) (text, file string) {
+// page returns the text of a page of docs/, and where it is.
+func page(t *testing.T, name string) (text, file string) {
 	t.Helper()
 	root, err := bed.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file = filepath.Join(root, "docs", "security.md")
+	file = filepath.Join(root, "docs", name)
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +37,10 @@ func page(t *testing.T) (text, file string) {
 	return string(data), file
 }
 
-// TestPage compares the tables of docs/security.md with those in this package. With
+// TestPage compares the tables of docs/attacks.md with those in this package. With
 // -update it writes them.
 func TestPage(t *testing.T) {
-	text, file := page(t)
+	text, file := page(t, "attacks.md")
 	want := text
 	for name, table := range map[string]string{"attacks": attackTable(), "matrix": matrixTable(), "faults": faultTable()} {
 		begin, end := "<!-- "+name+": written by make docs -->\n", "<!-- end of "+name+" -->\n"
@@ -114,7 +114,7 @@ func TestTable(t *testing.T) {
 
 // TestThreats: the page answers each of the 18 threats, with a test where something holds it.
 func TestThreats(t *testing.T) {
-	text, _ := page(t)
+	text, _ := page(t, "threats.md")
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]+) \| ([^|]+) \| ([^|]*)\| ([^|]*)\|$`).FindAllStringSubmatch(text, -1)
 	if len(rows) != 18 {
 		t.Errorf("%d threats are answered, want 18", len(rows))

@@ -41,7 +41,7 @@ func TestFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, page := range append(pages, "../../README.md", "../../ARCHITECTURE.md", "../bench/load/page.md.tmpl") {
+	for _, page := range append(pages, "../../README.md", "../../ARCHITECTURE.md", "../bench/load/page.md.tmpl", "../bench/load/measurements.md.tmpl") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPage: the examples of docs/ci.md for CI systems are YAML, and use inputs, variables,
+// TestPage: the examples of docs/ci-systems.md for CI systems are YAML, and use inputs, variables,
 // hooks, and files that this repository has. That the program understands what they give it
 // is TestDocumentedCommands of internal/cli/command.
 func TestPage(t *testing.T) {
@@ -18,7 +18,7 @@ func TestPage(t *testing.T) {
 	root := decode(t, "action.yml", &action)
 	decode(t, ".ci/gitlab.yml", &template)
 	decode(t, ".pre-commit-hooks.yaml", &hooks)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "ci.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "ci-systems.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,11 +18,11 @@ func TestPins(t *testing.T) {
 	}
 	for _, want := range []struct{ file, line, form string }{
 		{"action.yml", `uses: (.*)`, `[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+`},
-		{"docs/ci.md", `uses: (.*)`, `[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|gammaguard/gammaguard@v1\.2\.3`},
-		{"docs/ci.md", `repository: gammaguard/gammaguard,(.*)`, ` ref: v1\.2\.3,.*`},
-		{"docs/ci.md", `rev: (.*)`, `v1\.2\.3`},
-		{"docs/ci.md", `GAMMAGUARD_REF: (.*)`, `v1\.2\.3 #.*`},
-		{"docs/ci.md", `- remote: (.*)`, `https://\S+/v1\.2\.3/\.ci/gitlab\.yml`},
+		{"docs/ci-systems.md", `uses: (.*)`, `[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|gammaguard/gammaguard@v1\.2\.3`},
+		{"docs/ci-systems.md", `repository: gammaguard/gammaguard,(.*)`, ` ref: v1\.2\.3,.*`},
+		{"docs/ci-systems.md", `rev: (.*)`, `v1\.2\.3`},
+		{"docs/ci-systems.md", `GAMMAGUARD_REF: (.*)`, `v1\.2\.3 #.*`},
+		{"docs/ci-systems.md", `- remote: (.*)`, `https://\S+/v1\.2\.3/\.ci/gitlab\.yml`},
 		{".ci/gitlab.yml", `- remote: (.*)`, `https://\S+/v1\.2\.3/\.ci/gitlab\.yml`},
 		{".ci/gitlab.yml", `image: (.*)`, `golang:\S+@sha256:[0-9a-f]{64}`},
 		{".ci/gitlab.yml", `\n    GAMMAGUARD_REF: (.*)`, `"" #.*`},

@@ -15,7 +15,7 @@ import (
 )
 
 // difference is one between `gammaguard check` and a cluster that is meant to be, or
-// that cannot be helped. docs/ci.md lists them.
+// that cannot be helped. docs/check-limits.md lists them.
 type difference struct {
 	name, reason string
 	explains     func(server, offline *verdict) bool
@@ -48,13 +48,13 @@ func warnsToo(rules ...string) func(server, offline *verdict) bool {
 	}
 }
 
-// TestDifferences compares the table in docs/ci.md with the differences.
+// TestDifferences compares the table in docs/check-limits.md with the differences.
 func TestDifferences(t *testing.T) {
 	root, err := bed.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "ci.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "check-limits.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDifferences(t *testing.T) {
 		want = append(want, []string{d.name, d.reason})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("differences in docs/ci.md (-want +got):\n%s", diff)
+		t.Errorf("differences in docs/check-limits.md (-want +got):\n%s", diff)
 	}
 }
 

@@ -124,7 +124,7 @@ func statusOf(t *testing.T, pod string) corev1.ContainerStatus {
 // endpoint is gone from the Service's rules.
 const propagation = time.Second
 
-// mostRefused bounds the time during which calls may be refused, as in docs/install.md.
+// mostRefused bounds the time during which calls may be refused, as in docs/availability.md.
 // An idle machine takes 2 seconds, a busy one has taken 6.
 const mostRefused = 10 * time.Second
 

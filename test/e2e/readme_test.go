@@ -28,18 +28,20 @@ func readme(t *testing.T, section, path string) [][]string {
 	return nil
 }
 
-// runbook runs the kubectl commands of a section of the runbook, with the overlay in the
+// runbook runs the kubectl commands of a section of the pages for the person on call, with the overlay in the
 // place of config/default, and returns what each printed.
 func runbook(t *testing.T, heading, overlay string) (printed []string) {
 	t.Helper()
-	blocks := blocksOf(t, "docs/runbook.md", heading)
-	for i := 1; i < len(blocks); i += 2 {
-		for _, args := range kubectlArgs(t, strings.ReplaceAll(blocks[i], "config/default", overlay)) {
-			printed = append(printed, mustKubectl(t, "", args...))
+	for _, page := range []string{"docs/runbook.md", "docs/emergency.md"} {
+		blocks := blocksOf(t, page, heading)
+		for i := 1; i < len(blocks); i += 2 {
+			for _, args := range kubectlArgs(t, strings.ReplaceAll(blocks[i], "config/default", overlay)) {
+				printed = append(printed, mustKubectl(t, "", args...))
+			}
 		}
 	}
 	if len(printed) == 0 {
-		t.Fatalf("docs/runbook.md: no command below %q", heading)
+		t.Fatalf("docs/runbook.md and docs/emergency.md have no command below %q", heading)
 	}
 	return printed
 }

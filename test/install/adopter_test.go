@@ -49,7 +49,7 @@ func (o *operator) stop(t *testing.T) {
 	}
 }
 
-// adoption is a cluster that adopts gammaguard by the guide in docs/mesh-admins.md.
+// adoption is a cluster that adopts gammaguard by the guide in docs/adoption.md.
 type adoption struct {
 	*operator
 	// announced are the verdicts of the audits of each namespace before it is enforced, by

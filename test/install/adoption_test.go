@@ -90,7 +90,7 @@ func TestAdoption(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { a.stop(t) })
-	for _, command := range commandsOf(t, a.root, "mesh-admins.md", "## Starting on a cluster that already has routes") {
+	for _, command := range commandsOf(t, a.root, "adoption.md", "## The steps") {
 		step := steps[command]
 		if step == nil {
 			t.Fatalf("the guide has a command that this test does not know: %s", command)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,7 +87,7 @@ func TestCommands(t *testing.T) {
 	unseen := maps.Clone(played)
 	for _, c := range documented(t, o.root) {
 		command := c.text
-		if c.page == "docs/runbook.md" {
+		if slices.Contains(runbooks, strings.TrimPrefix(c.page, "docs/")) {
 			continue
 		}
 		if _, found := played[command]; !found && !isElsewhere(command) {

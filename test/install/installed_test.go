@@ -85,7 +85,7 @@ func TestInstalled(t *testing.T) {
 		})
 	})
 	t.Run("refused from the start", func(t *testing.T) {
-		commands := commandsOf(t, o.root, "install.md", "## Until gammaguard has served")
+		commands := commandsOf(t, o.root, "availability.md", "## Until gammaguard has served")
 		if len(commands) != 1 {
 			t.Fatalf("the page has the commands %q", commands)
 		}

@@ -17,14 +17,12 @@ import (
 	"github.com/gammaguard/gammaguard/test/background"
 )
 
-// TestRunbook runs each command of docs/runbook.md, word for word, or names the test that
-// does.
+// runbooks are the pages for the person on call.
+var runbooks = []string{"runbook.md", "emergency.md"}
+
+// TestRunbook runs each command of these pages, word for word, or names the test that does.
 func TestRunbook(t *testing.T) {
 	o := newOperator(t)
-	page, err := os.ReadFile(filepath.Join(o.root, "docs", "runbook.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`, headlessIn("shop"))
 	kubectl(t, "label", "namespace", "shop", "gammaguard.dev/grant=producer", "--overwrite")
 	install(t, folder(t, "overlays/audit-only")) // its ConfigMap is another one's
@@ -48,21 +46,23 @@ func TestRunbook(t *testing.T) {
 		"## Emergency":                       o.emergency,
 		"## Restore of a cluster":            o.restore,
 	}
-	for _, heading := range regexp.MustCompile(`(?m)^##+ .*$`).FindAllString(string(page), -1) {
-		commands := commandsOf(t, o.root, "runbook.md", heading)
-		switch play := plays[heading]; {
-		case len(commands) == 0:
-		case others[heading] != "":
-			folder, test, _ := strings.Cut(others[heading], ".")
-			if texts := stringsOf(t, filepath.Join(o.root, folder), test); !strings.Contains(texts, heading) && !strings.Contains(texts, "runbook.md") {
-				t.Errorf("%s does not play %q", others[heading], heading)
+	for _, page := range runbooks {
+		for _, heading := range headingsOf(t, filepath.Join(o.root, "docs", page)) {
+			commands := commandsOf(t, o.root, page, heading)
+			switch play := plays[heading]; {
+			case len(commands) == 0:
+			case others[heading] != "":
+				folder, test, _ := strings.Cut(others[heading], ".")
+				if texts := stringsOf(t, filepath.Join(o.root, folder), test); !strings.Contains(texts, heading) && !strings.Contains(texts, page) {
+					t.Errorf("%s does not play %q", others[heading], heading)
+				}
+				delete(others, heading)
+			case play == nil:
+				t.Errorf("%s has commands that this test does not know: %q", heading, commands)
+			default:
+				t.Run(strings.TrimLeft(heading, "# "), func(t *testing.T) { play(t, commands) })
+				delete(plays, heading)
 			}
-			delete(others, heading)
-		case play == nil:
-			t.Errorf("%s has commands that this test does not know: %q", heading, commands)
-		default:
-			t.Run(strings.TrimLeft(heading, "# "), func(t *testing.T) { play(t, commands) })
-			delete(plays, heading)
 		}
 	}
 	for heading := range others {
@@ -72,6 +72,16 @@ func TestRunbook(t *testing.T) {
 		t.Errorf("the runbook has no commands below %q", heading)
 	}
 	t.Run("README.md", o.showDenial) // gammaguard runs now
+}
+
+// headingsOf returns the headings of a page, but its title.
+func headingsOf(t *testing.T, path string) []string {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^##+ .*$`).FindAllString(string(page), -1)
 }
 
 // showDenial: kubectl prints the denial that the README begins with.

@@ -181,18 +181,18 @@ func caBundles(ctx context.Context, c client.Client) (map[string][]byte, error) 
 	}, nil
 }
 
-// renew runs the command of docs/install.md that has the leader make the file anew. For
+// renew runs the command of docs/certificates.md that has the leader make the file anew. For
 // the CA, it is the runbook's too.
 func renew(t *testing.T, file string) {
 	t.Helper()
 	o := &operator{root: folder(t, "..")}
-	commands := commandsOf(t, o.root, "install.md", "## Certificates")
+	commands := commandsOf(t, o.root, "certificates.md", "## Self-managed")
 	i := slices.IndexFunc(commands, func(command string) bool { return strings.Contains(command, "/data/"+file) })
 	if i < 0 {
-		t.Fatalf("docs/install.md has no command for %s: %q", file, commands)
+		t.Fatalf("docs/certificates.md has no command for %s: %q", file, commands)
 	}
-	if runbook := commandsOf(t, o.root, "runbook.md", "### Self-managed"); file == certs.CAFile && !slices.Equal(runbook, commands[i:i+1]) {
-		t.Errorf("docs/runbook.md has %q, docs/install.md %q", runbook, commands[i])
+	if runbook := commandsOf(t, o.root, "emergency.md", "### Self-managed"); file == certs.CAFile && !slices.Equal(runbook, commands[i:i+1]) {
+		t.Errorf("docs/emergency.md has %q, docs/certificates.md %q", runbook, commands[i])
 	}
 	o.must(t, commands[i])
 }

@@ -147,7 +147,7 @@ func TestNamespaceOwner(t *testing.T) {
 	wantValues(t, n, nil)
 }
 
-// TestLabelsToSelectBy follows docs/mesh-admins.md on which labels are safe to select
+// TestLabelsToSelectBy follows docs/consumer-routes.md on which labels are safe to select
 // by: the administrator of a namespace cannot change its labels, who is cluster-admin in
 // it can, and nobody changes the label that is its name.
 func TestLabelsToSelectBy(t *testing.T) {

@@ -53,7 +53,7 @@ func bounds(since, until string) string {
 
 // writeFields writes the table of what the mesh does with fields and filters.
 func writeFields(b *strings.Builder, p *mesh.Profile) {
-	b.WriteString("\nFields and filters:\n\n| Field | Routes | Treatment | Releases | Use instead | Source |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n## Fields and filters\n\n| Field | Routes | Treatment | Releases | Use instead | Source |\n|---|---|---|---|---|---|\n")
 	type row struct{ text, kinds []string }
 	var fields []mesh.Field
 	for _, kind := range p.RouteKinds.Value {

@@ -15,62 +15,109 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// What conformance reports say of meshes is made here, and docs/meshes.md.
+// What conformance reports say of meshes is made here, and docs/meshes.md with the pages in docs/meshes.
 //
 //go:generate go test . -run ^TestReported$ -update
 //go:generate go test . -run ^TestPage$ -update
 
-var updatePage = flag.Bool("update", false, "write docs/meshes.md")
+var updatePage = flag.Bool("update", false, "write docs/meshes.md and docs/meshes")
 
-const pagePath = "../../docs/meshes.md"
+// docs is the folder of the pages.
+var docs = filepath.Join("..", "..", "docs")
 
-// TestPage compares docs/meshes.md with what is known and played here. With -update it
-// writes it.
+// TestPage compares docs/meshes.md and the pages in docs/meshes with what is known and played
+// here. With -update it writes them.
 func TestPage(t *testing.T) {
-	want := page(t)
+	want := pages(t)
 	if *updatePage {
-		if err := os.WriteFile(pagePath, []byte(want), 0o600); err != nil {
+		if err := os.RemoveAll(filepath.Join(docs, "meshes")); err != nil {
 			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(docs, "meshes"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range want {
+			if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return
 	}
-	text, err := os.ReadFile(pagePath)
+	files, err := filepath.Glob(filepath.Join(docs, "meshes", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("docs/meshes.md is stale, run make docs (-want +got):\n%s", diff)
+	got := map[string]string{}
+	for _, file := range append(files, filepath.Join(docs, "meshes.md")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(docs, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = string(text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/meshes.md or a page in docs/meshes is stale, run make docs (-want +got):\n%s", diff)
 	}
 }
 
-func page(t *testing.T) string {
+// pages returns the pages by their paths in docs: the index, one of each mesh, one of the
+// routes that were put to all, and one of reports to meshes.
+func pages(t *testing.T) map[string]string {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString(intro)
-	for _, p := range mesh.Profiles() {
-		b.WriteString(section(p))
+	all := map[string]string{
+		"meshes.md":         index(),
+		"meshes/routes.md":  routesPage(t),
+		"meshes/reports.md": reportsPage(t),
 	}
-	b.WriteString(routeTable(t))
-	b.WriteString("\n## Denied although a mesh accepts it\n\nThe specification forbids these routes, so gammaguard denies them on every mesh:\n\n")
+	for _, p := range mesh.Profiles() {
+		all[pageOf(p)] = meshPage(p)
+	}
+	return all
+}
+
+// pageOf returns the path of the page of a mesh.
+func pageOf(p *mesh.Profile) string { return "meshes/" + string(p.Name) + ".md" }
+
+const written = "<!-- Written by test/meshes from the profiles and from what the test plays: run make docs to change it. -->\n"
+
+func index() string {
+	var b strings.Builder
+	b.WriteString("# Meshes\n\n" + written + intro)
+	for _, p := range mesh.Profiles() {
+		fmt.Fprintf(&b, "| [%s](%s) | `%s` | %s |\n", p.Title, pageOf(p), p.Name, p.Newest)
+	}
+	b.WriteString(honors)
 	for _, route := range slices.Sorted(maps.Keys(forbidden)) {
 		fmt.Fprintf(&b, "- `%s`: %s.\n", route, forbidden[route])
 	}
-	b.WriteString(upstreamTable(t))
 	return b.String()
 }
 
-const intro = `# Meshes
-
-<!-- Written by test/meshes from the profiles and from what the test plays: run make docs to change it. -->
-
+const intro = `
 No mesh applies all that the specification allows. Set ` + "`mesh`" + ` in the [configuration](configuration.md), or ` + "`--mesh`" + ` on the command
-line, and gammaguard reports what your mesh ignores ([mesh-unsupported](rules/mesh-unsupported.md)), and follows it in
-[conflicts and status](status.md). ` + "`gammaguard detect-mesh`" + ` proposes a value. Without ` + "`mesh`" + `, gammaguard follows the specification.
+line. gammaguard then reports what your mesh ignores ([mesh-unsupported](rules/mesh-unsupported.md)), and follows the mesh in
+[conflicts and status](status.md). Without ` + "`mesh`" + `, gammaguard follows the specification. ` + "`gammaguard detect-mesh`" + ` proposes a value.
+
+| Mesh | ` + "`mesh`" + ` | Newest release that the facts are about |
+|---|---|---|
+`
+
+const honors = `
+[What each mesh makes of 53 routes](meshes/routes.md) compares the meshes. [Upstream reports](meshes/reports.md) lists faults of meshes
+that gammaguard knows.
+
+## Releases
 
 The facts are of November 2026, about the control planes only. Append the version that runs, as in ` + "`mesh: kuma@2.13`" + `, and gammaguard
-applies what is known of that release; without a version, the first that a table lists. A newer release of a mesh may do more: beyond the
-newest release that the facts are about, gammaguard warns of what it would deny because of the mesh. routeKinds in the configuration
-overrides the route kinds of the profile.
+applies what is known of that release. Without a version, it applies the first that a table lists. A newer release of a mesh may do more.
+So beyond the newest release, gammaguard warns of what it would deny because of the mesh. ` + "`routeKinds`" + ` in the configuration overrides the
+route kinds of the mesh.
+
+## How to read the pages
 
 What a mesh does with a field is one of these:
 
@@ -83,13 +130,18 @@ What a mesh does with a field is one of these:
 | to the parent Service | the parent Service gets the requests |
 | unknown | not known; the specification is assumed |
 
-Conformance reports are the weakest source: what is observed or read in the source counts before what a report claims, and a feature that
-no report has as supported is unknown.
+Conformance reports are the weakest source. What is observed or read in the source counts first. A feature that no report has as
+supported is unknown.
+
+## Denied although a mesh accepts it
+
+The specification forbids these routes, so gammaguard denies them on every mesh:
+
 `
 
-func section(p *mesh.Profile) string {
+func meshPage(p *mesh.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s\n\n%s. Newest release: %s.\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Evidence, p.Newest, p.Name, p.Title)
+	fmt.Fprintf(&b, "# %s\n\n"+written+"\nWhat %s makes of routes, for mesh admins. [Meshes](../meshes.md) explains the words.\n\n%s. Newest release: %s.\n\n```yaml\nmesh: %s\n```\n\n| | %s | Source |\n|---|---|---|\n", p.Title, p.Title, p.Evidence, p.Newest, p.Name, p.Title)
 	writeFact(&b, "route kinds on Services", p.RouteKinds, join)
 	writeFact(&b, "consumer routes", p.ConsumerRoutes, yes("applied", "ignored"))
 	writeFact(&b, "backends in other namespaces", p.ReferenceGrants, yes("need a ReferenceGrant", "need no ReferenceGrant"))
@@ -109,7 +161,7 @@ func section(p *mesh.Profile) string {
 	writeFact(&b, "namespaces whose Pods are in the mesh", p.Injection, injection)
 	writeFact(&b, "what overrides the routes on a Service of its name", p.Overrides, join)
 	writeFields(&b, p)
-	b.WriteString("\nKnown differences:\n\n")
+	b.WriteString("\n## Known differences\n\n")
 	for _, difference := range differences[p.Name] {
 		fmt.Fprintf(&b, "- %s\n", difference)
 	}
@@ -144,13 +196,13 @@ var differences = map[mesh.ProfileName][]string{
 	},
 }
 
-// routeTable plays the routes under each profile, and without one.
-func routeTable(t *testing.T) string {
+// routesPage plays the routes under each profile, and without one.
+func routesPage(t *testing.T) string {
 	t.Helper()
 	rows := observed(t)
 	routes := slices.Sorted(maps.Keys(rows))
 	var b strings.Builder
-	b.WriteString(routesIntro)
+	b.WriteString("# What each mesh makes of 53 routes, and what gammaguard says\n\n" + written + routesIntro)
 	head, line := "| Route |", "|---|"
 	said := map[mesh.ProfileName]map[string]string{}
 	for _, name := range append(mesh.ProfileNames(), "") {
@@ -175,24 +227,22 @@ func routeTable(t *testing.T) string {
 }
 
 const routesIntro = `
-## What each mesh makes of 53 routes, and what gammaguard says
-
 The routes are in test/meshes/testdata. Istio and Kuma were run; the columns of Cilium and Linkerd are predictions. In a column of a mesh,
 A is Accepted, R is Accepted=False, - is no status, and an empty cell is a result that was not kept. In a column of gammaguard, a test plays
 the route with every namespace granted, together with the routes of the same number.
 
 `
 
-func upstreamTable(t *testing.T) string {
+func reportsPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("\n## Upstream reports\n\n| Report | What | Answer of gammaguard | Scenario |\n|---|---|---|---|\n")
+	b.WriteString("# Upstream reports\n\n" + written + "\nFaults that were reported to meshes and to the Gateway API, each with a scenario that shows what gammaguard does.\n\n| Report | What | Answer of gammaguard | Scenario |\n|---|---|---|---|\n")
 	for _, r := range reports {
 		path := filepath.Join("test", "scenarios", "upstream", r.scenario+".txtar")
 		if _, err := os.Stat(filepath.Join("..", "..", path)); err != nil {
 			t.Errorf("%s: %v", r.report, err)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../%s) |\n", r.report, r.what, r.answer, r.scenario, path)
+		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../../%s) |\n", r.report, r.what, r.answer, r.scenario, path)
 	}
 	return b.String()
 }

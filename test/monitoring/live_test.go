@@ -188,7 +188,7 @@ func TestLive(t *testing.T) {
 			p.has(t, strings.ReplaceAll(expr, "$__rate_interval", "1m"))
 		}
 	}
-	pages := read(t, "../../docs/runbook.md") + read(t, "../../docs/mesh-admins.md")
+	pages := read(t, "../../docs/runbook.md") + read(t, "../../docs/stored-routes.md")
 	documented := regexp.MustCompile(`(?m)^(topk|sum by ).*$`).FindAllString(pages, -1)
 	if len(documented) != 2 {
 		t.Errorf("the pages have the queries %q", documented)

@@ -18,7 +18,7 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/install.md")
+var update = flag.Bool("update", false, "write the table of docs/availability.md")
 
 // way is one of the ways to install gammaguard.
 type way struct {
@@ -73,7 +73,7 @@ const objects = `
 ---
 {apiVersion: v1, kind: Service, metadata: {name: closed, namespace: ways, labels: {gammaguard.dev/consumer-routes: deny}}, spec: {ports: [{port: 80}]}}`
 
-// TestWays: the table of docs/install.md says which mesh routes are refused when what is down, in
+// TestWays: the table of docs/availability.md says which mesh routes are refused when what is down, in
 // each way to install gammaguard. -update writes it.
 func TestWays(t *testing.T) {
 	kubectl(t, objects, "apply", "-f", "-")
@@ -97,7 +97,7 @@ func TestWays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(root, "docs", "install.md")
+	file := filepath.Join(root, "docs", "availability.md")
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

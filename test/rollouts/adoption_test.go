@@ -31,7 +31,7 @@ func dormant(t *testing.T) []*writer {
 	return writers
 }
 
-// testAdoption plays the first step of docs/mesh-admins.md over them: in mode audit, and in
+// testAdoption plays the first step of docs/adoption.md over them: in mode audit, and in
 // mode warn, an edit of the path changes the path and nothing else.
 func testAdoption(t *testing.T, writers []*writer) {
 	for _, mode := range []mesh.Mode{mesh.Audit, mesh.Warn} {

@@ -94,14 +94,14 @@ func TestReports(t *testing.T) {
 		result.Properties["field"] != "spec.parentRefs[0].name" || !strings.Contains(result.Description, "(parent-not-found)") || result.Timestamp.Seconds == 0 {
 		t.Errorf("the first result is %+v", result)
 	}
-	// The command of docs/mesh-admins.md selects it.
-	page, err := os.ReadFile("../../docs/mesh-admins.md")
+	// The command of docs/stored-routes.md selects it.
+	page, err := os.ReadFile("../../docs/stored-routes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	deletion := regexp.MustCompile(`(?m)^kubectl (delete reports.*)$`).FindSubmatch(page)
 	if deletion == nil {
-		t.Fatal("docs/mesh-admins.md has no command that deletes Reports")
+		t.Fatal("docs/stored-routes.md has no command that deletes Reports")
 	}
 	stdout, stderr, err := plane.Kubectl(t.Context(), "", append(strings.Fields(string(deletion[1])), "--dry-run=server")...)
 	if err != nil || !strings.Contains(stdout, `"gammaguard" deleted`) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gammaguard/gammaguard/internal/cli/proxies"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/test/proxies"
 	"github.com/gammaguard/gammaguard/test/truth/istio"
 	"github.com/gammaguard/gammaguard/test/worlds"
 	"github.com/gammaguard/gammaguard/traffic"

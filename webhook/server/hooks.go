@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// What callers may take of the webhook port. Bodies are bounded by webhook.Intake.
+// What callers may take of the webhook port. Bodies are bounded by the intake of package webhook.
 const (
 	// maxConnections is how many connections are served at once. An API server opens one
 	// for each request that it has under way.

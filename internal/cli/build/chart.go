@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -20,11 +21,8 @@ import (
 
 var errNotLoaded = errors.New("it cannot be loaded")
 
-// rendering is a chart that is rendered, perhaps several times.
-type rendering struct{ *Chart }
-
 // missing returns the dependencies that the chart names and does not hold.
-func (r *rendering) missing() (names []string, _ error) {
+func (r *Chart) missing() (names []string, _ error) {
 	loaded, err := loader.LoadFiles(buffered(r.Files))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
@@ -44,25 +42,15 @@ func buffered(files []File) (all []*archive.BufferedFile) {
 	return all
 }
 
-// render returns the texts that the chart's templates make, by the names of these in the
-// chart's folder, and its CustomResourceDefinitions; with other content in one of the
-// files, if there is a replacement.
-func (r *rendering) render(other *replacement) (map[string]string, error) {
-	files, values := r.Files, r.Values
-	if other != nil {
-		in := &files
-		if other.Values {
-			in = &values
-		}
-		*in = slices.Clone(*in)
-		(*in)[other.Index].Data = other.Content
-	}
-	chart, err := loader.LoadFiles(buffered(files))
+// render returns the texts that the chart's templates make, by Helm's names of these without the chart's, and its
+// CustomResourceDefinitions.
+func (r *Chart) render() (map[string]Rendered, error) {
+	chart, err := loader.LoadFiles(buffered(r.Files))
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]any{}
-	for _, file := range values {
+	for _, file := range r.Values {
 		more, err := common.ReadValues(file.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -89,12 +77,47 @@ func (r *rendering) render(other *replacement) (map[string]string, error) {
 	for _, crd := range chart.CRDObjects() {
 		texts[crd.Filename] = string(crd.File.Data)
 	}
-	rendered := map[string]string{}
+	loaded := loadedFiles(chart, r.Files)
+	rendered := map[string]Rendered{}
 	for name, text := range texts {
-		_, name, _ = strings.Cut(name, "/") // after the chart's name
-		rendered[name] = text
+		_, short, _ := strings.Cut(name, "/") // after the chart's name
+		rendered[short] = Rendered{text, loaded[name]}
 	}
 	return rendered, nil
+}
+
+// loadedFiles returns which of the files the templates and CustomResourceDefinitions of the chart and of those in it
+// were loaded from, by Helm's names of these. A name has the chart's name where the file has its folder's. What was
+// loaded from an archive is left out, and so is a name that two files have.
+func loadedFiles(chart *chartv2.Chart, files []File) map[string]string {
+	names := map[*byte]string{}
+	for _, f := range files {
+		if len(f.Data) > 0 {
+			names[&f.Data[0]] = f.Name // the loader keeps the bytes of a file that is in no archive
+		}
+	}
+	loaded, seen := map[string]string{}, map[string]bool{}
+	add := func(chart *chartv2.Chart, f *common.File) {
+		name := path.Join(chart.ChartFullPath(), f.Name)
+		if delete(loaded, name); !seen[name] && len(f.Data) > 0 && names[&f.Data[0]] != "" {
+			loaded[name] = names[&f.Data[0]]
+		}
+		seen[name] = true
+	}
+	var walk func(*chartv2.Chart)
+	walk = func(chart *chartv2.Chart) {
+		for _, f := range chart.Templates {
+			add(chart, f)
+		}
+		for _, f := range chart.Files {
+			add(chart, f)
+		}
+		for _, child := range chart.Dependencies() {
+			walk(child)
+		}
+	}
+	walk(chart)
+	return loaded
 }
 
 // split returns the text with each document as Helm applies it: to Helm, "---" at the beginning of any line ends one,

@@ -6,8 +6,6 @@ import "time"
 type request struct {
 	Kustomization *kustomization
 	Chart         *Chart
-	// Replace renders the chart of the job before again, with another content of a file.
-	Replace *replacement
 	// Limit is how long the job may take.
 	Limit time.Duration
 
@@ -19,13 +17,6 @@ type kustomization struct {
 	Folder string
 	// File is the kustomization itself, by its path without links.
 	File string
-}
-
-// replacement is another content of one of the files of a chart or of its values.
-type replacement struct {
-	Values  bool
-	Index   int
-	Content []byte
 }
 
 // reply is what the child sends: a question about a file, or the result of the job.
@@ -52,7 +43,7 @@ type answer struct {
 // result is what came out.
 type result struct {
 	Resources []Resource
-	Rendered  map[string]string
+	Rendered  map[string]Rendered
 	// Missing are the dependencies that the chart lacks.
 	Missing []string
 	Error   string
@@ -68,6 +59,13 @@ type Resource struct {
 	// JSON is the object; empty if it cannot be encoded, which Error explains.
 	JSON  []byte
 	Error string
+}
+
+// Rendered is what a template of a chart made, or one of its CustomResourceDefinitions.
+type Rendered struct {
+	Text string
+	// File is the name of the file among those of the chart that it was loaded from; empty for one in an archive.
+	File string
 }
 
 // Chart is a Helm chart to render.

@@ -1,8 +1,13 @@
 package check_test
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +44,73 @@ func gateway(name string) string {
 
 // origin is a patch that says of all routes that they are of the file b.yaml.
 const origin = "- target: {kind: HTTPRoute}\n  patch: |\n    - op: add\n      path: /metadata/annotations\n      value:\n        config.kubernetes.io/origin: \"path: b.yaml\\n\"\n"
+
+// archive is a chart in an archive.
+func archive(t *testing.T, files map[string]string) string {
+	t.Helper()
+	var text bytes.Buffer
+	zipped := gzip.NewWriter(&text)
+	packed := tar.NewWriter(zipped)
+	for name, content := range files {
+		if err := packed.WriteHeader(&tar.Header{Name: "d/" + name, Mode: 0o600, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := packed.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(packed.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestHiddenBehindCharts: a template of a chart inside a chart has Helm's name, which may be that of a file that
+// Helm never reads. What is made of it is not made of that file.
+func TestHiddenBehindCharts(t *testing.T) {
+	other := gateway("b")
+	for name, test := range map[string]struct {
+		files, links map[string]string
+		hidden       bool
+	}{
+		"an archive": {map[string]string{
+			".helmignore": "charts/d/\n", "charts/d-1.0.0.tgz": archive(t, map[string]string{"Chart.yaml": dependency, "templates/b.yaml": other}), "charts/d/templates/b.yaml": route("b"),
+		}, nil, true},
+		"an archive and links": {map[string]string{
+			".helmignore": "charts/d/\n", "charts/d-1.0.0.tgz": archive(t, map[string]string{"Chart.yaml": dependency, "templates/b.yaml": other}),
+			"m/b.yaml": route("b"), "m/kustomization.yaml": "configMapGenerator: [{name: z, literals: [a=b]}]\n",
+		}, map[string]string{"charts/d/templates": "../../m"}, true},
+		"an archive with what is broken": {map[string]string{
+			".helmignore": "charts/d/\n", "charts/d-1.0.0.tgz": archive(t, map[string]string{"Chart.yaml": dependency, "templates/b.yaml": other + "---\n{\n"}), "charts/d/templates/b.yaml": route("b"),
+		}, nil, true},
+		"another directory": {map[string]string{
+			".helmignore": "charts/d/\n", "charts/x/Chart.yaml": dependency, "charts/x/o.txt": other, "charts/x/templates/b.yaml": "{{ .Files.Get \"o.txt\" }}",
+			"m/b.yaml": route("b"), "m/kustomization.yaml": "configMapGenerator: [{name: z, literals: [a=b]}]\n",
+		}, map[string]string{"charts/d/templates": "../../m"}, true},
+		"two of a name": {map[string]string{
+			"charts/x/Chart.yaml": dependency, "charts/x/templates/b.yaml": route("b"), "charts/d/Chart.yaml": dependency, "charts/d/templates/b.yaml": other,
+		}, nil, true},
+		"a directory that is not its name": {map[string]string{"charts/x/Chart.yaml": dependency, "charts/x/templates/b.yaml": route("b")}, nil, false},
+		"a directory that is its name":     {map[string]string{"charts/d/Chart.yaml": dependency, "charts/d/templates/b.yaml": route("b")}, nil, false},
+		"an alias":                         {map[string]string{"Chart.yaml": strings.Replace(chartFile, "1.0.0", "1.0.0, dependencies: [{name: d, version: 1.0.0, alias: y}]", 1), "charts/x/Chart.yaml": dependency, "charts/x/templates/b.yaml": route("b")}, nil, false},
+		"a definition":                     {map[string]string{"charts/x/Chart.yaml": dependency, "charts/x/crds/b.yaml": route("b")}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"Chart.yaml": chartFile, "templates/s.yaml": service}
+			maps.Copy(files, test.files)
+			filesIn(t, ".", files)
+			for from, to := range test.links {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(from), 0o750), os.Symlink(to, from)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all, says := strictly(t)
+			if hidden := strings.Contains(says, "that no set has") || strings.Contains(says, "no set has made one"); hidden != test.hidden || all.Summary.Routes != 1 {
+				t.Errorf("says %q, %d routes", says, all.Summary.Routes)
+			}
+		})
+	}
+}
 
 // TestLinkedKustomizations: links that lead back to a kustomization are followed once.
 func TestLinkedKustomizations(t *testing.T) {
@@ -131,6 +203,8 @@ func TestHiddenRoutes(t *testing.T) {
 		"a patch whose route is not made":     {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", `name: b, annotations: {config.kubernetes.io/local-config: "true"}`, 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
 		"a patch with a route elsewhere":      {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(gateway("b"), "name: b", "namespace: other, name: b", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
 		"a patch with another route":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": gateway("b"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of a route that is silenced": {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", "name: b, annotations: {gammaguard.dev/ignore: all}", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of another version":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
 		"an origin that a patch sets":         {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches:\n- {path: b.yaml, target: {kind: Nope}}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
 		"an origin of a longer name":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt, b.yaml]\npatches:\n- {patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
 		"a merge key that is overridden":      {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "<<: {resources: [../k]}\nresources: [s.yaml]\n", "l/s.yaml": service}, "JUDGED b"},

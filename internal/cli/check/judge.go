@@ -164,6 +164,7 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	finding := report.Finding{
 		Rule: f.Rule, Action: j.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
 		Field: f.Field, Line: r.Line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
+		Lacks:     lacks,
 		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
 		Reference: f.Reference,
 	}

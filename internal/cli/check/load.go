@@ -12,7 +12,6 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/creation"
-	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -56,7 +55,7 @@ type route struct {
 	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
 	// what the API server says of it.
 	undecodable error
-	refusals    []definitions.Finding
+	refusals    []refusal
 	// expanded: a controller writes the route, and it is not in the file.
 	expanded bool
 }

@@ -85,7 +85,7 @@ func (l *loaded) unrenamed(found []report.Finding, r *route, field, list string,
 	}
 	return append(found, ofInput(explain.NameReference, r, field, key,
 		fmt.Sprintf("%s is not in the set, which has %s: %s not change %s", key, built, by, list),
-		"add the name references of docs/ci.md to configurations in the kustomization"))
+		"add the name references of docs/check-limits.md to configurations in the kustomization"))
 }
 
 // withoutKind adds a finding if the parentRef, which is to a Gateway because it has no kind, has the

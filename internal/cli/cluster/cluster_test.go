@@ -126,7 +126,7 @@ func TestCheckCluster(t *testing.T) {
 }
 
 // TestCheckExport: an export of the cluster, taken as complete, tells what is wrong
-// with stored routes, as docs/mesh-admins.md says.
+// with stored routes, as docs/adoption.md says.
 func TestCheckExport(t *testing.T) {
 	kubectl(t, `
 {apiVersion: v1, kind: Namespace, metadata: {name: stored, labels: {gammaguard.dev/grant: producer}}}
@@ -228,7 +228,7 @@ cart      90/TCP (raw)    producer   TCPRoute fight/all    -                    
 }
 
 // TestPlugin: kubectl runs the program as its plugin, and completes its commands by the script
-// that docs/ci.md shows.
+// that docs/ci-systems.md shows.
 func TestPlugin(t *testing.T) {
 	folder := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "kubectl-gammaguard"), "../../../cmd/gammaguard")
@@ -241,7 +241,7 @@ func TestPlugin(t *testing.T) {
 	if err := pluginSays(t.Context(), folder, "version", "gammaguard "); err != "" {
 		t.Error(err)
 	}
-	page, err := os.ReadFile("../../../docs/ci.md")
+	page, err := os.ReadFile("../../../docs/ci-systems.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Unguarded are the resources that shape mesh traffic as a route does and that gammaguard
-// does not guard, by group. RBAC closes them: see docs/security.md.
+// does not guard, by group. RBAC closes them: see docs/unguarded.md.
 var Unguarded = []struct{ Group, Resource string }{
 	{"networking.istio.io", "virtualservices"},
 	{"networking.istio.io", "destinationrules"},

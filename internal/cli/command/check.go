@@ -41,8 +41,8 @@ versions that the API server rejects. The definitions are those of the Gateway A
 channel. --channel, --crds, definitions in the input, and --cluster select others.
 
 Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory, and checks each
-set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci; and
-the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
+set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci and
+each values-*.yaml beside its values.yaml; and the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
 .gitignore and .gammaguardignore name. It reports the sets, what it skipped, and each file with routes that no set has. With -f, -k, and
 --helm, all input is one set.
 

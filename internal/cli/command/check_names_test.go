@@ -12,22 +12,22 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// nameReferences is the file of docs/ci.md that has kustomize change references too.
+// nameReferences is the file of docs/check-limits.md that has kustomize change references too.
 func nameReferences(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/ci.md")
+	page, err := os.ReadFile("../../../docs/check-limits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, text, _ := strings.Cut(string(page), "# name-references.yaml\n")
 	text, _, found := strings.Cut(text, "```")
 	if !found {
-		t.Fatal("docs/ci.md has no name-references.yaml")
+		t.Fatal("docs/check-limits.md has no name-references.yaml")
 	}
 	return text
 }
 
-// TestCheckNameReferences: names that kustomize changes, and those that it changes once it has the configurations of docs/ci.md.
+// TestCheckNameReferences: names that kustomize changes, and those that it changes once it has the configurations of docs/check-limits.md.
 func TestCheckNameReferences(t *testing.T) {
 	const base = `
 {apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}

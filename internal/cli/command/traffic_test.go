@@ -75,6 +75,37 @@ func playPage(t *testing.T, name string, least int) {
 	}
 }
 
+// TestReadmeDiff: the README shows the traffic of the comment that docs/traffic.md shows;
+// -update writes it.
+func TestReadmeDiff(t *testing.T) {
+	page, err := filepath.Abs("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(trafficFolder)
+	comment, _, _ := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	const begin, end = "<!-- diff: written by internal/cli/command.TestReadmeDiff -update -->\n", "<!-- end of diff -->\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatal("README.md has no part for the comment")
+	}
+	want := before + begin + "\n" + comment + "\n" + end + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("-update writes it anew (-want +got)\n%s", diff)
+	}
+}
+
 // words splits a command as a shell does.
 func words(t *testing.T, command string) []string {
 	t.Helper()

@@ -117,7 +117,7 @@ func Topics() []Topic {
 		Rationale: "The fields namePrefix and nameSuffix of a kustomization change the names of objects, and the references that kustomize knows. It knows neither parentRefs nor " +
 			"backendRefs, so the route refers to a Service that the set does not have. Only `gammaguard check` reports this.",
 		Remedy: "Tell kustomize that parentRefs and backendRefs have names of Services: add a file with a nameReference to configurations in the kustomization. " +
-			"docs/ci.md has one that can be copied.",
+			"docs/check-limits.md has one that can be copied.",
 		Notes: []string{"kustomize then changes each of these names that a Service of the set had, also where it is the name of a Gateway."},
 	}, Topic{
 		ID:      ParentKindOmitted,

@@ -115,16 +115,11 @@ func (r *Row) Picture() string { return r.picture.ID }
 // Drawn are the IDs of what shows the row.
 func (r *Row) Drawn() string { return strings.Join(r.drawn, " ") }
 
-// Leads are the rules of the row in words: "/v2* → shop/cart-v1:80 90 %".
+// Leads are the rules of the row in words.
 func (r *Row) Leads() []string {
 	var leads []string
 	for i := range r.rules {
-		var to []string
-		for j := range r.rules[i].targets {
-			t := &r.rules[i].targets[j]
-			to = append(to, strings.TrimSpace(t.name()+" "+t.share))
-		}
-		leads = append(leads, r.rules[i].match+" → "+strings.Join(to, ", "))
+		leads = append(leads, r.rules[i].text())
 	}
 	return leads
 }

@@ -220,6 +220,8 @@ type Finding struct {
 	Remedy  string `json:"remedy"`
 	// Message is the sentence that the webhook would say.
 	Message string `json:"message"`
+	// Lacks is the object that the input lacks; empty unless the finding is unknown.
+	Lacks string `json:"-"`
 	// Reference identifies the finding on the route, with the rule, in whatever version
 	// of the input.
 	Reference validate.Reference `json:"-"`

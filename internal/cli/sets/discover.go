@@ -22,7 +22,7 @@ import (
 
 // discover finds what is deployed together below the paths: the sets of the project, or else every
 // kustomization that no other one uses, every Helm chart, with its default values and
-// with each values file in its folder ci, and the manifests of every other folder. It
+// with each values file in its folder ci or beside its values.yaml, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside, and the files that the sets must have read.

@@ -62,7 +62,7 @@ func (d *discovery) decide(i *ignores, path string, isDir bool, of func(*ignores
 	for at := i; at != nil; at = at.above {
 		patterns := of(at)
 		if d.compared += source.Comparisons(at.weight, path); d.compared > maxCompared {
-			d.err = fmt.Errorf("%s, %s: %w", gitIgnore, guardIgnore, source.ErrCompared)
+			d.err = fmt.Errorf("%s: comparing it with %s and %s: %w", path, gitIgnore, guardIgnore, source.ErrCompared)
 			return by, false
 		}
 		for n, pattern := range slices.Backward(patterns) {

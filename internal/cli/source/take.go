@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Take notes what the set has of the files of the repository, before it is judged.
@@ -15,8 +16,11 @@ func (in *Input) Take(files []*File) {
 		return
 	}
 	for _, f := range files {
+		if f.archived {
+			continue
+		}
 		path := in.Resolved(f.Name)
-		if f.sets == nil || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
+		if !f.Built() || len(f.Broken) > 0 { // a document that cannot be read is reported as broken
 			t.Whole(path)
 		}
 		if len(f.Broken) > 0 {
@@ -71,20 +75,27 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 	}
 }
 
-// has reports whether one of the files has a route of the kind and name of the patch, in its namespace if it has one,
-// with all fields of its spec.
+// has reports whether one of the files has a route of the kind, version and name of the patch, in its namespace if it has
+// one, with all fields of its spec, and no other findings silenced than in the patch.
 func has(files []*File, patch *manifest.Object) bool {
 	wanted, _, _ := patch.Field("spec")
 	fields, _ := wanted.(map[string]any)
 	return slices.ContainsFunc(files, func(f *File) bool {
 		return slices.ContainsFunc(f.Documents, func(d Document) bool {
-			return names([]*File{{Documents: []Document{d}}}, patch) && (patch.Key.Namespace == "" || patch.Key.Namespace == d.Key.Namespace) &&
+			return names([]*File{{Documents: []Document{d}}}, patch) && d.Version == patch.Version && silences(d.Object) == silences(patch) &&
+				(patch.Key.Namespace == "" || patch.Key.Namespace == d.Key.Namespace) &&
 				!slices.ContainsFunc(slices.Collect(maps.Keys(fields)), func(name string) bool {
 					made, _, found := d.Field("spec." + name)
 					return !found || !same(made, fields[name])
 				})
 		})
 	})
+}
+
+// silences returns the annotation that silences findings of the object.
+func silences(o *manifest.Object) any {
+	value, _, _ := o.Field("metadata.annotations[" + mesh.IgnoreAnnotation + "]")
+	return value
 }
 
 // names reports whether one of the files has an object of that kind and name, as it is or as it was written.

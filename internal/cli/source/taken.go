@@ -3,7 +3,6 @@ package source
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -138,32 +137,11 @@ func (t *Taken) Has(path string, at Spot, key manifest.Key) bool {
 		return t.made[path][key]
 	}
 	for made := range t.made[path] {
-		if made.Kind == key.Kind && fills(key.Name, made.Name) && fills(key.Namespace, made.Namespace) {
+		if made.Kind == key.Kind && patternOf(key.Name).fills(made.Name) && patternOf(key.Namespace).fills(made.Namespace) {
 			return true
 		}
 	}
 	return false
-}
-
-// templated is what a template puts into a text.
-var templated = regexp.MustCompile(`\{\{.*?\}\}`)
-
-// fills reports whether the text has the parts of the template, in their order.
-func fills(template, text string) bool {
-	parts := templated.Split(template, -1)
-	text, begins := strings.CutPrefix(text, parts[0])
-	if len(parts) == 1 || !begins {
-		return begins && text == ""
-	}
-	last := len(parts) - 1
-	for _, part := range parts[1:last] {
-		_, after, found := strings.Cut(text, part)
-		if !found {
-			return false
-		}
-		text = after
-	}
-	return strings.HasSuffix(text, parts[last])
 }
 
 // Above returns the folders that the path is in.

@@ -12,8 +12,8 @@ import (
 	"istio.io/istio/pkg/config/schema/gatewayapi"
 	"istio.io/istio/pkg/log"
 
-	"github.com/gammaguard/gammaguard/test/envoy"
-	"github.com/gammaguard/gammaguard/test/proxies"
+	"github.com/gammaguard/gammaguard/internal/cli/envoy"
+	"github.com/gammaguard/gammaguard/internal/cli/proxies"
 	"github.com/gammaguard/gammaguard/test/worlds"
 	"github.com/gammaguard/gammaguard/traffic"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gammaguard/gammaguard/test/envoy"
+	"github.com/gammaguard/gammaguard/internal/cli/envoy"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gammaguard/gammaguard/test/envoy"
+	"github.com/gammaguard/gammaguard/internal/cli/envoy"
 )
 
 // forwards returns a route configuration of one virtual host with a route for each match, to the
