@@ -51,13 +51,12 @@ func auditOf(t *testing.T, args ...string) (int, *audit.Report, string) {
 // command that gives it.
 func TestAudit(t *testing.T) {
 	kubectl(t, storedFaults, "apply", "-f", "-")
-	const want = `NAMESPACE   KIND        NAME       RULE              ACTION   FIELD                     MESSAGE
-old         HTTPRoute   fine       grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
-old         HTTPRoute   headless   grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
-old         HTTPRoute   headless   parent-headless   deny     spec.parentRefs[0].name   Service old/bare is headless (clusterIP: None): it has no cluster IP to match
+	const want = `NAMESPACE   KIND        NAME             RULE              ACTION   FIELD                     MESSAGE
+old         HTTPRoute   fine, headless   grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
+old         HTTPRoute   headless         parent-headless   deny     spec.parentRefs[0].name   Service old/bare is headless (clusterIP: None): it has no cluster IP to match
 
-NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   APPLIED   GRANT   NEEDS
-old         enforce   2        2                 0          0         0         0/2       none    producer
+NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   APPLIED   GRANT   NEEDS
+old         enforce   2        2               3         0          0         0/2       none    producer
 
 To grant what these routes need, a mesh admin can run:
 kubectl label namespace old gammaguard.dev/grant=producer
@@ -143,7 +142,7 @@ rules:
 		}
 	}
 	code, stdout, stderr := run(t, "", "conflicts", "-n", "lean", "--as", "tenant", "--kubeconfig", plane.Kubeconfig)
-	if code != command.ExitClean || !strings.Contains(stdout, "GRPCRoute lean/plain") || !strings.Contains(stderr, "routes across all namespaces (") {
+	if code != command.ExitClean || !strings.Contains(stdout, "GRPCRoute lean/plain") || !strings.Contains(stderr, "routes across all namespaces") {
 		t.Errorf("conflicts: exit code %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -33,6 +33,9 @@ func newAudit() *cobra.Command {
 For each namespace, the command reports how many routes would be denied, which grant they need, and the command that grants it. For a
 route that lacks a grant, the findings include those that the missing grant hides.
 
+The table has what to do first above the rest: missing grants, other denials, warnings, and changes that mutations would make. Findings that
+are equal but for the route share a line, and the summary counts each of them. With -o wide, each has a line of its own, with how to fix it.
+
 A parentRef that no mesh acts on, such as kind Service with the wrong group, is dormant: it has no effect until the route is changed. The
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
 For a route that a controller owns, it names the owner to correct instead of a patch.
