@@ -112,9 +112,9 @@ func text(plain, all *tally) string {
 
 <!-- Written by make truth; do not edit. -->
 
-Random routes on a Service are translated by Istio's own control plane (module istio.io/istio of 2026-08-27), the route configurations
-that it makes for sidecars are evaluated as Envoy's documentation describes, and each request is compared with what
-`+"`trace` with `--mesh istio`"+` says of it. The worlds follow from seed %d.
+Istio's own control plane (module istio.io/istio of 2026-08-27) translates random routes on a Service. The route configurations that it makes
+for sidecars are evaluated as Envoy's documentation describes. What comes of each request is compared with what `+"`trace`"+` says of it with
+`+"`--mesh istio`"+`. The worlds follow from seed %d.
 
 | worlds | requests | agree |
 |---|---|---|

@@ -170,6 +170,8 @@ func TestHiddenRoutes(t *testing.T) {
 		"named elsewhere":           {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "resources: [s.yaml]\ncommonAnnotations: {a: ../m}\n", "n/s.yaml": service}, ""},
 		"a template":                {map[string]string{"m/b.yaml": "# {{\n" + route("b") + "---\n{\n"}, "BROKEN"},
 		"nothing but a template":    {map[string]string{"m/b.yaml": "# apiVersion: kind:\n" + strings.Replace(route("b"), "name: b", "name: {{ b }}", 1)}, "m/b.yaml: a template outside a chart"},
+		"a context":                 {map[string]string{".gammaguard.yaml": projectHeader + "context: [c]\nsets: [{files: [m]}]\n", "c/b.yaml": route("b")}, "c/b.yaml: it holds routes that no set has"},
+		"a context that is a set":   {map[string]string{".gammaguard.yaml": projectHeader + "context: [c]\n", "c/b.yaml": route("b")}, "JUDGED b"},
 		"sets that are named":       {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [p]}]\n", "p/b.yaml": route("b")}, "m/a.yaml: it holds routes that no set has"},
 		"a kustomization not named": {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "n/kustomization.yaml": "resources: [../m/a.yaml]\nnamePrefix: b\n"}, "n: a kustomization that may make or change routes"},
 		"node_modules":              {map[string]string{"node_modules/x/b.yaml": route("b")}, "node_modules/x/b.yaml: in a hidden directory"},

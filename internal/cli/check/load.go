@@ -32,6 +32,8 @@ type loaded struct {
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
 	skipped []report.Skipped
 	notices []report.Notice
+	// unread is why some of the context cannot be read.
+	unread error
 	// duplicates are the objects that bear on routes and are there again.
 	duplicates []report.Duplicate
 	// renamed are the names that kustomize gave to Services.
@@ -83,6 +85,9 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 		loaded:   &loaded{options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh)},
 		creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		declared: map[manifest.Key]report.Place{},
+	}
+	if l.world.context = options.context; l.world.context == nil {
+		l.surround(input.Disk)
 	}
 	if err := l.define(ctx, input); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type Traffic struct {
 func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +49,12 @@ func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, e
 	return t.table.Classes()
 }
 
+// Table returns what requests meet, and Reader what it was read from.
+func (t *Traffic) Table() *traffic.Table { return t.table }
+
+// Reader shows what the rules see of the input.
+func (t *Traffic) Reader() mesh.Reader { return t.world }
+
 // Notes say which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return t.leftOut() }
 
@@ -69,25 +75,35 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 // Diff compares what requests meet by two versions of the input. It is an error if
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
-	var (
-		tables  [2]*traffic.Table
-		reports [2]*report.CheckReport
-		notes   []string
-		earlier map[manifest.Key]bool
-	)
+	var loads [2]*loaded
+	var earlier map[manifest.Key]bool
 	for i, options := range []*Options{before, after} {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk, earlier)
+		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
 		if err != nil {
 			return nil, err
 		}
+		loads[i] = l
 		earlier = map[manifest.Key]bool{}
 		for _, r := range l.routes {
 			earlier[r.Key] = true
 		}
+	}
+	return difference(loads[0], loads[1])
+}
+
+// difference compares two versions that were read, and judges them.
+func difference(before, after *loaded) (*report.Diff, error) {
+	var (
+		tables  [2]*traffic.Table
+		reports [2]*report.CheckReport
+		notes   []string
+	)
+	for i, l := range []*loaded{before, after} {
 		tables[i] = l.table()
 		notes = append(notes, l.leftOut()...)
+		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
@@ -106,13 +122,12 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
 // requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier map[manifest.Key]bool) (*loaded, error) {
-	input := disk.Input(nil)
+func loadWhole(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
 	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
 	}
-	errs := slices.Concat(input.Errors(), l.broken)
+	errs := append(slices.Concat(input.Errors(), l.broken), l.unread)
 	for _, r := range l.routes {
 		if len(r.refusals) == 0 {
 			errs = append(errs, r.undecodable)
@@ -141,7 +156,7 @@ func (l *loaded) leftOut() []string {
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/audit"
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -51,7 +52,7 @@ type Parent struct {
 	// Acknowledgement is what a mesh has answered about it.
 	Acknowledgement *answers.Answer `json:"acknowledgement,omitempty"`
 	// Ports are what becomes of the route by this parentRef, by port and scope.
-	Ports []Route `json:"ports,omitempty"`
+	Ports []bindings.Route `json:"ports,omitempty"`
 }
 
 // FindRoute describes the route, which is one of the routes of the cluster. Own are the controllers
@@ -105,17 +106,17 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 	if route.Kind.GrantOnly() {
 		return parent, nil
 	}
-	bindings, err := sorted(engine, reader, key)
+	all, err := bindings.Sorted(engine, reader, key)
 	if err != nil {
 		return parent, err
 	}
 	service, _ := mesh.FindService(reader, key)
-	for i := range bindings {
-		b := &bindings[i]
+	for i := range all {
+		b := &all[i]
 		if b.Route.String() != route.String() || b.Ref != index {
 			continue
 		}
-		port := row(b, 0, book)
+		port := bindings.RouteOf(b, 0, book)
 		if b.State.InEffect() && port.Reason == "" && service != nil {
 			if port.Reason, port.Rule, err = ineffective(engine, reader, service, b); err != nil {
 				return parent, err

@@ -94,11 +94,15 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		})
 	}
 	for _, by := range slices.SortedFunc(maps.Keys(declared), ignorePattern.compare) {
-		text := fmt.Sprintf("its pattern %q ignores %s", by.text, named(declared[by], "file that may hold routes", "files that may hold routes"))
+		why := ""
+		if by.reason != "" {
+			why = fmt.Sprintf(" (%q)", by.reason)
+		}
+		text := fmt.Sprintf("its pattern %q%s ignores %s", by.text, why, named(declared[by], "file that may hold routes", "files that may hold routes"))
 		if f.unlooked[by] {
 			text += "; not all files were looked at"
 		}
-		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text})
+		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text, Ignored: len(declared[by])})
 	}
 	return append(skipped, left...), notices
 }
