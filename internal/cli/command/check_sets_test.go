@@ -106,6 +106,20 @@ func TestCheckChartEndings(t *testing.T) {
 	}
 }
 
+// TestCheckChartScripts: what a template has before it is rendered need not be YAML, whatever it looks like.
+func TestCheckChartScripts(t *testing.T) {
+	const script = "{{- if true }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n{{- end }}\n    {{- if false }}\n  - [\n    {{- end }}\n    true && echo *\n"
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: shop}, spec: {parentRefs: [{group: '', kind: Service, name: cart}]}}\n"
+	chart := map[string]string{"Chart.yaml": "{apiVersion: v2, name: x, version: 1.0.0}\n", "templates/script.yaml": script, "templates/r.yaml": route}
+	if got := runIn(t, written(t, chart), "check"); strings.Contains(got.stdout, "broken") || !strings.Contains(got.stdout, "1 route in ") {
+		t.Errorf("%+v", got)
+	}
+	chart["values.yaml"] = "a: &a [b]\nc: [*a\n"
+	if got := runIn(t, written(t, chart), "check"); !strings.Contains(got.stdout, "it cannot be loaded: values.yaml: yaml: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckNone: a run without routes says so, and fails if told to.
 func TestCheckNone(t *testing.T) {
 	folder := t.TempDir()

@@ -68,13 +68,22 @@ func (r *CheckReport) sets(out io.Writer) {
 	for i := range r.Sets {
 		printable.Fprintf(out, "%s: %s\n", &r.Sets[i], Count(r.Sets[i].Routes, "route", "routes"))
 	}
-	others := 0
+	others, same := 0, map[string][]string{}
 	for _, skipped := range r.Skipped {
-		if skipped.Reason == NotManifest {
-			others++
-			continue
+		if !skipped.Hides {
+			same[skipped.Reason] = append(same[skipped.Reason], skipped.Path)
 		}
-		printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+	}
+	for _, skipped := range r.Skipped {
+		paths := same[skipped.Reason]
+		switch {
+		case skipped.Reason == NotManifest:
+			others++
+		case skipped.Hides, len(paths) <= maxAlike:
+			printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+		case skipped.Path == paths[0]:
+			printable.Fprintf(out, "not checked: %s, and %d more: %s\n", skipped.Path, len(paths)-1, skipped.Reason)
+		}
 	}
 	if others > 0 {
 		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
@@ -86,6 +95,9 @@ func (r *CheckReport) sets(out io.Writer) {
 		printable.Fprintf(out, "\n")
 	}
 }
+
+// maxAlike is how many lines say the same of files that hold no routes.
+const maxAlike = 3
 
 // colors are those of an item's word.
 var colors = map[string]printable.Style{
