@@ -161,6 +161,7 @@ func TestCheckUnbuilt(t *testing.T) {
 		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: chart "},
 		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: chart "},
 		"required value": {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
+		"its template":   {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: dependency redis is not in its directory charts; run helm dependency build: "},
 		"dependency":     {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -15,6 +20,7 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 	out := bufio.NewWriter(w)
 	paint := newPainter(color)
 	found, others, namespaces := r.told()
+	found, again := withoutRepeats(found)
 	list(out, paint, found)
 	if len(others)+len(namespaces) > 0 {
 		printable.Fprintf(out, "%s\n\n", paint(printable.Bold, "Unknown:"))
@@ -38,9 +44,33 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		not := &r.NotFixed[i]
 		printable.Fprintf(out, "%s  %s:%d  %s  %s: %s\n", paint(printable.Yellow, "not fixed"), not.File, not.Line, paint(printable.Bold, not.Route), not.Field, not.Reason)
 	}
+	for _, folder := range slices.Sorted(maps.Keys(again)) {
+		printable.Fprintf(out, "note: %s: %s declared again; if its files are alternatives, name each as a set in .gammaguard.yaml\n",
+			folder, Count(again[folder], "more object is", "more objects are"))
+	}
 	r.sets(out)
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
+}
+
+// maxRepeats is how many objects of a folder are listed that are declared twice.
+const maxRepeats = 5
+
+// withoutRepeats leaves out objects that are declared twice where a folder has many, such as one of examples, and
+// counts them by folder.
+func withoutRepeats(items []Item) (kept []Item, more map[string]int) {
+	seen, more := map[string]int{}, map[string]int{}
+	for _, i := range items {
+		folder := path.Dir(filepath.ToSlash(i.File))
+		if i.ID == explain.ObjectDuplicate {
+			if seen[folder]++; seen[folder] > maxRepeats {
+				more[folder]++
+				continue
+			}
+		}
+		kept = append(kept, i)
+	}
+	return kept, more
 }
 
 // list writes the items, by file.
