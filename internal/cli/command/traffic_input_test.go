@@ -40,6 +40,7 @@ func TestDiffOfKustomizations(t *testing.T) {
 	compare("--base overlay -k changed")
 	put(t, "overlay/kustomization.yaml", "resources: [../base]\n"+patch)
 	compare("--base-ref HEAD -k overlay")
+	compare("--base-ref HEAD overlay")
 	put(t, "base/cart.yaml", "a: [")
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "base"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: base/cart.yaml:1: broken YAML") {
 		t.Errorf("%+v", got)
@@ -70,9 +71,15 @@ spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRef
 		"diff --base shop --helm changed":                                    "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
 		"diff --base shop --helm changed --values production.yaml":           "no change; 1 request class unchanged",
 		"diff --base-ref HEAD --helm shop":                                   "no change; 1 request class unchanged",
+		"diff --base-ref HEAD shop":                                          "no change; 1 request class unchanged",
+		"diff --base shop changed":                                           "any  cart-v1:80 100 %  →  cart-v3:80 100 %",
 		"diff --base-ref HEAD --helm shop --values production.yaml":          "any  cart-v2:80 100 %  →  cart-v4:80 100 %",
 		"diff --base-ref HEAD --helm changed":                                "cart-v3:80 100 % (new HTTPRoute shop/cart)",
 		"trace service/cart:80 --helm shop":                                  "→ Service cart-v1:80 100 %",
+		"trace cart --helm shop":                                             "→ Service cart-v1:80 100 %",
+		"trace http://cart.shop/x --helm shop":                               "→ Service cart-v1:80 100 %",
+		"trace http://cart/x --from shop --helm shop":                        "→ Service cart-v1:80 100 %",
+		"trace http://cart/x --from lab --helm shop":                         "error: Service lab/cart is not in the input",
 		"trace service/cart:80 --helm shop --values production.yaml":         "→ Service cart-v4:80 100 %",
 		"trace service/cart:80 -f shop/values.yaml --values production.yaml": "error: --values has no effect without --helm",
 		"diff --base-ref HEAD -f shop/values.yaml --values production.yaml":  "error: --values has no effect without --helm",
