@@ -163,7 +163,9 @@ func (definitionName) String() string { return "CustomResourceDefinitions of rou
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Services returns the Services of the namespace.
-func (c *Cluster) Services(namespace string) ([]*mesh.Service, error) { return c.reader.Services(c.ctx, namespace) }
+func (c *Cluster) Services(namespace string) ([]*mesh.Service, error) {
+	return c.reader.Services(c.ctx, namespace)
+}
 
 // Preload reads what routes in the namespace, or in all if it is empty, may refer to, by
 // lists in place of one read for each object: namespaces, Services, and which of these have

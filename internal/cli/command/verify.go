@@ -71,10 +71,9 @@ func newVerify() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&flags.from, "from", "", "namespace of the clients; required for the output of istioctl; if empty, the namespace in the config_dump, the namespace of the Service for Linkerd, or else every namespace with routes")
-	flags.add(cmd, "compare")
-	set.BoolVar(&flags.cluster, "cluster", false, "read the live cluster; routes in the input replace those of the cluster; the command only reads")
+	flags.add(cmd)
 	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")
-	flags.access = addWorld(cmd)
+	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; the command only reads")
 	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
 	return cmd
 }
@@ -91,11 +90,11 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string) (err error) {
 			return err
 		}
 	}
-	end, err := f.access.world(cmd, options, f.cluster)
+	live, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(end(), err) }()
+	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	result, err := f.compare(cmd.Context(), given)
 	if err != nil {
 		return err
