@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/expect"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -181,7 +182,7 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %d tests to %s. To run them: gammaguard test %s\n", tests, path, path)
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, path)
 	return err
 }
 

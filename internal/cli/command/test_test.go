@@ -46,7 +46,7 @@ func TestTestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(folder)
-	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run them: gammaguard test gammaguard-test.yaml\n"}
+	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run: gammaguard test gammaguard-test.yaml\n"}
 	if diff := cmp.Diff(want, run(t, "", "test", "--init"), cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
 	}
