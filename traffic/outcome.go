@@ -133,12 +133,14 @@ func gcd(a, b int64) int64 {
 func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error) {
 	out, matched := in, e.prefix()
 	if in.Rewrite != nil {
-		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: in.Rewrite.Path.after(matched)}
+		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: e.reading().replace(mesh.URLRewriteFilter, in.Rewrite.Path, matched)}
+		*doubts = append(*doubts, e.reading().joined(out.Rewrite.Path)...)
 	}
 	if in.Redirect != nil {
 		redirect := *in.Redirect
-		redirect.Path = redirect.Path.after(matched)
+		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, matched)
 		out.Redirect = &redirect
+		*doubts = append(*doubts, e.reading().joined(redirect.Path)...)
 	}
 	out.Mirrors = slices.Clone(in.Mirrors)
 	for i := range out.Mirrors {

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -75,17 +76,14 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: r.Created, Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
+	ported := slices.ContainsFunc(in.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Port != 0 })
 	for i := range in.Spec.Rules {
 		from, to := &in.Spec.Rules[i], &out.rules[i]
-		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind}
+		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind, noMatches: len(from.Matches) == 0 && !ported}
 		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
-			m := newMatch(in.Kind, conditions)
-			if path := m.path(); path != nil && path.Type == mesh.RegularExpression && profile.RanksExpressionsLast() {
-				m.rank[byPathType], m.rank[byPathLength] = lastPath, len(path.Text)
-			}
-			to.matches = append(to.matches, m)
+			to.matches = append(to.matches, to.match(conditions))
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]

@@ -18,6 +18,7 @@ import (
 var (
 	seed     = flag.Uint64("seed", 1, "the first world's `seed`")
 	requests = flag.Int("requests", 2000, "how many requests are compared in each kind of worlds")
+	show     = flag.Int("show", 0, "how many of the requests that differ are shown in full")
 	page     = flag.String("page", "", "the `file` that what was found is written to")
 )
 
@@ -70,6 +71,9 @@ func (c *tally) run(t *testing.T) {
 	}
 }
 
+// shown counts the requests that differ.
+var shown int
+
 func (c *tally) compare(t *testing.T, w *worlds.World, table *traffic.Table, r *traffic.Request, answer func(*traffic.Request) (*proxies.Answer, error)) {
 	t.Helper()
 	trace, err := table.Trace(*r)
@@ -81,12 +85,16 @@ func (c *tally) compare(t *testing.T, w *worlds.World, table *traffic.Table, r *
 		t.Fatal(err)
 	}
 	c.compared++
-	aspects := proxies.Ours(&trace.Outcome, r).Differences(theirs)
+	ours := proxies.Ours(&trace.Outcome, r)
+	aspects := ours.Differences(theirs)
 	if len(aspects) == 0 {
 		c.agreed++
 		return
 	}
 	c.classes[class(w, aspects)]++
+	if shown++; shown <= *show {
+		t.Logf("%s\n%+v\nchosen %+v\nours   %s\ntheirs %s", w, *r, trace.Chosen, ours, theirs)
+	}
 }
 
 // class returns the reason of a difference in these aspects.

@@ -5,6 +5,7 @@ package worlds
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -177,6 +178,15 @@ func (w *World) String() string {
 		}
 	}
 	return YAML(all...)
+}
+
+// CompareAge orders routes the oldest first, and then by namespace and name.
+func CompareAge[T any, P interface {
+	*T
+	metav1.Object
+}](a, b T) int {
+	x, y := P(&a), P(&b)
+	return cmp.Or(x.GetCreationTimestamp().Compare(y.GetCreationTimestamp().Time), cmp.Compare(x.GetNamespace(), y.GetNamespace()), cmp.Compare(x.GetName(), y.GetName()))
 }
 
 // created returns a creation time, in seconds of a day in the past.
