@@ -62,6 +62,14 @@ type Profile struct {
 	// Joined are the types of filters for which ReplacePrefixMatch is joined as it is with the rest
 	// of the path, without regard to slashes.
 	Joined Fact[[]string]
+	// Backends are how the mesh reads backendRefs.
+	Backends Fact[Backends]
+	// Portless are the appProtocols that a port must have for a parentRef without port to select
+	// it, by the kind of route; none for those kinds that need none.
+	Portless Fact[map[RouteKind]string]
+	// PortsTogether: the routes of a Service apply on every port that any of them selects, and a
+	// redirect without port and scheme leads to the first port that its route selects.
+	PortsTogether Fact[bool]
 	// PortSplit: of the routes of one kind and scope that are bound to a port, those whose parentRef
 	// has a port do not merge with those whose has none. The oldest route decides which of them
 	// apply.

@@ -34,6 +34,8 @@ type Calls struct {
 	AnyService string
 	// SlashCounts: the slash after a service counts for the length of a path.
 	SlashCounts bool
+	// AfterHTTP: a match comes after that of an HTTPRoute that ranks as high.
+	AfterHTTP bool
 	// OthersLast: a match without service and method comes after all matches with a path.
 	OthersLast bool
 }
@@ -92,4 +94,55 @@ func (p *Profile) callConditions(m *RouteMatch) []Condition {
 		list = append(list, *path)
 	}
 	return appendNamed(list, HeaderDimension, m.Headers)
+}
+
+// Backends are how a mesh reads backendRefs. The zero value is the specification.
+type Backends struct {
+	// LeavesOut: a Service that does not exist, or that no ReferenceGrant permits, is left out, and
+	// the others get its requests.
+	LeavesOut bool
+	// OnlyOne: where there is one backendRef, its weight does not count.
+	OnlyOne bool
+	// MergesEqual: where matches of several routes are written alike, the backendRefs of all get the
+	// requests, by the rest of the first rule.
+	MergesEqual bool
+	// ZeroRefused: where several backendRefs all have weight 0, the proxies refuse the routes of the
+	// whole Service, and keep the former ones.
+	ZeroRefused bool
+	// ByName: the last filter of a backendRef applies to all of the rule that name its Service and port.
+	ByName bool
+}
+
+// ReadsBackends returns how the mesh reads backendRefs.
+func (p *Profile) ReadsBackends() Backends {
+	if p == nil {
+		return Backends{}
+	}
+	return p.Backends.Value
+}
+
+// Selects reports whether a parentRef of a route of the kind that attaches to the port selects it.
+func (p *Profile) Selects(kind RouteKind, ref *ParentRef, port *Port) bool {
+	if p == nil || ref.Port != 0 {
+		return true
+	}
+	wanted := p.Portless.Value[kind]
+	return wanted == "" || port.AppProtocol == wanted
+}
+
+// together has the routes of each scope apply on every port that any of them holds.
+func (s PortOwners) together() {
+	all := map[Scope][]*AttachedRoute{}
+	for at, owner := range s {
+		for _, route := range owner.Routes {
+			if owner.Kind.MatchesRequests() && !slices.Contains(all[at.Scope], route) {
+				all[at.Scope] = append(all[at.Scope], route)
+			}
+		}
+	}
+	for at, owner := range s {
+		if owner.Kind.MatchesRequests() {
+			owner.Routes = slices.SortedFunc(slices.Values(all[at.Scope]), (*AttachedRoute).CompareAge)
+		}
+	}
 }

@@ -13,6 +13,8 @@ type match struct {
 	host [2]int
 	// byPath: the match is a GRPCRoute's, which the mesh reads and ranks as an HTTPRoute's.
 	byPath bool
+	// written is equal for matches that are written alike, with regard to the order of nothing.
+	written string
 	// ordered: the place of the regular expression of its path is known.
 	ordered bool
 }
@@ -124,6 +126,9 @@ func (m *reading) match(conditions []mesh.Condition) match {
 	}
 	out := newMatch(mesh.HTTPRoute, conditions)
 	out.byPath = byPath
+	if byPath && calls.AfterHTTP {
+		out.rank[byQueryParams] = -1
+	}
 	path, ranking := out.path(), m.profile.Ranks()
 	switch {
 	case path == nil:

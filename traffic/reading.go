@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,4 +137,33 @@ func (m *reading) joined(path *PathChange) []string {
 		return []string{fmt.Sprintf("%s joins the new prefix and the rest of the path as they are: %s becomes %s", m.profile.Title, strings.TrimSuffix(path.Prefix, "/")+"/a", path.Apply(strings.TrimSuffix(path.Prefix, "/")+"/a"))}
 	}
 	return nil
+}
+
+// written returns a text that is equal for matches that are written alike, where the mesh merges
+// their backends. A redirect to another scheme makes a difference too.
+func (m *reading) written(rule *mesh.RouteRule, match int, conditions []mesh.Condition) string {
+	if !m.profile.ReadsBackends().MergesEqual {
+		return ""
+	}
+	var texts []string
+	for i := range conditions {
+		texts = append(texts, fmt.Sprintf("%s %s %s", conditions[i].Subject, conditions[i].Type, conditions[i].Text))
+	}
+	if match < len(rule.Matches) {
+		for _, values := range [][]mesh.ValueMatch{rule.Matches[match].Headers, rule.Matches[match].QueryParams} {
+			for i := range values {
+				texts = append(texts, values[i].Name)
+			}
+		}
+		if path := rule.Matches[match].Path; path != nil && path.Type != mesh.Exact && path.Type != mesh.RegularExpression {
+			texts = append(texts, cmp.Or(path.Value, "/"))
+		}
+	}
+	for i := range rule.Filters {
+		if redirect := rule.Filters[i].RequestRedirect; redirect != nil && redirect.Scheme != "" {
+			texts = append(texts, "redirect")
+		}
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "\n")
 }

@@ -54,6 +54,8 @@ type backendRef struct {
 	ref     mesh.BackendRef
 	weight  int64
 	effects Effects
+	// filtered: it has filters.
+	filtered bool
 	// fails says why the mesh answers its requests with an error; empty if it does not.
 	fails string
 }
@@ -83,12 +85,18 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
-			to.matches = append(to.matches, to.match(conditions))
+			m := to.match(conditions)
+			m.written = to.written(from, len(to.matches), conditions)
+			to.matches = append(to.matches, m)
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]
 			backend := backendRef{ref: *ref, weight: 1}
-			backend.effects = lowerFilters(to.filters(ref.Filters, mesh.BackendFilter, &backend.fails))
+			filters := to.filters(ref.Filters, mesh.BackendFilter, &backend.fails)
+			if backend.filtered = len(filters) > 0; len(filters) > 1 && len(from.BackendRefs) > 1 && profile.ReadsBackends().ByName {
+				filters = filters[len(filters)-1:]
+			}
+			backend.effects = lowerFilters(filters)
 			if ref.Weight != nil {
 				backend.weight = int64(*ref.Weight)
 			}

@@ -155,6 +155,9 @@ func meshPage(p *mesh.Profile) string {
 	writeFact(&b, "a path by regular expression ranks", p.Ranking, func(r mesh.Ranking) string { return string(r) })
 	writeFact(&b, "GRPCRoutes match", p.Calls, calls)
 	writeFact(&b, "`replacePrefixMatch` that is joined without regard to slashes", p.Joined, join)
+	writeFact(&b, "a parentRef without `port` selects", p.Portless, portless)
+	writeFact(&b, "the routes of a Service apply", p.PortsTogether, yes("on every port that any of them selects", "on the ports that each selects"))
+	writeFact(&b, "backendRefs", p.Backends, backends)
 	writeFact(&b, "routes with and without `port`", p.PortSplit, yes("do not merge: the oldest decides which apply", "merge"))
 	writeFact(&b, "a header modifier of `Host`", p.HostModifiers, yes("a rewrite of the host, in `set`", "not supported"))
 	writeFact(&b, "kind `service`", p.AnyCase, yes("taken for Service", "ignored"))
@@ -171,14 +174,6 @@ func meshPage(p *mesh.Profile) string {
 		fmt.Fprintf(&b, "- %s\n", difference)
 	}
 	return b.String()
-}
-
-// calls describes what GRPCRoutes match.
-func calls(c mesh.Calls) string {
-	if c.AnyService == "" {
-		return "gRPC requests"
-	}
-	return "requests by path, also those that are not gRPC"
 }
 
 var sharing = map[mesh.Sharing]string{

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -116,4 +117,33 @@ func reportUnsupported(p *validate.Pass, f validate.Finding) {
 		f.Problem += ", as of release " + p.Policy.Mesh.Newest
 	}
 	p.Report(f)
+}
+
+// unselectedPorts describes the ports that the mesh does not apply the route on, as the parentRef has
+// no port; nil if there are none.
+func unselectedPorts(profile *mesh.Profile, parent *validate.Parent) *validate.Finding {
+	kind := parent.Route.Kind
+	var ports []string
+	for i := range parent.Ports {
+		if port := &parent.Ports[i]; !profile.Selects(kind, parent.Ref, port) {
+			ports = append(ports, strconv.Itoa(int(port.Number)))
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	noun, article := "port", "an"
+	if len(ports) > 1 {
+		noun = "ports"
+	}
+	if kind == mesh.GRPCRoute {
+		article = "a"
+	}
+	return &validate.Finding{
+		Field: mesh.ParentPath(parent.Index, ""), Value: parent.Ref.Name, Default: validate.Warn,
+		Reference: validate.Reference{Service: parent.Key, Detail: strings.Join(ports, ",")},
+		Problem: fmt.Sprintf("%s does not apply %s %s without port in the parentRef to %s %s of %s, which needs appProtocol %s",
+			profile.Title, article, kind, noun, shortList(ports), parent.Key, profile.Portless.Value[kind]),
+		Remedy: "set port in the parentRef, or appProtocol in the Service",
+	}
 }
