@@ -109,6 +109,8 @@ type Backends struct {
 	// ZeroRefused: where several backendRefs all have weight 0, the proxies refuse the routes of the
 	// whole Service, and keep the former ones.
 	ZeroRefused bool
+	// WholePercents: the part of the requests that a RequestMirror copies is rounded down to percents.
+	WholePercents bool
 	// ByName: the last filter of a backendRef applies to all of the rule that name its Service and port.
 	ByName bool
 }

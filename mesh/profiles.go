@@ -9,7 +9,7 @@ const (
 	istioTruth        = "observed with Istio's own code (docs/truth.md)"
 	kumaRun           = "observed with Kuma's HTTPRoute reconciler, "
 	ciliumSource      = "predicted from Cilium's source, "
-	ciliumTranslation = "observed with the own code of Cilium 1.20.2 (docs/truth.md), operator/pkg/model/translation: "
+	ciliumTranslation = "observed with Cilium's own code, of 1.20.2 (docs/truth.md), operator/pkg/model: "
 	linkerdSource     = "predicted from Linkerd's source at b24cd405, "
 )
 
@@ -59,10 +59,10 @@ func cilium(at release) *Profile {
 		Overrides:      fact([]string(nil), "not looked at"),
 		Fields:         slices.Concat(ciliumFields(), reported[Cilium]),
 		Ranking:        fact(RankedFirst, ciliumTranslation+"SortableRoute: exact paths, expressions, prefixes, each by length"),
-		Backends:       fact(Backends{LeavesOut: true, OnlyOne: true, MergesEqual: true, ZeroRefused: true, ByName: true}, ciliumTranslation+"envoyHTTPRoutes, getRouteAction, and extractRoutes in operator/pkg/model/ingestion"),
-		Portless:       fact(map[RouteKind]string{HTTPRoute: "http", GRPCRoute: "grpc"}, ciliumTranslation+"toGammaHTTPRoutes and toGammaGRPCRoutes in operator/pkg/model/ingestion"),
+		Backends:       fact(Backends{LeavesOut: true, OnlyOne: true, MergesEqual: true, ZeroRefused: true, WholePercents: true, ByName: true}, ciliumTranslation+"envoyHTTPRoutes, getRouteAction, and extractRoutes"),
+		Portless:       fact(map[RouteKind]string{HTTPRoute: "http", GRPCRoute: "grpc"}, ciliumTranslation+"toGammaHTTPRoutes and toGammaGRPCRoutes"),
 		PortsTogether:  fact(true, ciliumTranslation+"desiredEnvoyHTTPRouteConfiguration: one virtual host for all ports"),
-		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch in operator/pkg/model/ingestion"),
+		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
 		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
 		PortSplit:      fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}

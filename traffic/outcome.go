@@ -164,6 +164,9 @@ func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error)
 			*doubts = append(*doubts, s.doubt)
 		}
 		m.Backend, m.Problem = s.name, s.problem
+		if t.engine.Policy().Mesh.ReadsBackends().WholePercents && m.Of > 0 {
+			m.Parts, m.Of = m.Parts*100/m.Of, 100
+		}
 	}
 	return out, nil
 }

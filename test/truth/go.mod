@@ -1,5 +1,5 @@
-// What gammaguard says of requests, held against the meshes' own code: Istio's control plane as
-// a library.
+// What gammaguard says of requests, held against the meshes' own code: Istio's control plane, and the
+// translation of Cilium's operator, as libraries.
 module github.com/gammaguard/gammaguard/test/truth
 
 go 1.26.0
