@@ -59,6 +59,15 @@ demo: definitions ## Start a real API server with gammaguard and play a tour; ON
 build: definitions ## Build gammaguard-webhook and gammaguard into bin/.
 	go build -o bin/ ./cmd/...
 
+# Where the playground is made.
+PLAYGROUND ?= dist/playground
+.PHONY: playground
+playground: ## Make the page dist/playground/index.html: check, trace, and diff in a browser.
+	@mkdir -p '$(PLAYGROUND)'
+	GOOS=js GOARCH=wasm go build -buildvcs=false -ldflags "-s -w" -o '$(PLAYGROUND)/gammaguard.wasm' ./examples/playground
+	go run ./examples/playground -program '$(PLAYGROUND)/gammaguard.wasm' -loader "$$(go env GOROOT)/lib/wasm/wasm_exec.js" -o '$(PLAYGROUND)/index.html'
+	@rm '$(PLAYGROUND)/gammaguard.wasm'
+
 .PHONY: image
 image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-webhook.tar, without Docker.
 	@mkdir -p dist
@@ -193,8 +202,8 @@ compat: definitions controlplane ## Try releases of the Gateway API on releases 
 
 ##@ Make
 .PHONY: screenshot
-screenshot: definitions ## Take docs/images/graph.png anew; needs chromium.
-	go test -tags e2e -count=1 -run '^TestGraph$$' ./test/browser -update
+screenshot: definitions ## Take the pictures of docs/images anew; needs chromium.
+	go test -tags e2e -count=1 -run '^(TestGraph.*|TestPlayground)$$' ./test/browser -update
 
 .PHONY: docs
 docs: definitions ## Generate the pages of docs/ that come from the catalog, the commands and what was measured.

@@ -11,9 +11,9 @@ func backendGroup() *Mutation {
 		ID:    "backend-group",
 		Title: "A backendRef to a Service or ServiceImport, including RequestMirror filters, gets the group of its kind",
 		Rationale: "No API group is named core or v1. These are common terms for the group whose name is empty, and the GAMMA documentation uses core " +
-			"for a Service. A backendRef with such a group is stored, but refers to nothing, unless the mesh in the configuration takes core " +
-			"for the empty group, as Linkerd does: then it is not changed. A ServiceImport without a group gets its own, since there is none " +
-			"in the core group; any group loses a version that follows it.",
+			"for a Service. A backendRef with such a group is stored, but refers to nothing. It is not changed where the mesh in the configuration takes " +
+			"core for the empty group, as Linkerd does. A ServiceImport without a group gets its own, since there is none in the core group; any group " +
+			"loses a version that follows it.",
 		Citation: "GAMMA initiative, How the Gateway API works for Service Mesh: the example writes group: core",
 		find:     findBackendGroups,
 	}

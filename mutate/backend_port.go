@@ -11,9 +11,9 @@ func backendPort() *Mutation {
 		ID:    "backend-port",
 		Title: "A backendRef to a Service without a port, including RequestMirror filters, gets the only possible port",
 		Rationale: "The API requires a port in every backendRef to a Service. If the Service is a parent of the route and its parentRef selects one " +
-			"port, the backendRef gets this port. If the Service has a single port, the backendRef gets this port. If two parentRefs select " +
-			"different ports, the Service has ports with different numbers, or the Service has no such port with the transport protocol of the " +
-			"route, the backendRef is not changed.",
+			"port, the backendRef gets this port. If the Service has a single port, the backendRef gets this port. The backendRef is not changed if two " +
+			"parentRefs select different ports, or if the Service has ports with different numbers. Nor is it changed if the Service has no such port " +
+			"with the transport protocol of the route.",
 		Citation:      "GEP-1294, API: the example's backendRefs have no port",
 		ReadsServices: true,
 		find:          findBackendPorts,

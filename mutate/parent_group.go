@@ -10,11 +10,11 @@ func parentGroup() *Mutation {
 	return &Mutation{
 		ID:    "parent-group",
 		Title: "A parentRef to a Service or ServiceImport gets the group of its kind; a version is removed from a group",
-		Rationale: "The API server defaults an omitted group in a parentRef to gateway.networking.k8s.io, so a Service without a group is stored as " +
-			"a kind that does not exist, and no mesh acts on it. The group of a Service is the empty string; core, v1, and core/v1 are " +
-			"replaced too, but core is not where the mesh in the configuration takes it for the empty group, as Linkerd does. The group of a " +
-			"ServiceImport is multicluster.x-k8s.io. Any other kind keeps its group, without a version that follows it. A ServiceImport in " +
-			"the core group is not changed, because the kind may be the mistake.",
+		Rationale: "The API server defaults an omitted group in a parentRef to gateway.networking.k8s.io. So a Service without a group is stored as a " +
+			"kind that does not exist, and no mesh acts on it. The group of a Service is the empty string. The groups core, v1, and core/v1 are replaced " +
+			"too. Only core stays where the mesh in the configuration takes it for the empty group, as Linkerd does. The group of a ServiceImport is " +
+			"multicluster.x-k8s.io. Any other kind keeps its group, without a version that follows it. A ServiceImport in the core group is not changed, " +
+			"because the kind may be the mistake.",
 		Citation: "GEP-1294, API: the example's parentRef names kind Service and no group; Implementation-specific parentRefs: the example's " +
 			"group has a version",
 		find: findParentGroups,

@@ -11,9 +11,9 @@ func parentSection() *Mutation {
 		ID:    "parent-section",
 		Title: "If several parentRefs refer to one Service by port only, each gets the sectionName of its port",
 		Rationale: "A route can attach to some ports of a Service with one parentRef for each port. The CEL rules of the standard " +
-			"CustomResourceDefinitions compare parentRefs to the same parent by sectionName only, and reject parentRefs that set only a port. " +
-			"The sectionName of a Service port is its name. If any of these parentRefs would still lack a sectionName, because its port has " +
-			"no name, does not exist, or is not set, the API server rejects the route anyway, and no parentRef is changed.",
+			"CustomResourceDefinitions compare parentRefs to the same parent by sectionName only, and reject parentRefs that set only a port. The " +
+			"sectionName of a Service port is its name. If the port of one of these parentRefs has no name, does not exist, or is not set, no parentRef " +
+			"is changed. The API server rejects the route anyway.",
 		Citation:      "GEP-1294, Ports; HTTPRoute (standard channel), spec.parentRefs: sectionName must be unique when parentRefs includes 2 or more references to the same parent",
 		ReadsServices: true,
 		find:          findParentSections,

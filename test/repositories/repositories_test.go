@@ -171,6 +171,20 @@ func repositories() []repository {
 			g.put(".gammaguard.yaml", project+"sets: [{files: [linked/outside.yaml]}]\n")
 			g.link("linked", g.outside)
 		}, says: outsideIt, code: 2},
+		{name: "context outside", make: func(g *ground) {
+			g.put("m/routes.yaml", services+"---\n"+route)
+			g.put(".gammaguard.yaml", project+"context: [../outside]\n")
+		}, says: outsideIt, code: 2, files: "m"},
+		{name: "context by a link", make: func(g *ground) {
+			g.put("m/routes.yaml", services+"---\n"+route)
+			g.put(".gammaguard.yaml", project+"context: [linked/outside.yaml]\n")
+			g.link("linked", g.outside)
+		}, says: outsideIt, code: 2, files: "m"},
+		{name: "a link in the context", make: func(g *ground) {
+			g.put("m/routes.yaml", services+"---\n"+route)
+			g.put(".gammaguard.yaml", project+"context: [c]\n")
+			g.link("c/outside.yaml", filepath.Join(g.outside, "outside.yaml"))
+		}, says: outsideIt, code: 2, files: "m"},
 		{name: "configuration outside", make: func(g *ground) { g.put(".gammaguard.yaml", project+"configuration: OUTSIDE/outside.yaml\n") }, says: "", code: 2},
 		{name: "configuration by a link", make: func(g *ground) {
 			g.put(".gammaguard.yaml", project+"configuration: guard.yaml\n")

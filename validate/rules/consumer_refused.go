@@ -14,9 +14,9 @@ func consumerRefused() *validate.Rule {
 		ID:    validate.RuleConsumerRefused,
 		Title: "The Service or its namespace refuses consumer routes",
 		Rationale: "A consumer route changes how an entire namespace reaches a Service that others own. As with the allowed routes of a Gateway, the " +
-			"parent decides which routes it accepts: a mesh admin sets a label, or annotations that name the accepted namespaces and route kinds, " +
-			"on the namespace of the Service, and the owner of the Service can override each of them with the same one on the Service. An " +
-			"annotation that cannot be read accepts no route. Where neither has the label, grants.consumerRoutes in the configuration decides.",
+			"parent decides which routes it accepts. A mesh admin sets a label on the namespace of the Service, or annotations that name the accepted " +
+			"namespaces and route kinds. The owner of the Service can override each of them with the same one on the Service. An annotation that cannot " +
+			"be read accepts no route. Where neither has the label, grants.consumerRoutes in the configuration decides.",
 		Remedy: "Ask the owner of the Service to label it gammaguard.dev/consumer-routes=allow, or to accept the namespace and the kind of the " +
 			"route in the annotations gammaguard.dev/consumer-routes-from and gammaguard.dev/consumer-route-kinds of the Service. " +
 			"Alternatively, use a producer route in the namespace of the Service.",

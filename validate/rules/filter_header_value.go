@@ -12,9 +12,9 @@ func filterHeaderValue() *validate.Rule {
 	return &validate.Rule{
 		ID:    "filter-header-value",
 		Title: "A header modifier has a value that proxies refuse",
-		Rationale: "A header value has one line: with a control character such as a newline in it, Envoy refuses the whole route configuration and keeps the " +
-			"one from before, so that later changes of other routes have no effect either. In Envoy's configuration a percent sign begins a command such as " +
-			"%REQ(x-id)%; one that is not a valid command has the same effect.",
+		Rationale: "A header value has one line. With a control character such as a newline in it, Envoy refuses the whole route configuration and " +
+			"keeps the one from before. Later changes of other routes then have no effect either. In Envoy's configuration a percent sign begins a " +
+			"command such as %REQ(x-id)%; one that is not a valid command has the same effect.",
 		Remedy: "Write the value in one line: in YAML, use >- in place of | or >. Where a percent sign is meant, and the mesh does not escape it, leave it " +
 			"out. The finding about percent signs is a warning, and is made where mesh names one with Envoy as its proxy.",
 		Citation:    "Gateway API, HTTPHeader: value is the value of HTTP header to be matched or set, as in RFC 9110, section 5.5",

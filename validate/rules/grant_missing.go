@@ -19,10 +19,10 @@ func grantMissing() *validate.Rule {
 			"consumer route affects all clients in its namespace. A mesh admin decides which namespaces can do this. The webhook refuses such a " +
 			"route; where the policies of 'gammaguard policy' are installed, the API server itself refuses it first, and its message names the " +
 			"ValidatingAdmissionPolicy gammaguard-route-grants.",
-		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer " +
-			"(routes to Services in other namespaces), or all, or to add the kind of the route to the annotation gammaguard.dev/grant-route-kinds, " +
-			"which narrows the grant to some kinds. If the Service is in another namespace, set namespace in the parentRef: without it, the " +
-			"parentRef is to a Service in the namespace of the route. Alternatively, attach the route to a Gateway.",
+		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer (routes to " +
+			"Services in other namespaces), or all. If the annotation gammaguard.dev/grant-route-kinds narrows the grant to some kinds, ask to add the " +
+			"kind of the route. If the Service is in another namespace, set namespace in the parentRef: without it, the parentRef is to a Service in the " +
+			"namespace of the route. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  validate.Deny,
 		Fault:    validate.GrantMissing,

@@ -14,8 +14,8 @@ func matchRegexInvalid() *validate.Rule {
 		ID:    "match-regex-invalid",
 		Title: "The mesh cannot compile a regular expression",
 		Rationale: "The API server stores any text as a regular expression, and meshes report such a route as accepted. Envoy then refuses the whole " +
-			"route configuration that contains it and keeps the one from before: later changes of other routes have no effect either, and a proxy " +
-			"that starts has no routes at all. Linkerd does not apply the route.",
+			"route configuration that contains it, and keeps the one from before. Later changes of other routes have no effect either, and a proxy that " +
+			"starts has no routes at all. Linkerd does not apply the route.",
 		Remedy: "Correct the expression. Envoy uses RE2, which has no lookaround, no backreferences, and no repetition above 1000; an expression matches " +
 			"the whole value. Where no expression is needed, use a match of type Exact or PathPrefix.",
 		Citation:    "Gateway API, HTTPPathMatch: the syntax of a RegularExpression is specific to the implementation; please read its documentation",

@@ -12,8 +12,7 @@ func matchUnreachable() *validate.Rule {
 		ID:    "match-unreachable",
 		Title: "An earlier match of the same route takes all requests of a match",
 		Rationale: "If several matches of a route are equally specific, the first one in the list decides. A later match with the same conditions, or " +
-			"with values that a regular expression in the earlier match includes, never receives a request, and neither do the backends of its " +
-			"rule.",
+			"with values that a regular expression in the earlier match includes, never receives a request. Neither do the backends of its rule.",
 		Remedy: "Remove the match, or move its rule before the other one. A match with more headers or query parameters is more specific, " +
 			"regardless of the order. The rule route-overlap reports equal matches of other routes.",
 		Citation: "Gateway API, HTTPRouteRule.matches: if ties still exist within a route, the first matching rule in list order takes precedence",

@@ -13,12 +13,11 @@ func meshUnsupported() *validate.Rule {
 		ID:    validate.RuleMeshUnsupported,
 		Title: "The mesh ignores the route, or a part of it",
 		Rationale: "No mesh applies all that the specification allows. It ignores the rest, usually without an entry in the status of the route. With " +
-			"mesh in the configuration, gammaguard knows what that mesh ignores: route kinds, consumer routes, kinds of parents, " +
-			"sectionName, timeouts, retries, session persistence, and filters. Without it, the rule reports only route kinds that " +
-			"routeKinds does not list. It denies if the mesh ignores the whole parentRef, if it drops the whole route because of a " +
-			"filter, and if it ignores an ExternalAuth filter, so that requests pass unchecked. Otherwise it warns: if it ignores a " +
-			"field, if it answers requests with an error because of a filter, if only routeKinds excludes the kind, and if the release " +
-			"of the mesh is newer than what gammaguard knows of it.",
+			"mesh in the configuration, gammaguard knows what that mesh ignores: route kinds, consumer routes, kinds of parents, sectionName, timeouts, " +
+			"retries, session persistence, and filters. Without it, the rule reports only route kinds that routeKinds does not list. The rule denies if " +
+			"the mesh ignores the whole parentRef, or drops the whole route because of a filter. It also denies if the mesh ignores an ExternalAuth " +
+			"filter, so that requests pass unchecked. Otherwise it warns: if the mesh ignores a field, or answers requests with an error because of a " +
+			"filter. It warns also if only routeKinds excludes the kind, or if the release of the mesh is newer than what gammaguard knows of it.",
 		Remedy: "Use what the mesh supports: docs/meshes.md lists it for each mesh, with the releases that it is known for. Set the release that " +
 			"runs: mesh: kuma@2.13. If a newer release of the mesh supports the route kind, add the kind to routeKinds.",
 		Citation:    "Gateway API, Conformance: support for route kinds and for extended features varies by implementation",

@@ -16,8 +16,8 @@ func parentKindNotAllowed() *validate.Rule {
 		Rationale: "Kinds other than Gateway, ListenerSet, Service, and ServiceImport are specific to an implementation. By default, gammaguard " +
 			"ignores them. If the configuration lists the kinds that the installed mesh supports, any other kind is a mistake, and the route " +
 			"has no effect. A kind can also be for some route kinds only: a parent of host names alone can do nothing for a TCPRoute.",
-		Remedy: "Refer to a parent of a listed kind, or ask a mesh admin to add the kind to parents.allowedKinds, or the route kind to its entry in " +
-			"parents.routeKinds, in the configuration of gammaguard.",
+		Remedy: "Refer to a parent of a listed kind. Or ask a mesh admin to change the configuration of gammaguard: to add the kind to " +
+			"parents.allowedKinds, or the route kind to its entry in parents.routeKinds.",
 		Citation: "GEP-1294, Implementation-specific parentRefs: such a parent MUST contain layer-appropriate information",
 		Default:  validate.Deny,
 		Route:    checkParentKindNotAllowed,

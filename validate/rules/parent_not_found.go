@@ -12,10 +12,10 @@ func parentNotFound() *validate.Rule {
 	return &validate.Rule{
 		ID:    "parent-not-found",
 		Title: "The parent does not exist",
-		Rationale: "A route on a Service that does not exist is stored, but has no effect. Usually the name is misspelled, or the Service is in " +
-			"another namespace and the parentRef does not set namespace. A parent of another kind is looked up as well: the rule warns, unless " +
-			"the configuration sets its action, if the API server does not serve the kind, or, for a kind in grants.parentKinds, if the object " +
-			"does not exist.",
+		Rationale: "A route on a Service that does not exist is stored, but has no effect. Usually the name is misspelled, or the Service is in another " +
+			"namespace and the parentRef does not set namespace. A parent of another kind is looked up as well. The rule then warns, unless the " +
+			"configuration sets its action, if the API server does not serve the kind. For a kind in grants.parentKinds, it warns also if the object does " +
+			"not exist.",
 		Remedy: "Correct the name, set namespace in the parentRef, or create the Service first. In a single kubectl apply, the Service must come " +
 			"before the route. On a dry run, this rule only warns, because tools dry-run a set of objects before its Services exist.",
 		Citation:    "GEP-1294, API: a route binds to the Service that its parentRef names",

@@ -43,8 +43,6 @@ type Builder struct {
 	remote  bool
 	limit   time.Duration
 	process *process
-	// chart is the one that the process rendered last.
-	chart *Chart
 }
 
 // New returns a builder. With remote, kustomize may fetch; with a limit of 0, that is DefaultLimit.
@@ -88,29 +86,14 @@ func (b *Builder) Render(ctx context.Context, chart *Chart) (rendered map[string
 	if err != nil {
 		return nil, nil, err
 	}
-	b.chart = chart
 	return done.Rendered, done.Missing, nil
-}
-
-// Again renders a chart with other content in one of its files, or of those with values.
-func (b *Builder) Again(ctx context.Context, chart *Chart, values bool, index int, content []byte) (map[string]Rendered, error) {
-	if b.process == nil || b.chart != chart {
-		if _, _, err := b.Render(ctx, chart); err != nil {
-			return nil, err
-		}
-	}
-	done, err := b.do(ctx, &request{Replace: &replacement{values, index, content}})
-	if err != nil {
-		return nil, err
-	}
-	return done.Rendered, nil
 }
 
 // Close ends the process.
 func (b *Builder) Close() {
 	if b.process != nil {
 		b.process.kill()
-		b.process, b.chart = nil, nil
+		b.process = nil
 	}
 }
 

@@ -21,11 +21,8 @@ import (
 
 var errNotLoaded = errors.New("it cannot be loaded")
 
-// rendering is a chart that is rendered, perhaps several times.
-type rendering struct{ *Chart }
-
 // missing returns the dependencies that the chart names and does not hold.
-func (r *rendering) missing() (names []string, _ error) {
+func (r *Chart) missing() (names []string, _ error) {
 	loaded, err := loader.LoadFiles(buffered(r.Files))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
@@ -46,23 +43,14 @@ func buffered(files []File) (all []*archive.BufferedFile) {
 }
 
 // render returns the texts that the chart's templates make, by Helm's names of these without the chart's, and its
-// CustomResourceDefinitions; with other content in one of the files, if there is a replacement.
-func (r *rendering) render(other *replacement) (map[string]Rendered, error) {
-	files, values := r.Files, r.Values
-	if other != nil {
-		in := &files
-		if other.Values {
-			in = &values
-		}
-		*in = slices.Clone(*in)
-		(*in)[other.Index].Data = other.Content
-	}
-	chart, err := loader.LoadFiles(buffered(files))
+// CustomResourceDefinitions.
+func (r *Chart) render() (map[string]Rendered, error) {
+	chart, err := loader.LoadFiles(buffered(r.Files))
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]any{}
-	for _, file := range values {
+	for _, file := range r.Values {
 		more, err := common.ReadValues(file.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -83,17 +71,21 @@ func (r *rendering) render(other *replacement) (map[string]Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range texts {
-		texts[name] = split(text)
-	}
-	for _, crd := range chart.CRDObjects() {
-		texts[crd.Filename] = string(crd.File.Data)
-	}
-	loaded := loadedFiles(chart, files)
+	loaded := loadedFiles(chart, r.Files)
 	rendered := map[string]Rendered{}
+	add := func(name string, made Rendered) {
+		made.File = loaded[name]
+		_, name, _ = strings.Cut(name, "/") // after the chart's name
+		if before, is := rendered[name]; is {
+			made.Text = before.Text + "\n---\n" + made.Text
+		}
+		rendered[name] = made
+	}
 	for name, text := range texts {
-		_, short, _ := strings.Cut(name, "/") // after the chart's name
-		rendered[short] = Rendered{text, loaded[name]}
+		add(name, Rendered{Text: split(text)})
+	}
+	for _, crd := range chart.CRDObjects() { // all are applied, also those of one name
+		add(crd.Filename, Rendered{Text: string(crd.File.Data), Definition: true})
 	}
 	return rendered, nil
 }

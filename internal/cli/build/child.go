@@ -108,8 +108,6 @@ type child struct {
 	in     chan *request
 	out    *gob.Encoder
 	remote bool
-	// chart is the last one.
-	chart *rendering
 }
 
 // receive reads what the parent sends. When the parent is gone, so is the child.
@@ -137,13 +135,9 @@ func (c *child) do(r *request) (done *result) {
 	case r.Kustomization != nil:
 		done.Resources, err = c.kustomize(r.Kustomization)
 	case r.Chart != nil:
-		c.chart = &rendering{Chart: r.Chart}
-		done.Missing, err = c.chart.missing()
-		if err == nil {
-			done.Rendered, err = c.chart.render(nil)
+		if done.Missing, err = r.Chart.missing(); err == nil {
+			done.Rendered, err = r.Chart.render()
 		}
-	case r.Replace != nil && c.chart != nil:
-		done.Rendered, err = c.chart.render(r.Replace)
 	default:
 		err = errors.New("no job")
 	}

@@ -6,8 +6,6 @@ import "time"
 type request struct {
 	Kustomization *kustomization
 	Chart         *Chart
-	// Replace renders the chart of the job before again, with another content of a file.
-	Replace *replacement
 	// Limit is how long the job may take.
 	Limit time.Duration
 
@@ -19,13 +17,6 @@ type kustomization struct {
 	Folder string
 	// File is the kustomization itself, by its path without links.
 	File string
-}
-
-// replacement is another content of one of the files of a chart or of its values.
-type replacement struct {
-	Values  bool
-	Index   int
-	Content []byte
 }
 
 // reply is what the child sends: a question about a file, or the result of the job.
@@ -75,6 +66,8 @@ type Rendered struct {
 	Text string
 	// File is the name of the file among those of the chart that it was loaded from; empty for one in an archive.
 	File string
+	// Definition is set for one in the directory crds.
+	Definition bool
 }
 
 // Chart is a Helm chart to render.

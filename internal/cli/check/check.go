@@ -37,8 +37,9 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 		return nil, err
 	}
 	var fixed []report.Fixed
+	var notFixed []report.NotFixed
 	if options.Fix {
-		if fixed, err = l.fix(input, options.Hold); err == nil && len(fixed) > 0 {
+		if fixed, notFixed, err = l.fix(input, options.Hold); err == nil && len(fixed) > 0 {
 			input = input.Anew()
 			l, err = load(ctx, options, input, nil) // the files as they are now
 		}
@@ -53,8 +54,8 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 	if err != nil {
 		return nil, err
 	}
-	r.Fixed = fixed
-	return r, errors.Join(input.Errors()...)
+	r.Fixed, r.NotFixed = fixed, notFixed
+	return r, errors.Join(append(input.Errors(), l.unread)...)
 }
 
 // report judges every route.
@@ -76,15 +77,20 @@ func (l *loaded) report() (*report.CheckReport, error) {
 		}
 		r.AddRoute(judged)
 	}
-	for _, err := range l.broken {
-		if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
-			r.AddBroken(report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
-		}
-	}
+	addBroken(r, l.broken)
 	for _, f := range l.files {
 		r.SeenFile(f.Name)
 	}
 	return r, nil
+}
+
+// addBroken reports documents that cannot be read.
+func addBroken(r *report.CheckReport, errs []error) {
+	for _, err := range errs {
+		if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
+			r.AddBroken(report.Broken{Place: report.Place{File: at.File, Line: at.Line}, Message: wording(at.Err)})
+		}
+	}
 }
 
 // wording says what is wrong with a document, without a word of Go.
@@ -115,6 +121,17 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 	all := report.New()
 	all.Skipped = found.Skipped
 	var errs []error
+	if len(options.Context) > 0 {
+		over, err := forAll(options, disk, found)
+		if err != nil {
+			return nil, err
+		}
+		options = over
+		if options.context != nil {
+			addBroken(all, options.context.broken)
+			errs = append(errs, options.context.err)
+		}
+	}
 	for i := range found.Sets {
 		set := &found.Sets[i]
 		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
@@ -160,7 +177,6 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 	if set.Chart != nil {
 		o.Charts = []source.Chart{*set.Chart}
 	}
-	o.Fix = options.Fix && set.Files != nil
 	if set.Taken != nil {
 		set.Taken.Reset()
 	}

@@ -21,8 +21,10 @@ import (
 // defined is the definitions that the routes are subject to.
 type defined struct {
 	*definitions.Set
-	// trusted are the names of those that --crds names.
-	trusted map[string]bool
+	// trusted are the names of those that --crds names, and replaced those of all that are not the binary's.
+	trusted, replaced map[string]bool
+	// experimental are the binary's definitions of the experimental channel, where those of the standard one are used.
+	experimental *definitions.Set
 }
 
 // define finds the definitions of the routes, before those of the input: of the
@@ -40,14 +42,17 @@ func (l *loader) define(ctx context.Context, input *source.Input) error {
 			return err
 		}
 	}
-	l.defined = &defined{set, map[string]bool{}}
+	l.defined = &defined{Set: set, trusted: map[string]bool{}, replaced: map[string]bool{}}
+	if cmp.Or(l.options.Channel, definitions.Standard) == definitions.Standard && l.options.Cluster == nil {
+		l.defined.experimental, _ = definitions.Embedded(definitions.Experimental) // else there is nothing to advise
+	}
 	for _, f := range input.Read(l.options.CRDs) {
 		l.broken = append(l.broken, f.Broken...)
 		for _, document := range f.Documents {
 			if !definesRoutes(document.Key) {
 				continue
 			}
-			l.defined.trusted[document.Key.Name] = true
+			l.defined.trusted[document.Key.Name], l.defined.replaced[document.Key.Name] = true, true
 			if err := set.PutJSON(document.JSON); err != nil {
 				l.broken = append(l.broken, broken(&document, err))
 			}
@@ -88,6 +93,7 @@ func (l *loader) redefine(d *source.Document, file string) error {
 	}
 	replaces, err := l.defined.PutForeign(d.JSON)
 	if replaces {
+		l.defined.replaced[d.Key.Name] = true
 		l.notices = append(l.notices, report.Notice{
 			Path: filepath.ToSlash(file), Fails: true,
 			Message: "its CustomResourceDefinition " + d.Key.Name + " is not the one that gammaguard is built with, and replaces it, without its CEL rules; to trust a definition, name it with --crds",

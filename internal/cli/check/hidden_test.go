@@ -45,6 +45,34 @@ func gateway(name string) string {
 // origin is a patch that says of all routes that they are of the file b.yaml.
 const origin = "- target: {kind: HTTPRoute}\n  patch: |\n    - op: add\n      path: /metadata/annotations\n      value:\n        config.kubernetes.io/origin: \"path: b.yaml\\n\"\n"
 
+// nested is a list of a list of the routes.
+func nested(routes ...string) string {
+	text := "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
+	for _, route := range routes {
+		text += "  - " + strings.ReplaceAll(strings.TrimSpace(route), "\n", "\n    ") + "\n"
+	}
+	return text
+}
+
+// deletes is a patch that deletes the route of the name.
+func deletes(name string) string {
+	return "patches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + "}, $patch: delete}'}]\n"
+}
+
+// TestHiddenByLinks: a base is followed as kustomize does, from the directory that a link leads to.
+func TestHiddenByLinks(t *testing.T) {
+	filesIn(t, ".", map[string]string{
+		"l/kustomization.yaml": "resources: [lnk, s.yaml]\n", "l/s.yaml": service, "a/b/kustomization.yaml": "resources: [../k]\n",
+		"a/k/kustomization.yaml": "resources: [a.yaml]\n", "a/k/a.yaml": evil, "l/k/kustomization.yaml": "resources: [b.txt]\n", "l/k/b.txt": route("b"), ".gitignore": "/l/k\n",
+	})
+	if err := os.Symlink("../a/b", filepath.Join("l", "lnk")); err != nil {
+		t.Fatal(err)
+	}
+	if _, says := strictly(t); !strings.Contains(says, "l/k: a kustomization that may make or change routes") {
+		t.Error(says)
+	}
+}
+
 // archive is a chart in an archive.
 func archive(t *testing.T, files map[string]string) string {
 	t.Helper()
@@ -170,6 +198,8 @@ func TestHiddenRoutes(t *testing.T) {
 		"named elsewhere":           {map[string]string{"m/kustomization.yaml": "resources: [a.yaml]\n", "n/kustomization.yaml": "resources: [s.yaml]\ncommonAnnotations: {a: ../m}\n", "n/s.yaml": service}, ""},
 		"a template":                {map[string]string{"m/b.yaml": "# {{\n" + route("b") + "---\n{\n"}, "BROKEN"},
 		"nothing but a template":    {map[string]string{"m/b.yaml": "# apiVersion: kind:\n" + strings.Replace(route("b"), "name: b", "name: {{ b }}", 1)}, "m/b.yaml: a template outside a chart"},
+		"a context":                 {map[string]string{".gammaguard.yaml": projectHeader + "context: [c]\nsets: [{files: [m]}]\n", "c/b.yaml": route("b")}, "c/b.yaml: it holds routes that no set has"},
+		"a context that is a set":   {map[string]string{".gammaguard.yaml": projectHeader + "context: [c]\n", "c/b.yaml": route("b")}, "JUDGED b"},
 		"sets that are named":       {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [p]}]\n", "p/b.yaml": route("b")}, "m/a.yaml: it holds routes that no set has"},
 		"a kustomization not named": {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "n/kustomization.yaml": "resources: [../m/a.yaml]\nnamePrefix: b\n"}, "n: a kustomization that may make or change routes"},
 		"node_modules":              {map[string]string{"node_modules/x/b.yaml": route("b")}, "node_modules/x/b.yaml: in a hidden directory"},
@@ -184,39 +214,53 @@ func TestHiddenRoutes(t *testing.T) {
 			"k/x1/kustomization.yaml": "resources: [../../m]\nnamePrefix: x1\npatches: [{path: p.yaml}]\n", "k/x1/p.yaml": strings.Replace(evil, "metadata", "$patch: delete, metadata", 1),
 			"k/y1/kustomization.yaml": "resources: [../../m]\nnamePrefix: y1\npatches: [{path: p.yaml}]\n", "k/y1/p.yaml": strings.Replace(evil, "metadata", "$patch: delete, metadata", 1),
 		}, "m/a.yaml: it holds routes that no set has"},
-		"a template that values turn off":     {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/b.yaml": conditional}, "c/templates/b.yaml: it may hold routes, and no set has made one of it"},
-		"a chart above a chart":               {map[string]string{"Chart.yaml": chartFile, "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/values.yaml": "use: true\n", "charts/d/templates/b.yaml": conditional}, "charts/d/templates/b.yaml: it may hold routes"},
-		"a chart above a chart, a condition":  {map[string]string{"Chart.yaml": strings.Replace(chartFile, "1.0.0", "1.0.0, dependencies: [{name: d, version: 1.0.0, condition: d.use}]", 1), "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}\n"}, "charts/d/templates/b.yaml: it may hold routes"},
-		"a patch of another kind":             {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch of another route":            {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute, name: s}}]\n", "k/s.yaml": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch of a longer name":            {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute}}]\n", "k/s.yaml": route("xbx"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch that deletes nothing":        {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": strings.Replace(route("b"), "metadata", "$patch: delete, metadata", 1)}, "k/b.yaml: it holds routes that no set has"},
-		"an origin that is another file":      {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{target: {kind: HTTPRoute}, patch: '[{op: add, path: /metadata/annotations, value: {config.kubernetes.io/origin: \"path: b.yaml\"}}]'}]\n", "k/s.txt": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a generator of what is not read":     {map[string]string{"k/kustomization.yaml": "configMapGenerator: [{name: a, files: [b.yaml]}]\n", "k/b.yaml": strings.Repeat("{kind: List, apiVersion: v1, items: [", 2000) + route("b") + strings.Repeat("]}", 2000)}, "k/b.yaml: it may hold routes, and no set has made one of it"},
-		"a base that is no manifest":          {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
-		"a base below that is no manifest":    {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [l]\n", "k/l/kustomization.yaml": "resources: [b.txt, ../../k]\n", "k/l/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
-		"a kustomization that is data":        {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {kustomization: .}]\n", "kustomization.yaml": "configMapGenerator: [{name: a, files: [k/kustomization.yaml]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
-		"a vendored base that is no manifest": {map[string]string{"vendor/x/kustomization.yaml": "resources: [b.yaml.in]\n", "vendor/x/b.yaml.in": route("b")}, "vendor/x: a kustomization that may make or change routes"},
-		"an ignored chart with a helper":      {map[string]string{".gitignore": "c\n", "c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/templates/b.yaml": helped}, "c: a chart that may make routes, and that no set has"},
-		"a chart that ignores with a helper":  {map[string]string{"Chart.yaml": chartFile, ".helmignore": "charts\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": helped}, "charts/d: a chart that may make routes, and that no set has"},
-		"a chart above with a helper":         {map[string]string{"Chart.yaml": chartFile, "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n"}, "charts/d: a chart with templates that may make routes, and of which no set has made one"},
-		"a patch whose route is not made":     {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", `name: b, annotations: {config.kubernetes.io/local-config: "true"}`, 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch with a route elsewhere":      {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(gateway("b"), "name: b", "namespace: other, name: b", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch with another route":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": gateway("b"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch of a route that is silenced": {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", "name: b, annotations: {gammaguard.dev/ignore: all}", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a patch of another version":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"an origin that a patch sets":         {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches:\n- {path: b.yaml, target: {kind: Nope}}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"an origin of a longer name":          {map[string]string{"k/kustomization.yaml": "resources: [s.txt, b.yaml]\npatches:\n- {patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
-		"a merge key that is overridden":      {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "<<: {resources: [../k]}\nresources: [s.yaml]\n", "l/s.yaml": service}, "JUDGED b"},
-		"a template that another set names":   {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}, {files: [c/templates/z.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/_h.tpl": helper, "c/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n", "c/templates/z.yaml": service}, "c: a chart with templates that may make routes, and of which no set has made one"},
-		"a project file below":                {map[string]string{"n/.gammaguard.yaml": route("b")}, ""},
-		"behind the project":                  {map[string]string{".gammaguard.yaml": projectHeader + "---\n" + route("b")}, ""},
-		"behind a kustomization":              {map[string]string{"k/kustomization.yaml": "resources: []\n---\n" + route("b")}, "k/kustomization.yaml: it holds routes that no set has"},
-		"escapes":                             {map[string]string{"m/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", `"gateway\x2enetworking.k8s.io/v1"`, "apiVersion", `? "api\x56ersion"`+"\n#\n", "kind", "? kind\n ").Replace(evil)}, ""},
-		"base64":                              {map[string]string{"m/a.yaml": strings.Replace(evil, "gateway.networking.k8s.io/v1", `!!binary Z2F0ZXdheS5uZXR3b3JraW5nLms4cy5pby92MQ==`, 1)}, ""},
-		"Helm's documents":                    {map[string]string{"c/Chart.yaml": chartFile, "c/templates/b.txt": "a: {{ `b` }}\n---" + strings.Replace(route("b"), "\n", "", 1)}, "JUDGED b"},
-		"no map":                              {map[string]string{"m/a.yaml": "\u00a0" + evil}, "BROKEN"},
-		"a second file's name":                {map[string]string{"m/kustomization.yml": "resources: [a.yaml]\n", "m/kustomization.yaml": "resources: [a.yaml]\n"}, "multiple kustomization files"},
+		"a template that values turn off":        {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/b.yaml": conditional}, "c/templates/b.yaml: it may hold routes, and no set has made one of it"},
+		"a chart above a chart":                  {map[string]string{"Chart.yaml": chartFile, "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/values.yaml": "use: true\n", "charts/d/templates/b.yaml": conditional}, "charts/d/templates/b.yaml: it may hold routes"},
+		"a chart above a chart, a condition":     {map[string]string{"Chart.yaml": strings.Replace(chartFile, "1.0.0", "1.0.0, dependencies: [{name: d, version: 1.0.0, condition: d.use}]", 1), "values.yaml": "d: {use: false}\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/b.yaml": "{{ if true }}\n" + route("b") + "{{ end }}\n"}, "charts/d/templates/b.yaml: it may hold routes"},
+		"a patch of another kind":                {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of another route":               {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute, name: s}}]\n", "k/s.yaml": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of a longer name":               {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: HTTPRoute}}]\n", "k/s.yaml": route("xbx"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch that deletes nothing":           {map[string]string{"k/kustomization.yaml": "resources: [s.yaml]\npatches: [{path: b.yaml, target: {kind: Service}}]\n", "k/s.yaml": service, "k/b.yaml": strings.Replace(route("b"), "metadata", "$patch: delete, metadata", 1)}, "k/b.yaml: it holds routes that no set has"},
+		"an origin that is another file":         {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{target: {kind: HTTPRoute}, patch: '[{op: add, path: /metadata/annotations, value: {config.kubernetes.io/origin: \"path: b.yaml\"}}]'}]\n", "k/s.txt": route("s"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a generator of what is not read":        {map[string]string{"k/kustomization.yaml": "configMapGenerator: [{name: a, files: [b.yaml]}]\n", "k/b.yaml": strings.Repeat("{kind: List, apiVersion: v1, items: [", 2000) + route("b") + strings.Repeat("]}", 2000)}, "k/b.yaml: it may hold routes, and no set has made one of it"},
+		"a base that is no manifest":             {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a base below that is no manifest":       {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}]\n", "k/kustomization.yaml": "resources: [l]\n", "k/l/kustomization.yaml": "resources: [b.txt, ../../k]\n", "k/l/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a kustomization that is data":           {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {kustomization: .}]\n", "kustomization.yaml": "configMapGenerator: [{name: a, files: [k/kustomization.yaml]}]\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b")}, "k: a kustomization that may make or change routes"},
+		"a vendored base that is no manifest":    {map[string]string{"vendor/x/kustomization.yaml": "resources: [b.yaml.in]\n", "vendor/x/b.yaml.in": route("b")}, "vendor/x: a kustomization that may make or change routes"},
+		"an ignored chart with a helper":         {map[string]string{".gitignore": "c\n", "c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/templates/b.yaml": helped}, "c: a chart that may make routes, and that no set has"},
+		"a chart that ignores with a helper":     {map[string]string{"Chart.yaml": chartFile, ".helmignore": "charts\n", "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": helped}, "charts/d: a chart that may make routes, and that no set has"},
+		"a chart above with a helper":            {map[string]string{"Chart.yaml": chartFile, "charts/d/Chart.yaml": dependency, "charts/d/templates/_h.tpl": helper, "charts/d/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n"}, "charts/d: a chart with templates that may make routes, and of which no set has made one"},
+		"a patch whose route is not made":        {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", `name: b, annotations: {config.kubernetes.io/local-config: "true"}`, 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch with a route elsewhere":         {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(gateway("b"), "name: b", "namespace: other, name: b", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch with another route":             {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": gateway("b"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of a route that is silenced":    {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "name: b", "name: b, annotations: {gammaguard.dev/ignore: all}", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a patch of another version":             {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": strings.Replace(route("b"), "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"an origin that a patch sets":            {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches:\n- {path: b.yaml, target: {kind: Nope}}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"an origin of a longer name":             {map[string]string{"k/kustomization.yaml": "resources: [s.txt, b.yaml]\npatches:\n- {patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}\n" + origin, "k/s.txt": gateway("b-edge"), "k/b.yaml": route("b")}, "k/b.yaml: it holds routes that no set has"},
+		"a merge key that is overridden":         {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "<<: {resources: [../k]}\nresources: [s.yaml]\n", "l/s.yaml": service}, "JUDGED b"},
+		"a template that another set names":      {map[string]string{".gammaguard.yaml": projectHeader + "sets: [{files: [m]}, {chart: c, values: [off.yaml]}, {files: [c/templates/z.yaml]}]\n", "off.yaml": "use: false\n", "c/Chart.yaml": chartFile, "c/values.yaml": "use: true\n", "c/templates/_h.tpl": helper, "c/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n", "c/templates/z.yaml": service}, "c: a chart with templates that may make routes, and of which no set has made one"},
+		"a base that another field overrides":    {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "Resources: [../k]\nresources: [s.yaml]\n", "l/s.yaml": service}, "k: a kustomization that may make or change routes"},
+		"a base that is none":                    {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "resources: [s.yaml]\nopenapi: {resources: ../k}\n", "l/s.yaml": service}, "k: a kustomization that may make or change routes"},
+		"a kustomization in a chart":             {map[string]string{"c/Chart.yaml": chartFile, "c/templates/s.yaml": service, "c/templates/kustomization.yaml": "resources: [../../k]\nnamePrefix: x\n", "k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": gateway("b")}, "c/templates: a kustomization that may make or change routes"},
+		"a directory for a kustomization":        {map[string]string{"vendor/x/Kustomization": "resources: [b.txt]\n", "vendor/x/b.txt": route("b"), "vendor/x/kustomization.yaml/.keep": ""}, "vendor/x: a kustomization that may make or change routes"},
+		"a patch that makes a route":             {map[string]string{".gitignore": "k\n", "k/kustomization.yaml": "resources: [r.yaml]\npatches: [{path: p.yaml, target: {kind: Foo}}]\n", "k/r.yaml": strings.NewReplacer("gateway.networking.k8s.io", "foo", "HTTPRoute", "Foo").Replace(route("b")), "k/p.yaml": "- {op: replace, path: /apiVersion, value: gateway.networking.k8s.io/v1}\n- {op: replace, path: /kind, value: HTTPRoute}\n"}, "k: a kustomization that may make or change routes"},
+		"a rest that cannot be read":             {map[string]string{"k/kustomization.yaml": "resources: [b.yaml, s.yaml]\npatches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}]\n", "k/s.yaml": service, "k/b.yaml": gateway("g") + "---\n" + route("b") + "items: {}\n"}, "k/b.yaml: it holds routes that no set has"},
+		"an inline patch in its place":           {map[string]string{"k/kustomization.yaml": "resources: [s.yaml, g.yaml]\npatches:\n- patch: |\n    {apiVersion: v1, kind: Service, metadata: {name: a, labels: {a: b}}}\n    ---\n    {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b, labels: {a: b}}}\n---\n" + route("b"), "k/s.yaml": service, "k/g.yaml": gateway("b")}, "k/kustomization.yaml: it holds routes that no set has"},
+		"lists in a list":                        {map[string]string{"k/kustomization.yaml": "resources: [b.yaml, s.yaml]\npatches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}]\n", "k/s.yaml": service, "k/b.yaml": nested(gateway("g"), route("b"))}, "k/b.yaml: it holds routes that no set has"},
+		"a definition that looks like a partial": {map[string]string{"c/Chart.yaml": chartFile, "c/templates/g.yaml": gateway("g"), "c/crds/_b.YAML": route("b")}, "JUDGED b"},
+		"two definitions of a name":              {map[string]string{"c/Chart.yaml": chartFile, "c/charts/d-1.0.0.tgz": archive(t, map[string]string{"Chart.yaml": dependency, "crds/b.yaml": route("b")}), "c/charts/e-1.0.0.tgz": archive(t, map[string]string{"Chart.yaml": dependency, "crds/b.yaml": service})}, "JUDGED b"},
+		"a base of which an overlay deletes":     {map[string]string{"k/kustomization.yaml": "resources: [b.txt]\n", "k/b.txt": route("b"), "l/kustomization.yaml": "resources: [../k, s.yaml]\npatches: [{patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}]\n", "l/s.yaml": service}, "k/b.txt: it holds routes that no set has"},
+		"a chart that is data":                   {map[string]string{".x/Chart.yaml": chartFile, ".x/values.yaml": "g: gateway.networking.k8s.io\n", ".x/templates/b.yaml": strings.Replace(route("b"), "gateway.networking.k8s.io", "{{ .Values.g }}", 1), "kustomization.yaml": "configMapGenerator: [{name: z, files: [.x/Chart.yaml]}]\n"}, ".x: a chart that may make routes, and that no set has"},
+		"a prefix of another":                    {map[string]string{"k/s.txt": gateway("xb"), "k/b.yaml": route("b"), "k/yy/kustomization.yaml": "namePrefix: x\nconfigMapGenerator: [{name: z, literals: [a=b]}]\n", "k/kustomization.yaml": "resources: [s.txt, b.yaml, yy]\npatches:\n- {patch: '{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, $patch: delete}'}\n" + origin}, "k/b.yaml: it holds routes that no set has"},
+		"two names by two prefixes":              {map[string]string{"m/b.yaml": route("evil") + "---\n" + gateway("vil"), "m/kustomization.yaml": "resources: [b.yaml]\n", "k/x/kustomization.yaml": "resources: [../../m]\nnamePrefix: x-e\n" + deletes("evil"), "k/y/kustomization.yaml": "resources: [../../m]\nnamePrefix: x-\n" + deletes("evil"), "k/kustomization.yaml": "resources: [x]\n", "l/kustomization.yaml": "resources: [../k/y]\n"}, "m/b.yaml: it holds routes that no set has"},
+		"a project file below":                   {map[string]string{"n/.gammaguard.yaml": route("b")}, ""},
+		"behind the project":                     {map[string]string{".gammaguard.yaml": projectHeader + "---\n" + route("b")}, ""},
+		"behind a kustomization":                 {map[string]string{"k/kustomization.yaml": "resources: []\n---\n" + route("b")}, "k/kustomization.yaml: it holds routes that no set has"},
+		"escapes":                                {map[string]string{"m/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", `"gateway\x2enetworking.k8s.io/v1"`, "apiVersion", `? "api\x56ersion"`+"\n#\n", "kind", "? kind\n ").Replace(evil)}, ""},
+		"base64":                                 {map[string]string{"m/a.yaml": strings.Replace(evil, "gateway.networking.k8s.io/v1", `!!binary Z2F0ZXdheS5uZXR3b3JraW5nLms4cy5pby92MQ==`, 1)}, ""},
+		"Helm's documents":                       {map[string]string{"c/Chart.yaml": chartFile, "c/templates/b.txt": "a: {{ `b` }}\n---" + strings.Replace(route("b"), "\n", "", 1)}, "JUDGED b"},
+		"no map":                                 {map[string]string{"m/a.yaml": "\u00a0" + evil}, "BROKEN"},
+		"a second file's name":                   {map[string]string{"m/kustomization.yml": "resources: [a.yaml]\n", "m/kustomization.yaml": "resources: [a.yaml]\n"}, "multiple kustomization files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.files["m/a.yaml"] == "" {
@@ -281,7 +325,7 @@ func TestOrdinaryRepositories(t *testing.T) {
 		"overlays": overlays, "chart": chart,
 		"one name in two namespaces": {
 			"base/kustomization.yaml": "resources: [r.yaml]\n", "o/kustomization.yaml": "resources: [../base]\nnameSuffix: -x\n",
-			"base/r.yaml": strings.Replace(evil, "{name: a}", "{name: a, namespace: x}", 1) + "---\n" + strings.Replace(evil, "{name: a}", "{name: a, namespace: y}", 1),
+			"base/r.yaml": strings.Replace(evil, "{name: a}", "{name: a, namespace: x}", 1) + "---\n" + strings.Replace(evil, "{name: a}", "{name: a, namespace: z}", 1),
 		},
 		"monorepo": {
 			"go.mod": "module x\n", "vendor/sigs.k8s.io/x/crd.yaml": "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x.gateway.networking.k8s.io}}\n",

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"iter"
 	"strings"
 
@@ -148,25 +147,14 @@ func (j *judge) firstMention(f *validate.Finding) bool {
 	return !told
 }
 
-// unknown reports a rule that cannot be evaluated, and what is missing.
+// unknown reports a rule that cannot be evaluated.
 func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
-	lacks, remedy := "namespace "+f.Reference.Namespace, "add it to the input, or use --cluster"
-	if f.Reference.Service != (mesh.ServiceKey{}) {
-		lacks = f.Reference.Service.String()
-	}
-	if f.Rule == validate.RuleBackendNotPermitted {
-		lacks = "a ReferenceGrant for " + lacks
-	}
-	problem := lacks + " is not in the input"
+	missing, remedy := "is not in the input", "add it to the input, or use --cluster"
 	if j.options.Cluster != nil {
-		problem, remedy = lacks+" is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
+		missing, remedy = "is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
-	finding := report.Finding{
-		Rule: f.Rule, Action: j.engine.Action(f.Rule), Effect: report.EffectUnknown, Unknown: true,
-		Field: f.Field, Line: r.Line(f.Field), Value: f.Value, Problem: problem, Remedy: remedy,
-		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
-		Reference: f.Reference,
-	}
+	finding := report.UnknownOf(f, missing, remedy)
+	finding.Action, finding.Line = j.engine.Action(f.Rule), r.Line(f.Field)
 	if j.options.Strict {
 		finding.Effect = validate.Deny
 	}

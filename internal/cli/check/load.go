@@ -12,7 +12,6 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/creation"
-	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -33,6 +32,8 @@ type loaded struct {
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
 	skipped []report.Skipped
 	notices []report.Notice
+	// unread is why some of the context cannot be read.
+	unread error
 	// duplicates are the objects that bear on routes and are there again.
 	duplicates []report.Duplicate
 	// renamed are the names that kustomize gave to Services.
@@ -56,7 +57,7 @@ type route struct {
 	// undecodable is why the route cannot be decoded, and so not be judged; refusals are
 	// what the API server says of it.
 	undecodable error
-	refusals    []definitions.Finding
+	refusals    []refusal
 	// expanded: a controller writes the route, and it is not in the file.
 	expanded bool
 }
@@ -84,6 +85,9 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 		loaded:   &loaded{options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh)},
 		creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		declared: map[manifest.Key]report.Place{},
+	}
+	if l.world.context = options.context; l.world.context == nil {
+		l.surround(input.Disk)
 	}
 	if err := l.define(ctx, input); err != nil {
 		return nil, err

@@ -30,6 +30,9 @@ func (o *Options) In(tree *revision.Tree) (*Options, error) {
 	if in.Kustomizations, err = tree.Existing(o.Kustomizations); err != nil {
 		return nil, err
 	}
+	if in.Context, err = tree.Existing(o.Context); err != nil {
+		return nil, err
+	}
 	for i := range o.Charts {
 		charts, err := tree.Existing([]string{o.Charts[i].Path})
 		if err != nil {

@@ -26,6 +26,11 @@ type Options struct {
 	// judged. A route that is there too is judged as an update of that. What has a
 	// uid is taken as it is stored, anything else as the cluster would store it.
 	Base []string
+	// Context are files and folders of the repository with objects that exist beside those of the input: of those that
+	// are neither in the input nor in Base, and before those of the cluster. They are not judged, and routes in them do not count.
+	Context []string
+	// context is what was read of them, for several sets.
+	context *surroundings
 	// Config is the configuration to judge by.
 	Config *config.GuardConfiguration
 	// Channel is the release channel of the definitions that routes are subject to; those

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -33,11 +34,37 @@ func (l *loader) write(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
 			}
-			r.refusals = slices.DeleteFunc(outcome.Findings, incomplete)
-			return nil
+			for _, f := range outcome.Findings {
+				if !incomplete(f) {
+					r.refusals = append(r.refusals, refusal{Finding: f})
+				}
+			}
+			return l.defined.advise(ctx, r, w)
 		})
 	}
 	return group.Wait()
+}
+
+// refusal is a reason for which the API server refuses a route.
+type refusal struct {
+	definitions.Finding
+	// experimental: with the definitions of the experimental channel, it does not.
+	experimental bool
+}
+
+// advise finds the refusals that the experimental channel does not have.
+func (d *defined) advise(ctx context.Context, r *route, w *definitions.Write) error {
+	if d.experimental == nil || len(r.refusals) == 0 || d.replaced[definitionName(mesh.RouteKind(r.Key.Kind))] {
+		return nil
+	}
+	outcome, err := d.experimental.Write(ctx, w)
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
+	}
+	for i := range r.refusals {
+		r.refusals[i].experimental = !slices.Contains(outcome.Findings, r.refusals[i].Finding)
+	}
+	return nil
 }
 
 // incomplete reports whether the finding only says that, because of the others, the API
@@ -47,7 +74,7 @@ func incomplete(f definitions.Finding) bool {
 }
 
 // refusal tells of a refusal by the API server.
-func (j *judge) refusal(r *route, f *definitions.Finding) report.Finding {
+func (j *judge) refusal(r *route, f *refusal) report.Finding {
 	message, remedy := f.Message, ""
 	if f.ID == definitions.VersionNotServed {
 		remedy = "install a CustomResourceDefinition of the kind, or name one with --channel or --crds"
@@ -55,6 +82,12 @@ func (j *judge) refusal(r *route, f *definitions.Finding) report.Finding {
 		if served, err := j.defined.Served(kind); err == nil && len(served) > 0 {
 			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
 		}
+	}
+	if f.experimental {
+		if remedy != "" {
+			remedy += "; or, "
+		}
+		remedy += "if your cluster has the experimental channel of the Gateway API, use --channel experimental"
 	}
 	if remedy != "" {
 		message += "; " + remedy

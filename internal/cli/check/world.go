@@ -10,12 +10,13 @@ import (
 )
 
 // world is what the rules see: the input first, then what was there before it, then
-// the cluster.
+// the context, then the cluster.
 type world struct {
 	files *manifest.Set
 	// base also reports whether what is nowhere does not exist, or is unknown.
 	base    *manifest.Set
-	cluster Cluster // may be nil
+	context *surroundings // may be nil
+	cluster Cluster       // may be nil
 }
 
 var _ mesh.Reader = (*world)(nil)
@@ -55,7 +56,13 @@ func (w *world) ask(read mesh.Read) mesh.Answer {
 		return answer
 	}
 	before := w.base.Do(read)
-	if before.Err == nil || w.cluster == nil {
+	if before.Err == nil {
+		return before
+	}
+	if beside := w.context.read(read); beside.Err == nil {
+		return beside
+	}
+	if w.cluster == nil {
 		return before
 	}
 	if read.Kind == mesh.ReadEndpoints {
@@ -74,6 +81,9 @@ func (w *world) selects(key mesh.ServiceKey) bool {
 	if object == nil {
 		object = w.base.Get(name)
 	}
+	if object == nil {
+		object = w.context.get(name)
+	}
 	var service struct {
 		Metadata struct {
 			UID string `json:"uid"`
@@ -88,14 +98,14 @@ func (w *world) selects(key mesh.ServiceKey) bool {
 
 // referenceGrants answers with those of the cluster too, since the input may add to them.
 func (w *world) referenceGrants(read mesh.Read) mesh.Answer {
-	answer, before := w.files.Do(read), w.base.Do(read)
+	answer, beside, before := w.files.Do(read), w.context.read(read), w.base.Do(read)
 	if w.cluster != nil {
 		before = w.cluster.Do(read)
 	}
-	if answer.Err != nil && before.Err != nil {
+	if answer.Err != nil && beside.Err != nil && before.Err != nil {
 		return before
 	}
-	return mesh.Answer{ReferenceGrants: slices.Concat(answer.ReferenceGrants, before.ReferenceGrants)}
+	return mesh.Answer{ReferenceGrants: slices.Concat(answer.ReferenceGrants, beside.ReferenceGrants, before.ReferenceGrants)}
 }
 
 // attachedRoutes returns those of the input, each in the place of the one that was there

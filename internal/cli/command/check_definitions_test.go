@@ -54,8 +54,13 @@ func TestCheckDefinitions(t *testing.T) {
 		want        []string
 	}{
 		{"standard", route("v1"), nil, nil},
-		{"not in the standard channel", route("v1alpha2"), nil, notServed("v1alpha2", "v1")},
+		{"not in the standard channel", route("v1alpha2"), nil, []string{strings.Replace(notServed("v1alpha2", "v1")[0], " (version", "; or, if your cluster has the experimental channel of the Gateway API, use --channel experimental (version", 1)}},
 		{"experimental", route("v1alpha2"), []string{"--channel", "experimental"}, nil},
+		{
+			"a field of the experimental channel", route("v1") + "  useDefaultGateways: All\n", nil,
+			[]string{`spec.useDefaultGateways 7 unknown field "spec.useDefaultGateways"; if your cluster has the experimental channel of the Gateway API, use --channel experimental (schema)`},
+		},
+		{"a field of the experimental channel, of other definitions", route("v9") + "  useDefaultGateways: All\n", []string{"--crds", crds}, []string{"spec.color 4 Required value (schema)"}},
 		{"definitions in files", route("v9"), []string{"--crds", crds}, []string{"spec.color 4 Required value (schema)"}},
 		{"definitions in files replace those of the channel", route("v1"), []string{"--crds", crds}, notServed("v1", "v9")},
 		{"definitions in the input", route("v9") + "---\n" + definition, nil, []string{"spec.color 4 Required value (schema)"}},

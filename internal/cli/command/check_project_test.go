@@ -88,3 +88,67 @@ func TestProjectInDocs(t *testing.T) {
 		t.Errorf("%+v %v", project, err)
 	}
 }
+
+// TestCheckContext: files that the project names for all sets say what exists beside each of them: they are not
+// checked, and routes in them do not make updates of those that are.
+func TestCheckContext(t *testing.T) {
+	const project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
+	route := func(name string) string {
+		return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name +
+			", namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}\n"
+	}
+	const objects = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n"
+	folder := written(t, map[string]string{
+		".gammaguard.yaml": project + "context: [common/objects.yaml]\n", "common/objects.yaml": objects,
+		"a/r.yaml": route("a"), "b/r.yaml": route("b"),
+	})
+	r, got := checkJSON(t, "", folder)
+	if r.Summary.Unknown != 0 || r.Summary.Denials+r.Summary.Warnings == 0 || len(r.Routes) != 2 || got.stderr != "" {
+		t.Errorf("%+v: %s", r.Summary, got.stderr)
+	}
+	if got := runIn(t, folder, "check", "-f", "a"); strings.Contains(got.stdout, "unknown") || !strings.Contains(got.stdout, "1 route in 1 file: 1 denial") {
+		t.Errorf("with -f: %+v", got)
+	}
+	folder = written(t, map[string]string{
+		".gammaguard.yaml": project + "context: [common]\nsets: [{files: [a]}]\n", "common/objects.yaml": objects + "---\n" + route("a"), "common/broken.yaml": "kind: [\napiVersion: v1\n", "a/r.yaml": route("a"),
+	})
+	again, got := checkJSON(t, "", folder)
+	if len(again.Broken) != 1 || len(again.Routes) != 1 || again.Routes[0].Verdict != r.Routes[0].Verdict || got.code != ExitFindings {
+		t.Errorf("a route in the context: %+v", again)
+	}
+	if got := runIn(t, folder, "check", "-f", "a"); !strings.Contains(got.stdout, "its routes are not checked: .gammaguard.yaml names it as context") {
+		t.Errorf("a route in the context, with -f: %+v", got)
+	}
+	folder = written(t, map[string]string{".gammaguard.yaml": project + "context: [nowhere]\n", "a/r.yaml": route("a")})
+	for _, args := range [][]string{{"check"}, {"check", "-f", "a"}} {
+		if got := runIn(t, folder, args...); got.code != ExitUsage || !strings.Contains(got.stderr, "nowhere") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
+// TestCheckIgnoreReason: what a pattern leaves aside is counted, and named with the reason.
+func TestCheckIgnoreReason(t *testing.T) {
+	const project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nignore: "
+	files := map[string]string{"a/r.yaml": orphan, "old/r.yaml": orphan, "b.md": ""}
+	files[".gammaguard.yaml"] = project + "[{pattern: old/, reason: \"goes in March\\e[31m\"}, \"*.md\"]\n"
+	got := runIn(t, written(t, files), "check", "--strict")
+	for _, want := range []string{`note: .gammaguard.yaml: its pattern "old/" ("goes in March\x1b[31m") ignores 1 file that may hold routes: old/r.yaml`, ", 1 ignored\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in %+v", want, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"[{reason: a}]":                         "ignore[0]: pattern is required",
+		"[{pattern: a, why: b}]":                `unknown field "why"`,
+		"[{pattern: a, reason: \"a\\nb\"}]":     "ignore[0]: reason: must be one line",
+		"[[a]]":                                 "cannot unmarshal",
+		"[{pattern: a}]\ncontext: [../outside]": "context[0]: ",
+	} {
+		files[".gammaguard.yaml"] = project + text + "\n"
+		if got := runIn(t, written(t, files), "check"); got.code != ExitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func TestCheckSets(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		"deploy/prod":         {"kustomization deploy/prod"},
-		"charts":              {"chart charts/broken", "chart charts/shop", "chart charts/shop with charts/shop/ci/two.yaml"},
+		"charts":              {"chart charts/broken", "chart charts/shop", "chart charts/shop with charts/shop/values-prod.yaml", "chart charts/shop with charts/shop/ci/two.yaml"},
 		"plain/a/routes.yaml": {"folder plain/a"},
 	} {
 		r, _ := checkJSON(t, "", filepath.Join(folder, filepath.FromSlash(path)))

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,24 +13,32 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // diffFlags are the flags of the diff command.
 type diffFlags struct {
 	inputFlags
+	// paths are where sets are looked for, if byHand is not set: no flag names the input.
+	paths   []string
+	byHand  bool
 	base    []string
 	baseRef string
-	config  configuration
+	cluster bool
+	access  *access
 	output  string
 }
 
-const diffLong = `Show which requests go somewhere else in one version of the manifests than in another. Each line is a class of requests: what they have
+const diffLong = `Show which requests go somewhere else in one version of the manifests than in another, or than in the live cluster. Each line is a class of requests: what they have
 in common, and what becomes of them before and after. In JSON and Markdown, each class has an example request in the form of the arguments
 of gammaguard trace.
 
-Both versions are read as gammaguard check reads its input, and mutations are applied first. Each version is complete by itself: a route
-that is only in the base is removed. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
+Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
+what is deployed together below each PATH, by default the current directory, and compares each set with the one of its kind and path in
+the base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete by itself: a route
+that is only in the base is removed. With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after
+kubectl apply; all input is one set then, and a PATH with a kustomization is built, one with a Helm chart rendered. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
 gammaguard check that the base does not have are listed below the changes.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
@@ -36,11 +46,17 @@ those of a rollout at rest, unless --rollout-weights is set.
 
 Exit codes: 0 if no request goes somewhere else, 1 if one does, 2 if the usage is invalid or input cannot be read.`
 
-const diffExamples = `  # Compare with another directory
+const diffExamples = `  # Compare what is deployed in the current directory with the branch main
+  gammaguard diff --base-ref main
+
+  # Compare with another directory
   gammaguard diff --base main/manifests -f manifests/
 
   # Compare with the same directory on the branch main
   gammaguard diff --base-ref main -f manifests/
+
+  # Compare with what is stored in the live cluster
+  gammaguard diff --cluster -f manifests/
 
   # Compare what kustomize builds
   gammaguard diff --base-ref main -k overlays/production
@@ -52,39 +68,53 @@ const diffExamples = `  # Compare with another directory
   gammaguard diff --base-ref origin/main -f manifests/ -o markdown`
 
 func newDiff() *cobra.Command {
-	flags := &diffFlags{output: "text"}
+	flags := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:     "diff (--base PATH... | --base-ref REVISION) (-f PATH | -k FOLDER | --helm CHART)...",
+		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) ([PATH...] | (-f PATH | -k FOLDER | --helm CHART)...)",
 		Short:   "Show which requests a change sends somewhere else",
 		Long:    diffLong,
 		Example: diffExamples,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	flags.add(cmd, "compare")
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories to compare with; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
+	flags.add(cmd)
+	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, one directory with another version of PATH; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
-	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
-	addConfig(cmd, &flags.config)
-	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, or markdown", "text", "json", "markdown")
+	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
+	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
+	addOutput(cmd, &flags.output, "text", "text", "json", "markdown")
 	return cmd
 }
 
-func (f *diffFlags) run(cmd *cobra.Command) (err error) {
-	if err := f.validate(); err != nil {
+func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
+	f.paths = args
+	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	if f.options.Config, err = f.config.load(); err != nil {
-		return err
-	}
-	diff, err := f.compare(cmd.Context())
+	project, err := sets.FindProject(f.start())
 	if err != nil {
 		return err
 	}
-	if err := f.write(diff, cmd.OutOrStdout()); err != nil {
+	if project != nil {
+		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
+	}
+	live, err := f.access.world(cmd, &f.options, f.cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
+	var diff *report.Diff
+	if f.byHand {
+		diff, err = f.compare(cmd.Context())
+	} else {
+		diff, err = f.compareSets(cmd.Context(), project)
+	}
+	if diff == nil {
+		return err
+	}
+	if err := errors.Join(f.write(diff, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
 	if diff.Changes() > 0 {
@@ -93,27 +123,145 @@ func (f *diffFlags) run(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-func (f *diffFlags) validate() error {
+func (f *diffFlags) validate(cmd *cobra.Command) error {
 	named, err := f.complete()
+	f.byHand = named || f.cluster
+	bases := 0
+	for _, given := range []bool{len(f.base) > 0, f.baseRef != "", f.cluster} {
+		if given {
+			bases++
+		}
+	}
 	stdin := slices.Contains(f.options.Files, source.Stdin)
 	switch {
 	case err != nil:
 		return err
-	case !named:
-		return errors.New("nothing to compare: specify files or directories with -f, -k, or --helm")
-	case (len(f.base) > 0) == (f.baseRef != ""):
-		return errors.New("specify what to compare with, either with --base or with --base-ref")
+	case named && len(f.paths) > 0:
+		return errors.New("PATH cannot be used with -f, -k, or --helm")
+	case bases != 1:
+		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
+	case f.cluster && f.options.Complete:
+		return errors.New("--cluster and --complete cannot be used together")
+	case f.cluster && !named && len(f.paths) == 0:
+		return errors.New("nothing to compare: specify files or directories, also with -f, -k, or --helm")
+	case f.cluster && !named: // one set, of all paths
+		f.options.Files, f.options.Charts = source.SplitCharts(f.paths, nil)
+		f.options.Files, f.options.Kustomizations = source.SplitKustomizations(f.options.Files)
+		return nil
+	case !named && len(f.base) > 0 && (len(f.base) > 1 || len(f.paths) > 1):
+		return errors.New("to compare what is deployed in two directories, specify one PATH and one --base")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
 	case stdin && slices.Contains(f.base, source.Stdin):
 		return errors.New("standard input can be read only once")
+	case !f.cluster:
+		return f.access.unused(cmd.Flags())
 	}
 	return nil
+}
+
+// start is where the project file is looked for, and above: at the first path.
+func (f *diffFlags) start() string {
+	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
+		if path != "" && path != source.Stdin {
+			return path
+		}
+	}
+	return "."
+}
+
+// compareSets compares the sets that are found below the paths with those in the base.
+func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
+	paths := f.paths
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	after := &check.Found{Options: &f.options}
+	if after.Found, err = check.FindSets(ctx, after.Options, paths, project); err != nil {
+		return nil, err
+	}
+	if f.baseRef == "" {
+		return f.compareFolders(ctx, paths[0], after)
+	}
+	tree, err := revision.Checkout(ctx, f.baseRef)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tree.Remove()) }()
+	then, err := f.options.In(tree)
+	if err != nil {
+		return nil, err
+	}
+	if paths, err = tree.Existing(paths); err != nil {
+		return nil, err
+	}
+	before, err := findBefore(ctx, then, tree.Root(), paths)
+	if err != nil {
+		return nil, tree.Named(err)
+	}
+	diff, err = check.DiffSets(ctx, before, after, tree.Path)
+	if diff != nil {
+		for i, note := range diff.Notes {
+			diff.Notes[i] = tree.NamedIn(note)
+		}
+		for i := range diff.Ports {
+			for j, set := range diff.Ports[i].Sets {
+				diff.Ports[i].Sets[j] = tree.NamedIn(set)
+			}
+		}
+	}
+	return diff, tree.Named(err)
+}
+
+// compareFolders compares the sets that were found below a path with those below the base.
+func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
+	base := f.options
+	before, err := findBefore(ctx, &base, "", f.base)
+	if err != nil {
+		return nil, err
+	}
+	start, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	return check.DiffSets(ctx, before, after, func(path string) (string, error) {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		within, err := filepath.Rel(start, absolute)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Abs(filepath.Join(f.base[0], within))
+	})
+}
+
+// findBefore finds the sets of the base, by its own project.
+func findBefore(ctx context.Context, options *check.Options, root string, paths []string) (*check.Found, error) {
+	found := &check.Found{Options: options, Found: &sets.Found{}}
+	if len(paths) == 0 { // they are new
+		return found, nil
+	}
+	project, err := sets.FindProjectBelow(root, paths[0])
+	if err != nil {
+		return nil, err
+	}
+	options.Context = nil
+	if project != nil {
+		options.Context = project.ContextFiles()
+	}
+	found.Found, err = check.FindSets(ctx, options, paths, project)
+	return found, err
 }
 
 // compare compares the input with its base.
 func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) {
 	base := f.options
+	if f.cluster {
+		base.Files, base.Kustomizations, base.Charts = nil, nil, nil
+		return check.Diff(ctx, &base, &f.options)
+	}
 	if f.baseRef == "" {
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {

@@ -32,7 +32,7 @@ var underway atomic.Pointer[string]
 // limited reports whether the command has limits: it reads repositories, and ends by itself.
 func limited(cmd *cobra.Command) bool {
 	watch := cmd.Flags().Lookup("watch")
-	return slices.Contains([]string{"check", "diff", "graph", "test", "trace"}, cmd.Name()) && (watch == nil || watch.Value.String() != "true")
+	return slices.Contains([]string{"check", "diff", "graph", "test", "trace", "verify"}, cmd.Name()) && (watch == nil || watch.Value.String() != "true")
 }
 
 // enforce calls exceeded, once, when the process takes more than its limits, with which it is.

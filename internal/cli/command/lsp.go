@@ -56,6 +56,7 @@ func newLSP() *cobra.Command {
 				of, config := options, config
 				if project != nil {
 					config.path = cmp.Or(config.path, project.ConfigurationFile())
+					of.Context = project.ContextFiles()
 				}
 				of.Config, err = config.load()
 				return &of, project, err
@@ -63,6 +64,6 @@ func newLSP() *cobra.Command {
 		},
 	}
 	addDefinitions(cmd, &options)
-	addConfig(cmd, &config)
+	addConfig(cmd, &config, defaultConfiguration)
 	return cmd
 }

@@ -75,6 +75,38 @@ func playPage(t *testing.T, name string, least int) {
 	}
 }
 
+// TestReadmeDiff: the README shows the traffic of the comment that docs/traffic.md shows;
+// -update writes it.
+func TestReadmeDiff(t *testing.T) {
+	page, err := filepath.Abs("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(trafficFolder)
+	comment, _, _ := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	comment = strings.ReplaceAll(comment, "\n### ", "\n") // headings would be the README's
+	const begin, end = "<!-- diff: written by internal/cli/command.TestReadmeDiff -update -->\n", "<!-- end of diff -->\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatal("README.md has no part for the comment")
+	}
+	want := before + begin + "\n" + comment + "\n" + end + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("-update writes it anew (-want +got)\n%s", diff)
+	}
+}
+
 // words splits a command as a shell does.
 func words(t *testing.T, command string) []string {
 	t.Helper()
@@ -96,7 +128,11 @@ func TestDiffExitCodes(t *testing.T) {
 		{"--base main -f change", ExitFindings},
 		{"--base main -f change -o json", ExitFindings},
 		{"--base main -f change -o markdown", ExitFindings},
-		{"--base main", ExitUsage},
+		{"--base main main", ExitClean},
+		{"--base main change", ExitFindings},
+		{"change", ExitUsage},
+		{"--base main --base change change", ExitUsage},
+		{"--base main -f change change", ExitUsage},
 		{"--base main -f none", ExitUsage},
 	} {
 		if got := run(t, "", append([]string{"diff"}, strings.Fields(test.args)...)...); got.code != test.want {

@@ -68,7 +68,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 		paths = append(paths, ".")
 	}
 	if project, err := sets.FindProject(f.start()); err == nil && project != nil { // else the check says so
-		paths = append(paths, project.File())
+		paths = append(append(paths, project.File()), project.ContextFiles()...)
 		if file := project.ConfigurationFile(); file != "" {
 			paths = append(paths, file)
 		}

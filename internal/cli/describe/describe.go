@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -31,7 +32,7 @@ type Service struct {
 	// ConsumerRoutes are the settings for consumer routes.
 	ConsumerRoutes []Setting `json:"consumerRoutes"`
 	// Routes are the routes on it, by port and scope; those that attach to no port first.
-	Routes []Route `json:"routes"`
+	Routes []bindings.Route `json:"routes"`
 	// ReplacedIn are the namespaces whose clients do not use the producer routes on some port,
 	// since their own consumer routes replace these.
 	ReplacedIn []string `json:"replacedIn,omitempty"`
@@ -53,27 +54,6 @@ type Setting struct {
 	From string `json:"from"`
 }
 
-// Route is a route on a port.
-type Route struct {
-	Route string `json:"route"`
-	// Scope is "producer" or "consumer of NAMESPACE".
-	Scope string `json:"scope"`
-	// Port is zero for a route that attaches to none.
-	Port     int32          `json:"port,omitempty"`
-	Protocol mesh.Protocol  `json:"protocol,omitempty"`
-	State    validate.State `json:"state"`
-	// Acknowledged is what a mesh has answered about the parentRef: applied, refused, stale, or
-	// unanswered. Empty for manifests.
-	Acknowledged string `json:"acknowledged,omitempty"`
-	// By is the route that it loses to, is replaced by, or shares the port with.
-	By string `json:"by,omitempty"`
-	// Reason is why it does not apply, or has no effect all the same, and Rule the rule that says so.
-	Reason string `json:"reason,omitempty"`
-	Rule   string `json:"rule,omitempty"`
-	// LeavesBy are the other ports of the Service that requests to this port are sent to.
-	LeavesBy []int32 `json:"leavesBy,omitempty"`
-}
-
 // Find describes the Service, which may not exist. The routes are those of the cluster. Own are
 // the controllers whose entries in status are gammaguard's.
 func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, own []string, key mesh.ServiceKey) (*Service, error) {
@@ -90,26 +70,26 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
 	}
-	bindings, err := sorted(engine, stored, key)
+	found, err := bindings.Sorted(engine, stored, key)
 	if err != nil {
 		return nil, err
 	}
 	var live []*mesh.AttachedRoute
 	namespaces := []string{key.Namespace}
-	d.Routes = make([]Route, len(bindings))
+	d.Routes = make([]bindings.Route, len(found))
 	book := answers.Read(routes, own)
-	for i := range bindings {
-		d.Routes[i] = row(&bindings[i], 0, book)
-		if r := &d.Routes[i]; bindings[i].State.InEffect() && r.Reason == "" && service != nil {
-			if r.Reason, r.Rule, err = ineffective(engine, stored, service, &bindings[i]); err != nil {
+	for i := range found {
+		d.Routes[i] = bindings.RouteOf(&found[i], 0, book)
+		if r := &d.Routes[i]; found[i].State.InEffect() && r.Reason == "" && service != nil {
+			if r.Reason, r.Rule, err = ineffective(engine, stored, service, &found[i]); err != nil {
 				return nil, err
 			}
 		}
-		if bindings[i].State == validate.Replaced {
-			d.ReplacedIn = append(d.ReplacedIn, bindings[i].At.Scope.ConsumerNamespace)
+		if found[i].State == validate.Replaced {
+			d.ReplacedIn = append(d.ReplacedIn, found[i].At.Scope.ConsumerNamespace)
 		}
-		if bindings[i].State != validate.Dormant {
-			live, namespaces = append(live, bindings[i].Route), append(namespaces, bindings[i].Route.Namespace)
+		if found[i].State != validate.Dormant {
+			live, namespaces = append(live, found[i].Route), append(namespaces, found[i].Route.Namespace)
 		}
 	}
 	d.leaving(routes, key, policy.Mesh)
@@ -165,38 +145,6 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 		return "headless", nil
 	}
 	return string(service.Type), nil
-}
-
-// Routes returns what becomes of each parentRef to the Service, by port and scope; those
-// that attach to no port first. Of the assumed faults, those that cannot be known count as
-// not there. The book has what meshes have answered; nil for manifests.
-func Routes(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey, assumed validate.Faults, book *answers.Book) ([]Route, error) {
-	bindings, err := sorted(engine, reader, key)
-	routes := make([]Route, len(bindings))
-	for i := range bindings {
-		routes[i] = row(&bindings[i], assumed, book)
-	}
-	return routes, err
-}
-
-func sorted(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey) ([]validate.Binding, error) {
-	bindings, err := engine.Table(reader, key).Bindings()
-	slices.SortStableFunc(bindings, validate.Binding.Compare)
-	return bindings, err
-}
-
-func row(b *validate.Binding, assumed validate.Faults, book *answers.Book) Route {
-	r := Route{Route: b.Route.String(), Scope: b.At.Scope.String(), Port: b.At.Port, Protocol: b.At.Protocol, State: b.State}
-	r.Acknowledged = book.Of(r.Route, b.Ref).State
-	if b.State.InEffect() && b.Unknown&^assumed != 0 {
-		r.State, r.Reason = validate.Unknown, "it depends on objects that cannot be read"
-		return r
-	}
-	if b.By != nil {
-		r.By = b.By.String()
-	}
-	r.Reason, r.Rule = b.Reason()
-	return r
 }
 
 // access adds the settings for consumer routes, and the grants of the namespaces.

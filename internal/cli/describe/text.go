@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
@@ -30,7 +31,7 @@ func (d *Service) Text(w io.Writer) error {
 		if r.Port != 0 {
 			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
 		}
-		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, r.leavesBy(), "-")})
+		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, leavesBy(r), "-")})
 	}
 	tables := [][][]string{facts, settings, routes}
 	if len(d.GatewayRoutes) > 0 {
@@ -64,7 +65,7 @@ func (d *Service) gatewayRoutes() [][]string {
 }
 
 // leavesBy reads "sends requests to port 80 of this Service", or is empty.
-func (r *Route) leavesBy() string {
+func leavesBy(r *bindings.Route) string {
 	if len(r.LeavesBy) == 0 {
 		return ""
 	}

@@ -167,6 +167,9 @@ func (n node) pathChange() (out pathChange) {
 	}
 	if rewrite := n.get("regexRewrite"); rewrite.exists() {
 		pattern := rewrite.get("pattern").get("regex")
+		if !pattern.spend(len(pattern.text())) {
+			return out
+		}
 		expression, err := regexp.Compile(pattern.text())
 		if err != nil {
 			pattern.fail("not a valid RE2 expression: %v", err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Config is a route configuration (config.route.v3.RouteConfiguration).
+// Config is a route configuration (config.route.v3.RouteConfiguration). It is for one goroutine.
 type Config struct {
 	Name string
 	// Place is where it stands in what was read.
@@ -15,6 +15,8 @@ type Config struct {
 	// ignorePort: the port of the Host header does not count.
 	ignorePort bool
 	headers    changes
+	// found are the virtual hosts that were looked for before.
+	found map[string]*virtualHost
 }
 
 // virtualHost is a virtual host (config.route.v3.VirtualHost).
@@ -38,6 +40,12 @@ type Request struct {
 	Query map[string]string
 }
 
+// ErrNone is why a text without route configurations cannot be read.
+var ErrNone = errors.New("no route configuration: want Envoy's config_dump, or what istioctl proxy-config routes -o json prints")
+
+// MaxRoutes is how many routes a text may have.
+const MaxRoutes = 100_000
+
 const routeType = "envoy.config.route.v3.RouteConfiguration"
 
 // Read returns the route configurations in a JSON text: Envoy's config_dump, with their own
@@ -53,7 +61,7 @@ func Read(data []byte) ([]*Config, error) {
 	case *root.first != nil:
 		return nil, *root.first
 	case len(configs) == 0:
-		return nil, errors.New("no route configuration: want Envoy's config_dump, or what istioctl proxy-config routes -o json prints")
+		return nil, ErrNone
 	}
 	return configs, nil
 }
@@ -91,13 +99,18 @@ func (n node) configs() []*Config {
 
 // config reads a route configuration.
 func (n node) config() *Config {
-	c := &Config{Name: n.get("name").text(), Place: n.place, ignorePort: n.get("ignorePortInHostMatching").flag(false), headers: n.changes()}
+	c := &Config{Name: n.get("name").text(), Place: n.place, ignorePort: n.get("ignorePortInHostMatching").flag(false), headers: n.changes(), found: map[string]*virtualHost{}}
 	for _, item := range n.get("virtualHosts").list() {
 		host := virtualHost{name: item.get("name").text(), headers: item.changes()}
 		for _, domain := range item.get("domains").list() {
 			host.domains = append(host.domains, strings.ToLower(domain.text()))
 		}
-		for _, route := range item.get("routes").list() {
+		routes := item.get("routes").list()
+		if item.spent.routes += len(routes); item.spent.routes > MaxRoutes {
+			item.fail("there are more than %d routes", MaxRoutes)
+			return c
+		}
+		for _, route := range routes {
 			host.routes = append(host.routes, route.route())
 		}
 		c.hosts = append(c.hosts, host)
@@ -108,6 +121,22 @@ func (n node) config() *Config {
 // find returns the virtual host for a Host header: an exact domain first, then the longest
 // suffix ("*.example.com"), the longest prefix ("example.*"), and at last "*".
 func (c *Config) find(host string) *virtualHost {
+	found, known := c.found[host]
+	if !known {
+		found = c.look(host)
+		if len(c.found) == maxFound {
+			clear(c.found)
+		}
+		c.found[host] = found
+	}
+	return found
+}
+
+// maxFound is how many virtual hosts are kept.
+const maxFound = 1000
+
+// look looks for a virtual host.
+func (c *Config) look(host string) *virtualHost {
 	host = strings.ToLower(host)
 	if i := strings.LastIndexByte(host, ':'); c.ignorePort && i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]

@@ -7,5 +7,6 @@
 // holds. It knows what meshes make of routes on Services. What else may stand in a match is an
 // error for the requests that hang on it, and for no others.
 //
-// The package is pure, and bounds nothing: whoever reads a file bounds its size.
+// The package is pure. It bounds the routes and regular expressions of a text; whoever reads a file bounds
+// its size.
 package envoy

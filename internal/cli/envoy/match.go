@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // condition reports whether a request meets one condition of a match. A nil one is of a kind
@@ -19,7 +21,9 @@ type route struct {
 	// unknown names a condition that this package does not know; empty for none.
 	unknown string
 	// path is what the match asks of the path.
-	path    pathMatch
+	path pathMatch
+	// wanted is what the match looks for, in the words of package mesh.
+	wanted  []mesh.Condition
 	action  action
 	headers changes
 }
@@ -41,6 +45,7 @@ func (n node) route() route {
 		match.fail("a route has no match")
 	}
 	r.readMatch(match)
+	r.wanted = match.wanted()
 	r.action = n.action()
 	return r
 }
@@ -243,10 +248,37 @@ func (n node) testOf(kind string, anyCase bool) func(string) bool {
 // (type.matcher.v3.RegexMatcher).
 func (n node) expression() *regexp.Regexp {
 	text := n.get("regex")
+	if !n.spend(len(text.text())) {
+		return nothing
+	}
 	expression, err := regexp.Compile(`^(?:` + text.text() + `)$`)
 	if err != nil {
 		text.fail("not a valid RE2 expression: %v", err)
-		return regexp.MustCompile(`[^\s\S]`) // it matches nothing
+		return nothing
 	}
 	return expression
+}
+
+// nothing matches nothing.
+var nothing = regexp.MustCompile(`[^\s\S]`)
+
+// What regular expressions of one text may cost: a program takes some hundred times what its expression does.
+const (
+	maxExpression  = 16 << 10
+	maxExpressions = 1 << 20
+)
+
+// spend takes a regular expression of that length from what a text may have, and reports whether there is room
+// for it.
+func (n node) spend(length int) bool {
+	n.spent.expressions += length
+	switch {
+	case length > maxExpression:
+		n.fail("a regular expression is longer than %d KiB", maxExpression>>10)
+	case n.spent.expressions > maxExpressions:
+		n.fail("the regular expressions are longer than %d KiB in all", maxExpressions>>10)
+	default:
+		return true
+	}
+	return false
 }

@@ -16,9 +16,13 @@ import (
 type node struct {
 	value any // nil where it is not there
 	place string
-	// first is the first mistake in the text, which all nodes of it share.
+	// first is the first mistake in the text, and spent is what was read of it: all nodes of it share them.
 	first *error
+	spent *spent
 }
+
+// spent counts what a text may not have too much of.
+type spent struct{ routes, expressions int }
 
 // parse returns the root of a JSON text.
 func parse(data []byte) (node, error) {
@@ -31,7 +35,7 @@ func parse(data []byte) (node, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return node{}, errors.New("the text goes on after the JSON value")
 	}
-	return node{value: value, first: new(error)}, nil
+	return node{value: value, first: new(error), spent: &spent{}}, nil
 }
 
 // jsonError names the line of a mistake.
@@ -62,7 +66,7 @@ func (n node) exists() bool { return n.value != nil }
 
 // get returns a field of an object, by its name in lowerCamelCase.
 func (n node) get(name string) node {
-	field := node{place: strings.TrimPrefix(n.place+"."+name, "."), first: n.first}
+	field := node{place: strings.TrimPrefix(n.place+"."+name, "."), first: n.first, spent: n.spent}
 	switch object := n.value.(type) {
 	case nil:
 	case map[string]any:
@@ -98,7 +102,7 @@ func (n node) list() []node {
 	}
 	nodes := make([]node, len(items))
 	for i := range items {
-		nodes[i] = node{items[i], fmt.Sprintf("%s[%d]", n.place, i), n.first}
+		nodes[i] = node{items[i], fmt.Sprintf("%s[%d]", n.place, i), n.first, n.spent}
 	}
 	return nodes
 }

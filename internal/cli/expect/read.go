@@ -74,8 +74,8 @@ func (d *decoder) validate(n *yaml.Node, f *File) {
 		}
 		seen[t.Name] = true
 		for _, name := range t.Meshes {
-			if !slices.Contains(Meshes(), name) {
-				d.fail(t.line, path+".meshes", "%q is not one of %s", name, strings.Join(Meshes(), ", "))
+			if err := CheckMesh(name); err != nil {
+				d.fail(t.line, path+".meshes", "%v", err)
 			}
 		}
 		for _, problem := range t.Request.parse() {

@@ -30,7 +30,7 @@ var files = []struct {
 	{text: header + `input: {chart: charts/shop, values: [prod.yaml]}
 tests:
 - name: a
-  meshes: [istio, kuma]
+  meshes: [istio, kuma@2.13]
   request:
     serviceImport: cart
     port: 80
@@ -90,7 +90,7 @@ tests:
 	},
 	{
 		text: header + "tests:\n- {name: a, meshes: [consul], request: {port: 0, path: x, method: 'A B', grpc: a}, expect: {status: 404}}\n",
-		want: `t.yaml:4: tests[0].meshes: "consul" is not one of cilium, istio, kuma, linkerd
+		want: `t.yaml:4: tests[0].meshes: must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13, not "consul"
 t.yaml:4: tests[0].request: gRPC method "a": want SERVICE/METHOD
 t.yaml:4: tests[0].request: grpc cannot be used with method or path
 t.yaml:4: tests[0].request: method: "A B" is not a valid method

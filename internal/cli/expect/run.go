@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
@@ -94,7 +95,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 			for _, name := range r.meshesOf(t) {
 				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip}
 				r.results = append(r.results, result)
-				if len(t.Meshes) > 0 && !slices.Contains(t.Meshes, name) {
+				if !t.isFor(name) {
 					continue
 				}
 				at := slices.IndexFunc(groups, func(g *group) bool { return g.key == key && g.mesh == name })
@@ -202,11 +203,25 @@ func compareRevision(t *Test, now *traffic.Trace, then *check.Traffic) []string 
 	return judgeRevision(t.Expect.AsInRevision, was, now)
 }
 
-// Meshes are the names that tests and flags may have for meshes.
+// Meshes are the names of the meshes that tests and flags may name, with a version or without.
 func Meshes() []string {
 	var names []string
 	for _, name := range mesh.ProfileNames() {
 		names = append(names, string(name))
 	}
 	return names
+}
+
+// CheckMesh returns what is wrong with the name of a mesh in a test or flag.
+func CheckMesh(name string) error {
+	if mesh.FindProfile(mesh.ProfileName(name)) == nil {
+		return fmt.Errorf("must be one of %s, alone or with a version, as in kuma@2.13, not %q", strings.Join(Meshes(), ", "), name)
+	}
+	return nil
+}
+
+// isFor reports whether the test is meant for the mesh: one that names no version is meant for each.
+func (t *Test) isFor(name string) bool {
+	plain, _, _ := strings.Cut(name, "@")
+	return len(t.Meshes) == 0 || slices.Contains(t.Meshes, name) || slices.Contains(t.Meshes, plain)
 }

@@ -179,7 +179,8 @@ func TestMeshes(t *testing.T) {
 `
 	folder := write(t, map[string]string{"a.yaml": filters, "gammaguard-test.yaml": tests})
 	for meshes, want := range map[string][]string{
-		"":              {"any  pass", "istio istio pass"},                                                //nolint:dupword // a test and its mesh
+		"":              {"any  pass", "istio istio pass"}, //nolint:dupword // a test and its mesh
+		"istio@1.28":    {"any istio@1.28 pass", "istio istio@1.28 pass"},
 		"istio linkerd": {"any istio pass", "any linkerd fail", "istio istio pass", "istio linkerd skip"}, //nolint:dupword // a test and its mesh
 	} {
 		files, err := expect.Find([]string{folder})

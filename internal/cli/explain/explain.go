@@ -106,8 +106,8 @@ func Topics() []Topic {
 		Class:   Input,
 		Default: string(validate.Warn),
 		Title:   "The annotation " + mesh.IgnoreAnnotation + " names a rule that it cannot silence",
-		Rationale: "The annotation silences rules on one route. It applies only to rules whose action is warn or audit: an unknown ID has no effect, and a rule that denies cannot be " +
-			"silenced, so that the author of a route cannot override an administrator.",
+		Rationale: "The annotation silences rules on one route. It applies only to rules whose action is warn or audit. An unknown ID has no effect. A " +
+			"rule that denies cannot be silenced, so that the author of a route cannot override an administrator.",
 		Remedy: "Correct or remove the ID. If a rule denies the route, fix the route, or ask an administrator to change the action of the rule in the configuration.",
 	}, Topic{
 		ID:      NameReference,
@@ -124,9 +124,9 @@ func Topics() []Topic {
 		Class:   Input,
 		Default: string(validate.Warn),
 		Title:   "A parentRef without a kind has the name of a Service",
-		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant: the route then is none of the " +
-			"mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is meant, the check only records it. Only " +
-			"`gammaguard check` reports this.",
+		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant. " +
+			"The route then is none of the mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is " +
+			"meant, the check only records it. Only `gammaguard check` reports this.",
 		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
 		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
 	})
@@ -154,7 +154,7 @@ func ruleTopic(rule *validate.Rule) Topic {
 		topic.Notes = append(topic.Notes, "If the rule denies, rules that read from the cluster do not run, so that the response reveals nothing to users without access.",
 			"An update that does not change the spec is admitted; any other update is checked again.")
 	case rule.Default == validate.Deny:
-		topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; an existing problem causes a warning.")
+		topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; a problem that the stored route has already causes a warning.")
 	}
 	if rule.Default != validate.Deny && rule.Default != validate.Off {
 		topic.Notes = append(topic.Notes, fmt.Sprintf("To silence the rule on one route, set the annotation %s: %s.", mesh.IgnoreAnnotation, rule.ID))
@@ -166,9 +166,9 @@ func mutationTopic(mutation *mutate.Mutation) Topic {
 	topic := Topic{
 		ID: mutation.ID, Class: Mutation, Default: "on", Title: mutation.Title,
 		Rationale: mutation.Rationale, Citation: mutation.Citation,
-		Remedy: "If a user creates a route, or changes its spec, in a namespace whose mode is enforce, no action is required: the webhook makes the change and reports it " +
-			"as a warning. It changes nothing in other modes, on a route that a controller owns, and in an update that leaves the spec as it is. To write the change to " +
-			"the manifests, run `gammaguard check --fix`.",
+		Remedy: "If a user creates a route, or changes its spec, in a namespace whose mode is enforce, no action is required. The webhook makes the " +
+			"change and reports it as a warning. It changes nothing in other modes, on a route that a controller owns, and in an update that leaves the " +
+			"spec as it is. To write the change to the manifests, run `gammaguard check --fix`.",
 	}
 	if mutation.ID == "parent-group" || mutation.ID == "parent-kind" {
 		topic.Notes = append(topic.Notes, "A route that is stored without this change is dormant: it has no effect, also when it is applied again unchanged, until its spec "+

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
-	"github.com/gammaguard/gammaguard/internal/cli/describe"
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
@@ -50,7 +50,7 @@ const Bypasses validate.State = "bypasses"
 // Row is what a route has of a Service port.
 type Row struct {
 	Service mesh.ServiceKey
-	describe.Route
+	bindings.Route
 	// Gateways are those that a route with state Bypasses attaches to: "Gateway shop/public".
 	Gateways []string
 
@@ -92,7 +92,7 @@ func Draw(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, sel
 		return nil, err
 	}
 	for _, key := range keys {
-		on, err := describe.Routes(engine, reader, key, assumed, book)
+		on, err := bindings.Routes(engine, reader, key, assumed, book)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -144,7 +144,7 @@ func (g *Graph) bypassed(key mesh.ServiceKey, by []traffic.GatewayRoute) {
 		if by[i].Problem != "" {
 			reason = by[i].Problem
 		}
-		g.Rows = append(g.Rows, &Row{Service: key, Gateways: by[i].Gateways, Route: describe.Route{
+		g.Rows = append(g.Rows, &Row{Service: key, Gateways: by[i].Gateways, Route: bindings.Route{
 			Route: by[i].Route, Scope: "from " + strings.Join(by[i].Gateways, ", "), Port: by[i].Port, Protocol: mesh.RouteKind(kind).Transport(), State: Bypasses, Reason: reason,
 		}})
 	}

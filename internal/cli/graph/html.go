@@ -47,9 +47,10 @@ type view struct {
 // another source, nor another script than its own.
 func (g *Graph) HTML(w io.Writer, title string) error {
 	out := printable.NewWriter(w, false)
+	style, script := Sources()
 	err := page.Execute(out, &view{
 		Graph: g, Title: title, Pictures: g.pictures(), Grouped: g.routes >= groupFrom, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
-		Policy:   fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; script-src 'sha256-%s'", digest(pageStyle), digest(pageScript)),
+		Policy:   "default-src 'none'; style-src " + style + "; script-src " + script,
 		Answered: slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.Acknowledged != "" }),
 		States: slices.DeleteFunc(append(validate.States(), Bypasses), func(state validate.State) bool {
 			return !slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state })
@@ -58,9 +59,13 @@ func (g *Graph) HTML(w io.Writer, title string) error {
 	return errors.Join(err, out.Flush())
 }
 
-func digest(text string) string {
+// Sources are the style and the script of the page, for the Content-Security-Policy of one that shows it in a frame.
+func Sources() (style, script string) { return Digest(pageStyle), Digest(pageScript) }
+
+// Digest is a source of a Content-Security-Policy: the text itself.
+func Digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return base64.StdEncoding.EncodeToString(sum[:])
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // Counts are the states of the routes on the Service, with how many there are of each.
@@ -115,16 +120,11 @@ func (r *Row) Picture() string { return r.picture.ID }
 // Drawn are the IDs of what shows the row.
 func (r *Row) Drawn() string { return strings.Join(r.drawn, " ") }
 
-// Leads are the rules of the row in words: "/v2* → shop/cart-v1:80 90 %".
+// Leads are the rules of the row in words.
 func (r *Row) Leads() []string {
 	var leads []string
 	for i := range r.rules {
-		var to []string
-		for j := range r.rules[i].targets {
-			t := &r.rules[i].targets[j]
-			to = append(to, strings.TrimSpace(t.name()+" "+t.share))
-		}
-		leads = append(leads, r.rules[i].match+" → "+strings.Join(to, ", "))
+		leads = append(leads, r.rules[i].text())
 	}
 	return leads
 }

@@ -80,7 +80,7 @@ func (g *Graph) draw() {
 					namespace = row.route.Metadata.Namespace
 				}
 				edge := connect(row.State, route, node(2, namespace, to.label), "")
-				if text := strings.TrimSpace(row.rules[i].match + " " + to.share); !again && !slices.Contains(strings.Split(edge.Text, "; "), text) {
+				if text := row.rules[i].edge(to); !again && !slices.Contains(strings.Split(edge.Text, "; "), text) {
 					edge.Text = strings.TrimPrefix(edge.Text+"; "+text, "; ")
 				}
 			}

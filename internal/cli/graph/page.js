@@ -62,3 +62,6 @@ try {
   // It is searched for as it is.
 }
 find(wanted);
+if (self === top) {
+  search.focus();
+}

@@ -161,7 +161,13 @@ func (p *picture) add(row *Row) {
 	port := p.box(0, row.Port()+" "+row.Clients(), "port", row.Port(), row.Clients())
 	name := row.Route.Route
 	_, known := p.boxes["1 "+name]
-	route := p.box(1, name, "route", string(row.route.Kind)+" "+row.route.Metadata.Name, elsewhere(row.route.Metadata.Namespace))
+	labels := []string{string(row.route.Kind) + " " + row.route.Metadata.Name, elsewhere(row.route.Metadata.Namespace)}
+	for i := range row.rules {
+		if drops := row.rules[i].drops; drops != "" {
+			labels = append(labels, row.rules[i].match+": the mesh "+drops)
+		}
+	}
+	route := p.box(1, name, "route", labels...)
 	l := p.connect(port, route, row.State, strings.Trim(port.Full+" → "+name+": "+string(row.State)+". "+row.Reason, " ."))
 	l.End.Text = row.text()
 	row.drawn = append(row.drawn, port.ID, route.ID, l.ID)

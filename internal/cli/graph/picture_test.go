@@ -13,6 +13,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -159,5 +160,33 @@ func TestPictures(t *testing.T) {
 	}
 	if lines < 1000 || classes < 300 {
 		t.Errorf("only %d lines and %d classes were looked at", lines, classes)
+	}
+}
+
+// TestDrops: a rule says what the mesh does not do of it, in the picture and on the line.
+func TestDrops(t *testing.T) {
+	route := &mesh.Route{Kind: mesh.HTTPRoute, Spec: mesh.RouteSpec{Rules: []mesh.RouteRule{
+		{Timeouts: &mesh.Timeouts{Request: "1s"}},
+		{Filters: []mesh.Filter{{Type: mesh.URLRewriteFilter}, {Type: mesh.URLRewriteFilter}}, Timeouts: &mesh.Timeouts{Request: "1s"}},
+		{},
+	}}}
+	profile := &mesh.Profile{Fields: []mesh.FieldFact{
+		{Field: mesh.RequestTimeout, Fact: mesh.Fact[mesh.Treatment]{Value: mesh.Ignored}},
+		{Field: mesh.RuleFilter(mesh.URLRewriteFilter), Fact: mesh.Fact[mesh.Treatment]{Value: mesh.RequestFails}},
+	}}
+	for name, test := range map[string]struct {
+		profile *mesh.Profile
+		want    []string
+	}{
+		"the specification": {nil, []string{"", "", ""}},
+		"a mesh":            {profile, []string{"ignores timeouts.request", "fails requests because of a URLRewrite filter", ""}},
+	} {
+		if got := drops(route, test.profile); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	r := rule{match: "/a*", targets: []target{{"shop", "cart:80", ""}}, drops: "ignores retry"}
+	if got, want := r.text(), "/a* → shop/cart:80 (the mesh ignores retry)"; got != want || r.edge(&r.targets[0]) != "/a* (the mesh ignores retry)" {
+		t.Error(got)
 	}
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -13,6 +14,55 @@ type rule struct {
 	// match reads "/v2* tenant=gold", or "any".
 	match   string
 	targets []target
+	// drops says what the mesh does not do of it: "ignores retry"; empty if it does all, or if that is not known.
+	drops string
+}
+
+// text reads "/v2* → shop/cart-v1:80 90 %", with what the mesh drops.
+func (r *rule) text() string {
+	var to []string
+	for i := range r.targets {
+		to = append(to, strings.TrimSpace(r.targets[i].name()+" "+r.targets[i].share))
+	}
+	text := r.match + " → " + strings.Join(to, ", ")
+	if r.drops != "" {
+		text += " (the mesh " + r.drops + ")"
+	}
+	return text
+}
+
+// edge is what stands on the line to a target.
+func (r *rule) edge(to *target) string {
+	text := strings.TrimSpace(r.match + " " + to.share)
+	if r.drops != "" {
+		text += " (the mesh " + r.drops + ")"
+	}
+	return text
+}
+
+// drops returns what the mesh does not do of each rule.
+func drops(route *mesh.Route, profile *mesh.Profile) []string {
+	ignored, failing := make([][]string, len(route.Spec.Rules)), make([]string, len(route.Spec.Rules))
+	if profile != nil {
+		for use := range route.Uses() {
+			switch noun := use.Field.Noun(); profile.Does(route.Kind, use.Field).Value {
+			case mesh.Ignored:
+				if !slices.Contains(ignored[use.Rule], noun) {
+					ignored[use.Rule] = append(ignored[use.Rule], noun)
+				}
+			case mesh.RequestFails:
+				failing[use.Rule] = "fails requests because of " + noun
+			default:
+			}
+		}
+	}
+	for i := range failing {
+		if failing[i] == "" && len(ignored[i]) > 0 {
+			failing[i] = "ignores " + strings.Join(ignored[i], ", ")
+		}
+		failing[i] = printable.Text(failing[i])
+	}
+	return failing
 }
 
 // target is where a rule sends requests.
@@ -34,7 +84,9 @@ func (t *target) name() string {
 // rulesOf returns the rules of a route, under the profile of a mesh.
 func rulesOf(route *mesh.Route, profile *mesh.Profile) []rule {
 	rules := make([]rule, len(route.Spec.Rules))
+	dropped := drops(route, profile)
 	for i := range rules {
+		rules[i].drops = dropped[i]
 		var matches []string
 		for _, conditions := range route.Conditions(i, profile) {
 			matches = append(matches, matchText(conditions))

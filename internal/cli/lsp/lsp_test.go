@@ -109,7 +109,7 @@ func TestSets(t *testing.T) {
 	e.await(t, "prod/patch.yaml")
 	e.open(t, "chart/values.yaml", values)
 	e.change(t, "chart/values.yaml", wrong)
-	e.await(t, "chart/values.yaml", finding{"parent-port-not-found", protocol.DiagnosticSeverityError, 0, 0, 8})
+	e.await(t, "chart/templates/all.yaml", finding{"parent-port-not-found", protocol.DiagnosticSeverityError, 14, 2, 68})
 	e.open(t, "prod/kustomization.yaml", "")
 	e.change(t, "prod/kustomization.yaml", "resources: [../base, ../gone]\n")
 	e.await(t, "prod/kustomization.yaml", finding{"broken-document", protocol.DiagnosticSeverityError, 0, 0, 29})

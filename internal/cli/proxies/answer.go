@@ -167,8 +167,11 @@ func (a *Answer) unreached() {
 // scheme that implies one, the client comes to the port that it asked before (Gateway API,
 // HTTPRequestRedirectFilter.port).
 func redirect(status int, scheme, host string, port int64, to, path string, asked int32) string {
-	if port == 0 && scheme == "" {
+	switch {
+	case port == 0 && scheme == "":
 		port = int64(asked)
+	case scheme == "http" && port == 80, scheme == "https" && port == 443:
+		port = 0 // as if it were left out
 	}
 	if scheme == "https" && port == 443 || scheme == "http" && port == 80 { // implied
 		port = 0

@@ -1,7 +1,10 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -20,6 +23,24 @@ func FindingOf(f *validate.Finding) Finding {
 		found.Message = printable.Text(f.FieldError().ErrorBody())
 	}
 	return found
+}
+
+// UnknownOf returns a rule that cannot be evaluated, without an action and a line: an object
+// is missing, such as "is not in the input", and the remedy.
+func UnknownOf(f *validate.Finding, missing, remedy string) Finding {
+	lacks := "namespace " + f.Reference.Namespace
+	if f.Reference.Service != (mesh.ServiceKey{}) {
+		lacks = f.Reference.Service.String()
+	}
+	if f.Rule == validate.RuleBackendNotPermitted {
+		lacks = "a ReferenceGrant for " + lacks
+	}
+	problem := lacks + " " + missing
+	return Finding{
+		Rule: f.Rule, Effect: EffectUnknown, Unknown: true, Field: f.Field, Value: f.Value, Problem: problem, Remedy: remedy, Lacks: lacks,
+		Message:   fmt.Sprintf("cannot be determined: %s; %s (%s)", problem, remedy, f.Rule),
+		Reference: f.Reference,
+	}
 }
 
 // ChangesOf returns what the mutations of the plan set, or what they would set but for the

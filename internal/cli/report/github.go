@@ -14,7 +14,7 @@ import (
 // annotations at the lines of a pull request, and the summary as a plain line.
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(printable.Commands(w))
-	annotateItems(out, r.Items())
+	annotateItems(out, r.lines())
 	for _, s := range r.Skipped {
 		if s.Hides {
 			annotate(out, "warning", "not-checked", s.Path, "not checked: "+s.Reason)

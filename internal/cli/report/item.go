@@ -28,6 +28,8 @@ type Item struct {
 	Text string
 	// Edit makes the change of a mutation; it may be nil.
 	Edit *Edit
+	// lacks is set if it is unknown because of what the input lacks.
+	lacks bool
 }
 
 // levels are what GitHub, SARIF, and GitLab call the effects.
@@ -57,6 +59,7 @@ func (r *CheckReport) Items() []Item {
 			items = append(items, Item{
 				Place: Place{cmp.Or(f.File, route.File), f.Line}, ID: f.Rule, Effect: f.Effect, Word: string(f.Effect),
 				Object: route.String(), Field: f.Field, Text: about(f.Field, f.Message),
+				lacks: f.Effect == EffectUnknown && f.Lacks != "",
 			})
 		}
 	}

@@ -21,6 +21,8 @@ type Summary struct {
 	Fixed    int `json:"fixed"`
 	// NotChecked counts what was left aside and may hold routes.
 	NotChecked int `json:"notChecked"`
+	// Ignored counts what patterns of the repository leave aside and may hold routes.
+	Ignored int `json:"ignored,omitempty"`
 	// NotListed counts the routes, documents and duplicates that the report does not list, since it
 	// would be too large. The other counts include them.
 	NotListed int `json:"notListed,omitempty"`
@@ -30,6 +32,9 @@ type Summary struct {
 // were added.
 func (r *CheckReport) Count() {
 	s := Summary{Files: len(r.files), Broken: len(r.Broken), Fixed: len(r.Fixed), Warnings: len(r.Duplicates)}
+	for i := range r.Notices {
+		s.Ignored += r.Notices[i].Ignored
+	}
 	for i := range r.Skipped {
 		if r.Skipped[i].Reason != NotManifest {
 			s.NotChecked++
@@ -44,6 +49,9 @@ func (r *CheckReport) Count() {
 	}
 	for i := range r.Broken {
 		r.Broken[i].Message = shown(r.Broken[i].Message)
+	}
+	for i := range r.NotFixed {
+		r.NotFixed[i].Message, r.NotFixed[i].Reason = shown(r.NotFixed[i].Message), shown(r.NotFixed[i].Reason)
 	}
 	for i := range r.Fixed {
 		r.Fixed[i].Message = shown(r.Fixed[i].Message)

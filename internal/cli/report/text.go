@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Text writes the report for people: what was found and what is unknown, each by file, and
@@ -15,24 +14,29 @@ import (
 func (r *CheckReport) Text(w io.Writer, color bool) error {
 	out := bufio.NewWriter(w)
 	paint := newPainter(color)
-	var found, unknown []Item
-	for _, i := range r.Items() {
-		switch i.Effect {
-		case validate.Off:
-		case EffectUnknown:
-			unknown = append(unknown, i)
-		default:
-			found = append(found, i)
-		}
-	}
+	found, others, namespaces := r.told()
 	list(out, paint, found)
-	if len(unknown) > 0 {
+	if len(others)+len(namespaces) > 0 {
 		printable.Fprintf(out, "%s\n\n", paint(printable.Bold, "Unknown:"))
-		list(out, paint, unknown)
+	}
+	list(out, paint, others)
+	for _, u := range namespaces {
+		at := fmt.Sprintf("%s:%d", u.first.File, u.first.Line)
+		if more := len(u.places) - 1; more > 0 {
+			at += fmt.Sprintf(" and %s", Count(more, "other place", "other places"))
+		}
+		printable.Fprintf(out, "  %s  %s, needed at %s\n", paint(printable.Bold, "namespace "+u.namespace), u.String(), at)
+	}
+	if len(namespaces) > 0 {
+		printable.Fprintf(out, "\n")
 	}
 	for i := range r.Fixed {
 		fixed := &r.Fixed[i]
 		printable.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(printable.Green, "fixed"), fixed.File, fixed.Line, paint(printable.Bold, fixed.Route), fixed.Message)
+	}
+	for i := range r.NotFixed {
+		not := &r.NotFixed[i]
+		printable.Fprintf(out, "%s  %s:%d  %s  %s: %s\n", paint(printable.Yellow, "not fixed"), not.File, not.Line, paint(printable.Bold, not.Route), not.Field, not.Reason)
 	}
 	r.sets(out)
 	printable.Fprintf(out, "%s\n", &r.Summary)
@@ -113,6 +117,7 @@ func (s *Summary) String() string {
 		{s.Audits, "audit entry", "audit entries"},
 		{s.Unknown, "unknown", "unknown"},
 		{s.NotChecked, "not checked", "not checked"},
+		{s.Ignored, "ignored", "ignored"},
 		{s.NotListed, "not listed", "not listed"},
 		{s.Fixed, "fixed", "fixed"},
 	} {

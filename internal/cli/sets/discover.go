@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,7 +23,7 @@ import (
 
 // discover finds what is deployed together below the paths: the sets of the project, or else every
 // kustomization that no other one uses, every Helm chart, with its default values and
-// with each values file in its folder ci, and the manifests of every other folder. It
+// with each values file in its folder ci or beside its values.yaml, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside, and the files that the sets must have read.
@@ -186,9 +187,7 @@ func (d *discovery) folder(path string) error {
 			d.charts = append(d.charts, path)
 		}
 	}
-	if d.inChart[path] != chartMade {
-		d.kustomization(path)
-	}
+	d.kustomization(path)
 	return nil
 }
 
@@ -205,14 +204,16 @@ func (d *discovery) kustomization(path string) {
 		root, err = source.Kustomization(data)
 	}
 	if err == nil { // else kustomize says what is wrong, where the set is built
-		var kind struct {
-			Kind string `yaml:"kind"`
+		var kind struct{ Kind string }
+		if text, err := yaml.ToJSON(data); err == nil {
+			_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
 		}
-		_ = root.Decode(&kind) // it has none, then
 		k.component = kind.Kind == "Component"
 		build.EachPath(root, func(field, name string) { d.uses(&k, field, name) })
 	}
-	d.kustomizations = append(d.kustomizations, k)
+	if d.inChart[path] != chartMade { // else it is no set of its own
+		d.kustomizations = append(d.kustomizations, k)
+	}
 	d.makers = append(d.makers, maker{folder: path, file: file, component: k.component})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -24,14 +25,8 @@ func (d *discovery) sets() []Set {
 	}
 	for _, chart := range d.charts {
 		sets = append(sets, Set{Kind: report.Chart, Path: chart, Chart: &source.Chart{Path: chart}})
-		var entries []os.DirEntry
-		if folder, isFolder, err := d.disk.Files.Resolve(filepath.Join(chart, "ci")); err == nil && isFolder {
-			entries, _ = os.ReadDir(folder) // there may be none
-		}
-		for _, entry := range entries {
-			if file := filepath.Join(chart, "ci", entry.Name()); filepath.Ext(file) == ".yaml" {
-				sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, Chart: &source.Chart{Path: chart, Values: []string{file}}})
-			}
+		for _, file := range d.valuesOf(chart) {
+			sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, Chart: &source.Chart{Path: chart, Values: []string{file}}})
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
@@ -41,6 +36,33 @@ func (d *discovery) sets() []Set {
 	}
 	slices.SortStableFunc(sets, func(a, b Set) int { return cmp.Compare(a.Path, b.Path) })
 	return sets
+}
+
+// maxValues is how many values files a chart is rendered with.
+const maxValues = 100
+
+// valuesOf returns the files that override the values of a chart: each in its folder ci, and values-*.yaml and
+// values.*.yaml beside its values.yaml. Of more than maxValues, the others are left aside.
+func (d *discovery) valuesOf(chart string) (files []string) {
+	for _, at := range []string{chart, filepath.Join(chart, "ci")} {
+		folder, isFolder, err := d.disk.Files.Resolve(at)
+		if err != nil || !isFolder {
+			continue // there is none
+		}
+		entries, _ := os.ReadDir(folder) // what can be read
+		for _, entry := range entries {
+			name := entry.Name()
+			beside := strings.HasPrefix(name, "values-") || strings.HasPrefix(name, "values.") && strings.Count(name, ".") > 1
+			if path := filepath.Join(at, name); filepath.Ext(name) == ".yaml" && (at != chart || beside) && !entry.IsDir() {
+				files = append(files, path)
+			}
+		}
+	}
+	if len(files) > maxValues {
+		d.hidden(chart, fmt.Sprintf("rendered with the first %d of its %d values files; name others in sets of %s", maxValues, len(files), ProjectFile))
+		files = files[:maxValues]
+	}
+	return files
 }
 
 // roots returns the kustomizations to build, so that all are built but components that none uses: those that no

@@ -38,11 +38,11 @@ type ignores struct {
 	names []ignorePattern
 }
 
-// ignorePattern is a pattern of ours, in its file.
-type ignorePattern struct{ file, text string }
+// ignorePattern is a pattern of ours, in its file, and the reason that the file gives for it.
+type ignorePattern struct{ file, text, reason string }
 
 func (p ignorePattern) compare(q ignorePattern) int {
-	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.text, q.text))
+	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.text, q.text), cmp.Compare(p.reason, q.reason))
 }
 
 // match reports whether the patterns that hold in the folder name the file or folder: the last one that
@@ -114,10 +114,11 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 			continue // there is none
 		}
 		patterns, err := source.Patterns(data)
-		d.heed(found, absolute, name, patterns, err)
+		d.heed(found, absolute, name, patterns, nil, err)
 	}
 	if d.project != nil && slices.Equal(segments(d.project.folder), segments(absolute)) {
-		d.heed(found, absolute, ProjectFile, d.project.Ignore, nil)
+		patterns, reasons := patternsOf(d.project.Ignore)
+		d.heed(found, absolute, ProjectFile, patterns, reasons, nil)
 	}
 	if found.above != nil && len(found.patterns) == 0 {
 		found = found.above
@@ -126,8 +127,8 @@ func (d *discovery) ignoresOf(folder string) *ignores {
 	return found
 }
 
-// heed adds the patterns of a file in the folder, unless there are too many.
-func (d *discovery) heed(found *ignores, folder, name string, patterns []string, err error) {
+// heed adds the patterns of a file in the folder, unless there are too many; reasons are those for them, if the file gives any.
+func (d *discovery) heed(found *ignores, folder, name string, patterns, reasons []string, err error) {
 	if err == nil {
 		err = source.TooMany(d.patterns + len(patterns))
 	}
@@ -136,12 +137,16 @@ func (d *discovery) heed(found *ignores, folder, name string, patterns []string,
 		return
 	}
 	d.patterns += len(patterns)
-	for _, line := range patterns {
+	for i, line := range patterns {
 		pattern := gitignore.ParsePattern(line, segments(folder))
 		found.patterns, found.weight = append(found.patterns, pattern), found.weight+source.Weight(line)
 		if name != gitIgnore {
 			found.own = append(found.own, pattern)
-			found.names = append(found.names, ignorePattern{relative(filepath.Join(folder, name)), line})
+			named := ignorePattern{file: relative(filepath.Join(folder, name)), text: line}
+			if i < len(reasons) {
+				named.reason = reasons[i]
+			}
+			found.names = append(found.names, named)
 		}
 	}
 }

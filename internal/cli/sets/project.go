@@ -29,9 +29,11 @@ type Project struct {
 	Kind       string `json:"kind"`
 	// Sets are what is deployed together; if there are none, they are discovered.
 	Sets []ProjectSet `json:"sets,omitempty"`
+	// Context are files, and folders, with objects that exist beside those of each set.
+	Context []string `json:"context,omitempty"`
 	// Ignore are patterns, as in .gitignore, of what is left aside when sets are
 	// discovered.
-	Ignore []string `json:"ignore,omitempty"`
+	Ignore []Ignored `json:"ignore,omitempty"`
 	// Configuration is a GuardConfiguration file.
 	Configuration string `json:"configuration,omitempty"`
 	// FailOn is the minimum severity that fails a check, one of report.FailOn.
@@ -56,7 +58,10 @@ type ProjectSet struct {
 
 // FindProject reads the ProjectFile in the folder of the path or the closest one above it,
 // as far as the root of the repository. It returns nil if there is none.
-func FindProject(path string) (*Project, error) {
+func FindProject(path string) (*Project, error) { return FindProjectBelow("", path) }
+
+// FindProjectBelow is FindProject in a repository with that root; empty for the one that the path is in.
+func FindProjectBelow(root, path string) (*Project, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -64,7 +69,10 @@ func FindProject(path string) (*Project, error) {
 	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
 		absolute = filepath.Dir(absolute)
 	}
-	files, root := repository.New("", absolute), repository.Root(absolute)
+	files := repository.New(root, absolute)
+	if root == "" {
+		root = repository.Root(absolute)
+	}
 	for {
 		data, err := files.Read(filepath.Join(absolute, ProjectFile))
 		switch parent := filepath.Dir(absolute); {
@@ -126,6 +134,16 @@ func (p *Project) validate() error {
 			return err
 		}
 	}
+	for i, name := range p.Context {
+		if err := p.inside(name); err != nil {
+			return fmt.Errorf("context[%d]: %w", i, err)
+		}
+	}
+	for i := range p.Ignore {
+		if err := p.Ignore[i].validate(); err != nil {
+			return fmt.Errorf("ignore[%d]: %w", i, err)
+		}
+	}
 	if err := p.inside(p.Configuration); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -185,6 +203,14 @@ func (p *Project) ConfigurationFile() string {
 		return ""
 	}
 	return p.path(p.Configuration)
+}
+
+// ContextFiles returns the paths of the context.
+func (p *Project) ContextFiles() (paths []string) {
+	for _, name := range p.Context {
+		paths = append(paths, p.path(name))
+	}
+	return paths
 }
 
 // SetsBelow returns the sets of which a part is at or below one of the paths.

@@ -62,13 +62,28 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 }
 
 func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, _ error) {
-	r, err := in.newRendering(ctx, chart, apiVersions)
+	r := &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions}
+	var err error
+	if r.Files, err = in.chartFiles(chart.Path); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errNotLoaded, err)
+	}
+	for _, name := range chart.Values {
+		data, err := in.take(name)
+		if err == nil {
+			err = yaml.Check(data)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Values = append(r.Values, build.File{Name: name, Data: data})
+	}
+	rendered, missing, err := in.builder.Render(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	rendered, missing, err := in.builder.Render(ctx, r.chart)
-	if err != nil {
-		return nil, nil, err
+	templates := map[string][]byte{}
+	for _, file := range r.Files {
+		templates[file.Name] = file.Data
 	}
 	for _, name := range missing {
 		skipped = append(skipped, report.Skipped{
@@ -76,9 +91,9 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		// Helm applies all that is not a partial or its notes, whatever its ending.
+		// Helm applies all that is not a partial or its notes, whatever its ending, and each definition.
 		made := rendered[name]
-		if base := path.Base(name); strings.TrimSpace(made.Text) == "" || base[0] == '_' || base == "NOTES.txt" {
+		if base := path.Base(name); strings.TrimSpace(made.Text) == "" || !made.Definition && (base[0] == '_' || base == "NOTES.txt") {
 			continue
 		}
 		f, err := in.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(cmp.Or(made.File, name))), []byte(made.Text))
@@ -86,15 +101,13 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 			return nil, nil, err
 		}
 		f.archived = made.File == ""
-		f.sets = func(object *manifest.Object, field string, value any) (report.Place, bool) {
-			return r.sets(name, object, field, value)
-		}
+		f.template = &template{text: string(templates[made.File]), made: made.Text, compared: &in.compared}
 		for i := range f.Documents {
-			f.Documents[i].Written = nil // no line of the template is known
+			f.Documents[i].Written, f.Documents[i].template = nil, f.template
 		}
 		for _, err := range f.Broken {
 			if at, ok := errors.AsType[*manifest.Error](err); ok { // all are
-				at.Line = 1
+				at.Line = f.template.line(at.Line)
 			}
 		}
 		files = append(files, f)
@@ -103,37 +116,3 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 }
 
 var errNotLoaded = errors.New("it cannot be loaded")
-
-// rendering is a chart with all that bears on what it renders to.
-type rendering struct {
-	folder string
-	chart  *build.Chart
-	// again renders the chart with other content in one of its files, or of those with values.
-	again func(values bool, index int, content []byte) (map[string]build.Rendered, error)
-	// given are the values in these files, and trials counts what was rendered to find
-	// where values come from.
-	given  []*given
-	trials int
-}
-
-func (in *Input) newRendering(ctx context.Context, chart *Chart, apiVersions []string) (*rendering, error) {
-	r := &rendering{folder: chart.Path, chart: &build.Chart{Namespace: in.namespace(), APIVersions: apiVersions}}
-	r.again = func(values bool, index int, content []byte) (map[string]build.Rendered, error) {
-		return in.builder.Again(ctx, r.chart, values, index, content)
-	}
-	var err error
-	if r.chart.Files, err = in.chartFiles(chart.Path); err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotLoaded, err)
-	}
-	for _, name := range chart.Values {
-		data, err := in.take(name)
-		if err == nil {
-			err = yaml.Check(data)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.chart.Values = append(r.chart.Values, build.File{Name: name, Data: data})
-	}
-	return r, nil
-}

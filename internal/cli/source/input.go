@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -22,10 +23,15 @@ type File struct {
 	Name      string
 	Documents []Document
 	Broken    []error // each a *manifest.Error
-	// sets, if it was built, finds where a field of an object in it is given its value: in
-	// a patch, or a file of values. kustomization is that which built it, if one did.
+	// sets, if kustomize made it, finds the patch that gives a field of an object in it its value. kustomization is
+	// that which built it.
 	sets          func(object *manifest.Object, field string, value any) (place report.Place, found bool)
 	kustomization string
+	// template is that which it was made of, if Helm made it.
+	template *template
+	// names are the documents by name, once naming was done.
+	names  map[string][]Document
+	naming sync.Once
 	// archived is set if it was made of a template in an archive, so that there is no file of its name.
 	archived bool
 }
@@ -36,11 +42,16 @@ type Document struct {
 	// Written is what the object was made of, as it stands in the file; nil where
 	// that is not found. It is the object itself unless kustomize made it.
 	Written *manifest.Object
+	// template is that which it was made of, if Helm made it.
+	template *template
 }
 
 // Line returns the line of the field in the file.
 func (d *Document) Line(field string) int {
-	if d.Written == nil {
+	switch {
+	case d.template != nil:
+		return d.template.line(d.Object.Line(field))
+	case d.Written == nil:
 		return 1
 	}
 	return d.Written.Line(field)
@@ -63,12 +74,14 @@ type Input struct {
 	// used counts the bytes of MaxInput that are read, built those that kustomize or Helm made, and objects
 	// those of manifest.MaxObjects.
 	used, built, objects atomic.Int64
+	// compared counts the comparisons of maxCompared.
+	compared atomic.Int64
 }
 
 // Input returns what reads a set, and notes what of the repository it took, unless taken is nil.
 func (d *Disk) Input(taken *Taken) *Input {
 	in := &Input{Disk: d, taken: taken}
-	d.builder.Use(readable{in})
+	d.builder.Use(readable{in, map[string]bool{}})
 	return in
 }
 
@@ -190,7 +203,7 @@ func (in *Input) parse(name string, data []byte) *File {
 	in.objects.Add(int64(len(objects) + len(errs)))
 	f := &File{Name: name, Broken: errs}
 	for _, object := range objects {
-		f.Documents = append(f.Documents, Document{object, object})
+		f.Documents = append(f.Documents, Document{Object: object, Written: object})
 	}
 	return f
 }
@@ -198,7 +211,7 @@ func (in *Input) parse(name string, data []byte) *File {
 func (in *Input) fail(err error) { in.errs = append(in.errs, err) }
 
 // Built reports whether kustomize or Helm made the file.
-func (f *File) Built() bool { return f.sets != nil }
+func (f *File) Built() bool { return f.sets != nil || f.template != nil }
 
 // Kustomization is the file of the kustomization that built it; empty if none did.
 func (f *File) Kustomization() string { return f.kustomization }

@@ -13,13 +13,17 @@ import (
 	"time"
 )
 
-// pageText is docs/performance.md without the figures.
-//
-//go:embed page.md.tmpl
-var pageText string
+// The pages without the figures: docs/performance.md has the objectives, docs/measurements.md
+// the ratios.
+var (
+	//go:embed page.md.tmpl
+	objectivesText string
+	//go:embed measurements.md.tmpl
+	measurementsText string
+)
 
-// page returns the page that shows the result.
-func page(r *Result) ([]byte, error) {
+// page returns a page that shows the result.
+func page(pageText string, r *Result) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"count":      count,
 		"thousandth": func(v float64) string { return fmt.Sprintf("%.2f", v/1e3) },
@@ -42,7 +46,7 @@ func page(r *Result) ([]byte, error) {
 // resultFile is the name of the result in the folder.
 const resultFile = "result.json"
 
-// write writes the result, and where there is a folder for it its page beside that.
+// write writes the result, and where there is a folder for it its pages beside that.
 func write(result *Result, out string) error {
 	data, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
@@ -92,17 +96,25 @@ func read(result *Result, out string) error {
 	return nil
 }
 
-// render writes the page of the result that is in the folder.
+// render writes the pages of the result that is in the folder.
 func render(out string) error {
 	var result Result
 	if err := read(&result, out); err != nil {
 		return err
 	}
-	text, err := page(&result)
-	if err != nil {
-		return err
+	for file, template := range map[string]string{
+		filepath.Clean(out) + ".md":                         objectivesText,
+		filepath.Join(filepath.Dir(out), "measurements.md"): measurementsText,
+	} {
+		text, err := page(template, &result)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // for all to read
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Clean(out)+".md", text, 0o644) //nolint:gosec // for all to read
+	return nil
 }
 
 // count writes a number with a comma before each three digits.

@@ -72,7 +72,7 @@ func TestGoals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			result := reached()
 			test.spoil(result.Stages)
-			text, err := page(result)
+			text, err := page(measurementsText, result)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,12 +94,37 @@ func TestPageOfPartOfARun(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		result := reached()
 		result.Stages = result.Stages[:n]
-		text, err := page(result)
+		for _, template := range []string{objectivesText, measurementsText} {
+			text, err := page(template, result)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
+				t.Errorf("the page of %d sizes has no number somewhere:\n%s", n, text)
+			}
+		}
+	}
+}
+
+// TestObjectives: what docs/performance.md promises holds in the run that it shows, and what
+// is missed is said.
+func TestObjectives(t *testing.T) {
+	var result Result
+	if err := read(&result, "../../../docs/performance"); err != nil {
+		t.Fatal(err)
+	}
+	holds := func() (met, missed int) {
+		text, err := page(objectivesText, &result)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
-			t.Errorf("the page of %d sizes has no number somewhere:\n%s", n, text)
-		}
+		return strings.Count(string(text), "| yes |\n"), strings.Count(string(text), "| **no** |\n")
+	}
+	if met, missed := holds(); met < 13 || missed > 0 {
+		t.Errorf("%d objectives hold, %d do not", met, missed)
+	}
+	result.At(1000).LoadedMiB = 65
+	if _, missed := holds(); missed != 1 {
+		t.Errorf("with 65 MiB, %d objectives do not hold", missed)
 	}
 }

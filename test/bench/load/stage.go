@@ -2,7 +2,7 @@
 // AdmissionReviews over TLS, beside a webhook that only decodes and admits, and
 // the status reconciler in it, over a real API server with up to 100,000 routes.
 //
-// It writes what it found as JSON and as docs/performance.md, which says how to read
+// It writes what it found as JSON, as docs/performance.md, and as docs/measurements.md, which says how to read
 // it. Linux only: it reads /proc.
 package main
 

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCheckValues: what a file of values sets is blamed on the file, and all else on the
-// template, by its name.
-func TestCheckValues(t *testing.T) {
+// TestCheckChart: a finding names the line of the template that made what it is about, or, where a function made it, a line
+// above.
+func TestCheckChart(t *testing.T) {
 	const chart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
 	folder := written(t, map[string]string{
 		"Chart.yaml": chart,
@@ -59,46 +59,40 @@ spec:
   rules: [{backendRefs: [{name: cart, port: 80, weight: {{ .Values.weight }}}]}]
 `,
 	})
-	for _, test := range []struct {
-		values []string
-		port   place
-	}{
-		{nil, place{"spec.parentRefs[0].port", "values.yaml", 3}},
-		{[]string{"--values", filepath.Join(folder, "ci", "port.yaml")}, place{"spec.parentRefs[0].port", "ci/port.yaml", 2}},
-	} {
-		r, got := checkJSON(t, "", append([]string{"--helm", folder}, test.values...)...)
+	for _, values := range [][]string{nil, {"--values", filepath.Join(folder, "ci", "port.yaml")}} {
+		r, got := checkJSON(t, "", append([]string{"--helm", folder}, values...)...)
 		if len(r.Routes) != 2 {
 			t.Fatalf("%+v", got)
 		}
 		want := map[place]bool{
-			{"metadata.labels", "", 1}:                                true,
-			{"spec.hostnames[0]", "values.yaml", 5}:                   true,
-			{"spec.hostnames", "", 1}:                                 true,
-			{"spec.rules[0].timeouts.request", "values.yaml", 4}:      true,
-			{"spec.rules[0].backendRefs[0].weight", "values.yaml", 6}: true,
-			{"spec.rules[0].backendRefs[1].port", "values.yaml", 9}:   true,
-			{"spec.rules[0].backendRefs[2].port", "", 1}:              true,
-			test.port: true,
+			{"metadata.labels", "", 9}:                      true,
+			{"spec.hostnames[0]", "", 13}:                   true,
+			{"spec.hostnames", "", 13}:                      true,
+			{"spec.parentRefs[0].port", "", 12}:             true,
+			{"spec.rules[0].timeouts.request", "", 15}:      true,
+			{"spec.rules[0].backendRefs[0].weight", "", 17}: true,
+			{"spec.rules[0].backendRefs[1].port", "", 17}:   true, // made by toYaml on line 18
+			{"spec.rules[0].backendRefs[2].port", "", 20}:   true,
 		}
 		if diff := cmp.Diff(want, places(folder, &r.Routes[1]), cmp.AllowUnexported(place{})); diff != "" {
-			t.Errorf("%v (-want +got)\n%s", test.values, diff)
+			t.Errorf("%v (-want +got)\n%s", values, diff)
 		}
-		sub := place{"spec.rules[0].backendRefs[0].weight", "charts/sub/values.yaml", 2}
-		if found := places(folder, &r.Routes[0]); !found[sub] {
-			t.Errorf("%v: want %v, got %v", test.values, sub, found)
+		sub := place{"spec.rules[0].backendRefs[0].weight", "", 6}
+		if found := places(folder, &r.Routes[0]); !found[sub] || r.Routes[0].File != filepath.Join(folder, "charts", "sub", "templates", "route.yaml") {
+			t.Errorf("%v: want %v, got %v in %s", values, sub, found, r.Routes[0].File)
 		}
 	}
 }
 
-// TestCheckBrokenInChart: an object in a chart that cannot be read is blamed on the
-// template, since no line of what is rendered is one of the template.
+// TestCheckBrokenInChart: an object in a chart that cannot be read is blamed on its
+// line of the template.
 func TestCheckBrokenInChart(t *testing.T) {
 	folder := written(t, map[string]string{
 		"Chart.yaml":             "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 		"templates/service.yaml": "\n\napiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: http}]}\n",
 	})
 	r, got := checkJSON(t, "", "--helm", folder)
-	if len(r.Broken) != 1 || r.Broken[0].Line != 1 || filepath.Base(r.Broken[0].File) != "service.yaml" {
+	if len(r.Broken) != 1 || r.Broken[0].Line != 3 || filepath.Base(r.Broken[0].File) != "service.yaml" {
 		t.Errorf("%+v %+v", r.Broken, got)
 	}
 }

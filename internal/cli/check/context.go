@@ -1,0 +1,94 @@
+package check
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// surroundings are the objects that the context names. They are read once for all sets.
+type surroundings struct {
+	objects *manifest.Set
+	// broken are the documents that cannot be read; each is a *manifest.Error. routes are the files that hold routes.
+	broken []error
+	routes []string
+	// err is why files cannot be read.
+	err error
+}
+
+// surround reads the context. A repository may name it, so that it counts as input does: it has no routes, which would make
+// updates of those in the input, and no definitions.
+func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surroundings {
+	if len(options.Context) == 0 {
+		return nil
+	}
+	s := &surroundings{objects: manifest.NewSet(manifest.Options{Mesh: profile})}
+	input := disk.Input(nil)
+	for _, f := range input.Read(options.Context) {
+		s.broken = append(s.broken, f.Broken...)
+		routes := false
+		for i := range f.Documents {
+			d := &f.Documents[i]
+			if routes = routes || d.IsRoute(); d.IsRoute() || definesRoutes(d.Key) {
+				continue
+			}
+			if err := s.objects.Put(d.Object); err != nil {
+				s.broken = append(s.broken, broken(d, err))
+			}
+		}
+		if routes {
+			s.routes = append(s.routes, f.Name)
+		}
+	}
+	s.err = errors.Join(input.Errors()...)
+	return s
+}
+
+// forAll returns the options with the context read, for the sets that were found.
+func forAll(options *Options, disk *source.Disk, found *sets.Found) (*Options, error) {
+	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
+	if err != nil {
+		return nil, err
+	}
+	over := *options
+	if len(found.Sets) > 0 {
+		over.context = surround(options, disk.Within(found.Sets[0].Within), engine.Policy().Mesh)
+	}
+	return &over, nil
+}
+
+// surround reads the context for this input alone.
+func (l *loader) surround(disk *source.Disk) {
+	s := surround(l.options, disk, l.engine.Policy().Mesh)
+	if l.world.context = s; s == nil {
+		return
+	}
+	l.broken = append(l.broken, s.broken...)
+	l.unread = s.err
+	for _, name := range s.routes {
+		l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})
+	}
+}
+
+// read asks the context; what it does not have is unknown.
+func (s *surroundings) read(read mesh.Read) mesh.Answer {
+	if s == nil {
+		return mesh.Answer{Err: mesh.ErrUnknown}
+	}
+	return s.objects.Do(read)
+}
+
+// get returns an object of the context, or nil.
+func (s *surroundings) get(key manifest.Key) *manifest.Object {
+	if s == nil {
+		return nil
+	}
+	return s.objects.Get(key)
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// unknown is what is not known about a namespace.
+type unknown struct {
+	namespace, remedy string
+	first             Place
+	// lacks are the objects that the input lacks, and rules the rules that depend on them.
+	lacks, rules map[string]bool
+	places       map[Place]bool
+}
+
+// unknowns returns what is unknown, by namespaces. Findings that do not say what they lack are not among them.
+func (r *CheckReport) unknowns() []*unknown {
+	of := map[[2]string]*unknown{}
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		for j := range route.Findings {
+			f := &route.Findings[j]
+			if f.Effect != EffectUnknown || f.Lacks == "" {
+				continue
+			}
+			at := [2]string{cmp.Or(f.Reference.Service.Namespace, f.Reference.Namespace, route.Namespace), f.Remedy}
+			place := Place{cmp.Or(f.File, route.File), f.Line}
+			if of[at] == nil {
+				of[at] = &unknown{at[0], at[1], place, map[string]bool{}, map[string]bool{}, map[Place]bool{}}
+			}
+			of[at].lacks[f.Lacks], of[at].rules[f.Rule], of[at].places[place] = true, true, true
+		}
+	}
+	return slices.SortedFunc(maps.Values(of), func(a, b *unknown) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.remedy, b.remedy))
+	})
+}
+
+// maxLacks is how many objects one line names.
+const maxLacks = 8
+
+// String reads "Namespace shop, Service cart are not in the input; add them to the input, or use --cluster
+// (grant-missing, parent-not-found)".
+func (u *unknown) String() string {
+	var lacks []string
+	for name := range u.lacks {
+		if name == "namespace "+u.namespace {
+			name = "Namespace " + u.namespace
+		}
+		lacks = append(lacks, strings.Replace(name, " "+u.namespace+"/", " ", 1))
+	}
+	slices.Sort(lacks) // the Namespace comes before its Services
+	if more := len(lacks) - maxLacks; more > 0 {
+		lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
+	}
+	remedy, is := u.remedy, "is"
+	if len(lacks) > 1 {
+		is = "are"
+		remedy = strings.NewReplacer("add it", "add them", "read it", "read them").Replace(remedy)
+	}
+	return fmt.Sprintf("%s %s not in the input; %s (%s)", strings.Join(lacks, ", "), is, remedy, strings.Join(slices.Sorted(maps.Keys(u.rules)), ", "))
+}
+
+// item is the line about the namespace, at the first place that depends on it.
+func (u *unknown) item() Item {
+	return Item{
+		Place: u.first, ID: slices.Min(slices.Collect(maps.Keys(u.rules))), Effect: EffectUnknown, Word: string(EffectUnknown),
+		Object: "namespace " + u.namespace, Text: printable.Text(u.String()),
+	}
+}
+
+// lines returns the items, with one for each namespace of which something is unknown.
+func (r *CheckReport) lines() []Item {
+	all := slices.DeleteFunc(r.Items(), func(i Item) bool { return i.lacks })
+	for _, u := range r.unknowns() {
+		all = append(all, u.item())
+	}
+	return all
+}
+
+// told splits the lines into what was found, what is unknown about routes, and what is unknown about namespaces.
+func (r *CheckReport) told() (found, others []Item, namespaces []*unknown) {
+	for _, i := range r.Items() {
+		switch {
+		case i.Effect == validate.Off, i.lacks:
+		case i.Effect == EffectUnknown:
+			others = append(others, i)
+		default:
+			found = append(found, i)
+		}
+	}
+	return found, others, r.unknowns()
+}
