@@ -70,8 +70,12 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, pr.doubts()...)
-	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() {
+	_, byPath := t.engine.Policy().Mesh.ByPath()
+	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() && !byPath {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc")
+	}
+	if chosen != nil && chosen.byPath && !request.GRPC() {
+		trace.Notes = append(trace.Notes, t.engine.Policy().Mesh.Title+" matches GRPCRoutes by path, and so this request, which is not gRPC")
 	}
 	trace.Notes = append(trace.Notes, doubts...)
 	if doubts, err = t.doubts(pr, &request, chosen); err != nil {

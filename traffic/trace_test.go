@@ -125,23 +125,35 @@ not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port
 `},
-		{"unless the mesh merges the kinds", []string{all, say}, []string{"/a.B/Do"}, istio, `
-HTTPRoute shop/all rule[0] match[0]  (producer)
-  → Service cart-v1:8080 100 %
-not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
-not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
-`},
-		{"where the order of the kinds is the mesh's", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
+		{"unless the mesh reads it by path", []string{all, say}, []string{"/a.B/Do"}, istio, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
-note: HTTPRoute shop/all rule[0] match[0] matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh
-not taken: GRPCRoute shop/say rule[1]: its gRPC method ranks below an Exact path or RegularExpression
+note: Istio matches GRPCRoutes by path, and so this request, which is not gRPC
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
+`},
+		{"a mesh that merges the kinds", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
+GRPCRoute shop/say rule[0] match[0]  (producer)
+  → Service cart-v2:8080 100 %
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
 not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
 `},
 		{"a gRPC method", []string{say}, []string{"grpc a.B/Do"}, Options{}, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
 not taken: GRPCRoute shop/say rule[1]: its method is shorter
+`},
+		{"a mesh without timeouts of a try", []string{http("shop/all", onCart+`, rules: [{`+toV1+`, timeouts: {request: 10s, backendRequest: 1s}}]`)}, nil, istio, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+  timeout 1s
+note: Istio bounds the whole request by timeouts.backendRequest
+`},
+		{"a mesh that joins paths", []string{http("shop/all", onCart+`, rules: [{`+toV1+`, filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]}]`)}, nil, istio, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+  rewritten path prefix / to /new
+note: Istio joins the new prefix and the rest of the path as they are: /a becomes /newa
 `},
 		{"the older of two equal matches", []string{all, http("shop/a @03", onCart+`, rules: [{`+toV2+`}]`)}, nil, Options{}, `
 HTTPRoute shop/all rule[0] match[0]  (producer)
