@@ -24,7 +24,7 @@ var played = map[string]struct {
 	"gammaguard check -f manifests/ --cluster": {1, `(?m)HTTPRoute shop/group .*\(parent-port-not-found\)$`},
 	"gammaguard check -f manifests/ --fix":     {1, `fixed`},
 	"gammaguard check -f manifests/ -o json | jq -r '.routes[] | select(.verdict == \"deny\") | \"\\(.file):\\(.line) \\(.kind) \\(.namespace)/\\(.name)\"'": {0, `^manifests/cart.yaml:5 HTTPRoute shop/group$`},
-	"gammaguard check -o text -o sarif=gammaguard.sarif -o junit=gammaguard.xml":                                                                             {1, `4 denials`},
+	"gammaguard check -o text -o sarif=gammaguard.sarif -o junit=gammaguard.xml":                                                                             {1, `5 denials`},
 	"gammaguard conflicts -A":                    {0, `(?m)^NAMESPACE `},
 	"gammaguard conflicts -n shop":               {0, `(?m)^SERVICE `},
 	"gammaguard describe httproute/cart -n shop": {0, `(?m)^Kind: +HTTPRoute`},

@@ -19,6 +19,7 @@ var elsewhere = map[string][]string{
 	"internal/cli/cluster.TestDormant":            {"kubectl patch httproutes.gateway.networking.k8s.io bill -n "},
 	"cmd/gammaguard.TestPlugin":                   {"kubectl gammaguard check -f manifests/"},
 	"internal/cli/command.TestCheckFix":           {"gammaguard check --fix"},
+	"internal/cli/command.TestDiffFindsSets":      {"gammaguard diff --base-ref "},
 	"internal/cli/command.TestGraph":              {"gammaguard graph -f examples/shop"},
 	"internal/cli/command.TestReadmeTry": {
 		"$ go run ./examples/try examples/shop/*.yaml", "$ go run ./cmd/gammaguard check -f examples/shop",
