@@ -3,6 +3,7 @@ package traffic
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -101,7 +102,7 @@ func compact(texts []string) []string {
 	return out
 }
 
-// portRoutesOf returns the routes that a request meets.
+// portRoutesOf returns the routes that a request meets, and notes the number of its port.
 func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	service, err := mesh.FindService(t.reader, r.Service)
 	switch {
@@ -112,16 +113,35 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
-	at := -1
+	at, err := r.find(service)
+	if err != nil {
+		return nil, err
+	}
+	return t.portRoutes(service, service.Ports[at], r.From)
+}
+
+// find returns the index of the port of the Service that the request is sent to, and notes its
+// number.
+func (r *Request) find(service *mesh.Service) (at int, err error) {
+	at = -1
 	for i, p := range service.Ports {
-		if p.Number == r.Port && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
+		sought := p.Number == r.Port || r.Port == 0 && (r.PortName == "" || p.Name == r.PortName)
+		if sought && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
 			at = i
+		}
+		if r.Port == 0 && r.PortName == "" && p.Number != service.Ports[0].Number {
+			return 0, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name, service.Ports[0].Number)
 		}
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s has no port %d: its ports are %s", r.Service, r.Port, portList(service))
+		wanted := strconv.Itoa(int(r.Port))
+		if r.Port == 0 {
+			wanted = r.PortName
+		}
+		return 0, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
 	}
-	return t.portRoutes(service, service.Ports[at], r.From)
+	r.Port, r.PortName = service.Ports[at].Number, ""
+	return at, nil
 }
 
 // portList reads "80 (http), 53 (dns)".

@@ -270,13 +270,37 @@ func TestTraceOfTwoPorts(t *testing.T) {
 	dns := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns}, spec: {ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}}`
 	on := `parentRefs: [{group: "", kind: Service, name: dns}], rules: [{` + toV1 + `}]`
 	table := tableOf(w, w.read(t, shop+"---\n"+dns+"\n---\n"+object("UDPRoute shop/u", on)+"\n---\n"+object("TCPRoute shop/t", on)).stored(t), Options{})
-	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute} {
+	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute, "dns:u": mesh.UDPRoute, "dns:t": mesh.TCPRoute, "dns": mesh.TCPRoute} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if trace.RouteKind != want {
 			t.Errorf("%s: %s, want %s", target, trace.RouteKind, want)
+		}
+	}
+}
+
+// TestTraceOfPorts: a port is known by its number, by its name, or because it is the only one; else
+// the error lists what there is.
+func TestTraceOfPorts(t *testing.T) {
+	w := newWorld()
+	two := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: two}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 81}]}}`
+	one := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: one}, spec: {ports: [{port: 8080}]}}`
+	table := tableOf(w, w.read(t, shop+"---\n"+two+"\n---\n"+one).stored(t), Options{})
+	for target, want := range map[string]int32{"two:admin": 81, "two:80": 80, "one": 8080, "http://two.shop/": 80} {
+		trace, err := table.Trace(ask(t, "to "+target))
+		if err != nil || trace.Request.Port != want {
+			t.Errorf("%s: %v, want port %d of %+v", target, err, want, trace)
+		}
+	}
+	for target, want := range map[string]string{
+		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two:80",
+		"two:grpc":         "Service shop/two has no port grpc: its ports are 80 (http), 81 (admin)",
+		"http://one.shop/": "Service shop/one has no port 80: its ports are 8080",
+	} {
+		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", target, err, want)
 		}
 	}
 }
