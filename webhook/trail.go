@@ -64,7 +64,7 @@ func (t *trail) note(r *review, verdict *validate.Verdict) {
 	}
 	var (
 		rules   []string
-		message = "Lowered a denial"
+		message = "Downgraded a denial"
 		of      = t.usual
 		why     validate.DowngradeReason
 		denied  = verdict.Denied()
@@ -97,5 +97,5 @@ func (t *trail) note(r *review, verdict *validate.Verdict) {
 
 // count logs how many lines were left out.
 func (t *trail) count() {
-	t.log.Info("Left out lines on requests that were denied, exempted, or lowered, or that failed", "count", t.omitted.Swap(0))
+	t.log.Info("Suppressed log lines about requests that were denied, exempted, or downgraded, or that failed", "count", t.omitted.Swap(0))
 }

@@ -62,8 +62,8 @@ func TestTrail(t *testing.T) {
 	}
 	want := lines{
 		line("Denied a route", "dev", "CREATE", "", false, "parent-headless", "parent-not-found"),
-		line("Lowered a denial", "dev", "CREATE", "dry-run", true, "parent-not-found"),
-		line("Lowered a denial", "dev", "UPDATE", "update", false, "parent-headless"),
+		line("Downgraded a denial", "dev", "CREATE", "dry-run", true, "parent-not-found"),
+		line("Downgraded a denial", "dev", "UPDATE", "update", false, "parent-headless"),
 		line("Exempted a route", "breaks-glass", "CREATE", "exemption", false, "parent-headless"),
 	}
 	if diff := cmp.Diff(want, logged); diff != "" {

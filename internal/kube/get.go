@@ -19,7 +19,7 @@ const maxObject = 8 << 20
 // get reads one object into a narrow type. Every denial waits for reads such as
 // this one, and client-go's requests cost twice as much CPU: so this is plain HTTP
 // over client-go's transport, with its credentials. Names must be nameable. It
-// never tries again: whoever asked for a verdict is told to. Errors are those of
+// does not retry; the webhook asks the client to. Errors are those of
 // package apierrors, or of the connection.
 func (c *client) get(ctx context.Context, r resource, version, namespace, name string, into object) error {
 	response, err := c.http.Do(c.single(ctx, r, version, namespace, name))

@@ -72,9 +72,9 @@ type enqueuer struct {
 
 // namespace is what is known of a namespace with routes.
 type namespace struct {
-	// waits is since when a change waits to be judged, and judges since when one of those that
+	// pendingSince is since when a change waits to be judged, and processingSince since when one of those that
 	// are being judged did; zero where there is none.
-	waits, judges time.Time
+	pendingSince, processingSince time.Time
 	// foreign are the reads of other namespaces by which its routes were judged.
 	foreign map[fingerprint]struct{}
 	// seen: it was judged before. rests is until when it is not judged again.
@@ -163,8 +163,8 @@ func (e *enqueuer) add(name string, after time.Duration) {
 		n = &namespace{}
 		e.namespaces[name] = n
 	}
-	if n.waits.IsZero() {
-		n.waits = time.Now()
+	if n.pendingSince.IsZero() {
+		n.pendingSince = time.Now()
 		e.queue.AddWithOpts(priorityqueue.AddOpts{After: max(after, time.Until(n.rests))}, name)
 	}
 }
@@ -177,10 +177,10 @@ func (e *enqueuer) begin(name string) (first bool) {
 	if n == nil {
 		return false
 	}
-	if n.judges.IsZero() { // else the last try failed
-		n.judges = n.waits
+	if n.processingSince.IsZero() { // else the last try failed
+		n.processingSince = n.pendingSince
 	}
-	n.waits = time.Time{}
+	n.pendingSince = time.Time{}
 	return !n.seen
 }
 
@@ -193,9 +193,9 @@ func (e *enqueuer) done(name string, s *seen, took time.Duration) (settled bool)
 	if n == nil {
 		return false
 	}
-	n.judges, n.foreign, n.seen = time.Time{}, s.foreign, true
+	n.processingSince, n.foreign, n.seen = time.Time{}, s.foreign, true
 	n.rests = time.Now().Add(min(restFactor*took, maxRest))
-	if n.waits.IsZero() && len(e.routes.RoutesInNamespace(name)) == 0 {
+	if n.pendingSince.IsZero() && len(e.routes.RoutesInNamespace(name)) == 0 {
 		delete(e.namespaces, name)
 	}
 	if e.settled || !e.oldest().IsZero() {
@@ -208,7 +208,7 @@ func (e *enqueuer) done(name string, s *seen, took time.Duration) (settled bool)
 // oldest is since when a change has waited to be judged; zero where there is none.
 func (e *enqueuer) oldest() (oldest time.Time) {
 	for _, n := range e.namespaces {
-		for _, since := range []time.Time{n.waits, n.judges} {
+		for _, since := range []time.Time{n.pendingSince, n.processingSince} {
 			if !since.IsZero() && (oldest.IsZero() || since.Before(oldest)) {
 				oldest = since
 			}

@@ -154,7 +154,7 @@ func (a *adoption) warn(t *testing.T, command string) {
 		if stderr := a.apply(t, headless.manifest(namespace)); !strings.Contains(stderr, "Warning: spec.parentRefs[0].name: would be denied: ") {
 			t.Errorf("%s: %q", namespace, stderr)
 		}
-		a.wantTrail(t, "Lowered a denial", namespace)
+		a.wantTrail(t, "Downgraded a denial", namespace)
 		group := legacyRoutes(namespace)["HTTPRoute/group"]
 		kubectl(t, "delete", "httproute", "-n", namespace, "group")
 		if stderr := a.apply(t, group.manifest(namespace)); !strings.Contains(stderr, "(parent-group)") {
@@ -239,4 +239,4 @@ func (a *adoption) wantTrail(t *testing.T, message, namespace string) {
 }
 
 // prefixOf is how the message of a finding begins, by the message in the log.
-var prefixOf = map[string]string{"Denied a route": "", "Lowered a denial": "would be denied: "}
+var prefixOf = map[string]string{"Denied a route": "", "Downgraded a denial": "would be denied: "}

@@ -55,9 +55,9 @@ spec:
 		{"audit -n own-faces", command.ExitFindings, []string{
 			"own-faces HTTPRoute.policy.linkerd.io bypass grant-missing deny spec.parentRefs[0] namespace own-faces lacks the consumer grant for HTTPRoute.policy.linkerd.io",
 			"own-faces HTTPRoute.policy.linkerd.io bypass grant-missing deny spec.parentRefs[1] namespace own-faces lacks the producer grant for HTTPRoute.policy.linkerd.io",
-			"own-faces enforce 1 1 0 0 0 0/1 none all",
+			"own-faces enforce 1 1 2 0 0 0/1 none all",
 		}},
-		{"audit -n own-shop", command.ExitClean, []string{"own-shop enforce 2 0 1 0 0 0/1 producer -"}},
+		{"audit -n own-shop", command.ExitClean, []string{"own-shop enforce 2 0 0 1 0 0/1 producer -"}},
 		{"grants list -o wide -n own-faces", command.ExitClean, []string{"own-faces none - enforce default - HTTPRoute.policy.linkerd.io bypass"}},
 		{"grants list -o wide -n own-shop", command.ExitClean, []string{"own-shop producer label enforce default HTTPRoute web, HTTPRoute.policy.linkerd.io web -"}},
 		{"describe service/cart -n own-shop", command.ExitClean, []string{
