@@ -107,7 +107,7 @@ func TestCheckFixSets(t *testing.T) {
 		"fixed  base/a.yaml:5  HTTPRoute shop/prod-a  set spec.parentRefs[0].group",
 		"not fixed  prod/patch.yaml:5  HTTPRoute shop/prod-b  spec.parentRefs[0].group: it is set here, not in base/b.yaml; write it here\n",
 		"fixed  chart/templates/c.yaml:5  HTTPRoute shop/c  set spec.parentRefs[0].group",
-		"not fixed  chart/templates/made.yaml:1  HTTPRoute shop/d  spec.parentRefs[0].group: a template makes it; change the template or the values\n",
+		"not fixed  chart/templates/made.yaml:5  HTTPRoute shop/d  spec.parentRefs[0].group: a template makes it; change the template or the values\n",
 		" 3 fixed",
 	} {
 		if !strings.Contains(got.stdout, want) || got.stderr != "" {
