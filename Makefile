@@ -155,7 +155,7 @@ random: ## Compare trace and diff with a second opinion on random routes: FOR=10
 # How many requests make truth compares for each mesh; SEED=1 repeats a run.
 REQUESTS ?= 100000
 .PHONY: truth
-truth: definitions ## Compare trace with what Istio's own code does, and write docs/truth.md; the first run builds Istio, in 3 to 8 minutes.
+truth: definitions ## Compare trace with what the own code of Istio and Cilium does, and write docs/truth.md; the first run builds both, in up to 13 minutes.
 	cd test/truth && go test -count=1 -timeout 0 -run '^TestTruth$$' . -seed $(SEED) -requests $(REQUESTS) -page ../../docs/truth.md
 
 .PHONY: lint

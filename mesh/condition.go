@@ -62,7 +62,12 @@ func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	var matches [][]Condition
 	if r.Kind.MatchesRequests() {
 		for i := range r.Spec.Rules[rule].Matches {
-			matches = append(matches, r.Spec.Rules[rule].Matches[i].conditions(nil, r.Kind))
+			m := &r.Spec.Rules[rule].Matches[i]
+			if r.Kind == GRPCRoute {
+				matches = append(matches, profile.callConditions(m))
+			} else {
+				matches = append(matches, m.conditions(nil, r.Kind))
+			}
 		}
 	}
 	if len(matches) == 0 {

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -104,6 +105,11 @@ const (
 	RequestFails Treatment = "request fails"
 	// ToParent: the parent Service gets the requests.
 	ToParent Treatment = "to the parent Service"
+	// BoundsRequest: the timeout is one of the whole request; the shortest counts.
+	BoundsRequest Treatment = "bounds the whole request"
+	// BoundsRequestWithoutRetry: in a rule without retry, the timeout is that of the whole request,
+	// in place of timeouts.request.
+	BoundsRequestWithoutRetry Treatment = "bounds the whole request, in a rule without retry"
 )
 
 // Evidence is how well a fact is known: the larger beats the smaller.
@@ -219,6 +225,27 @@ func (r *RouteRule) uses(rule int, yield func(Use) bool) bool {
 		}
 	}
 	return true
+}
+
+// FilterOf returns the filter of a use; nil where it is not one.
+func (r *Route) FilterOf(u *Use) *Filter {
+	rule := &r.Spec.Rules[u.Rule]
+	switch {
+	case u.filter < 0:
+		return nil
+	case u.backend >= 0:
+		return &rule.BackendRefs[u.backend].Filters[u.filter]
+	}
+	return &rule.Filters[u.filter]
+}
+
+// Prefix returns the path prefix that ReplacePrefixMatch replaces, without a slash at its end
+// unless it is all of the path.
+func (r *RouteRule) Prefix() string {
+	if len(r.Matches) == 0 || r.Matches[0].Path == nil || r.Matches[0].Path.condition().Type != PathPrefix {
+		return "/"
+	}
+	return cmp.Or(r.Matches[0].Path.condition().Text, "/")
 }
 
 // DroppedBy returns the first field for which the mesh of the profile does not apply the route at

@@ -83,7 +83,7 @@ func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwne
 	for _, route := range routes {
 		if last == nil || !route.bindsLike(last) {
 			last, joined = route, joined[:0]
-			route.eachPort(service, func(_ int, at PortScope) {
+			route.eachPort(p, service, func(at PortScope) {
 				owner := owners[at]
 				if owner == nil {
 					owner = &Owner{Kind: route.Kind, profile: p}
@@ -105,6 +105,9 @@ func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwne
 		for at, owner := range owners {
 			owner.split(service, at)
 		}
+	}
+	if p != nil && p.PortsTogether.Value {
+		owners.together()
 	}
 	return owners
 }
@@ -194,12 +197,14 @@ func (a *AttachedRoute) SameParents(b *AttachedRoute) bool {
 }
 
 // eachPort calls f with every PortScope that a parentRef of the route selects on
-// the Service, with the parentRef's index.
-func (a *AttachedRoute) eachPort(service *Service, f func(ref int, at PortScope)) {
+// the Service.
+func (a *AttachedRoute) eachPort(profile *Profile, service *Service, f func(at PortScope)) {
 	for i := range a.Parents {
 		ports := a.portsBy(i, service)
 		for j := range ports {
-			f(i, PortScope{Port: ports[j].Number, Protocol: ports[j].Protocol, Scope: ScopeOf(a.Namespace, service.Key)})
+			if profile.Selects(a.Kind, &a.Parents[i], &ports[j]) {
+				f(PortScope{Port: ports[j].Number, Protocol: ports[j].Protocol, Scope: ScopeOf(a.Namespace, service.Key)})
+			}
 		}
 	}
 }

@@ -54,9 +54,22 @@ type Profile struct {
 	HostModifiers Fact[bool]
 	// Sharing is what happens to an HTTPRoute and a GRPCRoute on one port.
 	Sharing Fact[Sharing]
-	// ExpressionsLast: a path by RegularExpression comes after every prefix, the longer
-	// expression first. The specification leaves its place to implementations.
-	ExpressionsLast Fact[bool]
+	// Ranking is the place of a path by RegularExpression among the matches. The specification
+	// leaves it to implementations.
+	Ranking Fact[Ranking]
+	// Calls are how the mesh reads the matches of GRPCRoutes.
+	Calls Fact[Calls]
+	// Joined are the types of filters for which ReplacePrefixMatch is joined as it is with the rest
+	// of the path, without regard to slashes.
+	Joined Fact[[]string]
+	// Backends are how the mesh reads backendRefs.
+	Backends Fact[Backends]
+	// Portless are the appProtocols that a port must have for a parentRef without port to select
+	// it, by the kind of route; none for those kinds that need none.
+	Portless Fact[map[RouteKind]string]
+	// PortsTogether: the routes of a Service apply on every port that any of them selects, and a
+	// redirect without port and scheme leads to the first port that its route selects.
+	PortsTogether Fact[bool]
 	// PortSplit: of the routes of one kind and scope that are bound to a port, those whose parentRef
 	// has a port do not merge with those whose has none. The oldest route decides which of them
 	// apply.
@@ -198,9 +211,6 @@ func (p *Profile) taken(refs []ParentRef) (set ParentSet) {
 func (p *Profile) merges(a, b RouteKind) bool {
 	return p.Shares(SharingMerged) && a.MatchesRequests() && b.MatchesRequests()
 }
-
-// RanksExpressionsLast reports whether a path by RegularExpression comes after every prefix.
-func (p *Profile) RanksExpressionsLast() bool { return p != nil && p.ExpressionsLast.Value }
 
 // SplitsByPort reports whether routes with a port in their parentRef do not merge with routes
 // without one.

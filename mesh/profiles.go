@@ -5,10 +5,12 @@ import "slices"
 // Where the facts are from. "route NN" is a route of test/meshes/testdata, which says what
 // each mesh made of it.
 const (
-	istioRun      = "observed with istiod, "
-	kumaRun       = "observed with Kuma's HTTPRoute reconciler, "
-	ciliumSource  = "predicted from Cilium's source, "
-	linkerdSource = "predicted from Linkerd's source at b24cd405, "
+	istioRun          = "observed with istiod, "
+	istioTruth        = "observed with Istio's own code (docs/truth.md)"
+	kumaRun           = "observed with Kuma's HTTPRoute reconciler, "
+	ciliumSource      = "predicted from Cilium's source, "
+	ciliumTranslation = "observed with Cilium's own code, of 1.20.2 (docs/truth.md), operator/pkg/model: "
+	linkerdSource     = "predicted from Linkerd's source at b24cd405, "
 )
 
 // makers make the profile of each mesh as of a release, by title: the one table of what meshes
@@ -32,7 +34,7 @@ func cilium(at release) *Profile {
 		Name:     Cilium,
 		Title:    "Cilium",
 		Newest:   "1.20",
-		Evidence: "Cilium was not run: predicted from a reading of its source, perhaps not the newest; fields are from 1.20.2",
+		Evidence: "Cilium was not run, but its own translation of routes, of 1.20.2; the rest is predicted from a reading of its source, perhaps not the newest",
 		RouteKinds: choose(at,
 			fact([]RouteKind{HTTPRoute, GRPCRoute}, ciliumSource+"routes 01, 17, 21, 41").since("1.19"),
 			fact([]RouteKind{HTTPRoute}, "cilium PR 41936").until("1.19")),
@@ -45,19 +47,24 @@ func cilium(at release) *Profile {
 		CoreGroup: choose(at,
 			fact(false, ciliumSource+"route 10").until("1.19"),
 			fact(true, "cilium#41268").since("1.19")),
-		AnyCase:         fact(false, ciliumSource+"route 11"),
-		Expressions:     fact(RE2, ciliumSource+"routes become CiliumEnvoyConfigs"),
-		HostModifiers:   fact(false, ciliumSource+"header modifiers are handed on to Envoy; cilium#39588"),
-		Sharing:         fact(SharingUnknown, ciliumSource+"route 17"),
-		ConflictReason:  fact("Conflicted", ciliumSource+"route 17: Cilium has no reason of its own"),
-		Groups:          fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
-		Domains:         fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
-		Controller:      fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
-		Injection:       fact(Injection{}, "Cilium has no sidecars"),
-		Overrides:       fact([]string(nil), "not looked at"),
-		Fields:          slices.Concat(ciliumFields(), reported[Cilium]),
-		ExpressionsLast: fact(false, "not observed with Cilium: taken to come before every prefix"),
-		PortSplit:       fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
+		AnyCase:        fact(false, ciliumSource+"route 11"),
+		Expressions:    fact(RE2, ciliumSource+"routes become CiliumEnvoyConfigs"),
+		HostModifiers:  fact(false, ciliumSource+"header modifiers are handed on to Envoy; cilium#39588"),
+		Sharing:        fact(SharingMerged, ciliumTranslation+"GRPCRoutes become rules beside those of HTTPRoutes"),
+		ConflictReason: fact("Conflicted", ciliumSource+"route 17: Cilium has no reason of its own"),
+		Groups:         fact([]string{"cilium.io"}, "Cilium's CustomResourceDefinitions"),
+		Domains:        fact([]string{"cilium.io", "io.cilium"}, "Cilium's documentation: service.cilium.io, and io.cilium before"),
+		Controller:     fact("io.cilium/app=operator", "Cilium's Helm chart, templates/cilium-operator/deployment.yaml"),
+		Injection:      fact(Injection{}, "Cilium has no sidecars"),
+		Overrides:      fact([]string(nil), "not looked at"),
+		Fields:         slices.Concat(ciliumFields(), reported[Cilium]),
+		Ranking:        fact(RankedFirst, ciliumTranslation+"SortableRoute: exact paths, expressions, prefixes, each by length"),
+		Backends:       fact(Backends{LeavesOut: true, OnlyOne: true, MergesEqual: true, ZeroRefused: true, WholePercents: true, ByName: true}, ciliumTranslation+"envoyHTTPRoutes, getRouteAction, and extractRoutes"),
+		Portless:       fact(map[RouteKind]string{HTTPRoute: "http", GRPCRoute: "grpc"}, ciliumTranslation+"toGammaHTTPRoutes and toGammaGRPCRoutes"),
+		PortsTogether:  fact(true, ciliumTranslation+"desiredEnvoyHTTPRouteConfiguration: one virtual host for all ports"),
+		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
+		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
+		PortSplit:      fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}
 }
 
@@ -88,10 +95,15 @@ func istio(at release) *Profile {
 			Labels: map[string][]string{"istio-injection": {"enabled"}, "istio.io/rev": nil, "istio.io/dataplane-mode": {"ambient"}},
 			Remedy: "label the namespace istio-injection=enabled, or with istio.io/rev",
 		}, "Istio's documentation, Installing the Sidecar, and Add workloads to the mesh"),
-		Overrides:       fact([]string(nil), "not looked at: a VirtualService of the same host may"),
-		Fields:          slices.Concat(istioFields(), reported[Istio]),
-		ExpressionsLast: fact(true, "observed with Istio's own code (docs/truth.md): exact paths, prefixes, expressions, each by length"),
-		PortSplit:       fact(true, "observed with Istio's own code (docs/truth.md): a virtual service for those with the port, and one for those without"),
+		Overrides:     fact([]string(nil), "not looked at: a VirtualService of the same host may"),
+		Fields:        slices.Concat(istioFields(), reported[Istio]),
+		Ranking:       fact(RankedLast, istioTruth+": exact paths, prefixes, expressions, each by length"),
+		Calls:         fact(Calls{AnyService: "[^/]+", SlashCounts: true, OthersLast: true}, istioTruth+", and createGRPCURIMatch in pilot/pkg/config/kube/gateway/conversion.go"),
+		Backends:      fact(Backends{}, istioTruth),
+		Portless:      fact(map[RouteKind]string(nil), istioTruth),
+		PortsTogether: fact(false, istioTruth),
+		Joined:        fact([]string{URLRewriteFilter, RequestRedirectFilter}, istioTruth+", and applyHTTPRouteDestination in pilot/pkg/networking/core/route"),
+		PortSplit:     fact(true, istioTruth+": a virtual service for those with the port, and one for those without"),
 	}
 }
 
@@ -124,10 +136,15 @@ func kuma(at release) *Profile {
 			Labels: map[string][]string{"kuma.io/sidecar-injection": {"enabled", "true"}},
 			Remedy: "label the namespace kuma.io/sidecar-injection=enabled",
 		}, "Kuma's documentation, Annotations and labels"),
-		Overrides:       fact([]string(nil), "not looked at"),
-		Fields:          slices.Concat(kumaFields(), reported[Kuma]),
-		ExpressionsLast: fact(false, "not observed with Kuma: taken to come before every prefix"),
-		PortSplit:       fact(false, "not observed with Kuma: taken to merge them, as the specification has it"),
+		Overrides:     fact([]string(nil), "not looked at"),
+		Fields:        slices.Concat(kumaFields(), reported[Kuma]),
+		Ranking:       fact(RankingUnknown, "not looked at"),
+		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
+		Joined:        fact([]string(nil), "not looked at"),
+		Backends:      fact(Backends{}, "not looked at"),
+		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
+		PortsTogether: fact(false, "not looked at"),
+		PortSplit:     fact(false, "not observed with Kuma: taken to merge them, as the specification has it"),
 	}
 }
 
@@ -177,9 +194,14 @@ func linkerd(at release) *Profile {
 			Annotation: true,
 			Remedy:     "annotate the namespace with linkerd.io/inject=enabled",
 		}, "Linkerd's documentation, Automatic Proxy Injection"),
-		Overrides:       fact([]string{"ServiceProfile.linkerd.io"}, "Linkerd's documentation, Getting per-route metrics; linkerd2#14274"),
-		Fields:          slices.Concat(linkerdFields(), reported[Linkerd]),
-		ExpressionsLast: fact(false, "not observed with Linkerd: taken to come before every prefix"),
-		PortSplit:       fact(false, linkerdSource+"the routes of a Service are merged by port"),
+		Overrides:     fact([]string{"ServiceProfile.linkerd.io"}, "Linkerd's documentation, Getting per-route metrics; linkerd2#14274"),
+		Fields:        slices.Concat(linkerdFields(), reported[Linkerd]),
+		Ranking:       fact(RankingUnknown, "not looked at"),
+		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
+		Joined:        fact([]string(nil), "not looked at"),
+		Backends:      fact(Backends{}, "not looked at"),
+		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
+		PortsTogether: fact(false, "not looked at"),
+		PortSplit:     fact(false, linkerdSource+"the routes of a Service are merged by port"),
 	}
 }

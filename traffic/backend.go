@@ -15,6 +15,8 @@ type standing struct {
 	// failure is how they fail, and noFailure where they arrive.
 	failure failure
 	problem string
+	// absent: it does not exist, is of another kind, or is not permitted.
+	absent bool
 	// doubt says what is not known of the backend.
 	doubt string
 }
@@ -58,7 +60,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	s := standing{name: backendName(key, ref.Port)}
 	if !ref.IsService(t.engine.Policy().Mesh) {
 		s.name = fmt.Sprintf("%s.%s %s/%s", key.Kind, ref.Group, key.Namespace, key.Name)
-		s.failure, s.problem = invalidBackend, "is of a kind that is not supported"
+		s.absent, s.failure, s.problem = true, invalidBackend, "is of a kind that is not supported"
 		return s, nil
 	}
 	service, err := mesh.FindService(t.reader, key)
@@ -66,7 +68,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	case errors.Is(err, mesh.ErrUnknown):
 		s.doubt = key.String() + " is not in the input: it is assumed to exist"
 	case errors.Is(err, mesh.ErrNotFound):
-		s.failure, s.problem = invalidBackend, "does not exist"
+		s.absent, s.failure, s.problem = true, invalidBackend, "does not exist"
 		return s, nil
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", key, err)
@@ -79,7 +81,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 		case err != nil:
 			return s, fmt.Errorf("ReferenceGrants in %s: %w", key.Namespace, err)
 		case !permitted:
-			s.failure, s.problem = invalidBackend, "is not permitted by a ReferenceGrant"
+			s.absent, s.failure, s.problem = true, invalidBackend, "is not permitted by a ReferenceGrant"
 			return s, nil
 		}
 	}

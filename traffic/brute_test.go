@@ -26,7 +26,7 @@ type opinion struct {
 
 // bruteDecide says which match decides a request to service/cart of shop: its
 // place, "none", or "the Service" where no route holds the port. A mesh that merges
-// HTTPRoutes and GRPCRoutes compares them by path.
+// HTTPRoutes and GRPCRoutes is Istio, which reads both by path.
 func bruteDecide(routes apiRoutes, merges bool, r *Request) string {
 	for _, namespace := range []string{r.From, "shop"} { // consumer routes replace producer routes
 		kind, http := "", false
@@ -46,14 +46,18 @@ func bruteDecide(routes apiRoutes, merges bool, r *Request) string {
 			}
 		}
 		switch {
-		case kind == "GRPCRoute" && http && merges:
-			return byTheLetter(append(bruteHTTP(routes, namespace, r), byPath(bruteGRPC(routes, namespace, r))...))
+		case kind == "GRPCRoute" && merges:
+			held := bruteGRPC(routes, namespace, r, true)
+			if http {
+				held = append(bruteHTTP(routes, namespace, r), held...)
+			}
+			return byTheLetter(held)
 		case kind == "TCPRoute":
 			return fmt.Sprintf("TCPRoute %s/%s rule[0] match[0]", namespace, routes.TCP[0].Name)
 		case kind == "HTTPRoute":
 			return byTheLetter(bruteHTTP(routes, namespace, r))
 		case kind == "GRPCRoute":
-			return byTheLetter(bruteGRPC(routes, namespace, r))
+			return byTheLetter(bruteGRPC(routes, namespace, r, false))
 		}
 	}
 	return "the Service"
@@ -149,9 +153,9 @@ func bruteParams(matches []gatewayv1.HTTPQueryParamMatch, r *Request, o *opinion
 	return true
 }
 
-func bruteGRPC(routes apiRoutes, namespace string, r *Request) []opinion {
+func bruteGRPC(routes apiRoutes, namespace string, r *Request, byPath bool) []opinion {
 	var held []opinion
-	if r.Headers["content-type"] != "application/grpc" {
+	if r.Headers["content-type"] != "application/grpc" && !byPath {
 		return nil
 	}
 	call := strings.Split(r.Path, "/")
@@ -169,7 +173,15 @@ func bruteGRPC(routes apiRoutes, namespace string, r *Request) []opinion {
 					place: fmt.Sprintf("GRPCRoute %s/%s rule[%d] match[%d]", route.Namespace, route.Name, i, j), rule: i, match: j,
 					created: route.CreationTimestamp.Unix(), name: route.Namespace + "/" + route.Name,
 				}
-				if m.Method != nil {
+				switch {
+				case byPath:
+					if !bruteCall(m.Method, r.Path, &o) {
+						continue
+					}
+					if len(rule.Matches) == 0 && route.Spec.ParentRefs[0].Port == nil {
+						o.prefixLength--
+					}
+				case m.Method != nil:
 					o.service, o.rpc = len(*m.Method.Service), len(*m.Method.Method)
 					if o.service > 0 && *m.Method.Service != call[1] || o.rpc > 0 && *m.Method.Method != call[2] {
 						continue
@@ -188,21 +200,25 @@ func bruteGRPC(routes apiRoutes, namespace string, r *Request) []opinion {
 	return held
 }
 
-// byPath tells of matches of gRPC requests what they say about the path /SERVICE/METHOD.
-func byPath(held []opinion) []opinion {
-	const beforePrefixes = 1 << 20
-	for i := range held {
-		switch o := &held[i]; {
-		case o.service > 0 && o.rpc > 0:
-			o.exact = true
-		case o.rpc > 0: // of any service: an expression
-			o.prefixLength = beforePrefixes
-		default:
-			o.prefixLength = 1 + o.service
-		}
-		held[i].service, held[i].rpc = 0, 0
+// bruteCall reports whether a path is that of a gRPC method, as Istio reads it: an exact path, a
+// prefix that ends in a slash, or an expression, which comes after every prefix.
+func bruteCall(m *gatewayv1.GRPCMethodMatch, path string, o *opinion) bool {
+	const expressions, others = -1 << 20, -1 << 21
+	if m == nil || *m.Service == "" && *m.Method == "" {
+		o.prefixLength = others
+		return true
 	}
-	return held
+	elements := strings.Split(path, "/")[1:]
+	switch {
+	case *m.Service == "":
+		o.prefixLength = expressions + len(*m.Method)
+		return len(elements) == 2 && elements[0] != "" && elements[1] == *m.Method
+	case *m.Method == "":
+		o.prefixLength = len("/" + *m.Service + "/")
+		return elements[0] == *m.Service
+	}
+	o.exact = true
+	return path == "/"+*m.Service+"/"+*m.Method
 }
 
 // byTheLetter drops the beaten, one criterion of the texts after the other.

@@ -99,8 +99,6 @@ func (m *match) undecided(r *Request) []string {
 // orderDoubts says why another match that holds too may come before the chosen.
 func orderDoubts(chosen, other *entry) []string {
 	switch {
-	case chosen.route.Kind != other.route.Kind:
-		return []string{fmt.Sprintf("%s matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh", other)}
 	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && chosen.route.ageUnknown(other.route):
 		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", routesOfUnknownAge(chosen.route, other.route))}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
@@ -131,7 +129,7 @@ func (m *match) ranksByExpression() bool {
 	for i := range m.conditions {
 		switch m.conditions[i].Dimension {
 		case mesh.PathDimension, mesh.GRPCServiceDimension, mesh.GRPCMethodDimension:
-			if m.conditions[i].Type == mesh.RegularExpression {
+			if m.conditions[i].Type == mesh.RegularExpression && !m.ordered {
 				return true
 			}
 		}

@@ -143,6 +143,7 @@ func misreport(t testing.TB, c *choices, requests int, compare func(a, b *entry)
 		changed.GRPC = append(changed.GRPC[:0], old.GRPC[min(c.below(2), len(old.GRPC)):]...)
 	}
 	options := c.options(t)
+	withoutExpressions(options, old, changed)
 	before, after := tableOf(w, old.stored(t), options), tableOf(w, changed.stored(t), options)
 	was, is := newOracle(before), newOracle(after.since(before))
 	faulty := *after

@@ -56,6 +56,8 @@ type PathChange struct {
 	Replacement string `json:"replacement"`
 	// Prefix is what is replaced; empty for the whole path.
 	Prefix string `json:"prefix,omitempty"`
+	// Joined: the replacement and the rest of the path are joined as they are.
+	Joined bool `json:"joined,omitempty"`
 	// ofMatch: what is replaced is what the match matched.
 	ofMatch bool
 }
@@ -158,14 +160,6 @@ func lowerPath(in *mesh.PathModifier) *PathChange {
 	return nil
 }
 
-// after returns the change where a match matched the prefix.
-func (p *PathChange) after(prefix string) *PathChange {
-	if p == nil || !p.ofMatch {
-		return p
-	}
-	return &PathChange{Replacement: p.Replacement, Prefix: cmp.Or(prefix, "/")}
-}
-
 // Apply returns the path after the change (Gateway API, HTTPPathModifier).
 func (p *PathChange) Apply(path string) string {
 	if p == nil {
@@ -173,6 +167,9 @@ func (p *PathChange) Apply(path string) string {
 	}
 	if p.Prefix == "" {
 		return p.Replacement
+	}
+	if p.Joined {
+		return p.Replacement + path[min(len(p.Prefix), len(path)):]
 	}
 	replacement := strings.TrimRight(p.Replacement, "/")
 	rest := strings.TrimPrefix(path, strings.TrimRight(p.Prefix, "/"))

@@ -11,8 +11,12 @@ type match struct {
 	rank [5]int
 	// host ranks by the hostname, before rank; it is zero but where the mesh matches hostnames.
 	host [2]int
-	// byPath: the rank is an HTTPRoute's, though the match is a GRPCRoute's.
+	// byPath: the match is a GRPCRoute's, which the mesh reads and ranks as an HTTPRoute's.
 	byPath bool
+	// written is equal for matches that are written alike, with regard to the order of nothing.
+	written string
+	// ordered: the place of the regular expression of its path is known.
+	ordered bool
 }
 
 // The parts of an HTTPRoute match's rank (Gateway API, HTTPRouteRule.matches).
@@ -41,8 +45,10 @@ const (
 // The path types in the order of their rank. Where a RegularExpression stands is
 // up to implementations; before every prefix, as many have it, it can be reached
 // even where a prefix matches every request. On a mesh that has it last, it is lastPath.
+// noPath is that of a GRPCRoute's match without a path, where it comes after all others.
 const (
-	lastPath = iota - 1
+	noPath = iota - 2
+	lastPath
 	prefixPath
 	regularPath
 	exactPath
@@ -111,33 +117,36 @@ func (m *match) prefix() string {
 	return ""
 }
 
-// rankedByPath returns a GRPCRoute's match ranked as an HTTPRoute's would be that looks
-// for the same requests by their path.
-func (m *match) rankedByPath() *match {
-	out := *m
-	out.byPath, out.rank = true, [5]int{byHeaders: m.rank[byHeaders]}
-	var service, method string
-	for i := range m.conditions {
-		c := &m.conditions[i]
-		switch {
-		case c.Type == mesh.RegularExpression && (c.Dimension == mesh.GRPCServiceDimension || c.Dimension == mesh.GRPCMethodDimension):
-			out.rank[byPathType] = regularPath
-			return &out
-		case c.Dimension == mesh.GRPCServiceDimension:
-			service = c.Text
-		case c.Dimension == mesh.GRPCMethodDimension:
-			method = c.Text
-		}
+// match returns a match with these conditions, ranked as the mesh ranks it.
+func (m *reading) match(conditions []mesh.Condition) match {
+	calls, byPath := m.profile.ByPath()
+	byPath = byPath && m.kind == mesh.GRPCRoute
+	if !byPath && m.kind != mesh.HTTPRoute {
+		return newMatch(m.kind, conditions)
 	}
+	out := newMatch(mesh.HTTPRoute, conditions)
+	out.byPath = byPath
+	if byPath && calls.AfterHTTP {
+		out.rank[byQueryParams] = -1
+	}
+	path, ranking := out.path(), m.profile.Ranks()
 	switch {
-	case service != "" && method != "":
-		out.rank[byPathType] = exactPath
-	case method != "":
-		out.rank[byPathType] = regularPath
-	default:
-		out.rank[byPathLength] = 1 + len(service)
+	case path == nil:
+		if byPath && calls.OthersLast {
+			out.rank[byPathType], out.rank[byPathLength] = noPath, 0
+			if m.noMatches {
+				out.rank[byPathLength] = -1
+			}
+		}
+	case path.Type == mesh.RegularExpression && ranking != mesh.RankingUnknown:
+		out.ordered, out.rank[byPathLength] = true, len(path.Text)
+		if ranking == mesh.RankedLast {
+			out.rank[byPathType] = lastPath
+		}
+	case path.Type == mesh.PathPrefix && byPath && calls.SlashCounts:
+		out.rank[byPathLength]++
 	}
-	return &out
+	return out
 }
 
 // holds reports whether the request meets every condition.

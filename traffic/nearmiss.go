@@ -98,6 +98,9 @@ func lowerRank(e *entry, part int) string {
 	if e.route.Kind == mesh.HTTPRoute || e.byPath {
 		switch part {
 		case byPathType:
+			if e.rank[byPathType] < prefixPath {
+				return e.pathText() + " ranks below every PathPrefix"
+			}
 			return e.pathText() + " ranks below an Exact path or RegularExpression"
 		case byPathLength:
 			return e.pathText() + " is shorter"
@@ -118,8 +121,8 @@ func lowerRank(e *entry, part int) string {
 func (m *match) pathText() string {
 	path := m.path()
 	switch {
-	case m.byPath:
-		return "its gRPC method"
+	case path == nil && m.byPath:
+		return "a match of every gRPC method"
 	case path == nil:
 		return "PathPrefix /"
 	}

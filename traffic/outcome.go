@@ -50,14 +50,19 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	}
 	out := Outcome{Effects: effects}
 	if out.Redirect != nil {
+		pr.redirectPort(t.engine.Policy().Mesh, e, out.Redirect)
 		return out, doubts, nil
 	}
-	var total int64
-	for i := range rule.backends {
-		total += rule.backends[i].weight
+	backends, err := t.backendsOf(pr, e)
+	if err != nil {
+		return Outcome{}, nil, err
 	}
-	for i := range rule.backends {
-		if backend := &rule.backends[i]; backend.weight > 0 {
+	var total int64
+	for i := range backends {
+		total += backends[i].weight
+	}
+	for i := range backends {
+		if backend := &backends[i]; backend.weight > 0 {
 			share, err := t.share(e, backend, total, &doubts)
 			if err != nil {
 				return Outcome{}, nil, err
@@ -73,8 +78,14 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	}
 	if len(out.Shares) == 0 {
 		reason := "the rule has no backendRefs"
-		if len(rule.backends) > 0 {
+		switch {
+		case len(backends) > 0:
 			reason = "every backendRef has weight 0"
+			if profile := t.engine.Policy().Mesh; profile.ReadsBackends().ZeroRefused {
+				doubts = append(doubts, profile.Title+"'s proxies refuse the routes of the whole Service because of that, and keep the former ones")
+			}
+		case len(rule.backends) > 0:
+			reason = "no backendRef is a Service that exists and is permitted"
 		}
 		out.Shares = []Share{{Answer: invalidBackend.answer(e.route.Kind), Reason: reason, Parts: 1, Of: 1}}
 	}
@@ -133,12 +144,14 @@ func gcd(a, b int64) int64 {
 func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error) {
 	out, matched := in, e.prefix()
 	if in.Rewrite != nil {
-		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: in.Rewrite.Path.after(matched)}
+		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: e.reading().replace(mesh.URLRewriteFilter, in.Rewrite.Path, matched)}
+		*doubts = append(*doubts, e.reading().joined(out.Rewrite.Path)...)
 	}
 	if in.Redirect != nil {
 		redirect := *in.Redirect
-		redirect.Path = redirect.Path.after(matched)
+		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, matched)
 		out.Redirect = &redirect
+		*doubts = append(*doubts, e.reading().joined(redirect.Path)...)
 	}
 	out.Mirrors = slices.Clone(in.Mirrors)
 	for i := range out.Mirrors {
@@ -151,6 +164,9 @@ func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error)
 			*doubts = append(*doubts, s.doubt)
 		}
 		m.Backend, m.Problem = s.name, s.problem
+		if t.engine.Policy().Mesh.ReadsBackends().WholePercents && m.Of > 0 {
+			m.Parts, m.Of = m.Parts*100/m.Of, 100
+		}
 	}
 	return out, nil
 }

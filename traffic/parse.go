@@ -1,29 +1,38 @@
 package traffic
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// SetTarget reads whom the request is sent to: "service/cart:80",
-// "serviceimport/cart:80", "service/dns:53/UDP" with the protocol, or
-// "service/cart.shop:80" with the namespace, which is otherwise the one given.
+// targetForms are what SetTarget reads, for errors.
+const targetForms = "want a Service, as in service/cart:80, cart:http, or http://cart.shop/path"
+
+// SetTarget reads whom the request is sent to: "service/cart:80", "serviceimport/cart:80",
+// "service/dns:53/UDP" with the protocol, "cart:http" with the name of the port, "cart" if the
+// Service has one port, or "service/cart.shop:80" with the namespace, which is otherwise the one
+// given. A URL, "http://cart.shop/v2?x=1", is read as setURL does.
 func (r *Request) SetTarget(text, namespace string) error {
-	const form = "want KIND/NAME:PORT, such as service/cart:80"
-	kind, rest, _ := strings.Cut(text, "/")
-	name, port, _ := strings.Cut(rest, ":")
+	if strings.Contains(text, "://") {
+		return r.setURL(text, namespace)
+	}
+	r.Port, r.PortName = 0, ""
+	kind, rest := "service", text
+	if before, after, ok := strings.Cut(text, "/"); ok && !strings.Contains(before, ":") {
+		kind, rest = before, after
+	}
+	name, port, ported := strings.Cut(rest, ":")
 	port, protocol, given := strings.Cut(port, "/")
 	r.Protocol = mesh.Protocol(strings.ToUpper(protocol))
 	if given && r.Protocol != mesh.TCP && r.Protocol != mesh.UDP {
 		return fmt.Errorf("%q: the protocol must be TCP or UDP", text)
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || number == 0 || name == "" {
-		return fmt.Errorf("%q: %s", text, form)
 	}
 	switch strings.ToLower(kind) {
 	case "service", "services", "svc":
@@ -31,14 +40,72 @@ func (r *Request) SetTarget(text, namespace string) error {
 	case "serviceimport", "serviceimports":
 		r.Service.Kind = mesh.ServiceImportKind
 	default:
-		return fmt.Errorf("%q: %s", text, form)
+		return fmt.Errorf("%q: %s", text, targetForms)
 	}
-	r.Service.Name, r.Service.Namespace, r.Port = name, namespace, int32(number)
-	if before, after, ok := strings.Cut(name, "."); ok {
-		r.Service.Name, r.Service.Namespace = before, after
+	if err := r.setHost(name, namespace); err != nil || ported && !r.setPort(port) {
+		return fmt.Errorf("%q: %s", text, targetForms)
 	}
 	return nil
 }
+
+// setURL reads whom an HTTP request is sent to, its path, its query, and its Host header:
+// "http://cart.shop:8080/v2?x=1", where the port is 80 if the URL has none. The namespace is that of
+// the URL, or else the one given. Names of clusterset.local are ServiceImports.
+func (r *Request) setURL(text, namespace string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.Opaque != "":
+		return fmt.Errorf("%q: %s", text, targetForms)
+	case u.Scheme == "https":
+		return fmt.Errorf("%q: a mesh sees no path of an encrypted request; specify the port, and the name that the client asks for with --server-name, as in service/cart:443", text)
+	case u.Scheme != "http":
+		return fmt.Errorf("%q: the scheme must be http; %s", text, targetForms)
+	}
+	r.Port, r.PortName = 0, ""
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	r.Service.Kind, r.Protocol = mesh.ServiceKind, mesh.TCP
+	if short, found := strings.CutSuffix(name, ".svc.clusterset.local"); found {
+		r.Service.Kind, name = mesh.ServiceImportKind, short
+	}
+	if err := r.setHost(name, namespace); err != nil || !r.setPort(cmp.Or(u.Port(), "80")) {
+		return fmt.Errorf("%q: %s", text, targetForms)
+	}
+	r.Host = u.Host
+	path := cmp.Or(u.EscapedPath(), "/")
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	return r.SetPath(path)
+}
+
+// setHost reads "cart", "cart.shop", or "cart.shop.svc", with any domain after it.
+func (r *Request) setHost(host, namespace string) error {
+	name, rest, qualified := strings.Cut(host, ".")
+	if qualified {
+		var domain string
+		if namespace, domain, _ = strings.Cut(rest, "."); namespace == "" || domain != "" && domain != "svc" && !strings.HasPrefix(domain, "svc.") {
+			return errors.New("not the name of a Service")
+		}
+	}
+	if name == "" || strings.ContainsAny(name, "/:") {
+		return errors.New("no name")
+	}
+	r.Service.Name, r.Service.Namespace = name, namespace
+	return nil
+}
+
+// setPort reads the number or the name of a port, and reports whether it is one.
+func (r *Request) setPort(text string) bool {
+	if number, err := strconv.ParseUint(text, 10, 16); err == nil {
+		r.Port = int32(number)
+		return number > 0
+	}
+	r.PortName = text
+	return portName.MatchString(text)
+}
+
+// portName is what the name of a Service port looks like (RFC 1123); a number is none.
+var portName = regexp.MustCompile(`^[a-z0-9]*[a-z][a-z0-9-]*$`)
 
 // SetPath reads a path, with or without a query: "/v2/items?color=blue".
 func (r *Request) SetPath(text string) error {

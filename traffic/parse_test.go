@@ -17,6 +17,21 @@ func TestSetTarget(t *testing.T) {
 		"svc/cart.faces:8080":    {Service: key(mesh.ServiceKind, "faces", "cart"), Port: 8080},
 		"service/dns:53/udp":     {Service: key(mesh.ServiceKind, "shop", "dns"), Port: 53, Protocol: mesh.UDP},
 		"ServiceImport/cards:80": {Service: key(mesh.ServiceImportKind, "shop", "cards"), Port: 80},
+		"cart":                   {Service: key(mesh.ServiceKind, "shop", "cart")},
+		"svc/cart":               {Service: key(mesh.ServiceKind, "shop", "cart")},
+		"cart:http":              {Service: key(mesh.ServiceKind, "shop", "cart"), PortName: "http"},
+		"dns:53/UDP":             {Service: key(mesh.ServiceKind, "shop", "dns"), Port: 53, Protocol: mesh.UDP},
+		"cart.faces.svc:80":      {Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80},
+		"http://cart.faces/v2?x=1": {
+			Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80, Protocol: mesh.TCP, Host: "cart.faces", Path: "/v2", Query: map[string]string{"x": "1"},
+		},
+		"http://cart:8080": {Service: key(mesh.ServiceKind, "shop", "cart"), Port: 8080, Protocol: mesh.TCP, Host: "cart:8080", Path: "/"},
+		"http://Cart.faces.svc.cluster.local./": {
+			Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80, Protocol: mesh.TCP, Host: "Cart.faces.svc.cluster.local.", Path: "/",
+		},
+		"http://cart.faces.svc.clusterset.local/": {
+			Service: key(mesh.ServiceImportKind, "faces", "cart"), Port: 80, Protocol: mesh.TCP, Host: "cart.faces.svc.clusterset.local", Path: "/",
+		},
 	} {
 		var got Request
 		if err := got.SetTarget(text, "shop"); err != nil {
@@ -26,7 +41,10 @@ func TestSetTarget(t *testing.T) {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
-	for _, text := range []string{"", "cart:80", "service/cart", "service/cart:0", "service/cart:70000", "service/:80", "pod/cart:80", "service/cart:80/SCTP"} {
+	for _, text := range []string{
+		"", "service/cart:0", "service/cart:70000", "service/:80", "service/cart:", "pod/cart:80", "service/cart:80/SCTP", "cart:-", "http://", "http://cart:0/",
+		"https://cart.shop/", "ftp://cart.shop/", "http://cart.shop.example.com/", "http://10.0.0.1/", "http://[::1]/", "http://a@cart.shop/", "http://cart.shop/?%zz",
+	} {
 		if err := new(Request).SetTarget(text, "shop"); err == nil {
 			t.Errorf("%q: no error", text)
 		}

@@ -71,6 +71,23 @@ func (c *choices) options(t testing.TB) Options {
 	return Options{}
 }
 
+// withoutExpressions has GRPCRoutes match methods of a service only, where a mesh would read those of
+// any service as a regular expression: those are compared by examples.
+func withoutExpressions(options Options, all ...apiRoutes) {
+	service := "a.S"
+	for _, routes := range all {
+		for _, route := range routes.GRPC {
+			for i := range route.Spec.Rules {
+				for j := range route.Spec.Rules[i].Matches {
+					if m := route.Spec.Rules[i].Matches[j].Method; options.Engine != nil && m != nil && *m.Service == "" && *m.Method != "" {
+						m.Service = &service
+					}
+				}
+			}
+		}
+	}
+}
+
 // head returns the metadata and the parents of a route.
 func (c *choices) head(number int) (metav1.ObjectMeta, gatewayv1.CommonRouteSpec) {
 	meta := metav1.ObjectMeta{Namespace: pick(c, "shop", "shop", "shop", "faces"), Name: fmt.Sprintf("%s%d", pick(c, "b", "a", "c"), number)}

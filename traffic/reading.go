@@ -1,7 +1,11 @@
 package traffic
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -11,6 +15,9 @@ import (
 type reading struct {
 	profile *mesh.Profile
 	kind    mesh.RouteKind
+	// noMatches: the rule has no matches, and no parentRef of its route has a port. The API gives
+	// rules of HTTPRoutes a match.
+	noMatches bool
 	// fails says why the mesh answers the requests with an error; empty if it does not.
 	fails string
 	// notes say what it ignores, and what is not known.
@@ -51,6 +58,7 @@ func (m *reading) settings(rule *mesh.RouteRule) *mesh.RouteRule {
 		if !m.reads(mesh.BackendRequestTimeout, timeouts.BackendRequest != "") {
 			timeouts.BackendRequest = ""
 		}
+		m.bound(&timeouts, rule.Retry != nil)
 	}
 	if !m.reads(mesh.Retry, rule.Retry != nil) {
 		out.Retry = nil
@@ -75,4 +83,87 @@ func (m *reading) reads(field mesh.Field, set bool) bool {
 		m.notes = append(m.notes, fmt.Sprintf("it is not known whether %s applies %s", m.profile.Title, noun))
 	}
 	return does.Value != mesh.Ignored
+}
+
+// bound makes the timeout of a try that of the whole request, where the mesh does.
+func (m *reading) bound(timeouts *mesh.Timeouts, retry bool) {
+	does := m.profile.Does(m.kind, mesh.BackendRequestTimeout).Value
+	try := timeouts.BackendRequest
+	if try == "" || does != mesh.BoundsRequest && does != mesh.BoundsRequestWithoutRetry {
+		return
+	}
+	zero := isZero(try)
+	switch {
+	case does == mesh.BoundsRequestWithoutRetry && (retry || zero):
+		if zero {
+			timeouts.BackendRequest = ""
+		}
+		return
+	case does == mesh.BoundsRequestWithoutRetry, zero, timeouts.Request == "" || shorter(try, timeouts.Request):
+		timeouts.Request = try
+	}
+	timeouts.BackendRequest = ""
+	m.notes = append(m.notes, m.profile.Title+" bounds the whole request by timeouts.backendRequest")
+}
+
+// isZero reports whether that is the duration zero, which is no bound.
+func isZero(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d == 0
+}
+
+// shorter reports whether the first duration is shorter than the other one.
+func shorter(a, b string) bool {
+	x, err := time.ParseDuration(a)
+	y, err2 := time.ParseDuration(b)
+	return err == nil && err2 == nil && x < y
+}
+
+// replace returns the change of a path by a filter of that type, where a match matched the prefix.
+func (m *reading) replace(filter string, path *PathChange, prefix string) *PathChange {
+	if path == nil || !path.ofMatch {
+		return path
+	}
+	out := &PathChange{Prefix: cmp.Or(prefix, "/")}
+	if out.Replacement, out.Joined = m.profile.Join(filter, out.Prefix, path.Replacement); out.Replacement == "" {
+		return nil
+	}
+	return out
+}
+
+// joined returns a note on a path whose new prefix the mesh joins as it is.
+func (m *reading) joined(path *PathChange) []string {
+	if path != nil && path.Joined {
+		return []string{fmt.Sprintf("%s joins the new prefix and the rest of the path as they are: %s becomes %s", m.profile.Title, strings.TrimSuffix(path.Prefix, "/")+"/a", path.Apply(strings.TrimSuffix(path.Prefix, "/")+"/a"))}
+	}
+	return nil
+}
+
+// written returns a text that is equal for matches that are written alike, where the mesh merges
+// their backends. A redirect to another scheme makes a difference too.
+func (m *reading) written(rule *mesh.RouteRule, match int, conditions []mesh.Condition) string {
+	if !m.profile.ReadsBackends().MergesEqual {
+		return ""
+	}
+	var texts []string
+	for i := range conditions {
+		texts = append(texts, fmt.Sprintf("%s %s %s", conditions[i].Subject, conditions[i].Type, conditions[i].Text))
+	}
+	if match < len(rule.Matches) {
+		for _, values := range [][]mesh.ValueMatch{rule.Matches[match].Headers, rule.Matches[match].QueryParams} {
+			for i := range values {
+				texts = append(texts, values[i].Name)
+			}
+		}
+		if path := rule.Matches[match].Path; path != nil && path.Type != mesh.Exact && path.Type != mesh.RegularExpression {
+			texts = append(texts, cmp.Or(path.Value, "/"))
+		}
+	}
+	for i := range rule.Filters {
+		if redirect := rule.Filters[i].RequestRedirect; redirect != nil && redirect.Scheme != "" {
+			texts = append(texts, "redirect")
+		}
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "\n")
 }

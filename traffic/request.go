@@ -12,6 +12,9 @@ type Request struct {
 	// Service and Port are whom it is sent to.
 	Service mesh.ServiceKey `json:"service"`
 	Port    int32           `json:"port"`
+	// PortName is the name of the port in the place of its number, if that is zero. If both are left
+	// out, the Service has one port.
+	PortName string `json:"-"`
 	// Protocol is the transport. Where it is left out, it is the port's; TCP if there
 	// are two ports of the number.
 	Protocol mesh.Protocol `json:"protocol,omitempty"`

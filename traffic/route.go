@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -53,6 +54,8 @@ type backendRef struct {
 	ref     mesh.BackendRef
 	weight  int64
 	effects Effects
+	// filtered: it has filters.
+	filtered bool
 	// fails says why the mesh answers its requests with an error; empty if it does not.
 	fails string
 }
@@ -75,22 +78,25 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: r.Created, Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
+	ported := slices.ContainsFunc(in.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Port != 0 })
 	for i := range in.Spec.Rules {
 		from, to := &in.Spec.Rules[i], &out.rules[i]
-		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind}
+		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind, noMatches: len(from.Matches) == 0 && !ported}
 		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
-			m := newMatch(in.Kind, conditions)
-			if path := m.path(); path != nil && path.Type == mesh.RegularExpression && profile.RanksExpressionsLast() {
-				m.rank[byPathType], m.rank[byPathLength] = lastPath, len(path.Text)
-			}
+			m := to.match(conditions)
+			m.written = to.written(from, len(to.matches), conditions)
 			to.matches = append(to.matches, m)
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]
 			backend := backendRef{ref: *ref, weight: 1}
-			backend.effects = lowerFilters(to.filters(ref.Filters, mesh.BackendFilter, &backend.fails))
+			filters := to.filters(ref.Filters, mesh.BackendFilter, &backend.fails)
+			if backend.filtered = len(filters) > 0; len(filters) > 1 && len(from.BackendRefs) > 1 && profile.ReadsBackends().ByName {
+				filters = filters[len(filters)-1:]
+			}
+			backend.effects = lowerFilters(filters)
 			if ref.Weight != nil {
 				backend.weight = int64(*ref.Weight)
 			}

@@ -66,8 +66,8 @@ func (c *comparer) space() []*point {
 	t := texts{set{}, set{}, set{}, set{}, set{}, map[[2]string]bool{}, map[string]string{}}
 	for i := range c.sides {
 		if routes := c.sides[i].routes; routes != nil {
-			c.grpc = c.grpc || routes.kind == mesh.GRPCRoute
 			for j := range routes.entries {
+				c.grpc = c.grpc || routes.entries[j].route.Kind == mesh.GRPCRoute && !routes.entries[j].byPath
 				c.collect(&t, routes.entries[j].conditions)
 			}
 		}

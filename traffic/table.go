@@ -97,9 +97,14 @@ type entry struct {
 	rule, at int
 }
 
+// reading returns how the mesh reads the rule.
+func (e *entry) reading() *reading { return &e.route.rules[e.rule].reading }
+
 // reads reports whether the match can hold for the request at all: GRPCRoutes match gRPC
-// requests.
-func (e *entry) reads(r *Request) bool { return e.route.Kind != mesh.GRPCRoute || r.GRPC() }
+// requests, unless the mesh reads them by path.
+func (e *entry) reads(r *Request) bool {
+	return e.route.Kind != mesh.GRPCRoute || e.byPath || r.GRPC()
+}
 
 // String names the place of the match: "HTTPRoute shop/cart rule[1] match[0]".
 func (e *entry) String() string { return fmt.Sprintf("%s rule[%d] match[%d]", e.route, e.rule, e.at) }
@@ -208,16 +213,11 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 			continue
 		}
 		pr.kind, pr.owner = owner.Kind, owner
-		merged := len(owner.Of(owner.Kind)) < len(owner.Routes)
 		for _, attached := range owner.Routes {
 			r := view.routes[attached]
 			for i := range r.rules {
 				for j := range r.rules[i].matches {
-					m := &r.rules[i].matches[j]
-					if merged && r.Kind == mesh.GRPCRoute {
-						m = m.rankedByPath()
-					}
-					pr.entries = append(pr.entries, entry{m, r, i, j})
+					pr.entries = append(pr.entries, entry{&r.rules[i].matches[j], r, i, j})
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package traffic
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -69,8 +70,12 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, pr.doubts()...)
-	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() {
+	_, byPath := t.engine.Policy().Mesh.ByPath()
+	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() && !byPath {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc")
+	}
+	if chosen != nil && chosen.byPath && !request.GRPC() {
+		trace.Notes = append(trace.Notes, t.engine.Policy().Mesh.Title+" matches GRPCRoutes by path, and so this request, which is not gRPC")
 	}
 	trace.Notes = append(trace.Notes, doubts...)
 	if doubts, err = t.doubts(pr, &request, chosen); err != nil {
@@ -101,7 +106,7 @@ func compact(texts []string) []string {
 	return out
 }
 
-// portRoutesOf returns the routes that a request meets.
+// portRoutesOf returns the routes that a request meets, and notes the number of its port.
 func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	service, err := mesh.FindService(t.reader, r.Service)
 	switch {
@@ -112,16 +117,35 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
-	at := -1
+	at, err := r.find(service)
+	if err != nil {
+		return nil, err
+	}
+	return t.portRoutes(service, service.Ports[at], r.From)
+}
+
+// find returns the index of the port of the Service that the request is sent to, and notes its
+// number.
+func (r *Request) find(service *mesh.Service) (at int, err error) {
+	at = -1
 	for i, p := range service.Ports {
-		if p.Number == r.Port && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
+		sought := p.Number == r.Port || r.Port == 0 && (r.PortName == "" || p.Name == r.PortName)
+		if sought && (p.Protocol == r.Protocol || r.Protocol == "" && (at < 0 || p.Protocol == mesh.TCP)) {
 			at = i
+		}
+		if r.Port == 0 && r.PortName == "" && p.Number != service.Ports[0].Number {
+			return 0, fmt.Errorf("%s has several ports: specify one of %s, such as %s:%d", r.Service, portList(service), strings.ToLower(r.Service.Kind)+"/"+r.Service.Name, service.Ports[0].Number)
 		}
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s has no port %d: its ports are %s", r.Service, r.Port, portList(service))
+		wanted := strconv.Itoa(int(r.Port))
+		if r.Port == 0 {
+			wanted = r.PortName
+		}
+		return 0, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
 	}
-	return t.portRoutes(service, service.Ports[at], r.From)
+	r.Port, r.PortName = service.Ports[at].Number, ""
+	return at, nil
 }
 
 // portList reads "80 (http), 53 (dns)".

@@ -125,23 +125,35 @@ not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port
 `},
-		{"unless the mesh merges the kinds", []string{all, say}, []string{"/a.B/Do"}, istio, `
-HTTPRoute shop/all rule[0] match[0]  (producer)
-  → Service cart-v1:8080 100 %
-not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
-not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
-`},
-		{"where the order of the kinds is the mesh's", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
+		{"unless the mesh reads it by path", []string{all, say}, []string{"/a.B/Do"}, istio, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
-note: HTTPRoute shop/all rule[0] match[0] matches too: the mesh merges the two kinds, and the order of their rules depends on the mesh
-not taken: GRPCRoute shop/say rule[1]: its gRPC method ranks below an Exact path or RegularExpression
+note: Istio matches GRPCRoutes by path, and so this request, which is not gRPC
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
+`},
+		{"a mesh that merges the kinds", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
+GRPCRoute shop/say rule[0] match[0]  (producer)
+  → Service cart-v2:8080 100 %
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
 not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
 `},
 		{"a gRPC method", []string{say}, []string{"grpc a.B/Do"}, Options{}, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
 not taken: GRPCRoute shop/say rule[1]: its method is shorter
+`},
+		{"a mesh without timeouts of a try", []string{http("shop/all", onCart+`, rules: [{`+toV1+`, timeouts: {request: 10s, backendRequest: 1s}}]`)}, nil, istio, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+  timeout 1s
+note: Istio bounds the whole request by timeouts.backendRequest
+`},
+		{"a mesh that joins paths", []string{http("shop/all", onCart+`, rules: [{`+toV1+`, filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]}]`)}, nil, istio, `
+HTTPRoute shop/all rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+  rewritten path prefix / to /new
+note: Istio joins the new prefix and the rest of the path as they are: /a becomes /newa
 `},
 		{"the older of two equal matches", []string{all, http("shop/a @03", onCart+`, rules: [{`+toV2+`}]`)}, nil, Options{}, `
 HTTPRoute shop/all rule[0] match[0]  (producer)
@@ -270,13 +282,37 @@ func TestTraceOfTwoPorts(t *testing.T) {
 	dns := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: dns}, spec: {ports: [{name: u, port: 53, protocol: UDP}, {name: t, port: 53}]}}`
 	on := `parentRefs: [{group: "", kind: Service, name: dns}], rules: [{` + toV1 + `}]`
 	table := tableOf(w, w.read(t, shop+"---\n"+dns+"\n---\n"+object("UDPRoute shop/u", on)+"\n---\n"+object("TCPRoute shop/t", on)).stored(t), Options{})
-	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute} {
+	for target, want := range map[string]mesh.RouteKind{"service/dns:53": mesh.TCPRoute, "service/dns:53/TCP": mesh.TCPRoute, "service/dns:53/UDP": mesh.UDPRoute, "dns:u": mesh.UDPRoute, "dns:t": mesh.TCPRoute, "dns": mesh.TCPRoute} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if trace.RouteKind != want {
 			t.Errorf("%s: %s, want %s", target, trace.RouteKind, want)
+		}
+	}
+}
+
+// TestTraceOfPorts: a port is known by its number, by its name, or because it is the only one; else
+// the error lists what there is.
+func TestTraceOfPorts(t *testing.T) {
+	w := newWorld()
+	two := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: two}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 81}]}}`
+	one := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: one}, spec: {ports: [{port: 8080}]}}`
+	table := tableOf(w, w.read(t, shop+"---\n"+two+"\n---\n"+one).stored(t), Options{})
+	for target, want := range map[string]int32{"two:admin": 81, "two:80": 80, "one": 8080, "http://two.shop/": 80} {
+		trace, err := table.Trace(ask(t, "to "+target))
+		if err != nil || trace.Request.Port != want {
+			t.Errorf("%s: %v, want port %d of %+v", target, err, want, trace)
+		}
+	}
+	for target, want := range map[string]string{
+		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two:80",
+		"two:grpc":         "Service shop/two has no port grpc: its ports are 80 (http), 81 (admin)",
+		"http://one.shop/": "Service shop/one has no port 80: its ports are 8080",
+	} {
+		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", target, err, want)
 		}
 	}
 }

@@ -182,6 +182,9 @@ func (t *Table) onPorts(b Binding) ([]Binding, error) {
 	for _, port := range b.parent.Ports {
 		here := b
 		here.At = b.parent.At(port)
+		if here.State == "" && !t.engine.policy.Mesh.Selects(b.Route.Kind, b.parent.Ref, &port) {
+			here.State = Unsupported
+		}
 		if here.State == "" {
 			here.hold(owners[here.At])
 		}

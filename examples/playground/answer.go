@@ -160,7 +160,10 @@ func (v *version) judge(object *manifest.Object, plan *mutate.Plan) error {
 // trace says what the request meets.
 func (v *version) trace(q *question) (string, error) {
 	request := traffic.Request{From: q.From, Method: q.Method}
-	err := errors.Join(request.SetTarget(q.Target, ""), request.SetPath(cmp.Or(q.Path, "/")))
+	err := request.SetTarget(q.Target, "")
+	if q.Path != "" { // else that of a URL
+		err = errors.Join(err, request.SetPath(q.Path))
+	}
 	for header := range strings.Lines(q.Headers) {
 		if strings.TrimSpace(header) != "" {
 			err = errors.Join(err, request.AddHeader(header))

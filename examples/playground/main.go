@@ -23,8 +23,7 @@ import (
 var files embed.FS
 
 func main() {
-	program := flag.String("program", "", "this program, compiled with GOOS=js GOARCH=wasm")
-	loader := flag.String("loader", "", "wasm_exec.js of the Go that compiled it")
+	program, loader := flag.String("program", "", "this program, compiled with GOOS=js GOARCH=wasm"), flag.String("loader", "", "wasm_exec.js of the Go that compiled it")
 	out := flag.String("o", "index.html", "the page to write")
 	flag.Parse()
 	page, err := makePage(*program, *loader)

@@ -19,6 +19,7 @@ var elsewhere = map[string][]string{
 	"internal/cli/cluster.TestDormant":            {"kubectl patch httproutes.gateway.networking.k8s.io bill -n "},
 	"cmd/gammaguard.TestPlugin":                   {"kubectl gammaguard check -f manifests/"},
 	"internal/cli/command.TestCheckFix":           {"gammaguard check --fix"},
+	"internal/cli/command.TestDiffFindsSets":      {"gammaguard diff --base-ref "},
 	"internal/cli/command.TestGraph":              {"gammaguard graph -f examples/shop"},
 	"internal/cli/command.TestReadmeTry": {
 		"$ go run ./examples/try examples/shop/*.yaml", "$ go run ./cmd/gammaguard check -f examples/shop",
@@ -37,7 +38,7 @@ var elsewhere = map[string][]string{
 	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
 	"test/install.TestRunbook":     {"$ kubectl apply -f cart.yaml"},
 	"test/install.TestSelfManaged": {"kubectl patch secret -n gammaguard-system "},
-	"test/install.TestUninstall":   {"kubectl scale -n gammaguard-system ", "gammaguard status clear --confirm", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
+	"test/install.TestUninstall":   {"kubectl scale -n gammaguard-system ", "gammaguard status clear -A --confirm", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
 	"test/policies.TestStatic":     {"gammaguard policy --static > "},
 	"test/labels.TestDocs":         {"kubectl get rolebindings -A ", "kubectl label namespace shop gammaguard.dev/grant=producer --overwrite --dry-run=server --as shop-admin"},
 	"test/status.TestReports":      {"kubectl delete reports.openreports.io "},

@@ -83,7 +83,7 @@ var fieldCases = []struct {
 	{"", fieldNoMatch, "no-catch-all:warn", "404 (no rule matches)"},
 
 	{mesh.Istio, fieldRequest, "", "timeout 2s"},
-	{mesh.Istio, fieldBackend, "", "timeout of a request to the backend 2s"},
+	{mesh.Istio, fieldBackend, "", "timeout 2s\nnote: Istio bounds the whole request by timeouts.backendRequest"},
 	{mesh.Istio, fieldRetry, "", "retry {"},
 	{mesh.Istio, fieldSession, "mesh-unsupported:warn", "note: Istio ignores sessionPersistence; use consistentHash"},
 	{mesh.Istio, fieldMirror, "", "mirrored to"},
@@ -128,6 +128,7 @@ var fieldCases = []struct {
 	{"kuma@2.15", fieldNoMatch, "no-catch-all:warn", "404 (no rule matches)"},
 
 	{mesh.Cilium, fieldRequest, "", "timeout 2s"},
+	{mesh.Cilium, fieldBackend, "", "timeout 2s\nnote: Cilium bounds the whole request by timeouts.backendRequest"},
 	{"cilium@1.18", fieldRetry, "", "note: it is not known whether Cilium applies retry"},
 	{mesh.Cilium, fieldSession, "mesh-unsupported:warn", "note: Cilium ignores sessionPersistence"},
 	{mesh.Cilium, fieldRewrite, "", "host rewritten to cart.example"},

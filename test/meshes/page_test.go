@@ -128,6 +128,7 @@ What a mesh does with a field is one of these:
 | route dropped | it does not apply the route at all |
 | request fails | the requests meet an error |
 | to the parent Service | the parent Service gets the requests |
+| bounds the whole request | the timeout is not one of each try |
 | unknown | not known; the specification is assumed |
 
 Conformance reports are the weakest source. What is observed or read in the source counts first. A feature that no report has as
@@ -151,6 +152,13 @@ func meshPage(p *mesh.Profile) string {
 	writeFact(&b, "headless Service as a parent", p.HeadlessParents, yes("reported as accepted", "rejected"))
 	writeFact(&b, "group `core`", p.CoreGroup, yes("taken for the empty group", "ignored"))
 	writeFact(&b, "regular expressions", p.Expressions, func(d mesh.Dialect) string { return string(d) })
+	writeFact(&b, "a path by regular expression ranks", p.Ranking, func(r mesh.Ranking) string { return string(r) })
+	writeFact(&b, "GRPCRoutes match", p.Calls, calls)
+	writeFact(&b, "`replacePrefixMatch` that is joined without regard to slashes", p.Joined, join)
+	writeFact(&b, "a parentRef without `port` selects", p.Portless, portless)
+	writeFact(&b, "the routes of a Service apply", p.PortsTogether, yes("on every port that any of them selects", "on the ports that each selects"))
+	writeFact(&b, "backendRefs", p.Backends, backends)
+	writeFact(&b, "routes with and without `port`", p.PortSplit, yes("do not merge: the oldest decides which apply", "merge"))
 	writeFact(&b, "a header modifier of `Host`", p.HostModifiers, yes("a rewrite of the host, in `set`", "not supported"))
 	writeFact(&b, "kind `service`", p.AnyCase, yes("taken for Service", "ignored"))
 	writeFact(&b, "HTTPRoute and GRPCRoute on one port", p.Sharing, func(s mesh.Sharing) string { return sharing[s] })
@@ -182,7 +190,7 @@ var differences = map[mesh.ProfileName][]string{
 		"It reports no status for a missing Service (predicted, route 02); gammaguard denies the route.",
 	},
 	mesh.Istio: {
-		"The rule of an HTTPRoute comes before that of a GRPCRoute on one port, although GEP-1294 ignores the HTTPRoute (observed, route 17). Upstream merges the kinds for Gateways: gateway-api#4598, istio#59222.",
+		"The rules of an HTTPRoute apply on one port together with those of a GRPCRoute, although GEP-1294 ignores the HTTPRoute (observed, route 17). A match of a GRPCRoute without a method comes after all matches with a path. Upstream merges the kinds for Gateways: gateway-api#4598, istio#59222.",
 		"A Service that a route names twice gets one more entry at each reconcile, until `status.parents` is full and each change fails (observed, route 33); gammaguard denies the route.",
 		"Ports that do not exist, UDP ports, and headless Services are reported as accepted (observed, routes 03, 05, 08); gammaguard denies the route.",
 	},

@@ -69,6 +69,9 @@ func (c *choices) httpRoute(number int) *gatewayv1.HTTPRoute {
 			if !c.options.Plain && c.maybe(15) {
 				ref.Filters = append(ref.Filters, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestHeaderModifier, RequestHeaderModifier: c.headerFilter()})
 			}
+			if !c.options.Plain && c.maybe(10) {
+				ref.Filters = append(ref.Filters, gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterResponseHeaderModifier, ResponseHeaderModifier: c.headerFilter()})
+			}
 			rule.BackendRefs = append(rule.BackendRefs, ref)
 		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
@@ -138,8 +141,18 @@ func (c *choices) grpcRoute(number int) *gatewayv1.GRPCRoute {
 		if c.maybe(25) {
 			rule.Filters = append(rule.Filters, gatewayv1.GRPCRouteFilter{Type: gatewayv1.GRPCRouteFilterRequestHeaderModifier, RequestHeaderModifier: c.headerFilter()})
 		}
+		if c.maybe(15) {
+			rule.Filters = append(rule.Filters, gatewayv1.GRPCRouteFilter{Type: gatewayv1.GRPCRouteFilterResponseHeaderModifier, ResponseHeaderModifier: c.headerFilter()})
+		}
+		if c.maybe(10) {
+			rule.Filters = append(rule.Filters, gatewayv1.GRPCRouteFilter{Type: gatewayv1.GRPCRouteFilterRequestMirror, RequestMirror: c.mirror("two")})
+		}
 		for range 1 + c.below(2) {
-			rule.BackendRefs = append(rule.BackendRefs, gatewayv1.GRPCBackendRef{BackendRef: c.backend(route.Namespace)})
+			ref := gatewayv1.GRPCBackendRef{BackendRef: c.backend(route.Namespace)}
+			if c.maybe(15) {
+				ref.Filters = append(ref.Filters, gatewayv1.GRPCRouteFilter{Type: gatewayv1.GRPCRouteFilterRequestHeaderModifier, RequestHeaderModifier: c.headerFilter()})
+			}
+			rule.BackendRefs = append(rule.BackendRefs, ref)
 		}
 		route.Spec.Rules = append(route.Spec.Rules, rule)
 	}

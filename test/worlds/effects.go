@@ -47,14 +47,7 @@ func (c *choices) httpEffects(rule *gatewayv1.HTTPRouteRule) {
 		}
 		add(gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterURLRewrite, URLRewrite: rewrite})
 	case 2:
-		group, kind, port := gatewayv1.Group(""), gatewayv1.Kind(mesh.ServiceKind), Ports[0]
-		namespace := gatewayv1.Namespace(Namespace)
-		mirror := &gatewayv1.HTTPRequestMirrorFilter{BackendRef: gatewayv1.BackendObjectReference{Group: &group, Kind: &kind, Namespace: &namespace, Name: "two", Port: &port}}
-		if c.maybe(50) {
-			percent := pick[int32](c, 0, 10, 50, 100)
-			mirror.Percent = &percent
-		}
-		add(gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestMirror, RequestMirror: mirror})
+		add(gatewayv1.HTTPRouteFilter{Type: gatewayv1.HTTPRouteFilterRequestMirror, RequestMirror: c.mirror(pick[gatewayv1.ObjectName](c, "two", "two", "three", "missing"))})
 	}
 	if c.maybe(20) {
 		request := pick(c, gatewayv1.Duration("10s"), "1s", "500ms")
@@ -63,7 +56,27 @@ func (c *choices) httpEffects(rule *gatewayv1.HTTPRouteRule) {
 			try := gatewayv1.Duration("200ms")
 			rule.Timeouts.BackendRequest = &try
 		}
+		if c.maybe(30) {
+			attempts := 1 + c.below(3)
+			rule.Retry = &gatewayv1.HTTPRouteRetry{Attempts: &attempts}
+		}
 	}
+}
+
+// mirror returns copies of requests to a Service.
+func (c *choices) mirror(to gatewayv1.ObjectName) *gatewayv1.HTTPRequestMirrorFilter {
+	group, kind, port := gatewayv1.Group(""), gatewayv1.Kind(mesh.ServiceKind), Ports[0]
+	namespace := gatewayv1.Namespace(Namespace)
+	mirror := &gatewayv1.HTTPRequestMirrorFilter{BackendRef: gatewayv1.BackendObjectReference{Group: &group, Kind: &kind, Namespace: &namespace, Name: to, Port: &port}}
+	switch c.below(4) {
+	case 0, 1:
+		percent := pick[int32](c, 0, 10, 50, 100)
+		mirror.Percent = &percent
+	case 2:
+		of := pick[int32](c, 10, 1000)
+		mirror.Fraction = &gatewayv1.Fraction{Numerator: pick[int32](c, 1, 5), Denominator: &of}
+	}
+	return mirror
 }
 
 // headerFilter changes a few headers, each once.

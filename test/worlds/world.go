@@ -5,6 +5,7 @@ package worlds
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -54,6 +55,9 @@ var Key = mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: Namespace, Name: Se
 // Ports are those of every Service.
 var Ports = []int32{80, 8080, 9090}
 
+// protocols are the appProtocols of the ports, on a mesh that selects ports by them.
+var protocols = []string{"http", "grpc", ""}
+
 // Random returns the world of a seed.
 func Random(seed uint64, options Options) *World {
 	w := &World{Seed: seed, options: options}
@@ -78,7 +82,11 @@ func (w *World) service(namespace, name string) {
 	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta}
 	service.Spec.Type, service.Spec.ClusterIP = corev1.ServiceTypeClusterIP, fmt.Sprintf("10.0.0.%d", 1+len(w.Services))
 	for i, port := range Ports {
-		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: fmt.Sprintf("http-%d", i), Port: port, Protocol: corev1.ProtocolTCP})
+		port := corev1.ServicePort{Name: fmt.Sprintf("http-%d", i), Port: port, Protocol: corev1.ProtocolTCP}
+		if protocol := protocols[i]; protocol != "" && w.options.Profile != nil && w.options.Profile.Portless.Value != nil {
+			port.AppProtocol = &protocol
+		}
+		service.Spec.Ports = append(service.Spec.Ports, port)
 	}
 	w.Services = append(w.Services, service)
 	slice := &discoveryv1.EndpointSlice{
@@ -155,6 +163,9 @@ func (w *World) Table() (*traffic.Table, error) {
 		}
 	}
 	policy := &validate.Policy{Mesh: w.options.Profile, Actions: map[string]validate.Action{validate.RuleGrantMissing: validate.Off}}
+	if w.options.Profile != nil && w.options.Profile.ReferenceGrants.Value {
+		policy.Actions[validate.RuleBackendNotPermitted] = validate.Warn
+	}
 	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, err
@@ -177,6 +188,15 @@ func (w *World) String() string {
 		}
 	}
 	return YAML(all...)
+}
+
+// CompareAge orders routes the oldest first, and then by namespace and name.
+func CompareAge[T any, P interface {
+	*T
+	metav1.Object
+}](a, b T) int {
+	x, y := P(&a), P(&b)
+	return cmp.Or(x.GetCreationTimestamp().Compare(y.GetCreationTimestamp().Time), cmp.Compare(x.GetNamespace(), y.GetNamespace()), cmp.Compare(x.GetName(), y.GetName()))
 }
 
 // created returns a creation time, in seconds of a day in the past.

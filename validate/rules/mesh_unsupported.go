@@ -28,6 +28,9 @@ func meshUnsupported() *validate.Rule {
 			if f := unsupportedParent(policy, parent.Route, parent.Index); f != nil {
 				return *f
 			}
+			if f := unselectedPorts(policy.Mesh, parent); f != nil {
+				return *f
+			}
 			return validate.Finding{
 				Field: mesh.ParentPath(parent.Index, ""), Value: parent.Ref.Name, Reference: validate.Reference{Service: parent.Key},
 				Problem: dropped(policy.Mesh, parent.Route.Dropped), Remedy: "remove it",

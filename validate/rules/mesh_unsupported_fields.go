@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -36,11 +38,65 @@ func checkUnsupportedFields(p *validate.Pass) {
 			} else {
 				f.Default = validate.Warn
 			}
+		case mesh.BoundsRequest, mesh.BoundsRequestWithoutRetry:
+			if !unbounded(&p.Route.Spec.Rules[use.Rule], does.Value) {
+				continue
+			}
+			f.Problem, f.Default = profile.Title+" bounds the whole request by timeouts.backendRequest, and ignores timeouts.request", validate.Warn
+			if does.Value == mesh.BoundsRequest {
+				f.Problem = profile.Title + " bounds the whole request, all tries together, by timeouts.backendRequest"
+			}
 		default:
-			continue
+			if !joinsPath(p, &use, &f) {
+				continue
+			}
 		}
 		reportUnsupported(p, f)
 	}
+}
+
+// unbounded reports whether a bound of the whole request in place of one of a try changes what
+// the rule says: it has another bound of the whole request, or retries that are not bounded.
+func unbounded(rule *mesh.RouteRule, does mesh.Treatment) bool {
+	if rule.Retry != nil {
+		return does == mesh.BoundsRequest
+	}
+	return rule.Timeouts.Request != "" && rule.Timeouts.Request != rule.Timeouts.BackendRequest
+}
+
+// joinsPath describes a path prefix that a filter replaces, where the mesh loses the slash after it or
+// doubles it. It reports whether that is so.
+func joinsPath(p *validate.Pass, use *mesh.Use, f *validate.Finding) bool {
+	filter, rule := p.Route.FilterOf(use), &p.Route.Spec.Rules[use.Rule]
+	if filter == nil {
+		return false
+	}
+	var path *mesh.PathModifier
+	switch {
+	case filter.URLRewrite != nil:
+		path, f.Field = filter.URLRewrite.Path, f.Field+".urlRewrite"
+	case filter.RequestRedirect != nil:
+		path, f.Field = filter.RequestRedirect.Path, f.Field+".requestRedirect"
+	}
+	if path == nil || path.ReplacePrefixMatch == nil {
+		return false
+	}
+	prefix := rule.Prefix()
+	to, asIs := p.Policy.Mesh.Join(filter.Type, prefix, *path.ReplacePrefixMatch)
+	if !asIs {
+		return false
+	}
+	from := strings.TrimSuffix(prefix, "/") + "/a"
+	f.Field += ".path.replacePrefixMatch"
+	f.Problem = fmt.Sprintf("%s joins the new prefix and the rest of the path as they are: %s becomes %s", p.Policy.Mesh.Title, from, to+strings.TrimPrefix(from, prefix))
+	f.Default, f.Remedy = validate.Warn, "match and replace a longer prefix"
+	if filter.RequestRedirect != nil && to != "/" {
+		f.Remedy = "set it to " + strings.TrimRight(to, "/")
+		if prefix == "/" {
+			f.Remedy += "/"
+		}
+	}
+	return true
 }
 
 // dropped describes a route that the mesh does not apply at all.
@@ -61,4 +117,33 @@ func reportUnsupported(p *validate.Pass, f validate.Finding) {
 		f.Problem += ", as of release " + p.Policy.Mesh.Newest
 	}
 	p.Report(f)
+}
+
+// unselectedPorts describes the ports that the mesh does not apply the route on, as the parentRef has
+// no port; nil if there are none.
+func unselectedPorts(profile *mesh.Profile, parent *validate.Parent) *validate.Finding {
+	kind := parent.Route.Kind
+	var ports []string
+	for i := range parent.Ports {
+		if port := &parent.Ports[i]; !profile.Selects(kind, parent.Ref, port) {
+			ports = append(ports, strconv.Itoa(int(port.Number)))
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	noun, article := "port", "an"
+	if len(ports) > 1 {
+		noun = "ports"
+	}
+	if kind == mesh.GRPCRoute {
+		article = "a"
+	}
+	return &validate.Finding{
+		Field: mesh.ParentPath(parent.Index, ""), Value: parent.Ref.Name, Default: validate.Warn,
+		Reference: validate.Reference{Service: parent.Key, Detail: strings.Join(ports, ",")},
+		Problem: fmt.Sprintf("%s does not apply %s %s without port in the parentRef to %s %s of %s, which needs appProtocol %s",
+			profile.Title, article, kind, noun, shortList(ports), parent.Key, profile.Portless.Value[kind]),
+		Remedy: "set port in the parentRef, or appProtocol in the Service",
+	}
 }

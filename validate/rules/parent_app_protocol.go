@@ -16,7 +16,8 @@ func parentAppProtocol() *validate.Rule {
 		Title: "A selected port has an appProtocol that the route kind does not support",
 		Rationale: "A mesh uses the appProtocol of a Service port to determine the protocol of the traffic. If it is TLS or plain TCP, the mesh sees " +
 			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests. A parentRef without port and sectionName selects all ports of " +
-			"the Service, also those that were not meant, such as the port of a database.",
+			"the Service, also those that were not meant, such as the port of a database. Under the profile of a mesh that selects ports by their " +
+			"appProtocol where the parentRef has no port, the rule reports the ports that it leaves out.",
 		Remedy: "Set port or sectionName in the parentRef, to select only ports that the route kind supports. Or use a route kind that supports the " +
 			"protocol, or correct the appProtocol of the Service port.",
 		Citation: "GEP-1294, Ports: without port, the route is associated with all ports; Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
@@ -41,6 +42,9 @@ func unsupported(kind mesh.RouteKind) []string {
 }
 
 func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
+	if f := unselectedPorts(p.Policy.Mesh, parent); f != nil {
+		p.Report(*f)
+	}
 	protocols := unsupported(p.Route.Kind)
 	unfit := func(port mesh.Port) bool {
 		return port.AppProtocol != "" && slices.Contains(protocols, strings.ToLower(port.AppProtocol))

@@ -14,6 +14,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
@@ -85,6 +86,8 @@ type Route struct {
 	// Changes are what mutations set, and Withheld what they would set.
 	Changes  []report.Change `json:"changes"`
 	Withheld []report.Change `json:"withheld,omitempty"`
+
+	plan mutate.Plan
 }
 
 // Options say by what the routes are judged.
@@ -94,6 +97,8 @@ type Options struct {
 	AsMode mesh.Mode
 	// Own are the controllers whose entries in status are gammaguard's.
 	Own []string
+	// Only is the one route to judge, which is among the others; nil: all.
+	Only *mesh.Route
 }
 
 // auditor judges the routes.
@@ -122,7 +127,7 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 		a.world = asMode(stored, options.AsMode)
 	}
 	r := &Report{TypeMeta: report.Typed(Kind), AsMode: options.AsMode, Namespaces: []Namespace{}, Routes: []Route{}, NotApplied: []NotApplied{}}
-	byNamespace := a.byNamespace(routes)
+	byNamespace := a.byNamespace(routes, options.Only)
 	if a.replaced, err = a.replacedRoutes(byNamespace); err != nil {
 		return nil, err
 	}
@@ -140,11 +145,11 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 	return r, nil
 }
 
-// byNamespace returns the routes that gammaguard judges.
-func (a *auditor) byNamespace(routes []*manifest.Object) map[string][]*mesh.Route {
+// byNamespace returns the routes that gammaguard judges; of these the only one, if there is one.
+func (a *auditor) byNamespace(routes []*manifest.Object, only *mesh.Route) map[string][]*mesh.Route {
 	by := map[string][]*mesh.Route{}
 	for _, object := range routes {
-		if route := object.Route; a.Concerns(route) {
+		if route := object.Route; a.Concerns(route) && (only == nil || route == only) {
 			by[route.Metadata.Namespace] = append(by[route.Metadata.Namespace], route)
 		}
 	}
@@ -238,7 +243,7 @@ func (a *auditor) judge(route *mesh.Route) (Route, error) {
 	plan, verdict, err := a.Audit(route, a.world)
 	judged := Route{
 		RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name},
-		Verdict:   report.Admit, Findings: []report.Finding{},
+		Verdict:   report.Admit, Findings: []report.Finding{}, plan: plan,
 	}
 	judged.Changes, judged.Withheld = report.ChangesOf(&plan)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
@@ -89,10 +90,26 @@ func wakeRoute(route *mesh.Route, waking *mutate.Plan) []string {
 		}
 		return comments
 	}
-	patch, err := json.Marshal(mutate.Patch(waking.Made()))
+	name := report.RouteName{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name}
+	return []string{patchCommand(&name, waking.Made())}
+}
+
+// patchCommand returns the command that makes the changes to a stored route.
+func patchCommand(route *report.RouteName, changes []mutate.Change) string {
+	patch, err := json.Marshal(mutate.Patch(changes))
 	if err != nil {
-		panic("audit: a patch sets strings only: " + err.Error())
+		panic("audit: a patch sets strings and numbers only: " + err.Error())
 	}
-	return []string{fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s", strings.ToLower(string(route.Kind)), mesh.GatewayGroup,
-		printable.Shell(route.Metadata.Name), printable.Shell(route.Metadata.Namespace), printable.Shell(string(patch)))}
+	return fmt.Sprintf("kubectl patch %ss.%s %s -n %s --type=json -p %s", strings.ToLower(string(route.Kind)), mesh.GatewayGroup,
+		printable.Shell(route.Name), printable.Shell(route.Namespace), printable.Shell(string(patch)))
+}
+
+// Patch returns the command that makes what mutations would set in the stored route, whatever the mode;
+// empty if there is nothing to set, if a controller writes the route, whose owner is to be corrected, or
+// if a part of the route is dormant, which has commands of its own.
+func (r *Route) Patch() string {
+	if len(r.plan.Changes) == 0 || r.plan.Withheld() == mutate.WithheldByController || len(r.Dormant) > 0 {
+		return ""
+	}
+	return patchCommand(&r.RouteName, r.plan.Changes)
 }

@@ -12,95 +12,72 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
-	"github.com/gammaguard/gammaguard/mutate"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Table writes the findings, a summary of the namespaces, and the commands that grant
-// what is missing. Wide adds how to fix each finding, those that are for the audit log
-// alone, and the parents that no mesh accepts.
+// Table writes what was found, what to do first above the rest, a summary of the namespaces that
+// counts these lines, and the commands that grant what is missing. Findings that are equal but for the
+// route share a line. Wide has a line for each, with how to fix it, and adds those that are for the audit
+// log alone, and the parents that no mesh accepts.
 func (r *Report) Table(w io.Writer, wide bool) error {
-	rows := [][]string{{"NAMESPACE", "KIND", "NAME", "RULE", "ACTION", "FIELD", "MESSAGE", "FIX"}}
-	for i := range r.Routes {
-		route := &r.Routes[i]
-		for _, line := range route.lines(wide) {
-			rows = append(rows, append([]string{route.Namespace, string(route.Kind), route.Name}, line...))
-		}
+	lines := r.lines(wide)
+	counts := countLines(lines)
+	header := []string{"NAMESPACE", "KIND", "NAME", "RULE", "ACTION", "FIELD", "MESSAGE", "FIX"}
+	if !wide {
+		lines, header = grouped(lines), header[:len(header)-1]
 	}
-	out := printers.GetNewTabWriter(w)
-	for _, row := range rows {
-		if !wide {
-			row = row[:len(row)-1]
+	if len(lines) > 0 {
+		out := printers.GetNewTabWriter(w)
+		printable.Row(out, header...)
+		for i := range lines {
+			printable.Row(out, lines[i].cells()[:len(header)]...)
 		}
-		if len(rows) > 1 {
-			printable.Row(out, row...)
-		}
-	}
-	if len(rows) > 1 {
 		printable.Row(out)
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if err := r.summary(w); err != nil || !wide || len(r.NotApplied) == 0 {
+	if err := r.summary(w, counts, wide); err != nil || !wide || len(r.NotApplied) == 0 {
 		return err
 	}
 	printable.Row(w)
 	return Unapplied(w, r.NotApplied)
 }
 
-// lines returns rule, action, field, message and fix of what the table shows.
-func (r *Route) lines(wide bool) [][]string {
-	var lines [][]string
-	for _, change := range slices.Concat(r.Changes, r.Withheld) {
-		action := "change"
-		if change.Withheld != mutate.NotWithheld {
-			action = string(change.Effect) + " (" + string(change.Withheld) + ")"
+// summary writes a line for each namespace, those with most to do first, and the commands.
+func (r *Report) summary(w io.Writer, counts map[string]map[string]int, wide bool) error {
+	var columns []string
+	for _, class := range classes {
+		used := wide || slices.Contains(always, class)
+		for _, of := range counts {
+			used = used || of[class] > 0
 		}
-		lines = append(lines, []string{change.Mutation, action, change.Field, change.Message, ""})
-	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		action := string(f.Effect)
-		if f.Downgraded != "" {
-			action += " (" + f.Downgraded + ")"
-		}
-		shown := f.Effect == validate.Deny || f.Effect == validate.Warn || f.Effect == report.EffectUnknown || f.Effect == report.EffectDormant || f.Action == validate.Deny
-		if shown || wide {
-			lines = append(lines, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, f.Remedy})
+		if used {
+			columns = append(columns, class)
 		}
 	}
-	for i := range r.Replaced {
-		replaced := &r.Replaced[i]
-		lines = append(lines, []string{string(validate.Replaced), "-", replaced.Field, replaced.message(), "add the rule that these clients lack to their routes, or ask their owner to remove these"})
+	header := []string{"NAMESPACE", "MODE", "ROUTES", "ROUTES DENIED"}
+	for _, class := range columns {
+		header = append(header, headings[class])
 	}
-	return lines
-}
-
-// message reads "clients in namespace faces meet HTTPRoute faces/cart instead on port 80 of Service
-// shop/cart".
-func (r *Replaced) message() string {
-	ports := make([]string, len(r.Ports))
-	for i, port := range r.Ports {
-		ports[i] = strconv.Itoa(int(port))
-	}
-	word := "port "
-	if len(ports) > 1 {
-		word = "ports "
-	}
-	return "clients in namespace " + r.In + " meet " + r.By + " instead on " + word + strings.Join(ports, ", ") + " of " + r.Service
-}
-
-// summary writes a line for each namespace, and the commands.
-func (r *Report) summary(w io.Writer) error {
 	out := printers.GetNewTabWriter(w)
-	printable.Row(out, "NAMESPACE", "MODE", "ROUTES", "WOULD BE DENIED", "WARNINGS", "UNKNOWN", "DORMANT", "APPLIED", "GRANT", "NEEDS")
+	printable.Row(out, append(header, "APPLIED", "GRANT", "NEEDS")...)
+	ordered := slices.Clone(r.Namespaces)
+	slices.SortStableFunc(ordered, func(a, b Namespace) int {
+		for _, class := range classes {
+			if c := cmp.Compare(counts[b.Name][class], counts[a.Name][class]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
 	var commands, wake []string
-	for i := range r.Namespaces {
-		n := &r.Namespaces[i]
-		printable.Row(out, n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied), strconv.Itoa(n.Warned), strconv.Itoa(n.Unknown), strconv.Itoa(n.Dormant),
-			fmt.Sprintf("%d/%d", n.Applied, n.Parented),
-			string(n.Grant), cmp.Or(string(n.Needs), "-"))
+	for i := range ordered {
+		n := &ordered[i]
+		row := []string{n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied)}
+		for _, class := range columns {
+			row = append(row, strconv.Itoa(counts[n.Name][class]))
+		}
+		printable.Row(out, append(row, fmt.Sprintf("%d/%d", n.Applied, n.Parented), string(n.Grant), cmp.Or(string(n.Needs), "-"))...)
 		if n.Command != "" {
 			commands = append(commands, n.Command)
 		}
@@ -127,6 +104,20 @@ func (r *Report) summary(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// message reads "clients in namespace faces meet HTTPRoute faces/cart instead on port 80 of Service
+// shop/cart".
+func (r *Replaced) message() string {
+	ports := make([]string, len(r.Ports))
+	for i, port := range r.Ports {
+		ports[i] = strconv.Itoa(int(port))
+	}
+	word := "port "
+	if len(ports) > 1 {
+		word = "ports "
+	}
+	return "clients in namespace " + r.In + " meet " + r.By + " instead on " + word + strings.Join(ports, ", ") + " of " + r.Service
 }
 
 // SARIF writes the findings as check does. The place of a route is the path NAMESPACE,

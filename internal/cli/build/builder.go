@@ -60,6 +60,8 @@ type Error struct {
 	Remote bool
 	// NotLoaded: the files are not those of a chart. NotParsed: a template is not one.
 	NotLoaded, NotParsed bool
+	// Missing are the dependencies that the chart lacks, which may be why.
+	Missing []string
 	// Exhausted: it took more than it may.
 	Exhausted bool
 }
@@ -116,7 +118,7 @@ func (b *Builder) do(ctx context.Context, job *request) (*result, error) {
 		return nil, err
 	}
 	if done.Error != "" {
-		return nil, &Error{text: done.Error, Remote: done.Remote, NotLoaded: done.NotLoaded, NotParsed: done.NotParsed}
+		return nil, &Error{text: done.Error, Remote: done.Remote, NotLoaded: done.NotLoaded, NotParsed: done.NotParsed, Missing: done.Missing}
 	}
 	return done, nil
 }

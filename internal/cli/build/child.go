@@ -145,7 +145,7 @@ func (c *child) do(r *request) (done *result) {
 		err = done.tooLarge()
 	}
 	if err != nil {
-		done = &result{Error: err.Error(), Remote: isRemote(err)}
+		done = &result{Error: err.Error(), Remote: isRemote(err), Missing: done.Missing}
 		done.NotLoaded = errors.Is(err, errNotLoaded)
 		done.NotParsed = strings.Contains(done.Error, "parse error at ")
 		done.Error = printable.Shortened(done.Error)

@@ -157,7 +157,8 @@ func (l *loaded) leftOut() []string {
 	return notes
 }
 
-// Read returns what the rules see of the input, and all routes in it, with the mutations.
+// Read returns what the rules see of the input, and all routes in it, with the mutations; and, if there
+// is a cluster, those of its routes that the input does not replace.
 // It is an error if any of it cannot be read.
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
 	disk := source.Open(&options.Options, options.named())
@@ -169,6 +170,13 @@ func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, er
 	var routes []*mesh.Route
 	for _, object := range l.world.files.Routes() {
 		routes = append(routes, object.Route)
+	}
+	if options.Cluster != nil {
+		for _, object := range l.world.base.Routes() {
+			if l.world.files.Get(object.Key) == nil {
+				routes = append(routes, object.Route)
+			}
+		}
 	}
 	return l.world, routes, nil
 }

@@ -142,7 +142,7 @@ func (c *Cluster) Do(read mesh.Read) mesh.Answer {
 
 // Definition returns the CustomResourceDefinition of that name, in JSON.
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
-	return cached(c, "CustomResourceDefinition %s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
+	return cached(c, "%s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
 		object, err := c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -154,10 +154,18 @@ func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
 	})
 }
 
-// definitionName is the name of a CustomResourceDefinition.
+// definitionName is the name of a CustomResourceDefinition of routes.
 type definitionName string
 
+// String names all of them: who may not read one may read none.
+func (definitionName) String() string { return "CustomResourceDefinitions of routes" }
+
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// Services returns the Services of the namespace.
+func (c *Cluster) Services(namespace string) ([]*mesh.Service, error) {
+	return c.reader.Services(c.ctx, namespace)
+}
 
 // Preload reads what routes in the namespace, or in all if it is empty, may refer to, by
 // lists in place of one read for each object: namespaces, Services, and which of these have

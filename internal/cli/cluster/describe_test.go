@@ -111,7 +111,7 @@ desc-stranger   none       -            audit     label     0                   
 	if _, stdout, stderr = run(t, "", "audit", "-n", "desc-guest", "--mesh", "istio@1.31", "--kubeconfig", plane.Kubeconfig); !strings.Contains(stdout, gap) {
 		t.Errorf("the audit does not say that %s:\n%s%s", gap, stdout, stderr)
 	}
-	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME or serviceimport/NAME, not "pod/cart"`) {
+	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not "pod/cart"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {

@@ -121,6 +121,37 @@ func Propose(found []Detected) (proposal *Detected, note string, err error) {
 	return nil, "", errors.New("more than one mesh was found")
 }
 
+// Detection is what was found, in JSON.
+type Detection struct {
+	Detected []detected `json:"detected"`
+	// Proposal is the value of mesh in the configuration; empty if there is none, and Note says why.
+	Proposal mesh.ProfileName `json:"proposal"`
+	Note     string           `json:"note,omitempty"`
+}
+
+// detected is a mesh in JSON.
+type detected struct {
+	Mesh        mesh.ProfileName `json:"mesh"`
+	Groups      []string         `json:"groups"`
+	Controllers []string         `json:"controllers"`
+	Version     string           `json:"version,omitempty"`
+}
+
+// NewDetection returns what was found, with what Propose says of it.
+func NewDetection(found []Detected) *Detection {
+	of := &Detection{Detected: []detected{}}
+	for _, d := range found {
+		of.Detected = append(of.Detected, detected{d.Profile.Name, append([]string{}, d.Groups...), append([]string{}, d.Controllers...), d.Version})
+	}
+	proposal, note, err := Propose(found)
+	if of.Note = note; err != nil {
+		of.Note = err.Error()
+	} else {
+		of.Proposal = proposal.Name()
+	}
+	return of
+}
+
 // DetectedTable writes what was found, a line a mesh.
 func DetectedTable(w io.Writer, found []Detected) error {
 	table := printers.GetNewTabWriter(w)

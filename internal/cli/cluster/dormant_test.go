@@ -52,15 +52,14 @@ func TestDormant(t *testing.T) {
 const wakeGrant = "kubectl label namespace asleep gammaguard.dev/grant=producer"
 
 func auditsDormant(t *testing.T) {
-	const want = `NAMESPACE   KIND        NAME    RULE                   ACTION    FIELD                      MESSAGE
-asleep      GRPCRoute   half    parent-group-invalid   dormant   spec.parentRefs[0].kind    no mesh but Linkerd acts on this parentRef: a kind is case-sensitive, and this one is Service
-asleep      GRPCRoute   half    grant-missing          deny      spec.parentRefs[1]         namespace asleep lacks the producer grant for GRPCRoute
-asleep      HTTPRoute   bill    parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
-asleep      HTTPRoute   owned   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
-asleep      HTTPRoute   vague   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind ServiceImport is in multicluster.x-k8s.io
+	const want = `NAMESPACE   KIND        NAME          RULE                   ACTION    FIELD                      MESSAGE
+asleep      GRPCRoute   half          grant-missing          deny      spec.parentRefs[1]         namespace asleep lacks the producer grant for GRPCRoute
+asleep      HTTPRoute   bill, owned   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")
+asleep      GRPCRoute   half          parent-group-invalid   dormant   spec.parentRefs[0].kind    no mesh but Linkerd acts on this parentRef: a kind is case-sensitive, and this one is Service
+asleep      HTTPRoute   vague         parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind ServiceImport is in multicluster.x-k8s.io
 
-NAMESPACE   MODE      ROUTES   WOULD BE DENIED   WARNINGS   UNKNOWN   DORMANT   APPLIED   GRANT   NEEDS
-asleep      enforce   4        1                 0          0         4         0/1       none    producer
+NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   DORMANT   APPLIED   GRANT   NEEDS
+asleep      enforce   4        1               1         0          0         4         0/1       none    producer
 
 To grant what these routes need, a mesh admin can run:
 ` + wakeGrant + `

@@ -54,7 +54,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	if diff := cmp.Diff(strings.Join(strings.Fields(want), " "), strings.Join(strings.Fields(stdout), " ")); diff != "" || code != command.ExitClean || stderr != "" {
 		t.Errorf("exit code %d, %s (-want +got)\n%s", code, stderr, diff)
 	}
-	_, stdout, _ = run(t, "", "grants", "list", "-o", "json", "--config", config, "--kubeconfig", plane.Kubeconfig)
+	_, stdout, _ = run(t, "", "grants", "list", "-A", "-o", "json", "--config", config, "--kubeconfig", plane.Kubeconfig)
 	var list grants.List
 	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
 		t.Fatalf("%v: %s", err, stdout)
@@ -81,7 +81,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	if diff := cmp.Diff(rest, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if code, _, stderr := run(t, "", "grants", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
+	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}
 }
@@ -110,7 +110,7 @@ asks-c all canary of the cart kubectl label namespace asks-c gammaguard.dev/gran
 asks-d - invalid: reason: must be one line -
 asks-e - invalid: not a request -
 `
-	code, stdout, stderr := run(t, "", "grants", "list", "--requested", "--kubeconfig", plane.Kubeconfig)
+	code, stdout, stderr := run(t, "", "grants", "list", "-A", "--requested", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean {
 		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
 	}
@@ -125,7 +125,7 @@ grants:
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, stdout, _ = run(t, "", "grants", "list", "--requested", "--config", selectors, "--kubeconfig", plane.Kubeconfig)
+	_, stdout, _ = run(t, "", "grants", "list", "-A", "--requested", "--config", selectors, "--kubeconfig", plane.Kubeconfig)
 	if !strings.Contains(stdout, "asks-a") || strings.Contains(stdout, "asks-c") {
 		t.Errorf("a selector grants asks-a one kind of route, and asks-c all:\n%s", stdout)
 	}

@@ -125,6 +125,7 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "conflicts", args: at, quiet: true},
 		{command: "describe", args: all(at, []string{"service/cart"})},
 		{command: "describe", args: all(at, []string{"service/" + evil})},
+		{command: "describe", args: all(at, []string{"httproute/" + evil}), fails: true},
 		{command: "detect-mesh", args: live, quiet: true},
 		{command: "diff", args: []string{"--base", filepath.Join(root, "base"), "-f", after}},
 		{command: "diff", args: []string{"--base", evil, "-f", after}, fails: true},
@@ -195,7 +196,7 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	walk(tree)
-	requested := hostileCase{command: "grants list", args: []string{"--kubeconfig", plane.Kubeconfig, "--requested"}}
+	requested := hostileCase{command: "grants list", args: []string{"--kubeconfig", plane.Kubeconfig, "-A", "--requested"}}
 	printHostile(t, &requested, "")
 }
 

@@ -128,7 +128,7 @@ func (c *largeCluster) list(w io.Writer, r *http.Request, resource, namespace st
 // largeCommands are those that must answer fast, by how much of the cluster they look at.
 var largeCommands = map[string][]string{
 	"one namespace": {"audit -n n7", "describe service/s3 -n n7", "grants -n n7", "graph -n n7 -o html", "graph service/s3 -n n7", "conflicts -n n7"},
-	"all":           {"audit -A", "grants", "graph -A", "conflicts -A"},
+	"all":           {"audit -A", "grants -A", "graph -A", "conflicts -A"},
 }
 
 // ask runs a command on the cluster, and returns how long it took and how many requests it

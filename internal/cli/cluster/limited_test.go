@@ -32,7 +32,7 @@ func TestLeastRights(t *testing.T) {
 	const (
 		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
 		consume = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: narrow-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: narrow, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, namespace: narrow, port: 80}]}]}}`
-		all     = "routes across all namespaces ("
+		all     = "routes across all namespaces"
 	)
 	for _, test := range []struct {
 		as, args, stdin string
@@ -47,11 +47,11 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "graph -n narrow", "", command.ExitClean, "HTTPRoute web", all},
 		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
 		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
-		{"landlord", "grants", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one"},
-		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", "Deployment gammaguard-system/gammaguard-webhook"},
+		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one"},
+		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
-		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route has an entry", ""},
+		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route in namespace narrow has an entry", "Deployment gammaguard-system/gammaguard-webhook"},
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},
@@ -60,9 +60,9 @@ func TestLeastRights(t *testing.T) {
 		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
 		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},
 		// Who may grant need not see routes.
-		{"granter", "grants", "", command.ExitClean, "unknown", "routes in namespace narrow ("},
-		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow ("},
-		{"granter", "grants list --requested", "", command.ExitClean, "", ""},
+		{"granter", "grants -A", "", command.ExitClean, "unknown", "routes across all namespaces, routes in "},
+		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow, "},
+		{"granter", "grants list -A --requested", "", command.ExitClean, "", ""},
 		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "check -f - --cluster -n narrow-guest -o json", consume, command.ExitClean, `"effect": "unknown"`, "Namespace narrow"},
 	} {

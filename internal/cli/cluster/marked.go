@@ -25,9 +25,11 @@ import (
 
 // MarkedRoute is a route with entries in status.parents that gammaguard wrote.
 type MarkedRoute struct {
-	Kind, Namespace, Name string
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 	// Entries is how many of its entries gammaguard wrote.
-	Entries int
+	Entries int `json:"entries"`
 
 	resource schema.GroupVersionResource
 }

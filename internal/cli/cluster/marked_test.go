@@ -58,19 +58,19 @@ clear-b     HTTPRoute   1        1
 		want string
 		left string
 	}{
-		{[]string{"--config", config}, table + "\nNothing was changed. To remove the entries of " + us + " and " + former + " from 4 routes, run the command with --confirm.\n", before},
+		{[]string{"-A", "--config", config}, table + "\nNothing was changed. To remove the entries of " + us + " and " + former + " from 4 routes, run the command with --confirm.\n", before},
 		{[]string{"-n", "clear-b", "--confirm"}, "NAMESPACE   KIND        ROUTES   ENTRIES\nclear-b     HTTPRoute   1        1\n\nRemoved the entries from 1 route.\n", ""},
 		{
-			[]string{"--config", config, "--confirm"},
+			[]string{"-A", "--config", config, "--confirm"},
 			"NAMESPACE   KIND        ROUTES   ENTRIES\nclear-a     HTTPRoute   2        4\nclear-a     TCPRoute    1        1\n\nRemoved the entries from 3 routes.\n",
 			"clear-b/theirs: " + them + "\nclear-a/both: " + them + "\nclear-a/twice:\nclear-b/ours:\nclear-a/raw:\n",
 		},
-		{[]string{"--confirm"}, "No route has an entry of " + us + ".\n", ""},
+		{[]string{"-A", "--confirm"}, "No route has an entry of " + us + ".\n", ""},
 	} {
 		code, stdout, stderr := run(t, "", append([]string{"status", "clear", "--kubeconfig", plane.Kubeconfig}, step.args...)...)
 		complaint := ""
 		if !slices.Contains(step.args, "--config") {
-			complaint = "Using the default configuration: Deployment gammaguard-system/gammaguard-webhook: not found. Specify another one with --config.\n"
+			complaint = notInstalled
 		}
 		if diff := cmp.Diff(step.want, stdout); diff != "" || code != command.ExitClean || stderr != complaint {
 			t.Errorf("%v: exit code %d, %s (-want +got)\n%s", step.args, code, stderr, diff)
@@ -83,7 +83,7 @@ clear-b     HTTPRoute   1        1
 			t.Errorf("%v: left (-want +got)\n%s", step.args, diff)
 		}
 	}
-	code, stdout, stderr := run(t, "", "status", "clear", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
+	code, stdout, stderr := run(t, "", "status", "clear", "-A", "--kubeconfig", plane.Kubeconfig, "--as", "nobody")
 	if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, "cannot list resource") {
 		t.Errorf("as nobody: exit code %d, %q, %q", code, stdout, stderr)
 	}

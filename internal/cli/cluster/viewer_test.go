@@ -41,9 +41,13 @@ func TestViewer(t *testing.T) {
 		{"describe service/cart -n viewed", command.ExitClean},
 		{"graph -A -o dot", command.ExitClean},
 		{"graph service/cart -n viewed", command.ExitClean},
-		{"grants", command.ExitClean},
+		{"grants -A", command.ExitClean},
 		{"check -f - --cluster", command.ExitClean},
-		{"trace service/cart:80 -n viewed --cluster", command.ExitClean},
+		{"trace cart:http -n viewed", command.ExitClean},
+		{"describe httproute/web -n viewed", command.ExitClean},
+		{"graph -n viewed -f - --cluster", command.ExitClean},
+		{"conflicts -n viewed -f - --cluster", command.ExitClean},
+		{"diff -f - --cluster", command.ExitFindings},
 	} {
 		code, stdout, stderr := run(t, route, append(strings.Fields(test.args), "--as", "viewer", "--kubeconfig", plane.Kubeconfig)...)
 		if code != test.code || stderr != "" {

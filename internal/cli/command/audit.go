@@ -33,6 +33,9 @@ func newAudit() *cobra.Command {
 For each namespace, the command reports how many routes would be denied, which grant they need, and the command that grants it. For a
 route that lacks a grant, the findings include those that the missing grant hides.
 
+The table has what to do first above the rest: missing grants, other denials, warnings, and changes that mutations would make. Findings that
+are equal but for the route share a line, and the summary counts each of them. With -o wide, each has a line of its own, with how to fix it.
+
 A parentRef that no mesh acts on, such as kind Service with the wrong group, is dormant: it has no effect until the route is changed. The
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
 For a route that a controller owns, it names the owner to correct instead of a patch.
@@ -73,10 +76,10 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "check the routes in all namespaces")
+	addAllNamespaces(cmd, &flags.allNamespaces)
 	addChoice(cmd, &flags.asMode, "as-mode", "", "mode to check each namespace in: enforce, warn, or audit; if empty, the mode of the namespace", "enforce", "warn", "audit")
-	cmd.Flags().DurationVar(&flags.wait, "wait", 0, "wait for at most this long, such as 2m, until a mesh accepts every mesh parent of the routes; exit with 1 if it does not")
-	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, yaml, or sarif; if empty, a table", "wide", "json", "yaml", "sarif")
+	cmd.Flags().DurationVar(&flags.wait, "wait", 0, "how long to wait at most, such as 2m; until a mesh accepts every mesh parent of the routes, or else the exit code is 1")
+	addOutput(cmd, &flags.output, "a table", "wide", "json", "yaml", "sarif")
 	flags.access = addInstalled(cmd)
 	return cmd
 }
@@ -102,14 +105,11 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	result.Configuration, result.Unseen = source, live.Unseen()
-	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
-		return err
-	}
 	where := "namespace " + live.Current
 	if f.allNamespaces {
 		where = everywhere
 	}
-	if err := f.write(cmd, result, where); err != nil {
+	if err := errors.Join(f.write(cmd, result, where), f.access.notice(cmd.ErrOrStderr(), live, len(result.Namespaces) > 0)); err != nil {
 		return err
 	}
 	switch {

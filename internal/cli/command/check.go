@@ -106,17 +106,16 @@ func newCheck() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	flags.add(cmd, "check")
+	flags.add(cmd)
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
-	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with objects that already exist; they are not checked, and a route that is also in the input is checked as an update")
-	set.BoolVar(&flags.cluster, "cluster", false, "look up objects that are not in the input in the live cluster; the command only reads, and reports what you cannot read")
+	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")
-	flags.access = addWorld(cmd)
-	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
+	flags.access = addWorld(cmd, &flags.cluster, "look up there what the input lacks; the command only reads, and reports what you cannot read")
+	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
 	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
 	set.Lookup("as-group").Usage += " Exemptions in the configuration apply to this group."
 	return cmd
@@ -142,11 +141,12 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 		return err
 	}
 	f.applyProject(project, cmd)
-	end, err := f.access.world(cmd, options, f.cluster)
+	live, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(end(), err) }()
+	judged := false
+	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, judged), err) }()
 	options.User = validate.User{Name: *f.access.Impersonate, Groups: *f.access.ImpersonateGroup}
 	options.Propose = f.outputs.propose()
 	bar := startProgress(cmd.ErrOrStderr())
@@ -156,6 +156,7 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	if result == nil {
 		return err
 	}
+	judged = result.Summary.Routes > 0
 	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
 		for _, notice := range result.Notices {
 			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)

@@ -93,7 +93,7 @@ func TestCheckFixSets(t *testing.T) {
 		"base/b.yaml":               route("b", ref),
 		"prod/kustomization.yaml":   "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
 		"prod/patch.yaml":           route("b", "{kind: Service, name: cart, port: 80}"),
-		"test/kustomization.yaml":   "resources: [../base/a.yaml]\n",
+		"test/kustomization.yaml":   "resources: [../base]\n",
 		"chart/Chart.yaml":          "{apiVersion: v2, name: c, version: 1.0.0}\n",
 		"chart/values.yaml":         "kind: Service\n",
 		"chart/values-prod.yaml":    "kind: Service\n",
@@ -108,7 +108,7 @@ func TestCheckFixSets(t *testing.T) {
 		"not fixed  prod/patch.yaml:5  HTTPRoute shop/prod-b  spec.parentRefs[0].group: it is set here, not in base/b.yaml; write it here\n",
 		"fixed  chart/templates/c.yaml:5  HTTPRoute shop/c  set spec.parentRefs[0].group",
 		"not fixed  chart/templates/made.yaml:5  HTTPRoute shop/d  spec.parentRefs[0].group: a template makes it; change the template or the values\n",
-		" 3 fixed",
+		" 4 fixed",
 	} {
 		if !strings.Contains(got.stdout, want) || got.stderr != "" {
 			t.Errorf("no %q in %+v", want, got)
@@ -116,7 +116,7 @@ func TestCheckFixSets(t *testing.T) {
 	}
 	for name, text := range files {
 		switch name {
-		case "base/a.yaml", "chart/templates/c.yaml", "chart/templates/two.yaml":
+		case "base/a.yaml", "base/b.yaml", "chart/templates/c.yaml", "chart/templates/two.yaml":
 			text = strings.Replace(text, ref, fixed, 1)
 		}
 		if now, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(now) != text {

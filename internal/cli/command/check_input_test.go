@@ -41,6 +41,21 @@ func TestCheckDuplicates(t *testing.T) {
 	golden(t, "duplicates.text", strings.ReplaceAll(got, folder, "manifests"))
 }
 
+// TestCheckAlternatives: of a folder of alternatives, the first objects that are declared again are listed, and the others are
+// counted.
+func TestCheckAlternatives(t *testing.T) {
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: NAME}, spec: {ports: [{port: 80}]}}\n"
+	all := orphan
+	for _, name := range []string{"cart", "b", "c", "d", "e", "f"} {
+		all += "---\n" + strings.Replace(service, "NAME", name, 1)
+	}
+	got := runIn(t, written(t, map[string]string{"x/a.yaml": all, "x/b.yaml": all}), "check")
+	const want = "note: x: 3 more objects are declared again; if its files are alternatives, name each as a set in .gammaguard.yaml\n"
+	if strings.Count(got.stdout, "(object-duplicate)") != 5 || !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, ": 14 warnings, ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckEncodings: a file in UTF-16, or with a byte order mark, is read like any other
 // one, and --fix leaves the mark.
 func TestCheckEncodings(t *testing.T) {

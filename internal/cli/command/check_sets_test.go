@@ -106,6 +106,20 @@ func TestCheckChartEndings(t *testing.T) {
 	}
 }
 
+// TestCheckChartScripts: what a template has before it is rendered need not be YAML, whatever it looks like.
+func TestCheckChartScripts(t *testing.T) {
+	const script = "{{- if true }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n{{- end }}\n    {{- if false }}\n  - [\n    {{- end }}\n    true && echo *\n"
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: shop}, spec: {parentRefs: [{group: '', kind: Service, name: cart}]}}\n"
+	chart := map[string]string{"Chart.yaml": "{apiVersion: v2, name: x, version: 1.0.0}\n", "templates/script.yaml": script, "templates/r.yaml": route}
+	if got := runIn(t, written(t, chart), "check"); strings.Contains(got.stdout, "broken") || !strings.Contains(got.stdout, "1 route in ") {
+		t.Errorf("%+v", got)
+	}
+	chart["values.yaml"] = "a: &a [b]\nc: [*a\n"
+	if got := runIn(t, written(t, chart), "check"); !strings.Contains(got.stdout, "it cannot be loaded: values.yaml: yaml: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckNone: a run without routes says so, and fails if told to.
 func TestCheckNone(t *testing.T) {
 	folder := t.TempDir()
@@ -147,6 +161,7 @@ func TestCheckUnbuilt(t *testing.T) {
 		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: chart "},
 		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: chart "},
 		"required value": {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
+		"its template":   {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: dependency redis is not in its directory charts; run helm dependency build: "},
 		"dependency":     {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {

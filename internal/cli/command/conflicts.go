@@ -1,9 +1,12 @@
 package command
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/conflicts"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
@@ -12,6 +15,7 @@ type conflictFlags struct {
 	inputFlags
 	access        *access
 	allNamespaces bool
+	cluster       bool
 	output        string
 }
 
@@ -25,10 +29,10 @@ of different kinds attach to the same port, the most specific kind wins, regardl
 Routes that lack the required grant do not compete, and neither do dormant routes, whose parentRef no mesh acts on until they are changed.
 
 With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
-do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. Without
-them, the command lists the Service ports of a live cluster, with the configuration that gammaguard in the cluster runs with. It only reads
-from the cluster, and reports what you cannot read there: a user who can read only the namespace sees its Services and routes, but not the
-consumer routes of other namespaces.`,
+do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. With
+--cluster too, it lists the ports of the live cluster as they would be after you apply the manifests. Without input, it lists those of the
+live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and reports what you cannot
+read there: a user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
@@ -43,18 +47,24 @@ consumer routes of other namespaces.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "list the Services in all namespaces")
-	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml", "wide", "json", "yaml")
-	flags.add(cmd, "read")
-	flags.access = addInstalled(cmd)
+	addAllNamespaces(cmd, &flags.allNamespaces)
+	addOutput(cmd, &flags.output, "a table", "wide", "json", "yaml")
+	flags.add(cmd)
+	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
+	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + currentNamespace + ", or, for files without --cluster, all"
 	return cmd
 }
 
 func (f *conflictFlags) run(cmd *cobra.Command) error {
-	list, where, err := f.find(cmd)
+	list, live, where, err := f.find(cmd)
 	if err != nil {
 		return err
 	}
+	return errors.Join(f.write(cmd, list, where), f.access.notice(cmd.ErrOrStderr(), live, len(list.Items) > 0))
+}
+
+// write writes the list, of what is there.
+func (f *conflictFlags) write(cmd *cobra.Command, list *conflicts.List, where string) error {
 	switch out := cmd.OutOrStdout(); {
 	case f.output == "json":
 		return writeJSON(out, list)
@@ -72,26 +82,23 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 const everywhere = "any namespace"
 
 // find lists the ports of the files, or of the cluster, and says where it looked.
-func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, where string, err error) {
+func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, live *cluster.Cluster, where string, err error) {
 	if named, err := f.complete(); named || err != nil {
 		if err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		return f.ofFiles(cmd)
 	}
 	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	namespace, where := f.in(live.Current)
 	if err := live.Preload(namespace, false); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	list, err = conflicts.Find(live, configuration.Policy(), namespace)
-	if err == nil {
-		err = reportUnseen(cmd.ErrOrStderr(), live)
-	}
-	return list, where, err
+	return list, live, where, err
 }
 
 // in returns the namespace to look in, empty for all, and how it is called.
@@ -103,23 +110,30 @@ func (f *conflictFlags) in(namespace string) (_, where string) {
 }
 
 // ofFiles lists the ports of the files.
-func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, string, error) {
-	if err := f.access.unused(cmd.Flags()); err != nil {
-		return nil, "", usage(cmd, err)
+func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.Cluster, string, error) {
+	if f.cluster && f.options.Complete {
+		return nil, nil, "", usage(cmd, errors.New("--cluster and --complete cannot be used together"))
 	}
-	configuration, err := f.access.configuration()
+	if !f.cluster {
+		if err := f.access.unused(cmd.Flags()); err != nil {
+			return nil, nil, "", usage(cmd, err)
+		}
+	}
+	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	namespace, where := f.in(*f.access.Namespace)
-	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
+	f.options.Stdin = cmd.InOrStdin()
 	reader, routes, err := check.Read(cmd.Context(), &f.options)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	list, unknown, err := conflicts.Among(reader, routes, configuration.Policy(), namespace)
+	namespace, where := f.in(f.options.Namespace)
+	list, unknown, err := conflicts.Among(reader, routes, f.options.Config.Policy(), namespace)
 	for _, service := range unknown {
-		printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
+		if live == nil { // else the notice names it
+			printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
+		}
 	}
-	return list, where, err
+	return list, live, where, err
 }

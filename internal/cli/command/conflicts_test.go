@@ -35,7 +35,7 @@ func TestConflictsOfFiles(t *testing.T) {
 			stdout: "SERVICE   PORT     SCOPE      WINNER               LOSERS   WHY              OTHERS\nown       80/TCP   producer   HTTPRoute mine/own   -        the only route   -\n",
 		}},
 		{"a flag that needs a cluster", []string{"--context", "x"}, result{
-			code: ExitUsage, stderr: "error: --context has no effect with -f, -k, or --helm\nSee 'gammaguard conflicts --help' for usage\n",
+			code: ExitUsage, stderr: "error: --context has no effect without --cluster\nSee 'gammaguard conflicts --help' for usage\n",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,45 +1,69 @@
 package command
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/describe"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func newDescribe() *cobra.Command {
 	var access *access
 	output := ""
 	cmd := &cobra.Command{
-		Use:   "describe service/NAME",
-		Short: "Show the routes on a Service of a live cluster, and who can attach routes",
+		Use:   "describe (service/NAME | httproute/NAME)",
+		Short: "Show all about a Service or a route of a live cluster",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
 scope with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or missing. The states are
 those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown. A route that lacks its
 grant applies where the mode of its namespace does not enforce, and the reason says so.
 
+Or show all about one route, of any kind: its parents, what becomes of it on each of their ports, the findings on it as it is stored, the
+grant of its namespace, and the commands that fix what a command can fix.
+
 The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route: applied (one of them accepts the
 parentRef), refused, stale (an answer about an older generation of the route), or unanswered.
 
-The last of its tables on routes has the routes on Gateways that send requests to the Service. These requests use the routes on the Gateway, and
-bypass the routes on the Service.
+The last of the tables on routes of a Service has the routes on Gateways that send requests to it. These requests use the routes on the
+Gateway, and bypass the routes on the Service.
 
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
   gammaguard describe service/cart
 
+  # Describe a route: why it has no effect, and how to fix it
+  gammaguard describe httproute/cart -n shop
+
   # Describe a Service as JSON
   gammaguard describe service/cart -n shop -o json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return describeService(cmd, access, args, output) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runDescribe(cmd, access, args, output) },
 	}
-	addChoice(cmd, &output, "output", "o", "output format: json or yaml; if empty, text", "json", "yaml")
+	addOutput(cmd, &output, "text", "json", "yaml")
 	access = addInstalled(cmd)
+	access.completeArgument(cmd, described)
 	return cmd
 }
 
-func describeService(cmd *cobra.Command, access *access, args []string, output string) error {
-	key, err := describedService(args)
-	if err != nil {
-		return usage(cmd, err)
+// description is all about a Service or a route.
+type description interface {
+	Text(w io.Writer) error
+}
+
+func runDescribe(cmd *cobra.Command, access *access, args []string, output string) (err error) {
+	kind, name := describedRoute(args)
+	key, notService := describedService(args)
+	if kind == "" && notService != nil {
+		return usage(cmd, fmt.Errorf("specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not %q", strings.Join(args, " ")))
 	}
 	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {
@@ -49,15 +73,17 @@ func describeService(cmd *cobra.Command, access *access, args []string, output s
 	if err != nil {
 		return err
 	}
-	key.Namespace = live.Current
-	d, err := describe.Find(live, routes, configuration.Policy(), ownControllers(configuration), key)
+	var d description
+	if kind != "" {
+		d, err = describeRoute(live, configuration, routes, kind, name)
+	} else {
+		key.Namespace = live.Current
+		d, err = describeService(live, configuration, routes, key)
+	}
 	if err != nil {
 		return err
 	}
-	d.Unseen = live.Unseen()
-	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, access.notice(cmd.ErrOrStderr(), live, true)) }()
 	switch out := cmd.OutOrStdout(); output {
 	case "json":
 		return writeJSON(out, d)
@@ -66,4 +92,55 @@ func describeService(cmd *cobra.Command, access *access, args []string, output s
 	default:
 		return d.Text(out)
 	}
+}
+
+func describeService(live *cluster.Cluster, configuration *config.GuardConfiguration, routes []*manifest.Object, key mesh.ServiceKey) (*describe.Service, error) {
+	d, err := describe.Find(live, routes, configuration.Policy(), ownControllers(configuration), key)
+	if err != nil {
+		return nil, err
+	}
+	d.Unseen = live.Unseen()
+	return d, nil
+}
+
+func describeRoute(live *cluster.Cluster, configuration *config.GuardConfiguration, routes []*manifest.Object, kind mesh.RouteKind, name string) (*describe.OneRoute, error) {
+	var others []string
+	for _, object := range routes {
+		if object.Key.Namespace != live.Current {
+			continue
+		}
+		if object.Route.Kind != kind || object.Key.Name != name {
+			others = append(others, object.Route.Kind.Name()+" "+object.Key.Name)
+			continue
+		}
+		d, err := describe.FindRoute(live, routes, configuration, ownControllers(configuration), object)
+		if err != nil {
+			return nil, err
+		}
+		d.Unseen = live.Unseen()
+		return d, nil
+	}
+	const most = 10
+	slices.Sort(others)
+	if more := len(others) - most; more > 0 {
+		others = append(others[:most], fmt.Sprintf("and %d more", more))
+	}
+	return nil, fmt.Errorf("%s %s/%s does not exist, or you cannot read it; the routes that you can read there: %s",
+		kind.Name(), live.Current, name, cmp.Or(strings.Join(others, ", "), "none"))
+}
+
+// describedRoute reads httproute/NAME, the only argument. The kind is empty for anything else.
+func describedRoute(args []string) (kind mesh.RouteKind, name string) {
+	if len(args) != 1 {
+		return "", ""
+	}
+	resource, name, _ := strings.Cut(args[0], "/")
+	resource, group, _ := strings.Cut(strings.ToLower(resource), ".")
+	for _, kind := range mesh.GuardedKinds() {
+		named := resource == strings.ToLower(kind.Name()) || resource == kind.Resource()
+		if named && name != "" && cmp.Or(group, mesh.GatewayGroup) == kind.Group() {
+			return kind, name
+		}
+	}
+	return "", ""
 }

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
@@ -10,6 +12,7 @@ import (
 
 func newDetectMesh() *cobra.Command {
 	var access *access
+	output := ""
 	cmd := &cobra.Command{
 		Use:   "detect-mesh",
 		Short: "Detect the mesh in a live cluster, and propose its value for the configuration",
@@ -21,13 +24,14 @@ Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is inva
 		Example: `  # Propose the mesh of the current context
   gammaguard detect-mesh`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return detectMesh(cmd, access) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return detectMesh(cmd, access, output) },
 	}
+	addOutput(cmd, &output, "text", "json")
 	access = addCluster(cmd)
 	return cmd
 }
 
-func detectMesh(cmd *cobra.Command, access *access) error {
+func detectMesh(cmd *cobra.Command, access *access, output string) error {
 	live, err := access.connect(cmd.Context())
 	if err != nil {
 		return err
@@ -36,10 +40,17 @@ func detectMesh(cmd *cobra.Command, access *access) error {
 	if err != nil {
 		return err
 	}
-	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
-		return err
+	if unseen := live.Unseen(); len(unseen) > 0 {
+		defer printable.Fprintf(cmd.ErrOrStderr(), "note: you cannot read %s, so only API groups are looked at; ask for the right to list them\n", strings.Join(unseen, ", "))
 	}
 	out := cmd.OutOrStdout()
+	if output == "json" {
+		result := cluster.NewDetection(found)
+		if err := writeJSON(out, result); err != nil || result.Proposal != "" {
+			return err
+		}
+		return errFindings
+	}
 	if len(found) > 0 {
 		if err := cluster.DetectedTable(out, found); err != nil {
 			return err

@@ -25,18 +25,20 @@ type diffFlags struct {
 	byHand  bool
 	base    []string
 	baseRef string
-	config  configuration
+	cluster bool
+	access  *access
 	output  string
 }
 
-const diffLong = `Show which requests go somewhere else in one version of the manifests than in another. Each line is a class of requests: what they have
+const diffLong = `Show which requests go somewhere else in one version of the manifests than in another, or than in the live cluster. Each line is a class of requests: what they have
 in common, and what becomes of them before and after. In JSON and Markdown, each class has an example request in the form of the arguments
 of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory, and compares each set with the one of its kind and path in
 the base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete by itself: a route
-that is only in the base is removed. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
+that is only in the base is removed. With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after
+kubectl apply; all input is one set then, and a PATH with a kustomization is built, one with a Helm chart rendered. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
 gammaguard check that the base does not have are listed below the changes.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
@@ -53,6 +55,9 @@ const diffExamples = `  # Compare what is deployed in the current directory with
   # Compare with the same directory on the branch main
   gammaguard diff --base-ref main -f manifests/
 
+  # Compare with what is stored in the live cluster
+  gammaguard diff --cluster -f manifests/
+
   # Compare what kustomize builds
   gammaguard diff --base-ref main -k overlays/production
 
@@ -63,28 +68,28 @@ const diffExamples = `  # Compare what is deployed in the current directory with
   gammaguard diff --base-ref origin/main -f manifests/ -o markdown`
 
 func newDiff() *cobra.Command {
-	flags := &diffFlags{output: "text"}
+	flags := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:     "diff (--base PATH... | --base-ref REVISION) ([PATH...] | (-f PATH | -k FOLDER | --helm CHART)...)",
+		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) ([PATH...] | (-f PATH | -k FOLDER | --helm CHART)...)",
 		Short:   "Show which requests a change sends somewhere else",
 		Long:    diffLong,
 		Example: diffExamples,
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	flags.add(cmd, "compare")
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories to compare with; without -f, -k, and --helm, one directory with another version of PATH; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
+	flags.add(cmd)
+	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, one directory with another version of PATH; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
-	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
-	addConfig(cmd, &flags.config)
-	addChoice(cmd, &flags.output, "output", "o", "output format: text, json, or markdown", "text", "json", "markdown")
+	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
+	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
+	addOutput(cmd, &flags.output, "text", "text", "json", "markdown")
 	return cmd
 }
 
-func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
+func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	f.paths = args
-	if err := f.validate(); err != nil {
+	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
@@ -93,11 +98,13 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if project != nil {
-		f.config.path, f.options.Context = cmp.Or(f.config.path, project.ConfigurationFile()), project.ContextFiles()
+		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
 	}
-	if f.options.Config, err = f.config.load(); err != nil {
+	live, err := f.access.world(cmd, &f.options, f.cluster)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	var diff *report.Diff
 	if f.byHand {
 		diff, err = f.compare(cmd.Context())
@@ -116,23 +123,39 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (f *diffFlags) validate() error {
+func (f *diffFlags) validate(cmd *cobra.Command) error {
 	named, err := f.complete()
-	f.byHand = named
+	f.byHand = named || f.cluster
+	bases := 0
+	for _, given := range []bool{len(f.base) > 0, f.baseRef != "", f.cluster} {
+		if given {
+			bases++
+		}
+	}
 	stdin := slices.Contains(f.options.Files, source.Stdin)
 	switch {
 	case err != nil:
 		return err
 	case named && len(f.paths) > 0:
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
-	case (len(f.base) > 0) == (f.baseRef != ""):
-		return errors.New("specify what to compare with, either with --base or with --base-ref")
+	case bases != 1:
+		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
+	case f.cluster && f.options.Complete:
+		return errors.New("--cluster and --complete cannot be used together")
+	case f.cluster && !named && len(f.paths) == 0:
+		return errors.New("nothing to compare: specify files or directories, also with -f, -k, or --helm")
+	case f.cluster && !named: // one set, of all paths
+		f.options.Files, f.options.Charts = source.SplitCharts(f.paths, nil)
+		f.options.Files, f.options.Kustomizations = source.SplitKustomizations(f.options.Files)
+		return nil
 	case !named && len(f.base) > 0 && (len(f.base) > 1 || len(f.paths) > 1):
 		return errors.New("to compare what is deployed in two directories, specify one PATH and one --base")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
 	case stdin && slices.Contains(f.base, source.Stdin):
 		return errors.New("standard input can be read only once")
+	case !f.cluster:
+		return f.access.unused(cmd.Flags())
 	}
 	return nil
 }
@@ -235,6 +258,10 @@ func findBefore(ctx context.Context, options *check.Options, root string, paths 
 // compare compares the input with its base.
 func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) {
 	base := f.options
+	if f.cluster {
+		base.Files, base.Kustomizations, base.Charts = nil, nil, nil
+		return check.Diff(ctx, &base, &f.options)
+	}
 	if f.baseRef == "" {
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {

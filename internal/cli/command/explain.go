@@ -48,7 +48,7 @@ func newExplain() *cobra.Command {
 	for _, topic := range explain.Topics() {
 		cmd.ValidArgs = append(cmd.ValidArgs, topic.ID+"\t"+topic.Title)
 	}
-	addChoice(cmd, &output, "output", "o", "output format: json; if empty, text", "json")
+	addOutput(cmd, &output, "text", "json")
 	return cmd
 }
 

@@ -13,9 +13,10 @@ import (
 )
 
 type grantFlags struct {
-	access    *access
-	output    string
-	requested bool
+	access        *access
+	allNamespaces bool
+	output        string
+	requested     bool
 }
 
 func newGrants() *cobra.Command {
@@ -31,25 +32,25 @@ func newGrantsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what each namespace may do in the mesh",
-		Long: `List the grant and the mode of each namespace, where each comes from, and how many of its routes use the grant or lack it. The command
-only reads from the cluster, and reports what you cannot read there.
+		Long: `List the grant and the mode of a namespace, or of all with -A, where each comes from, and how many of its routes use the grant or lack
+it. The command only reads from the cluster, and reports what you cannot read there.
 
 With --requested, list the grants that namespaces ask for and do not have, with the command that grants each of them.`,
 		Example: `  # List all namespaces
-  gammaguard grants list
+  gammaguard grants list -A
 
   # List one namespace, with its routes
   gammaguard grants list -n shop -o wide
 
   # List the requests for grants
-  gammaguard grants list --requested`,
+  gammaguard grants list -A --requested`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.list(cmd) },
 	}
 	cmd.Flags().BoolVar(&flags.requested, "requested", false, "list the grants that namespaces ask for")
-	addChoice(cmd, &flags.output, "output", "o", "output format: wide, json, or yaml; if empty, a table", "wide", "json", "yaml")
+	addAllNamespaces(cmd, &flags.allNamespaces)
+	addOutput(cmd, &flags.output, "a table", "wide", "json", "yaml")
 	flags.access = addInstalled(cmd)
-	cmd.Flags().Lookup("namespace").Usage = "list this namespace only; if empty, all namespaces"
 	return cmd
 }
 
@@ -61,7 +62,11 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	namespaces, err := live.Namespaces(*f.access.Namespace)
+	at := live.Current
+	if f.allNamespaces {
+		at = ""
+	}
+	namespaces, err := live.Namespaces(at)
 	if err != nil {
 		return err
 	}
@@ -71,11 +76,11 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(reportUnseen(cmd.ErrOrStderr(), live), grants.Requests(out, cmd.ErrOrStderr(), namespaces, values, configuration.Policy()))
+		return errors.Join(grants.Requests(out, cmd.ErrOrStderr(), namespaces, values, configuration.Policy()), f.access.notice(cmd.ErrOrStderr(), live, len(values) > 0))
 	}
 	var routes []*manifest.Object
-	if name := *f.access.Namespace; name != "" {
-		routes, err = live.RoutesIn(name)
+	if at != "" {
+		routes, err = live.RoutesIn(at)
 	} else {
 		routes, err = live.Routes()
 	}
@@ -89,16 +94,15 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 		}
 	}
 	list.Unseen = live.Unseen()
-	if err := reportUnseen(cmd.ErrOrStderr(), live); err != nil {
-		return err
-	}
 	switch f.output {
 	case "json":
-		return writeJSON(out, list)
+		err = writeJSON(out, list)
 	case "yaml":
-		return writeYAML(out, list)
+		err = writeYAML(out, list)
+	default:
+		err = list.Table(out, f.output == "wide")
 	}
-	return list.Table(out, f.output == "wide")
+	return errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, true))
 }
 
 func newGrantsRequest() *cobra.Command {
@@ -108,7 +112,7 @@ func newGrantsRequest() *cobra.Command {
 		Use:   "request --role ROLE --reason TEXT",
 		Short: "Ask mesh admins for a grant",
 		Long: `Write the annotation ` + grants.RequestAnnotation + ` on the namespace. The annotation asks for a grant, and gives nothing. Mesh admins list
-the requests with 'gammaguard grants list --requested'. You need permission to patch the namespace.`,
+the requests with 'gammaguard grants list -A --requested'. You need permission to patch the namespace.`,
 		Example: `  # Ask for the producer grant
   gammaguard grants request -n shop --role producer --reason "canary of the cart"`,
 		Args: cobra.NoArgs,

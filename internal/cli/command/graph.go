@@ -10,6 +10,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/graph"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -20,6 +21,7 @@ type graphFlags struct {
 	inputFlags
 	access        *access
 	allNamespaces bool
+	cluster       bool
 	output        string
 	// service is the Service that is named, if any; its namespace is that of the flags.
 	service mesh.ServiceKey
@@ -54,20 +56,22 @@ The format mermaid is for pages that render Mermaid, and dot for Graphviz. The f
 a search, a table, and the classes of requests to each Service; from 60 routes on, it draws one Service at a time. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
-input, its routes are assumed to have the grant. Without them, it draws a live cluster, with the configuration that gammaguard in the
-cluster runs with. It only reads from the cluster, and reports what you cannot read there.`,
+input, its routes are assumed to have the grant. With --cluster too, it draws the live cluster as it would be after you apply them. Without
+input, it draws the live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and
+reports what you cannot read there.`,
 		Example: graphExamples,
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "draw the routes in all namespaces")
-	flags.output = "mermaid"
-	addChoice(cmd, &flags.output, "output", "o", "output format: mermaid, dot, or html", "mermaid", "dot", "html")
-	flags.add(cmd, "read")
-	flags.access = addInstalled(cmd)
+	addAllNamespaces(cmd, &flags.allNamespaces)
+	addOutput(cmd, &flags.output, "mermaid", "mermaid", "dot", "html")
+	flags.add(cmd)
+	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
+	flags.access.completeArgument(cmd, services)
+	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + currentNamespace + ", or, for files without --cluster, all"
 	return cmd
 }
 
-func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
+func (f *graphFlags) run(cmd *cobra.Command, args []string) (err error) {
 	named, err := f.complete()
 	if err == nil && len(args) > 0 {
 		f.service, err = describedService(args)
@@ -76,8 +80,10 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 	case f.allNamespaces && f.service.Name != "":
 		err = errors.New("--all-namespaces cannot be used with a Service")
-	case named:
+	case named && !f.cluster:
 		err = f.access.unused(cmd.Flags())
+	case named && f.options.Complete:
+		err = errors.New("--cluster and --complete cannot be used together")
 	}
 	if err != nil {
 		return usage(cmd, err)
@@ -86,7 +92,10 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) error {
 	if named {
 		draw = f.ofFiles
 	}
-	drawn, title, err := draw(cmd)
+	drawn, live, title, err := draw(cmd)
+	if drawn != nil {
+		defer func() { err = errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, len(drawn.Rows) > 0)) }()
+	}
 	switch out := cmd.OutOrStdout(); {
 	case err != nil:
 		return err
@@ -118,30 +127,32 @@ func (f *graphFlags) selection(namespace string) (selection graph.Selection, tit
 	return graph.Selection{Namespace: namespace}, "namespace " + namespace
 }
 
-func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, string, error) {
-	configuration, err := f.access.configuration()
+func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster, string, error) {
+	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	f.options.Config, f.options.Stdin, f.options.Namespace = configuration, cmd.InOrStdin(), *f.access.Namespace
+	f.options.Stdin = cmd.InOrStdin()
 	reader, routes, err := check.Read(cmd.Context(), &f.options)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	namespace := f.options.Namespace
+	namespace, assumed := f.options.Namespace, validate.Faults(0)
 	if f.service.Name != "" {
 		namespace = cmp.Or(namespace, "default")
 	}
+	if live == nil {
+		assumed = validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
+	}
 	selection, title := f.selection(namespace)
-	assumed := validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
-	drawn, err := graph.Draw(reader, routes, configuration.Policy(), selection, assumed, nil)
-	return drawn, title, err
+	drawn, err := graph.Draw(reader, routes, f.options.Config.Policy(), selection, assumed, nil)
+	return drawn, live, title, err
 }
 
-func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error) {
+func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster, string, error) {
 	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	selection, title := f.selection(live.Current)
 	var fallback []string
@@ -150,23 +161,23 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, string, error)
 	}
 	if f.service.Name == "" {
 		if err := live.Preload(selection.Namespace, true); err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 	}
 	objects, err := live.Routes(fallback...)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	stored, err := check.NewStored(live, objects, configuration.Policy().Mesh)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	routes := make([]*mesh.Route, len(objects))
 	for i := range objects {
 		routes[i] = objects[i].Route
 	}
 	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0, answers.Read(objects, ownControllers(configuration)))
-	return drawn, title, errors.Join(err, reportUnseen(cmd.ErrOrStderr(), live))
+	return drawn, live, title, err
 }
 
 // describedKinds are the resource names of what can be described and drawn.

@@ -52,7 +52,7 @@ func TestGraphSelects(t *testing.T) {
 		{"graph -f " + exampleShop + " service cart", `error: specify one service/NAME or serviceimport/NAME, not "service cart"` + "\n", ExitUsage},
 		{"graph -f -", "No routes to draw for any namespace.\n", ExitClean},
 		{"graph -f " + exampleShop + " service/cart -A", "error: --all-namespaces cannot be used with a Service\n", ExitUsage},
-		{"graph -f " + exampleShop + " --context kind", "error: --context has no effect with -f, -k, or --helm\n", ExitUsage},
+		{"graph -f " + exampleShop + " --context kind", "error: --context has no effect without --cluster\n", ExitUsage},
 		{"graph -f " + exampleShop + " -o svg", `error: invalid argument "svg" for "-o, --output" flag: must be one of mermaid, dot, html` + "\n", ExitUsage},
 	} {
 		if got := run(t, "", strings.Fields(test.args)...); got.code != test.code || got.stdout != "" || !strings.HasPrefix(got.stderr, test.want) {

@@ -17,12 +17,12 @@ type inputFlags struct {
 	chart   source.Chart
 }
 
-// add adds the flags; the verb says what the command does with the files.
-func (f *inputFlags) add(cmd *cobra.Command, verb string) {
+// add adds the flags.
+func (f *inputFlags) add(cmd *cobra.Command) {
 	set, options := cmd.Flags(), &f.options
-	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to "+verb+"; - reads standard input")
-	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and "+verb)
-	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and "+verb+"; no cluster is used")
+	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to read, recursively; - reads standard input")
+	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and to read")
+	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and to read; no cluster is used")
 	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
 	set.BoolVar(&options.AllowRemote, "allow-remote", false, "let kustomize fetch remote bases and files: it then runs git, connects, and reads what it fetches; not for repositories that you do not trust")
 	set.DurationVar(&options.BuildTimeout, "build-timeout", build.DefaultLimit, "how long building one kustomization or chart can take")

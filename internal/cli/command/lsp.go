@@ -64,6 +64,6 @@ func newLSP() *cobra.Command {
 		},
 	}
 	addDefinitions(cmd, &options)
-	addConfig(cmd, &config)
+	addConfig(cmd, &config, defaultConfiguration)
 	return cmd
 }

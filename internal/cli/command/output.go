@@ -38,6 +38,17 @@ func addChoice(cmd *cobra.Command, word *string, name, shorthand, usage string, 
 	}
 }
 
+// addOutput adds the flag for the format of an output. Otherwise is what is written without it.
+func addOutput(cmd *cobra.Command, word *string, otherwise string, words ...string) {
+	list := strings.Join(words, ", ")
+	if last := len(words) - 1; last == 1 {
+		list = strings.Join(words, " or ")
+	} else if last > 1 {
+		list = strings.Join(words[:last], ", ") + ", or " + words[last]
+	}
+	addChoice(cmd, word, "output", "o", "output format: "+list+"; if empty, "+otherwise, words...)
+}
+
 func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")

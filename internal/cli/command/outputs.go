@@ -37,7 +37,7 @@ func (o *outputs) String() string {
 }
 
 // Type names what the flag takes, in help.
-func (*outputs) Type() string { return "FORMAT[=FILE]" }
+func (*outputs) Type() string { return "string" }
 
 // Set adds an output.
 func (o *outputs) Set(word string) error {
@@ -62,8 +62,8 @@ func (o *outputs) Set(word string) error {
 
 // addOutputs adds the flag.
 func addOutputs(cmd *cobra.Command, o *outputs) {
-	cmd.Flags().VarP(o, "output", "o", "output format, to standard output or to a file: "+strings.Join(reportFormats, ", ")+
-		"; can be specified multiple times (default text)")
+	cmd.Flags().VarP(o, "output", "o", "output format: "+strings.Join(reportFormats, ", ")+
+		"; `FORMAT[=FILE]` writes to a file; can be specified multiple times; if empty, text")
 	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(reportFormats, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is there
 	}

@@ -42,8 +42,8 @@ The output for the default configuration is config/policy/route_grants.yaml.`,
 			return err
 		},
 	}
-	addConfig(cmd, &from)
+	addConfig(cmd, &from, defaultConfiguration)
 	cmd.Flags().BoolVar(&static, "static", false, "write names for files that the API server reads at its start (Kubernetes 1.36, alpha), in place of objects to apply")
-	addChoice(cmd, &output, "output", "o", "output format: yaml", "yaml")
+	addOutput(cmd, &output, "yaml", "yaml")
 	return cmd
 }

@@ -52,10 +52,11 @@ is registered.`,
 	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
 	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
 	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
-	cmd.Flags().DurationVar(&p.wait, "wait", 0, "with --installed: how long to wait until gammaguard answers")
-	addChoice(cmd, &p.output, "output", "o", "output format: json; if empty, a table", "json")
+	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers")
+	addOutput(cmd, &p.output, "a table", "json")
 	p.access = addCluster(cmd)
 	addInstallation(cmd, p.access)
+	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + "that of the installation"
 	return cmd
 }
 

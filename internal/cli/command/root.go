@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -52,7 +53,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	var code exitCode
-	switch err := root.ExecuteContext(ctx); {
+	switch cmd, err := root.ExecuteContextC(ctx); {
 	case err == nil:
 		return ExitClean
 	case errors.As(err, &code):
@@ -60,7 +61,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, errFindings):
 		return ExitFindings
 	default:
-		printable.Fprintf(root.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(suggest(root, args[1:], err))))
+		printable.Fprintf(root.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(unreached(cmd, suggest(root, args[1:], err)))))
 		return ExitUsage
 	}
 }
@@ -87,9 +88,31 @@ func suggest(root *cobra.Command, args []string, err error) error {
 	return err
 }
 
+// unreached adds to an error about a connection to a cluster what to do about it.
+func unreached(cmd *cobra.Command, err error) error {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok || failed.Op == "parse" {
+		return err
+	}
+	remedy := ""
+	switch set := cmd.Flags(); {
+	case set.Changed("cluster"):
+		remedy = ", or leave out --cluster"
+	case set.Lookup("filename") != nil:
+		remedy = ", or use -f, -k, or --helm to read files"
+	case cmd.Name() == "audit":
+		remedy = "; to check files, use gammaguard check"
+	}
+	at := ""
+	if server, err := url.Parse(failed.URL); err == nil {
+		at = " at " + server.Scheme + "://" + server.Host
+	}
+	return fmt.Errorf("cannot reach the cluster%s: %w; specify one with --kubeconfig or --context%s", at, failed.Err, remedy)
+}
+
 // New returns the root command for a program of that name.
 func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
-	name := displayName(program)
+	name, printed := displayName(program), false
 	root := &cobra.Command{
 		Use:   "gammaguard",
 		Short: "Check Gateway API mesh routes before you apply them",
@@ -104,9 +127,13 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		// Without it cobra would take no arguments as a call for help that succeeds.
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if printed {
+				return printVersion(cmd, "")
+			}
 			return errors.Join(cmd.Help(), errors.New("a command is required"))
 		},
 	}
+	root.Flags().BoolVar(&printed, "version", false, "print the version and exit")
 	root.SetIn(streams.In)
 	// Whatever a command writes for people ends here.
 	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))

@@ -16,7 +16,7 @@ func newStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Manage the entries that gammaguard writes into the status of routes",
 		Example: `  # Count the entries of gammaguard in a live cluster
-  gammaguard status clear`,
+  gammaguard status clear -A`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cmd.Help(), errors.New("a command is required"))
 		},
@@ -25,67 +25,103 @@ func newStatus() *cobra.Command {
 	return cmd
 }
 
+// clearFlags are the flags of the command that removes the entries.
+type clearFlags struct {
+	access        *access
+	allNamespaces bool
+	confirm       bool
+	output        string
+}
+
+// cleared is what became of the entries, in JSON.
+type cleared struct {
+	// Routes are those with entries.
+	Routes []cluster.MarkedRoute `json:"routes"`
+	// Cleared is how many of these have none any more.
+	Cleared int `json:"cleared"`
+}
+
 func newStatusClear() *cobra.Command {
-	var confirm bool
-	var access *access
+	flags := &clearFlags{}
 	cmd := &cobra.Command{
 		Use:   "clear",
 		Short: "Remove the entries that gammaguard wrote into the status of routes",
-		Long: `Remove the entries in status.parents that gammaguard wrote from the routes of all namespaces, or of one with -n. Without --confirm, the command only
+		Long: `Remove the entries in status.parents that gammaguard wrote from the routes of a namespace, or of all with -A. Without --confirm, the command only
 counts them. Entries of other controllers stay as they are.
 
 An entry is removed if its controllerName is status.controllerName of the configuration that gammaguard in the cluster runs with, or one of
 status.formerControllerNames. Use this command to uninstall gammaguard. Scale the Deployment to zero first: while gammaguard runs, it writes
 the entries again. Delete it afterwards: it says where the configuration is.`,
 		Example: `  # Count the entries
-  gammaguard status clear
+  gammaguard status clear -A
 
   # Remove them
-  gammaguard status clear --confirm
+  gammaguard status clear -A --confirm
 
   # Remove the entries under the controller names of a file
-  gammaguard status clear --config guard.yaml --confirm`,
+  gammaguard status clear -A --config guard.yaml --confirm`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return clearStatus(cmd, access, confirm) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	cmd.Flags().BoolVar(&confirm, "confirm", false, "remove the entries; if false, only count them")
-	access = addInstalled(cmd)
-	cmd.Flags().Lookup("namespace").Usage = "clear the routes of this namespace only; if empty, of all namespaces"
+	cmd.Flags().BoolVar(&flags.confirm, "confirm", false, "remove the entries; if false, only count them")
+	addAllNamespaces(cmd, &flags.allNamespaces)
+	addOutput(cmd, &flags.output, "a table", "json")
+	flags.access = addInstalled(cmd)
 	return cmd
 }
 
-func clearStatus(cmd *cobra.Command, access *access, confirm bool) error {
-	live, configuration, _, err := access.connectInstalled(cmd)
+func (f *clearFlags) run(cmd *cobra.Command) (err error) {
+	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return err
 	}
-	names := append([]string{configuration.Status.ControllerName}, configuration.Status.FormerControllerNames...)
-	marked, err := live.MarkedRoutes(cmd.Context(), *access.Namespace, names)
+	defer func() { err = errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, true)) }()
+	namespace, where := live.Current, " in namespace "+live.Current
+	if f.allNamespaces {
+		namespace, where = "", ""
+	}
+	names := ownControllers(configuration)
+	marked, err := live.MarkedRoutes(cmd.Context(), namespace, names)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if len(marked) == 0 {
-		_, err := printable.Fprintf(out, "No route has an entry of %s.\n", strings.Join(names, " or "))
+	switch {
+	case f.output == "json":
+	case len(marked) == 0:
+		_, err := printable.Fprintf(out, "No route%s has an entry of %s.\n", where, strings.Join(names, " or "))
 		return err
+	default:
+		if err := cluster.MarkedTable(out, marked); err != nil {
+			return err
+		}
 	}
-	if err := cluster.MarkedTable(out, marked); err != nil {
-		return err
+	done := 0
+	if f.confirm {
+		done, err = clearAll(cmd, live, marked, names)
 	}
-	if !confirm {
+	switch {
+	case f.output == "json":
+		return errors.Join(err, writeJSON(out, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
+	case !f.confirm:
 		_, err := printable.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
 			strings.Join(names, " and "), report.Count(len(marked), "route", "routes"))
 		return err
 	}
+	_, written := printable.Fprintf(out, "\nRemoved the entries from %s.\n", report.Count(done, "route", "routes"))
+	return errors.Join(err, written)
+}
+
+// clearAll removes the entries of the controllers, and returns from how many routes it did.
+func clearAll(cmd *cobra.Command, live *cluster.Cluster, marked []cluster.MarkedRoute, names []string) (done int, err error) {
 	var errs []error
 	for i := range marked {
 		if err := live.ClearStatus(cmd.Context(), &marked[i], names); err != nil {
 			errs = append(errs, err)
 		}
-		if done := i + 1; done%1000 == 0 && done < len(marked) {
-			printable.Fprintf(cmd.ErrOrStderr(), "cleared %d of %d routes\n", done, len(marked))
+		if tried := i + 1; tried%1000 == 0 && tried < len(marked) {
+			printable.Fprintf(cmd.ErrOrStderr(), "cleared %d of %d routes\n", tried, len(marked))
 		}
 	}
-	_, err = printable.Fprintf(out, "\nRemoved the entries from %s.\n", report.Count(len(marked)-len(errs), "route", "routes"))
-	return errors.Join(append(errs, err)...)
+	return len(marked) - len(errs), errors.Join(errs...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/expect"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -72,20 +73,19 @@ func newTest() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
 	}
 	set := cmd.Flags()
-	flags.add(cmd, "test")
+	flags.add(cmd)
 	set.BoolVar(&flags.initialize, "init", false, "write a file with a test for each class of requests, by today's routes")
-	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", "namespace of objects that do not set one; if empty, \"default\"")
-	set.StringVar(&flags.config.path, "config", "", "path to a GuardConfiguration file, as for the webhook; if empty, the default configuration")
-	set.StringSliceVar(&flags.meshes, "mesh", nil, "meshes to run each test under: "+strings.Join(expect.Meshes(), ", ")+
-		", each alone or with a version (kuma@2.13); if empty, those that the test names, or else that of the configuration")
-	if err := cmd.RegisterFlagCompletionFunc("mesh", cobra.FixedCompletions(expect.Meshes(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err) // the flag is there
-	}
+	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", namespaceUsage+"\"default\"")
+	addConfigFile(cmd, &flags.config, defaultConfiguration)
+	addMesh(cmd, &meshNames{names: &flags.config.mesh, several: true}, "several, separated by commas, run each test under each; if empty, those that the test names, or else that of the configuration")
 	addOutputs(cmd, &flags.outputs)
 	return cmd
 }
 
 func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if f.config.mesh != "" {
+		f.meshes = strings.Split(f.config.mesh, ",")
+	}
 	if err := f.validate(args); err != nil {
 		return usage(cmd, err)
 	}
@@ -121,11 +121,6 @@ func (f *testFlags) configured(mesh string) (*config.GuardConfiguration, error) 
 
 func (f *testFlags) validate(args []string) (err error) {
 	f.given, err = f.complete()
-	for _, mesh := range f.meshes {
-		if wrong := expect.CheckMesh(mesh); wrong != nil && err == nil {
-			err = fmt.Errorf("--mesh %w", wrong)
-		}
-	}
 	stdin := 0
 	for _, name := range f.options.Files {
 		if name == source.Stdin {
@@ -187,7 +182,7 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %d tests to %s. To run them: gammaguard test %s\n", tests, path, path)
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, path)
 	return err
 }
 

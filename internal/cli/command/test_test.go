@@ -18,13 +18,14 @@ func TestTestExitCodes(t *testing.T) {
 	}{
 		{args: "", want: ExitClean},
 		{args: "tests/*.yaml -o json", want: ExitClean},
+		{args: "--mesh istio@1.31,istio", want: ExitClean},
 		{args: "-f change", want: ExitFindings},
 		{args: "-f change -o sarif", want: ExitFindings},
 		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml in main; to write one from today's routes, use --init\n"},
 		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:3: metadata: unknown field; the fields here are apiVersion, kind, input, tests\nmain/cart.yaml:4: spec: unknown field; the fields here are apiVersion, kind, input, tests\n"},
 		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f none", want: ExitUsage, stderr: "error: lstat none: no such file or directory\n"},
-		{args: "--mesh consul", want: ExitUsage, stderr: "error: --mesh must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13, not \"consul\"\nSee 'gammaguard test --help' for usage\n"},
+		{args: "--mesh consul", want: ExitUsage, stderr: "error: invalid argument \"consul\" for \"--mesh\" flag: must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f - --mesh istio,kuma", want: ExitUsage, stderr: "error: standard input can be read only once\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init a b", want: ExitUsage, stderr: "error: --init writes one file\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init --mesh istio,kuma", want: ExitUsage, stderr: "error: --init takes one mesh at most\nSee 'gammaguard test --help' for usage\n"},
@@ -45,7 +46,7 @@ func TestTestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(folder)
-	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run them: gammaguard test gammaguard-test.yaml\n"}
+	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run: gammaguard test gammaguard-test.yaml\n"}
 	if diff := cmp.Diff(want, run(t, "", "test", "--init"), cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
 	}

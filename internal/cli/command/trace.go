@@ -2,8 +2,10 @@ package command
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -24,6 +26,12 @@ type traceFlags struct {
 
 const traceLong = `Show where a request to a Service port goes: the match that decides, the backends with their shares, what filters change, and each rule
 that does not decide, with the reason.
+
+SERVICE is the name of a Service, alone or as service/NAME, svc/NAME, or serviceimport/NAME, with .NAMESPACE behind it or not. PORT is its
+number or its name; a Service with one port needs none. A URL has the path, the query, and the Host header of the request, too.
+
+Without -f, -k, and --helm, the command reads the live cluster, with the configuration that gammaguard in the cluster runs with. With them,
+it reads the files alone, or with --cluster, the live cluster as it would be after you apply the files.
 
 The request is compared with all routes of the input, after mutations: the most specific route kind owns the port, consumer routes of the
 client's namespace replace producer routes, and the match with the highest precedence decides. Routes that lack the required grant, or that
@@ -48,15 +56,18 @@ const traceExamples = `  # Trace a request from a client in namespace faces
   gammaguard trace service/cart.shop:80 --from-gateway -f manifests/
 
   # Trace a request in the live cluster
-  gammaguard trace service/cart:80 -n shop --path '/v2/items?color=blue' --cluster
+  gammaguard trace 'http://cart.shop/v2/items?color=blue'
+
+  # Trace a request to the port named http of a Service in the current namespace
+  gammaguard trace cart:http --path /v2/items
 
   # Trace a request in the live cluster as it would be after you apply manifests
   gammaguard trace service/cart.shop:80 -f manifests/ --cluster`
 
 func newTrace() *cobra.Command {
-	flags := &traceFlags{output: "text"}
+	flags := &traceFlags{}
 	cmd := &cobra.Command{
-		Use:     "trace service/NAME:PORT (-f PATH | -k FOLDER | --helm CHART | --cluster)...",
+		Use:     "trace (SERVICE[:PORT] | http://SERVICE.NAMESPACE[:PORT][/PATH]) [(-f PATH | -k FOLDER | --helm CHART)...]",
 		Short:   "Show where a request to a Service port goes",
 		Long:    traceLong,
 		Example: traceExamples,
@@ -70,11 +81,12 @@ func newTrace() *cobra.Command {
 	set.StringArrayVarP(&flags.headers, "header", "H", nil, "header of the request, as 'name: value'; this flag can be repeated")
 	set.StringVar(&flags.grpc, "grpc", "", "make the request a gRPC call of SERVICE/METHOD")
 	set.StringVar(&flags.request.ServerName, "server-name", "", "server name that a TLS client asks for (SNI); meshes that match the hostnames of TLSRoutes, by --mesh, compare it")
-	flags.add(cmd, "read")
-	set.BoolVar(&flags.cluster, "cluster", false, "read the live cluster; routes in the input replace those of the cluster; the command only reads")
-	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")
-	flags.access = addWorld(cmd)
-	set.Lookup("namespace").Usage = "namespace of the Service, and of objects that do not set one; if empty, that of the only Service of the name in the input, or the namespace of the current context with --cluster"
+	flags.add(cmd)
+	addOutput(cmd, &flags.output, "text", "text", "json")
+	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
+	flags.access.completeArgument(cmd, targets)
+	complete(cmd, "from", flags.access.completer(namespaces))
+	set.Lookup("namespace").Usage = namespaceUsage + currentNamespace + ", or, for files, that of the only Service of the name"
 	return cmd
 }
 
@@ -84,11 +96,11 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd, args); err != nil {
 		return usage(cmd, err)
 	}
-	end, err := f.access.world(cmd, options, f.cluster)
+	live, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(end(), err) }()
+	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	trace, err := check.Trace(cmd.Context(), options, f.request)
 	if err != nil {
 		return err
@@ -107,21 +119,20 @@ func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case len(args) != 1:
-		return errors.New("specify one Service port, such as service/cart:80")
-	case !named && !f.cluster:
-		return errors.New("nothing to read: specify files or directories with -f, -k, or --helm, or use --cluster")
-	case f.cluster && f.options.Complete:
-		return errors.New("--cluster and --complete cannot be used together")
+		return errors.New("specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path")
+	case f.options.Complete && (f.cluster || !named):
+		return errors.New("--complete has no effect without files, and cannot be used with --cluster")
 	case f.request.FromGateway && set.Changed("from"):
 		return errors.New("--from-gateway cannot be used with --from")
 	case f.grpc != "" && (set.Changed("method") || set.Changed("path")):
 		return errors.New("--grpc cannot be used with --method or --path")
-	case !f.cluster:
+	case named && !f.cluster:
 		if err := f.access.unused(set); err != nil {
 			return err
 		}
 	}
-	errs := []error{f.request.SetTarget(args[0], ""), f.request.SetPath(f.path)}
+	f.cluster = f.cluster || !named
+	errs := []error{f.target(cmd.Flags(), args[0])}
 	for _, header := range f.headers {
 		errs = append(errs, f.request.AddHeader(header))
 	}
@@ -129,4 +140,21 @@ func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
 		errs = append(errs, f.request.SetGRPC(f.grpc))
 	}
 	return errors.Join(errs...)
+}
+
+// target reads whom the request is sent to, and its path.
+func (f *traceFlags) target(set *pflag.FlagSet, text string) error {
+	if err := f.request.SetTarget(text, ""); err != nil {
+		return err
+	}
+	if !strings.Contains(text, "://") {
+		return f.request.SetPath(f.path)
+	}
+	if set.Changed("path") || f.grpc != "" {
+		return errors.New("--path and --grpc cannot be used with a URL, which has a path")
+	}
+	if f.request.Service.Namespace == "" && !set.Changed("namespace") {
+		f.request.Service.Namespace = f.request.From // as names are resolved there
+	}
+	return nil
 }

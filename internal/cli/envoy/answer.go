@@ -201,6 +201,9 @@ func (p *pathChange) apply(path string, match *pathMatch) string {
 // forward reads where a route sends its requests (config.route.v3.RouteAction).
 func (n node) forward() action {
 	out := action{change: n.pathChange(), host: n.get("hostRewriteLiteral").text(), timeout: n.get("timeout").duration(defaultTimeout)}
+	if stream := n.get("maxStreamDuration"); stream.exists() { // which turns the timeout off
+		out.timeout = stream.get("maxStreamDuration").duration(0)
+	}
 	out.try = n.get("retryPolicy").get("perTryTimeout").duration(0)
 	if whole := n.get("pathRewrite"); whole.exists() {
 		text := whole.text()

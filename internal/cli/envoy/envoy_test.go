@@ -137,6 +137,7 @@ func TestActions(t *testing.T) {
 		  "retryPolicy": {"perTryTimeout": "1s"}, "requestMirrorPolicies": [{"cluster": "m", "runtimeFraction": {"defaultValue": {"numerator": 500, "denominator": "TEN_THOUSAND"}}}]}`: {
 			Path: "/n/b", Host: "h", TryTimeout: 1e9, Shares: []envoy.Share{{Cluster: "c", Weight: 1}}, Mirrors: []envoy.Mirror{{Cluster: "m", Parts: 500, Of: 10_000}},
 		},
+		`"route": {"cluster": "c", "maxStreamDuration": {"maxStreamDuration": "0s"}}`: {Path: "/a/b", Shares: []envoy.Share{{Cluster: "c", Weight: 1}}},
 		`"route": {"weightedClusters": {"clusters": [{"name": "c", "weight": 3, "requestHeadersToRemove": ["X"]}, {"name": "d", "weight": 0}]}},
 		  "requestHeadersToAdd": [{"header": {"key": "A", "value": "5%%"}, "appendAction": "OVERWRITE_IF_EXISTS_OR_ADD"}, {"header": {"key": "b", "value": "1"}}]`: {
 			Path: "/a/b", Timeout: 15e9, Shares: []envoy.Share{{Cluster: "c", Weight: 3, Headers: envoy.Headers{Request: []string{"remove x"}}}},

@@ -173,6 +173,9 @@ func redirect(status int, scheme, host string, port int64, to, path string, aske
 	case scheme == "http" && port == 80, scheme == "https" && port == 443:
 		port = 0 // as if it were left out
 	}
+	if scheme == "https" && port == 443 || scheme == "http" && port == 80 { // implied
+		port = 0
+	}
 	text := fmt.Sprint(status)
 	for _, part := range []struct{ name, text string }{{"scheme", scheme}, {"host", host}, {"path", changed(to, path)}} {
 		if part.text != "" {

@@ -4,8 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -15,6 +20,7 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 	out := bufio.NewWriter(w)
 	paint := newPainter(color)
 	found, others, namespaces := r.told()
+	found, again := withoutRepeats(found)
 	list(out, paint, found)
 	if len(others)+len(namespaces) > 0 {
 		printable.Fprintf(out, "%s\n\n", paint(printable.Bold, "Unknown:"))
@@ -38,9 +44,33 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		not := &r.NotFixed[i]
 		printable.Fprintf(out, "%s  %s:%d  %s  %s: %s\n", paint(printable.Yellow, "not fixed"), not.File, not.Line, paint(printable.Bold, not.Route), not.Field, not.Reason)
 	}
+	for _, folder := range slices.Sorted(maps.Keys(again)) {
+		printable.Fprintf(out, "note: %s: %s declared again; if its files are alternatives, name each as a set in .gammaguard.yaml\n",
+			folder, Count(again[folder], "more object is", "more objects are"))
+	}
 	r.sets(out)
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
+}
+
+// maxRepeats is how many objects of a folder are listed that are declared twice.
+const maxRepeats = 5
+
+// withoutRepeats leaves out objects that are declared twice where a folder has many, such as one of examples, and
+// counts them by folder.
+func withoutRepeats(items []Item) (kept []Item, more map[string]int) {
+	seen, more := map[string]int{}, map[string]int{}
+	for _, i := range items {
+		folder := path.Dir(filepath.ToSlash(i.File))
+		if i.ID == explain.ObjectDuplicate {
+			if seen[folder]++; seen[folder] > maxRepeats {
+				more[folder]++
+				continue
+			}
+		}
+		kept = append(kept, i)
+	}
+	return kept, more
 }
 
 // list writes the items, by file.
@@ -68,13 +98,22 @@ func (r *CheckReport) sets(out io.Writer) {
 	for i := range r.Sets {
 		printable.Fprintf(out, "%s: %s\n", &r.Sets[i], Count(r.Sets[i].Routes, "route", "routes"))
 	}
-	others := 0
+	others, same := 0, map[string][]string{}
 	for _, skipped := range r.Skipped {
-		if skipped.Reason == NotManifest {
-			others++
-			continue
+		if !skipped.Hides {
+			same[skipped.Reason] = append(same[skipped.Reason], skipped.Path)
 		}
-		printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+	}
+	for _, skipped := range r.Skipped {
+		paths := same[skipped.Reason]
+		switch {
+		case skipped.Reason == NotManifest:
+			others++
+		case skipped.Hides, len(paths) <= maxAlike:
+			printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
+		case skipped.Path == paths[0]:
+			printable.Fprintf(out, "not checked: %s, and %d more: %s\n", skipped.Path, len(paths)-1, skipped.Reason)
+		}
 	}
 	if others > 0 {
 		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
@@ -86,6 +125,9 @@ func (r *CheckReport) sets(out io.Writer) {
 		printable.Fprintf(out, "\n")
 	}
 }
+
+// maxAlike is how many lines say the same of files that hold no routes.
+const maxAlike = 3
 
 // colors are those of an item's word.
 var colors = map[string]printable.Style{

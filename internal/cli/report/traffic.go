@@ -97,7 +97,8 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 	for _, route := range r.Routes {
 		var found []Finding
 		for _, f := range route.Findings {
-			if f.Effect != validate.Off && !known[key{route.String(), f.Rule, f.Reference}] {
+			held := f.Downgraded == string(validate.DowngradedByUpdate) // for the stored route too
+			if f.Effect != validate.Off && !held && !known[key{route.String(), f.Rule, f.Reference}] {
 				found = append(found, f)
 			}
 		}

@@ -56,6 +56,9 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 	if files, skipped, err = in.render(ctx, chart, apiVersions); err != nil {
 		failed := (*build.Error)(nil)
 		broken := errors.Is(err, errNotLoaded) || errors.As(err, &failed) && (failed.NotLoaded || failed.NotParsed || failed.Exhausted)
+		if failed != nil && len(failed.Missing) > 0 {
+			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
+		}
 		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Broken: broken}
 	}
 	return files, skipped, nil

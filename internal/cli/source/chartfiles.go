@@ -14,7 +14,12 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
+
+// parsed are the files of a chart that Helm parses as YAML. Templates are parsed once they are rendered: until then, "&&" in
+// a script may look like an anchor.
+var parsed = []string{ChartFile, "values.yaml", "requirements.yaml", "Chart.lock", "requirements.lock"}
 
 // What a chart may hold: entries of folders, and bytes.
 const (
@@ -104,7 +109,12 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	case isFolder:
 		return r.read(name, append(slices.Clip(way), resolved))
 	}
-	data, err := readable{r.Input, nil}.ReadFile(file)
+	data, err := r.Disk.Read(file)
+	if err == nil && slices.Contains(parsed, path.Base(name)) {
+		if err = yaml.Check(data); err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	if err != nil {
 		return err
 	}

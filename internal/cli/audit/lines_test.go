@@ -1,0 +1,93 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/audit"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+)
+
+// tabled are routes with each class of lines: equal findings in one namespace, others in another.
+const tabled = `
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: lab}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.0.0.1, ports: [{name: http, port: 80}, {name: admin, port: 81}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: lab}, spec: {clusterIP: 10.0.0.2, ports: [{port: 80}]}}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart, namespace: shop, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.3]}]}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart, namespace: lab, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, endpoints: [{addresses: [10.1.2.4]}]}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}, {group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], hostnames: [x.example.com], rules: [{matches: [{path: {value: /b}}], backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: c, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], hostnames: [x.example.com], rules: [{matches: [{path: {value: /c}}], backendRefs: [{name: gone, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: d, namespace: lab}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: e, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+`
+
+// TestTable: what to do first is above the rest, equal findings share a line, and the summary counts
+// what the lines show.
+func TestTable(t *testing.T) {
+	c := cluster{manifest.NewSet(manifest.Options{Complete: true, Serves: func(string, string) bool { return false }})}
+	objects, errs := manifest.Read("cluster.yaml", []byte(tabled), "default")
+	for _, object := range objects {
+		errs = append(errs, c.Put(object))
+	}
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := audit.Run(c, c.Set.Routes(), &audit.Options{Config: config.Default()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const summary = `
+NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   APPLIED   GRANT      NEEDS
+shop        enforce   4        1               1         3          2         0/4       producer   -
+lab         enforce   1        1               1         0          0         0/1       none       producer
+
+To grant what these routes need, a mesh admin can run:
+kubectl label namespace lab gammaguard.dev/grant=producer
+`
+	const hostnames = "a mesh matches traffic by the parent Service, not by hostnames"
+	for wide, want := range map[bool][]string{
+		false: {"lab HTTPRoute d grant-missing deny", "shop HTTPRoute e parent-not-found deny", "shop HTTPRoute b, c hostnames-ignored warn", "shop HTTPRoute c backend-not-found warn", "shop HTTPRoute a parent-section change", "shop HTTPRoute a parent-section change"},
+		true:  {"lab HTTPRoute d grant-missing deny", "shop HTTPRoute e parent-not-found deny", "shop HTTPRoute b hostnames-ignored warn", "shop HTTPRoute c hostnames-ignored warn", "shop HTTPRoute c backend-not-found warn", "shop HTTPRoute a parent-section change", "shop HTTPRoute a parent-section change"},
+	} {
+		var out strings.Builder
+		if err := r.Table(&out, wide); err != nil {
+			t.Fatal(err)
+		}
+		lines, rest, _ := strings.Cut(out.String(), "\n\n")
+		var got []string
+		for line := range strings.Lines(lines) {
+			cells := strings.Fields(line)
+			end := 5
+			if len(cells) > 2 && strings.HasSuffix(cells[2], ",") {
+				end++
+			}
+			got = append(got, strings.Join(cells[:end], " "))
+		}
+		if diff := cmp.Diff(want, got[1:]); diff != "" {
+			t.Errorf("wide %v (-want +got)\n%s\n%s", wide, diff, out.String())
+		}
+		if !wide && "\n"+rest != summary {
+			t.Errorf("%s", cmp.Diff(summary, "\n"+rest))
+		}
+		if !strings.Contains(lines, hostnames) {
+			t.Errorf("the lines lack %q:\n%s", hostnames, lines)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// maxUnseen is how many objects a notice names.
+const maxUnseen = 8
+
+// notice writes what the answer lacks, and how to get it: one line, or nothing. Judged says that the
+// configuration bears on the answer.
+func (a *access) notice(w io.Writer, live *cluster.Cluster, judged bool) error {
+	if live == nil {
+		return nil
+	}
+	unseen, cause := live.Unseen(), ""
+	if a.unconfigured != nil {
+		cause, _, _ = strings.Cut(a.unconfigured.Error(), ": ") // the object
+		unseen = slices.DeleteFunc(unseen, func(what string) bool { return what == cause })
+	}
+	unseen = shortened(unseen)
+	const (
+		role  = "ask for the ClusterRole gammaguard-viewer"
+		named = "specify the configuration with --config"
+	)
+	incomplete := "you cannot read " + strings.Join(unseen, ", ") + ", so the result may be incomplete"
+	var line string
+	switch missing := errors.Is(a.unconfigured, mesh.ErrNotFound); {
+	case missing:
+		line = "gammaguard is not installed in this cluster, or under another name (" + cause + " does not exist), so the default configuration is used; specify --installation or --config for another"
+		if len(unseen) > 0 {
+			line += "; " + incomplete + "; " + role
+		}
+	case a.unconfigured != nil && judged && len(unseen) > 0:
+		line = incomplete + "; nor can you read " + cause + ", so the default configuration is used; " + role + ", or " + named
+	case a.unconfigured != nil && judged:
+		line = "you cannot read " + cause + ", so the default configuration is used; " + named + ", or ask for the Role gammaguard-viewer"
+	case len(unseen) > 0:
+		line = incomplete + "; " + role
+	default:
+		return nil
+	}
+	_, err := printable.Fprintf(w, "note: %s\n", line)
+	return err
+}
+
+// shortened returns what cannot be read in few words: routes of all kinds are routes, those of many
+// namespaces are counted, and so is what there is besides.
+func shortened(unseen []string) []string {
+	var kinds []string
+	for _, kind := range mesh.RouteKinds() {
+		kinds = append(kinds, string(kind))
+	}
+	var short, routes []string
+	for _, what := range unseen {
+		what = strings.TrimSuffix(what, " ("+strings.Join(kinds, ", ")+")")
+		if strings.HasPrefix(what, "routes in namespace ") {
+			routes = append(routes, what)
+		} else {
+			short = append(short, what)
+		}
+	}
+	if len(routes) > 2 {
+		routes = []string{fmt.Sprintf("routes in %d namespaces", len(routes))}
+	}
+	short = append(short, routes...)
+	if more := len(short) - maxUnseen; more > 0 {
+		short = append(short[:maxUnseen], fmt.Sprintf("and %d more", more))
+	}
+	return short
+}

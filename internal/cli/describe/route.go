@@ -1,0 +1,147 @@
+package describe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/answers"
+	"github.com/gammaguard/gammaguard/internal/cli/audit"
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
+)
+
+// RouteKind is the kind of the JSON and YAML forms of a description of a route.
+const RouteKind = "RouteDescription"
+
+// OneRoute is all about a route.
+type OneRoute struct {
+	report.TypeMeta
+	RouteKind mesh.RouteKind `json:"routeKind"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	// Parents are its parentRefs, in their order.
+	Parents []Parent `json:"parents"`
+	// Findings are what the rules find on it as it is stored, with what mutations would set, and what
+	// they would not for the mode or an owner.
+	Findings []report.Finding `json:"findings"`
+	Changes  []report.Change  `json:"changes"`
+	Withheld []report.Change  `json:"withheld,omitempty"`
+	// Commands fix what a command can fix, in the order in which they are to be run: the grant, then the
+	// patches. A comment names an owner that is to be corrected instead.
+	Commands []string `json:"commands"`
+	// Grants is the grant of its namespace; empty if that cannot be read.
+	Grants []grants.Namespace `json:"grants"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Parent is a parentRef of a route.
+type Parent struct {
+	Field string `json:"field"`
+	// Parent reads "Service shop/cart".
+	Parent string `json:"parent"`
+	// Mesh is false for what is not a parent in the mesh, such as a Gateway; nothing more is known of it.
+	Mesh bool `json:"mesh"`
+	// Acknowledgement is what a mesh has answered about it.
+	Acknowledgement *answers.Answer `json:"acknowledgement,omitempty"`
+	// Ports are what becomes of the route by this parentRef, by port and scope.
+	Ports []bindings.Route `json:"ports,omitempty"`
+}
+
+// FindRoute describes the route, which is one of the routes of the cluster. Own are the controllers
+// whose entries in status are gammaguard's.
+func FindRoute(cluster check.Cluster, routes []*manifest.Object, configuration *config.GuardConfiguration, own []string, object *manifest.Object) (*OneRoute, error) {
+	policy := configuration.Policy()
+	engine, err := validate.New(rules.Catalog(), policy)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := check.NewStored(cluster, routes, policy.Mesh)
+	if err != nil {
+		return nil, err
+	}
+	d := &OneRoute{
+		TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: RouteKind}, RouteKind: object.Route.Kind, Namespace: object.Key.Namespace, Name: object.Key.Name,
+		Parents: []Parent{}, Findings: []report.Finding{}, Changes: []report.Change{}, Commands: []string{},
+	}
+	book := answers.Read([]*manifest.Object{object}, own)
+	for i := range object.Route.Spec.ParentRefs {
+		parent, err := parentOf(engine, stored, object.Route, i, book)
+		if err != nil {
+			return nil, err
+		}
+		d.Parents = append(d.Parents, parent)
+	}
+	found, err := audit.Run(cluster, routes, &audit.Options{Config: configuration, Own: own, Only: object.Route})
+	if err != nil {
+		return nil, err
+	}
+	d.judged(found)
+	namespace, err := mesh.Known(mesh.FindNamespace(stored, d.Namespace))
+	if err != nil || namespace == nil {
+		return d, err
+	}
+	d.Grants = grants.Find([]*mesh.Namespace{namespace}, []*manifest.Object{object}, policy).Items
+	return d, nil
+}
+
+// parentOf describes the parentRef of that index.
+func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, index int, book *answers.Book) (Parent, error) {
+	ref := &route.Spec.ParentRefs[index]
+	parent := Parent{Field: mesh.ParentPath(index, "")}
+	if class := ref.Class(engine.Policy().Mesh); class != mesh.MeshParent && class != mesh.LookAlikeParent {
+		parent.Parent = ref.Kind + " " + cmp.Or(ref.Namespace, route.Metadata.Namespace) + "/" + ref.Name
+		return parent, nil
+	}
+	key := ref.Service(route.Metadata.Namespace)
+	answer := book.Of(route.String(), index)
+	parent.Parent, parent.Mesh, parent.Acknowledgement = key.String(), true, &answer
+	if route.Kind.GrantOnly() {
+		return parent, nil
+	}
+	all, err := bindings.Sorted(engine, reader, key)
+	if err != nil {
+		return parent, err
+	}
+	service, _ := mesh.FindService(reader, key)
+	for i := range all {
+		b := &all[i]
+		if b.Route.String() != route.String() || b.Ref != index {
+			continue
+		}
+		port := bindings.RouteOf(b, 0, book)
+		if b.State.InEffect() && port.Reason == "" && service != nil {
+			if port.Reason, port.Rule, err = ineffective(engine, reader, service, b); err != nil {
+				return parent, err
+			}
+		}
+		parent.Ports = append(parent.Ports, port)
+	}
+	return parent, nil
+}
+
+// judged takes over what the rules found, and the commands that fix it.
+func (d *OneRoute) judged(found *audit.Report) {
+	patch := ""
+	for i := range found.Routes {
+		route := &found.Routes[i]
+		d.Findings, d.Changes, d.Withheld = route.Findings, slices.Concat(d.Changes, route.Changes), route.Withheld
+		patch = route.Patch()
+	}
+	for i := range found.Namespaces {
+		if command := found.Namespaces[i].Command; command != "" {
+			d.Commands = append(d.Commands, command)
+		}
+		d.Commands = append(d.Commands, found.Namespaces[i].Wake...)
+	}
+	if patch != "" {
+		d.Commands = append(d.Commands, patch)
+	}
+}

@@ -1,0 +1,91 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
+	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mutate"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// Text writes the description for people.
+func (d *OneRoute) Text(w io.Writer) error {
+	parents := [][]string{{"PARENT", "FIELD", "PORT", "SCOPE", "STATE", "ACKNOWLEDGED", "REASON"}}
+	for i := range d.Parents {
+		parents = append(parents, d.Parents[i].rows()...)
+	}
+	findings := [][]string{{"RULE", "ACTION", "FIELD", "PROBLEM", "FIX"}}
+	for _, change := range slices.Concat(d.Changes, d.Withheld) {
+		action := "change"
+		if change.Withheld != mutate.NotWithheld {
+			action = string(change.Effect) + " (" + string(change.Withheld) + ")"
+		}
+		findings = append(findings, []string{change.Mutation, action, change.Field, change.Message, "-"})
+	}
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		action := string(f.Effect)
+		if f.Downgraded != "" {
+			action += " (" + f.Downgraded + ")"
+		}
+		findings = append(findings, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, cmp.Or(f.Remedy, "-")})
+	}
+	tables := [][][]string{{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Kind:", string(d.RouteKind)}}, parents}
+	if len(findings) > 1 {
+		tables = append(tables, findings)
+	}
+	for _, table := range tables {
+		out := printers.GetNewTabWriter(w)
+		for _, row := range table {
+			printable.Row(out, row...)
+		}
+		printable.Row(out)
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(findings) == 1 {
+		printable.Fprintf(w, "No findings.\n\n")
+	}
+	if err := (&grants.List{Items: d.Grants}).Table(w, false); err != nil || len(d.Commands) == 0 {
+		return err
+	}
+	printable.Fprintf(w, "\nTo fix what a command can fix; a grant takes a mesh admin:\n")
+	for _, command := range d.Commands {
+		printable.Row(w, command)
+	}
+	return nil
+}
+
+// rows returns the lines of a parentRef: one for each port and scope.
+func (p *Parent) rows() [][]string {
+	if !p.Mesh {
+		return [][]string{{p.Parent, p.Field, "-", "-", "-", "-", "not a parent in the mesh: gammaguard leaves it alone"}}
+	}
+	acknowledged, said := p.Acknowledgement.State, ""
+	if p.Acknowledgement.By != "" {
+		acknowledged += " by " + p.Acknowledgement.By
+	}
+	if !p.Acknowledgement.Applied() {
+		said = cmp.Or(p.Acknowledgement.Message, p.Acknowledgement.Reason)
+	}
+	if len(p.Ports) == 0 {
+		return [][]string{{p.Parent, p.Field, "-", "-", string(validate.Unknown), acknowledged, cmp.Or(said, "-")}}
+	}
+	rows := make([][]string, len(p.Ports))
+	for i := range p.Ports {
+		r := &p.Ports[i]
+		port := "-"
+		if r.Port != 0 {
+			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
+		}
+		rows[i] = []string{p.Parent, p.Field, port, r.Scope, string(r.State), acknowledged, cmp.Or(r.Reason, said, "-")}
+	}
+	return rows
+}
