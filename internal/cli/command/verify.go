@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/proxies"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/cli/verify"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -175,6 +176,9 @@ func withMesh(of *config.GuardConfiguration, name mesh.ProfileName) *config.Guar
 func readGiven(name string, stdin io.Reader) (*proxies.Given, error) {
 	in := stdin
 	if name != source.Stdin {
+		if err := repository.New("", name).Check(name); err != nil { // a link out of a repository, for one
+			return nil, err
+		}
 		file, err := os.Open(name) //nolint:gosec // the user named it
 		if err != nil {
 			return nil, err

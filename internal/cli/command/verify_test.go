@@ -68,6 +68,13 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%v: %+v", err, got)
 	}
 
+	if err := os.MkdirAll(filepath.Join(folder, "repository", ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(folder, "repository", "link.json")
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -77,6 +84,7 @@ func TestVerify(t *testing.T) {
 		"two files":         {[]string{other, other, "-f", routes}, "specify one file"},
 		"not there":         {[]string{filepath.Join(folder, "none"), "-f", routes}, "no such file"},
 		"a folder":          {[]string{folder, "-f", routes}, "is a directory"},
+		"a link out":        {[]string{link, "--from", "faces", "-f", routes}, "link"},
 		"routes":            {[]string{routes, "-f", routes}, "no CiliumEnvoyConfig and no MeshHTTPRoute"},
 		"no namespace":      {[]string{other, "-f", routes}, "the proxy's namespace is not known; specify it with --from"},
 		"another mesh":      {[]string{other, "-f", routes, "--mesh", "linkerd"}, "is from istio, and the mesh of the configuration is linkerd; specify --mesh istio"},

@@ -175,7 +175,7 @@ func (rule *meshRule) add(all *ranked, world World, namespace string, seen map[s
 		a = &action{}
 		seen[key] = a
 		for _, conditions := range matches {
-			if err := all.add(conditions, (world.Profile.Ranks() == mesh.RankedLast), func(r *traffic.Request, prefix string) *Answer { return a.answer(r, prefix) }); err != nil {
+			if err := all.add(conditions, func(r *traffic.Request, prefix string) *Answer { return a.answer(r, prefix) }); err != nil {
 				return err
 			}
 		}

@@ -104,7 +104,7 @@ func (route *linkerdRoute) add(all *ranked, world World, rule int) error {
 			return fmt.Errorf("matches[%d]: %w", i, err)
 		}
 		for _, host := range hosts {
-			if err := all.add(append(conditions[:len(conditions):len(conditions)], host...), (world.Profile.Ranks() == mesh.RankedLast), answer); err != nil {
+			if err := all.add(append(conditions[:len(conditions):len(conditions)], host...), answer); err != nil {
 				return fmt.Errorf("matches[%d]: %w", i, err)
 			}
 		}

@@ -35,7 +35,7 @@ const (
 )
 
 // add adds a match. The error says what of it cannot be read.
-func (all *ranked) add(conditions []mesh.Condition, expressionsLast bool, answer func(r *traffic.Request, prefix string) *Answer) error {
+func (all *ranked) add(conditions []mesh.Condition, answer func(r *traffic.Request, prefix string) *Answer) error {
 	if len(all.matches) == maxMatches {
 		return fmt.Errorf("there are more than %d matches for a Service port", maxMatches)
 	}
@@ -51,14 +51,14 @@ func (all *ranked) add(conditions []mesh.Condition, expressionsLast bool, answer
 			}
 			m.expressions[i] = whole
 		}
-		m.rankBy(c, expressionsLast)
+		m.rankBy(c)
 	}
 	all.matches = append(all.matches, m)
 	return nil
 }
 
 // rankBy adds to the rank what a condition is worth: the host, the path, the method, headers, and query parameters.
-func (m *match) rankBy(c mesh.Condition, expressionsLast bool) {
+func (m *match) rankBy(c mesh.Condition) {
 	switch c.Dimension {
 	case mesh.HostDimension:
 		m.rank[0] = len(c.Text)
@@ -71,9 +71,7 @@ func (m *match) rankBy(c mesh.Condition, expressionsLast bool) {
 			m.rank[1] = 2
 		case c.Type == mesh.PathPrefix:
 			m.rank[2], m.prefix = len(c.Text), c.Text
-		case expressionsLast:
-			m.rank[1] = -1
-		default:
+		default: // before every prefix: it was observed with neither mesh
 			m.rank[1] = 1
 		}
 	case mesh.GRPCServiceDimension:
