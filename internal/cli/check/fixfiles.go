@@ -35,7 +35,7 @@ type fixedFile struct {
 	jobs []fix.Job
 	// told are the changes of each job, as they are reported.
 	told [][]report.Fixed
-	at   map[source.Spot]int
+	at   map[source.Place]int
 }
 
 // fix writes the mutations into the files that they concern, also those that the webhook
@@ -134,7 +134,7 @@ func (x *fixing) file(name string) (*fixedFile, error) {
 		if err != nil {
 			return nil, errors.New("it is not written in a file of the repository; change what makes it")
 		}
-		x.files[name] = &fixedFile{data: data, at: map[source.Spot]int{}}
+		x.files[name] = &fixedFile{data: data, at: map[source.Place]int{}}
 		x.order = append(x.order, name)
 	}
 	return x.files[name], nil
@@ -161,7 +161,7 @@ func (x *fixing) written(r *route, data []byte) (object *manifest.Object, why st
 
 // add adds a change of an object, unless it is there.
 func (f *fixedFile) add(object *manifest.Object, change *mutate.Change, told *report.Fixed) {
-	spot := source.SpotOf(object)
+	spot := source.PlaceOf(object)
 	i, known := f.at[spot]
 	if !known {
 		i = len(f.jobs)

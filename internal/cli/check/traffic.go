@@ -29,7 +29,7 @@ func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Traffic{l, l.table()}, nil
+	return &Traffic{l, l.table(l.world)}, nil
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -49,8 +49,15 @@ func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, e
 	return t.table.Classes()
 }
 
-// Table returns what requests meet, and Reader what it was read from.
-func (t *Traffic) Table() *traffic.Table { return t.table }
+// Configured returns what requests meet by the routes alone: each Service is taken to have endpoints.
+func (t *Traffic) Configured() *traffic.Table {
+	return t.loaded.table(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		if read.Kind == mesh.ReadEndpoints {
+			return mesh.Answer{HasEndpoints: true}
+		}
+		return t.world.Do(read)
+	}))
+}
 
 // Reader shows what the rules see of the input.
 func (t *Traffic) Reader() mesh.Reader { return t.world }
@@ -101,7 +108,7 @@ func difference(before, after *loaded) (*report.Diff, error) {
 		notes   []string
 	)
 	for i, l := range []*loaded{before, after} {
-		tables[i] = l.table()
+		tables[i] = l.table(l.world)
 		notes = append(notes, l.leftOut()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
@@ -199,7 +206,7 @@ func (l *loaded) findService(key *mesh.ServiceKey) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (l *loaded) table() *traffic.Table {
+func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -220,5 +227,5 @@ func (l *loaded) table() *traffic.Table {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(l.world, routes, traffic.Options{Engine: l.engine})
+	return traffic.New(reader, routes, traffic.Options{Engine: l.engine})
 }

@@ -148,7 +148,7 @@ func (f *verifyFlags) compare(ctx context.Context, given *proxies.Given) (*repor
 		return nil, err
 	}
 	result, err := verify.Compare(ctx, &verify.Options{
-		Given: given, Table: now.Table(), Reader: now.Reader(), Profile: mesh.FindProfile(options.Config.Mesh), From: f.from,
+		Given: given, Table: now.Configured(), Reader: now.Reader(), Profile: mesh.FindProfile(options.Config.Mesh), From: f.from,
 	})
 	if err != nil {
 		return nil, err
