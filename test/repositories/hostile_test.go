@@ -107,7 +107,7 @@ func play(t *testing.T, of *repository, ofSystems []script, wrapper []string) {
 
 // commands are all that read such a repository, but those that the CI systems run.
 func (r *repository) commands() (scripts []script) {
-	all := [][]string{{"check", "--strict"}, {"check", "-o", "json", "-o", "sarif", "."}, {"test"}}
+	all := [][]string{{"check", "--strict"}, {"check", "-o", "json", "-o", "sarif", "."}, {"check", "--fix"}, {"diff", "--base", "."}, {"diff", "--base-ref", "HEAD"}, {"test"}}
 	inputs := [][]string{}
 	for flag, path := range map[string]string{"-f": r.files, "-k": r.kustomization, "--helm": r.chart} {
 		if path != "" {

@@ -185,6 +185,14 @@ func repositories() []repository {
 			g.put(".gammaguard.yaml", project+"context: [c]\n")
 			g.link("c/outside.yaml", filepath.Join(g.outside, "outside.yaml"))
 		}, says: outsideIt, code: 2, files: "m"},
+		{name: "a revision that leaves", make: func(g *ground) {
+			g.put("m/routes.yaml", services+"---\n"+route)
+			g.put(".gammaguard.yaml", project+"context: [../outside]\nsets: [{files: [../outside]}]\n")
+			g.link("k/outside.yaml", filepath.Join(g.outside, "outside.yaml"))
+			g.git("add", ".")
+			g.git("commit", "--quiet", "--message=a")
+			g.must(os.Remove(filepath.Join(g.root, ".gammaguard.yaml")))
+		}, says: "1 route", code: 0},
 		{name: "configuration outside", make: func(g *ground) { g.put(".gammaguard.yaml", project+"configuration: OUTSIDE/outside.yaml\n") }, says: "", code: 2},
 		{name: "configuration by a link", make: func(g *ground) {
 			g.put(".gammaguard.yaml", project+"configuration: guard.yaml\n")

@@ -89,3 +89,21 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 		t.Errorf("remote: %+v", got)
 	}
 }
+
+// TestDiffOfNamedSets: a set that the project of the base names is called as git calls its files, as is that project.
+func TestDiffOfNamedSets(t *testing.T) {
+	deployed(t)
+	const project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
+	put(t, ".gammaguard.yaml", project+"sets: [{files: [plain]}, {kustomization: prod}]\n")
+	commit(t)
+	put(t, ".gammaguard.yaml", project+"sets: [{kustomization: prod}]\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "service shop/web port 80, producer (folder HEAD:plain)\n") {
+		t.Errorf("%+v", got)
+	}
+	put(t, ".gammaguard.yaml", project+"context: [../outside]\n")
+	commit(t)
+	put(t, ".gammaguard.yaml", project)
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml: context[0]: ") {
+		t.Errorf("%+v", got)
+	}
+}

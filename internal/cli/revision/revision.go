@@ -94,15 +94,24 @@ func (t *Tree) files() string { return filepath.Join(t.folder, "files") }
 
 // Named names the files in an error as git does: "main:manifests/cart.yaml".
 func (t *Tree) Named(err error) error {
-	if err == nil || !strings.Contains(err.Error(), t.files()) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return errors.New(t.NamedIn(err.Error()))
+	if text := t.NamedIn(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // NamedIn names the files in a text as git does.
 func (t *Tree) NamedIn(text string) string {
-	return strings.ReplaceAll(text, t.files()+string(filepath.Separator), t.revision+":")
+	const separator = string(filepath.Separator)
+	if here, err := os.Getwd(); err == nil {
+		if relative, err := filepath.Rel(here, t.files()); err == nil {
+			text = strings.ReplaceAll(text, relative+separator, t.revision+":")
+		}
+	}
+	return strings.ReplaceAll(text, t.files()+separator, t.revision+":")
 }
 
 // Remove removes the temporary folder.
