@@ -32,6 +32,8 @@ type PortDifference struct {
 	// WitnessesOnly: there are too many matches to look at all their combinations.
 	// Each change is one, but there may be others.
 	WitnessesOnly bool `json:"witnessesOnly,omitempty"`
+	// Sets name the sets of manifests in which this changes, where several are compared.
+	Sets []string `json:"sets,omitempty"`
 }
 
 // Change is a class of requests that go somewhere else.

@@ -75,8 +75,20 @@ func (p *PortDifference) title() string {
 	if slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Class.From == "" }) {
 		role = mesh.Producer
 	}
-	return fmt.Sprintf("%s %s %s, %s", strings.ToLower(kind), name, port, role)
+	title := fmt.Sprintf("%s %s %s, %s", strings.ToLower(kind), name, port, role)
+	if len(p.Sets) > 0 {
+		sets := p.Sets[:min(len(p.Sets), maxSets)]
+		title += " (" + strings.Join(sets, ", ")
+		if more := len(p.Sets) - maxSets; more > 0 {
+			title += fmt.Sprintf(", and %d more", more)
+		}
+		title += ")"
+	}
+	return title
 }
+
+// maxSets is how many sets a title names.
+const maxSets = 3
 
 // rows writes the changes in aligned columns.
 func (p *PortDifference) rows() []string {

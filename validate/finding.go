@@ -113,7 +113,7 @@ func (f *Finding) prefix() string {
 	case f.Action != Deny || f.Effect == Deny:
 		return ""
 	case f.Downgraded == DowngradedByUpdate:
-		return "existing problem: "
+		return "existing problem, not denied: "
 	case f.Downgraded == DowngradedByMutation:
 		return "not corrected here: "
 	}

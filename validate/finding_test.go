@@ -17,7 +17,7 @@ func TestFindingMessage(t *testing.T) {
 		{Deny, Deny, NotDowngraded, message},
 		{Warn, Warn, NotDowngraded, message},
 		{Audit, Audit, NotDowngraded, message},
-		{Deny, Warn, DowngradedByUpdate, "existing problem: " + message},
+		{Deny, Warn, DowngradedByUpdate, "existing problem, not denied: " + message},
 		{Deny, Warn, DowngradedByMode, "would be denied: " + message},
 		{Deny, Warn, DowngradedByDryRun, "would be denied: " + message},
 		{Deny, Audit, DowngradedByExemption, "would be denied: " + message},

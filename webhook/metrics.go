@@ -63,7 +63,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		}, []string{"kind", "result"}),
 		unreadable: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_unreadable_objects_total",
-			Help: "Stored objects that could not be read in part or whole, each time that one was received, by kind. They count as absent.",
+			Help: "Stored objects that could not be read in part or whole, each time that one was received, by kind. gammaguard acts as if they did not exist.",
 		}, []string{"kind"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "gammaguard_webhook_duration_seconds",

@@ -49,7 +49,7 @@ var faults = []fault{
 		[]string{"test/status.TestLeaderSuspended", "test/status.TestLeaderKilled"},
 	},
 	{
-		"etcd hangs", "fail, as all writes do; ungranted ones are not stored later either", "fail, as all writes do", "with the next request after it goes on",
+		"etcd hangs", "fail, as all writes do; those without a grant are not stored later either", "fail, as all writes do", "with the next request after it goes on",
 		[]string{"test/attack.TestEtcdHangs"},
 	},
 	{

@@ -26,6 +26,9 @@ var update = flag.Bool("update", false, "write the figures of the pages")
 // figure is a figure in a page, behind the file and the constant expression that gives it.
 var figure = regexp.MustCompile(`<!--= (\S+) (.+?) -->[\d,]*\d`)
 
+// atStart is a figure at the beginning of a line.
+var atStart = regexp.MustCompile(`(?m)^ *<!--=.*$`)
+
 // TestFigures: what stands behind a comment with a constant of the code is its value.
 func TestFigures(t *testing.T) {
 	e := &evaluator{files: token.NewFileSet()}
@@ -45,6 +48,9 @@ func TestFigures(t *testing.T) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if line := atStart.Find(text); line != nil {
+			t.Errorf("%s: a line that begins with a comment is HTML, not Markdown: %s", page, line)
 		}
 		want := figure.ReplaceAllFunc(text, func(match []byte) []byte {
 			found++

@@ -19,7 +19,7 @@ var (
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 	// part is a part of a page that a test writes.
 	part      = regexp.MustCompile(`(?s)<!-- (\w+): written by .*?<!-- end of \w+ -->`)
-	block     = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	block     = regexp.MustCompile("(?ms)^ *```.*?\n *```")
 	table     = regexp.MustCompile(`(?m)^ *\|.*$`)
 	reference = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 	inline    = regexp.MustCompile("`[^`]+`")

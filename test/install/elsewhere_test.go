@@ -25,6 +25,7 @@ var elsewhere = map[string][]string{
 	},
 	"internal/cli/command.TestTestingPage": {"$ gammaguard test"},
 	"internal/cli/command.TestTrafficPage": {"$ gammaguard trace ", "$ gammaguard diff "},
+	"internal/cli/command.TestVerifyPage":  {"gammaguard verify ", "kubectl get ciliumenvoyconfigs ", "kubectl exec -n faces "},
 	"internal/cli/command.TestWatch":       {"gammaguard check --watch"},
 	"test/apiserver.TestPreview":           {"$ kubectl apply --dry-run=server -f cart.yaml"},
 	"test/e2e.TestOverlays": {

@@ -112,7 +112,9 @@ func TestMetricsExist(t *testing.T) {
 	for panel, exprs := range queries(t) {
 		check("panel "+panel, strings.Join(exprs, " "))
 	}
-	check("the runbook", strings.ReplaceAll(read(t, "../../docs/runbook.md"), "gammaguard_validate_", ""))
+	for _, page := range []string{"runbook.md", "emergency.md", "denials.md", "stored-routes.md"} {
+		check(page, strings.ReplaceAll(read(t, "../../docs/"+page), "gammaguard_validate_", ""))
+	}
 }
 
 // TestRunbook: the link of each alert leads to a heading of the runbook, which has no

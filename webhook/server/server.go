@@ -125,7 +125,7 @@ func (s *Server) webhooks(engine *validate.Engine) (http.Handler, error) {
 	}
 	unreadable := func(kind, namespace, name string, err error) {
 		metrics.Unreadable(kind)
-		s.options.Log.Info("A stored object cannot be read and counts as absent", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
+		s.options.Log.Info("A stored object cannot be read, and is treated as if it did not exist", "kind", kind, "namespace", namespace, "name", name, "reason", err.Error())
 	}
 	cacheOptions := kube.Options{
 		Mesh:           engine.Policy().Mesh,

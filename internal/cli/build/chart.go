@@ -71,17 +71,21 @@ func (r *Chart) render() (map[string]Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range texts {
-		texts[name] = split(text)
-	}
-	for _, crd := range chart.CRDObjects() {
-		texts[crd.Filename] = string(crd.File.Data)
-	}
 	loaded := loadedFiles(chart, r.Files)
 	rendered := map[string]Rendered{}
+	add := func(name string, made Rendered) {
+		made.File = loaded[name]
+		_, name, _ = strings.Cut(name, "/") // after the chart's name
+		if before, is := rendered[name]; is {
+			made.Text = before.Text + "\n---\n" + made.Text
+		}
+		rendered[name] = made
+	}
 	for name, text := range texts {
-		_, short, _ := strings.Cut(name, "/") // after the chart's name
-		rendered[short] = Rendered{text, loaded[name]}
+		add(name, Rendered{Text: split(text)})
+	}
+	for _, crd := range chart.CRDObjects() { // all are applied, also those of one name
+		add(crd.Filename, Rendered{Text: string(crd.File.Data), Definition: true})
 	}
 	return rendered, nil
 }

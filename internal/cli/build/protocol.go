@@ -66,6 +66,8 @@ type Rendered struct {
 	Text string
 	// File is the name of the file among those of the chart that it was loaded from; empty for one in an archive.
 	File string
+	// Definition is set for one in the directory crds.
+	Definition bool
 }
 
 // Chart is a Helm chart to render.

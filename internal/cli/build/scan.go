@@ -65,9 +65,13 @@ func (s *scan) folder(folder string, plugin bool) bool {
 			return true
 		}
 		if data, err := s.read(file); err == nil {
+			at := folder
+			if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+				at = resolved // as kustomize does, before paths in it are followed
+			}
 			s.text(file, 0, data, func(field, name string) {
 				if bases[field] || plugins[field] {
-					s.path(filepath.Join(folder, filepath.FromSlash(name)), plugin || plugins[field])
+					s.path(filepath.Join(at, filepath.FromSlash(name)), plugin || plugins[field])
 				}
 			})
 			return true

@@ -37,8 +37,9 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 		return nil, err
 	}
 	var fixed []report.Fixed
+	var notFixed []report.NotFixed
 	if options.Fix {
-		if fixed, err = l.fix(input, options.Hold); err == nil && len(fixed) > 0 {
+		if fixed, notFixed, err = l.fix(input, options.Hold); err == nil && len(fixed) > 0 {
 			input = input.Anew()
 			l, err = load(ctx, options, input, nil) // the files as they are now
 		}
@@ -53,7 +54,7 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 	if err != nil {
 		return nil, err
 	}
-	r.Fixed = fixed
+	r.Fixed, r.NotFixed = fixed, notFixed
 	return r, errors.Join(append(input.Errors(), l.unread)...)
 }
 
@@ -126,8 +127,10 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			return nil, err
 		}
 		options = over
-		addBroken(all, options.context.broken)
-		errs = append(errs, options.context.err)
+		if options.context != nil {
+			addBroken(all, options.context.broken)
+			errs = append(errs, options.context.err)
+		}
 	}
 	for i := range found.Sets {
 		set := &found.Sets[i]
@@ -174,7 +177,6 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 	if set.Chart != nil {
 		o.Charts = []source.Chart{*set.Chart}
 	}
-	o.Fix = options.Fix && set.Files != nil
 	if set.Taken != nil {
 		set.Taken.Reset()
 	}

@@ -57,11 +57,10 @@ func forAll(options *Options, disk *source.Disk, found *sets.Found) (*Options, e
 	if err != nil {
 		return nil, err
 	}
-	if len(found.Sets) > 0 {
-		disk = disk.Within(found.Sets[0].Within)
-	}
 	over := *options
-	over.context = surround(options, disk, engine.Policy().Mesh)
+	if len(found.Sets) > 0 {
+		over.context = surround(options, disk.Within(found.Sets[0].Within), engine.Policy().Mesh)
+	}
 	return &over, nil
 }
 

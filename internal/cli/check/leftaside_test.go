@@ -46,6 +46,7 @@ func TestLeftAsideUnread(t *testing.T) {
 		notices = append(notices, n.Message)
 	}
 	want := []string{
+		"not checked: 1 chart: n; no template and no values.yaml of it has the name of the Gateway API's group",
 		`its pattern "/c" ignores 1 file that may hold routes: c/Chart.yaml`,
 		`its pattern "/k" ignores 1 file that may hold routes: k/kustomization.yaml`,
 		`its pattern "big.yaml" ignores 1 file that may hold routes: big.yaml`,

@@ -25,11 +25,11 @@ type Traffic struct {
 func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Traffic{l, l.table()}, nil
+	return &Traffic{l, l.table(l.world)}, nil
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -49,8 +49,15 @@ func (t *Traffic) Classes() (classes []traffic.RequestClass, missing []string, e
 	return t.table.Classes()
 }
 
-// Table returns what requests meet, and Reader what it was read from.
-func (t *Traffic) Table() *traffic.Table { return t.table }
+// Configured returns what requests meet by the routes alone: each Service is taken to have endpoints.
+func (t *Traffic) Configured() *traffic.Table {
+	return t.loaded.table(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		if read.Kind == mesh.ReadEndpoints {
+			return mesh.Answer{HasEndpoints: true}
+		}
+		return t.world.Do(read)
+	}))
+}
 
 // Reader shows what the rules see of the input.
 func (t *Traffic) Reader() mesh.Reader { return t.world }
@@ -75,25 +82,35 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 // Diff compares what requests meet by two versions of the input. It is an error if
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
-	var (
-		tables  [2]*traffic.Table
-		reports [2]*report.CheckReport
-		notes   []string
-		earlier map[manifest.Key]bool
-	)
+	var loads [2]*loaded
+	var earlier map[manifest.Key]bool
 	for i, options := range []*Options{before, after} {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk, earlier)
+		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
 		if err != nil {
 			return nil, err
 		}
+		loads[i] = l
 		earlier = map[manifest.Key]bool{}
 		for _, r := range l.routes {
 			earlier[r.Key] = true
 		}
-		tables[i] = l.table()
+	}
+	return difference(loads[0], loads[1])
+}
+
+// difference compares two versions that were read, and judges them.
+func difference(before, after *loaded) (*report.Diff, error) {
+	var (
+		tables  [2]*traffic.Table
+		reports [2]*report.CheckReport
+		notes   []string
+	)
+	for i, l := range []*loaded{before, after} {
+		tables[i] = l.table(l.world)
 		notes = append(notes, l.leftOut()...)
+		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
@@ -112,8 +129,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
 // requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options, disk *source.Disk, earlier map[manifest.Key]bool) (*loaded, error) {
-	input := disk.Input(nil)
+func loadWhole(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
 	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
@@ -147,7 +163,7 @@ func (l *loaded) leftOut() []string {
 func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk, nil)
+	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,7 +214,7 @@ func (l *loaded) findService(key *mesh.ServiceKey) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (l *loaded) table() *traffic.Table {
+func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -219,5 +235,5 @@ func (l *loaded) table() *traffic.Table {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(l.world, routes, traffic.Options{Engine: l.engine})
+	return traffic.New(reader, routes, traffic.Options{Engine: l.engine})
 }

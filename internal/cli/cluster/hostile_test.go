@@ -62,6 +62,8 @@ func hostileFolder(t *testing.T) string {
 		"chart/templates/" + name:       "{{ fail \"no\\x1b[2J\\n::add-mask::x\" }}",
 		"canary.yaml": "{apiVersion: flagger.app/v1beta1, kind: Canary, metadata: {name: " + hostile.JSON(hostile.Text) + ", namespace: " + hostile.JSON(hostile.Text) +
 			"}, spec: {service: {name: " + hostile.JSON(hostile.Text) + ", gatewayRefs: [{kind: " + hostile.JSON(hostile.Text) + "}], match: [{method: {}}]}}}\n",
+		"given.json":             hostileGiven("/" + hostile.Text),
+		"foreign.json":           hostileGiven("(" + hostile.Text),
 		"base/a.yaml":            hostile.Manifests("shop", "cart2", "v"),
 		"a.gammaguard-test.yaml": hostileTests(`, expect: {backend: ` + hostile.JSON(hostile.Text) + `, route: ` + hostile.JSON(hostile.Text) + `}`),
 		"broken-test.yaml":       hostileTests(`, expect: {` + hostile.JSON(hostile.Text) + `: 1}`),
@@ -85,6 +87,16 @@ func hostileTests(expectation string) string {
 	return "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ntests:\n- {name: " + text + ", request: {service: " + hostile.JSON("shop/"+strings.ReplaceAll(hostile.Text, "/", "%")) +
 		", port: 80}, expect: {status: " + text + "}}\n- {name: b, request: {service: shop/cart2, port: 80, from: " + text + ", path: " + hostile.JSON("/"+hostile.Text) +
 		", headers: {x: " + text + "}, serverName: " + text + "}" + expectation + "}\n"
+}
+
+// hostileGiven is what a proxy was given, with hostile texts, and a regular expression on the path.
+func hostileGiven(expression string) string {
+	text := hostile.JSON(hostile.Text)
+	return `[{"name": "80", "virtualHosts": [{"name": ` + text + `, "domains": ["cart2.shop.svc.cluster.local", ` + text + `], "routes": [
+{"match": {"path": ` + hostile.JSON("/"+hostile.Text) + `, "headers": [{"name": ` + text + `, "stringMatch": {"exact": ` + text + `}}], "queryParameters": [{"name": ` + text + `, "stringMatch": {"exact": ` + text + `}}]},
+ "route": {"cluster": ` + text + `, "hostRewriteLiteral": ` + text + `}, "requestHeadersToAdd": [{"header": {"key": ` + text + `, "value": ` + text + `}}]},
+{"match": {"safeRegex": {"regex": ` + hostile.JSON(expression) + `}}, "redirect": {"hostRedirect": ` + text + `, "pathRedirect": ` + text + `}},
+{"match": {"prefix": "/"}, "directResponse": {"status": 418}}]}]}]`
 }
 
 // hostileCases are calls of every command that a user may run.
@@ -140,6 +152,10 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "trace", args: []string{"service/cart.shop:80", "-f", after, "--complete", "--path", "/?q=x", "-H", "tenant: x"}},
 		{command: "trace", args: all(at, []string{"service/cart:80", "--cluster", "--path", "/?q=x", "-H", "tenant: x"})},
 		{command: "trace", args: []string{"service/" + evil + ":80", "-f", after}, fails: true},
+		{command: "verify", args: []string{filepath.Join(root, "given.json"), "--from", "shop", "-f", after}},
+		{command: "verify", args: []string{filepath.Join(root, "foreign.json"), "--from", "shop", "-f", after}, fails: true},
+		{command: "verify", args: []string{evil, "-f", after}, fails: true},
+		{command: "verify", args: []string{"-", "--from", evil, "-f", after}, stdin: hostileGiven("/x")},
 		{command: "version", quiet: true},
 	}
 }

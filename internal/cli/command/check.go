@@ -113,7 +113,7 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
-	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, and leave the rest of each file unchanged")
+	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")
 	flags.access = addWorld(cmd, &flags.cluster, "look up there what the input lacks; the command only reads, and reports what you cannot read")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
 	set.Lookup("as").Usage += " Exemptions in the configuration apply to this user."
@@ -224,8 +224,8 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 		return errors.New("--watch cannot be used with standard input")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
-	case f.options.Fix && (len(f.options.Kustomizations) > 0 || f.chart.Path != "" || slices.Contains(f.options.Files, source.Stdin)):
-		return errors.New("--fix cannot be used with standard input, -k, or --helm; specify the source files with -f")
+	case f.options.Fix && slices.Contains(f.options.Files, source.Stdin):
+		return errors.New("--fix cannot be used with standard input; specify the source files with -f")
 	case !f.cluster:
 		return f.access.unused(cmd.Flags())
 	}

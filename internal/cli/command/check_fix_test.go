@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestCheckFix: the files are fixed, nothing else in them changes, and files
@@ -56,7 +54,7 @@ func TestCheckFix(t *testing.T) {
 	}
 }
 
-// TestCheckFixRefused: a file that cannot be fixed is not touched, nor is any other.
+// TestCheckFixRefused: a change that cannot be written says why, and keeps no other from it.
 func TestCheckFixRefused(t *testing.T) {
 	folder := t.TempDir()
 	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: %}\nspec:\n  parentRefs:\n"
@@ -70,14 +68,62 @@ func TestCheckFixRefused(t *testing.T) {
 		}
 	}
 	got := run(t, "", "check", "-f", folder, "--fix")
-	want := result{ExitUsage, "", "error: " + filepath.Join(folder, "b.yaml") +
-		": cannot be fixed: HTTPRoute default/b: spec.parentRefs[0].group: the value is not in a form that --fix can edit: write it on one line\n"}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
-		t.Error("(-want +got)\n" + diff)
+	want := "not fixed  " + filepath.Join(folder, "b.yaml") + ":8  HTTPRoute default/b  spec.parentRefs[0].group: the value is not in a form that --fix can edit: write it on one line\n"
+	if got.code != ExitClean || got.stderr != "" || !strings.Contains(got.stdout, want) || !strings.Contains(got.stdout, "1 change, 3 unknown, 1 fixed") {
+		t.Errorf("%+v", got)
 	}
+	texts["a.yaml"] = strings.Replace(texts["a.yaml"], "{kind: Service, ", `{kind: Service, group: "", `, 1)
 	for name, want := range texts {
 		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(text) != want {
-			t.Errorf("%s was touched: %v", name, err)
+			t.Errorf("%s: %s %v", name, text, err)
 		}
+	}
+}
+
+// TestCheckFixSets: --fix writes into the sources of kustomizations and the plain files of charts, and says of each
+// other change why not.
+func TestCheckFixSets(t *testing.T) {
+	route := func(name, ref string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: " + name + ", namespace: shop}\nspec:\n  parentRefs: [" + ref + "] # keep\n"
+	}
+	const ref, fixed = "{kind: Service, name: cart}", "{kind: Service, group: \"\", name: cart}"
+	files := map[string]string{
+		"base/kustomization.yaml":   "resources: [a.yaml, b.yaml]\n",
+		"base/a.yaml":               route("a", ref),
+		"base/b.yaml":               route("b", ref),
+		"prod/kustomization.yaml":   "resources: [../base]\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
+		"prod/patch.yaml":           route("b", "{kind: Service, name: cart, port: 80}"),
+		"test/kustomization.yaml":   "resources: [../base/a.yaml]\n",
+		"chart/Chart.yaml":          "{apiVersion: v2, name: c, version: 1.0.0}\n",
+		"chart/values.yaml":         "kind: Service\n",
+		"chart/values-prod.yaml":    "kind: Service\n",
+		"chart/templates/c.yaml":    route("c", ref),
+		"chart/templates/made.yaml": route("d", "{kind: {{ .Values.kind }}, name: cart}"),
+		"chart/templates/two.yaml":  "# {{ .Release.Name }}\n" + route("e", ref),
+	}
+	folder := written(t, files)
+	got := runIn(t, folder, "check", "--fix")
+	for _, want := range []string{
+		"fixed  base/a.yaml:5  HTTPRoute shop/prod-a  set spec.parentRefs[0].group",
+		"not fixed  prod/patch.yaml:5  HTTPRoute shop/prod-b  spec.parentRefs[0].group: it is set here, not in base/b.yaml; write it here\n",
+		"fixed  chart/templates/c.yaml:5  HTTPRoute shop/c  set spec.parentRefs[0].group",
+		"not fixed  chart/templates/made.yaml:5  HTTPRoute shop/d  spec.parentRefs[0].group: a template makes it; change the template or the values\n",
+		" 3 fixed",
+	} {
+		if !strings.Contains(got.stdout, want) || got.stderr != "" {
+			t.Errorf("no %q in %+v", want, got)
+		}
+	}
+	for name, text := range files {
+		switch name {
+		case "base/a.yaml", "chart/templates/c.yaml", "chart/templates/two.yaml":
+			text = strings.Replace(text, ref, fixed, 1)
+		}
+		if now, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(now) != text {
+			t.Errorf("%s: %s %v", name, now, err)
+		}
+	}
+	if got := runIn(t, folder, "check", "-k", "prod", "--fix", "-o", "json"); !strings.Contains(got.stdout, `"notFixed"`) || strings.Contains(got.stdout, `"fixed":  [`) {
+		t.Errorf("-k: %+v", got)
 	}
 }

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,12 +13,16 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
 // diffFlags are the flags of the diff command.
 type diffFlags struct {
 	inputFlags
+	// paths are where sets are looked for, if byHand is not set: no flag names the input.
+	paths   []string
+	byHand  bool
 	base    []string
 	baseRef string
 	cluster bool
@@ -28,11 +34,11 @@ const diffLong = `Show which requests go somewhere else in one version of the ma
 in common, and what becomes of them before and after. In JSON and Markdown, each class has an example request in the form of the arguments
 of gammaguard trace.
 
-A PATH is a file or a directory: one with a kustomization is built, one with a Helm chart is rendered, and others are read recursively.
-
-Both versions are read as gammaguard check reads its input, and mutations are applied first. Each version is complete by itself: a route
+Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
+what is deployed together below each PATH, by default the current directory, and compares each set with the one of its kind and path in
+the base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete by itself: a route
 that is only in the base is removed. With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after
-kubectl apply; the findings are those of the routes in the input. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
+kubectl apply; all input is one set then, and a PATH with a kustomization is built, one with a Helm chart rendered. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
 gammaguard check that the base does not have are listed below the changes.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
@@ -40,11 +46,14 @@ those of a rollout at rest, unless --rollout-weights is set.
 
 Exit codes: 0 if no request goes somewhere else, 1 if one does, 2 if the usage is invalid or input cannot be read.`
 
-const diffExamples = `  # Compare with another directory
+const diffExamples = `  # Compare what is deployed in the current directory with the branch main
+  gammaguard diff --base-ref main
+
+  # Compare with another directory
   gammaguard diff --base main/manifests -f manifests/
 
   # Compare with the same directory on the branch main
-  gammaguard diff --base-ref main manifests/
+  gammaguard diff --base-ref main -f manifests/
 
   # Compare with what is stored in the live cluster
   gammaguard diff --cluster -f manifests/
@@ -61,7 +70,7 @@ const diffExamples = `  # Compare with another directory
 func newDiff() *cobra.Command {
 	flags := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) (PATH | -f PATH | -k FOLDER | --helm CHART)...",
+		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) ([PATH...] | (-f PATH | -k FOLDER | --helm CHART)...)",
 		Short:   "Show which requests a change sends somewhere else",
 		Long:    diffLong,
 		Example: diffExamples,
@@ -69,7 +78,7 @@ func newDiff() *cobra.Command {
 	}
 	set := cmd.Flags()
 	flags.add(cmd)
-	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
+	set.StringSliceVar(&flags.base, "base", nil, "files or directories with what was there before; the command compares with them; without -f, -k, and --helm, one directory with another version of PATH; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values")
 	set.StringVar(&flags.baseRef, "base-ref", "", "git revision, such as a branch, to compare with: the same files and directories, those of --values too, as they are there")
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
@@ -78,24 +87,34 @@ func newDiff() *cobra.Command {
 	return cmd
 }
 
-func (f *diffFlags) run(cmd *cobra.Command, paths []string) (err error) {
-	if err := f.take(paths); err != nil {
-		return usage(cmd, err)
-	}
+func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
+	f.paths = args
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
+	project, err := sets.FindProject(f.start())
+	if err != nil {
+		return err
+	}
+	if project != nil {
+		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
+	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
-	diff, err := f.compare(cmd.Context())
-	if err != nil {
+	var diff *report.Diff
+	if f.byHand {
+		diff, err = f.compare(cmd.Context())
+	} else {
+		diff, err = f.compareSets(cmd.Context(), project)
+	}
+	if diff == nil {
 		return err
 	}
-	if err := f.write(diff, cmd.OutOrStdout()); err != nil {
+	if err := errors.Join(f.write(diff, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
 	if diff.Changes() > 0 {
@@ -104,23 +123,9 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) (err error) {
 	return nil
 }
 
-// take takes the paths into the options: a folder with a kustomization is built, one with a chart is
-// rendered, and what else there is, is read.
-func (f *diffFlags) take(paths []string) error {
-	named, err := f.complete()
-	if err != nil || len(paths) == 0 {
-		return err
-	}
-	if named {
-		return errors.New("PATH cannot be used with -f, -k, or --helm")
-	}
-	paths, f.options.Charts = source.SplitCharts(paths, nil)
-	f.options.Files, f.options.Kustomizations = source.SplitKustomizations(paths)
-	return nil
-}
-
 func (f *diffFlags) validate(cmd *cobra.Command) error {
-	named := len(f.options.Files)+len(f.options.Kustomizations)+len(f.options.Charts) > 0
+	named, err := f.complete()
+	f.byHand = named || f.cluster
 	bases := 0
 	for _, given := range []bool{len(f.base) > 0, f.baseRef != "", f.cluster} {
 		if given {
@@ -129,12 +134,22 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	}
 	stdin := slices.Contains(f.options.Files, source.Stdin)
 	switch {
-	case !named:
-		return errors.New("nothing to compare: specify files or directories, also with -f, -k, or --helm")
+	case err != nil:
+		return err
+	case named && len(f.paths) > 0:
+		return errors.New("PATH cannot be used with -f, -k, or --helm")
 	case bases != 1:
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
+	case f.cluster && !named && len(f.paths) == 0:
+		return errors.New("nothing to compare: specify files or directories, also with -f, -k, or --helm")
+	case f.cluster && !named: // one set, of all paths
+		f.options.Files, f.options.Charts = source.SplitCharts(f.paths, nil)
+		f.options.Files, f.options.Kustomizations = source.SplitKustomizations(f.options.Files)
+		return nil
+	case !named && len(f.base) > 0 && (len(f.base) > 1 || len(f.paths) > 1):
+		return errors.New("to compare what is deployed in two directories, specify one PATH and one --base")
 	case stdin && f.baseRef != "":
 		return errors.New("--base-ref cannot be used with standard input")
 	case stdin && slices.Contains(f.base, source.Stdin):
@@ -143,6 +158,101 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return f.access.unused(cmd.Flags())
 	}
 	return nil
+}
+
+// start is where the project file is looked for, and above: at the first path.
+func (f *diffFlags) start() string {
+	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
+		if path != "" && path != source.Stdin {
+			return path
+		}
+	}
+	return "."
+}
+
+// compareSets compares the sets that are found below the paths with those in the base.
+func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
+	paths := f.paths
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	after := &check.Found{Options: &f.options}
+	if after.Found, err = check.FindSets(ctx, after.Options, paths, project); err != nil {
+		return nil, err
+	}
+	if f.baseRef == "" {
+		return f.compareFolders(ctx, paths[0], after)
+	}
+	tree, err := revision.Checkout(ctx, f.baseRef)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tree.Remove()) }()
+	then, err := f.options.In(tree)
+	if err != nil {
+		return nil, err
+	}
+	if paths, err = tree.Existing(paths); err != nil {
+		return nil, err
+	}
+	before, err := findBefore(ctx, then, tree.Root(), paths)
+	if err != nil {
+		return nil, tree.Named(err)
+	}
+	diff, err = check.DiffSets(ctx, before, after, tree.Path)
+	if diff != nil {
+		for i, note := range diff.Notes {
+			diff.Notes[i] = tree.NamedIn(note)
+		}
+		for i := range diff.Ports {
+			for j, set := range diff.Ports[i].Sets {
+				diff.Ports[i].Sets[j] = tree.NamedIn(set)
+			}
+		}
+	}
+	return diff, tree.Named(err)
+}
+
+// compareFolders compares the sets that were found below a path with those below the base.
+func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
+	base := f.options
+	before, err := findBefore(ctx, &base, "", f.base)
+	if err != nil {
+		return nil, err
+	}
+	start, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	return check.DiffSets(ctx, before, after, func(path string) (string, error) {
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return "", err
+		}
+		within, err := filepath.Rel(start, absolute)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Abs(filepath.Join(f.base[0], within))
+	})
+}
+
+// findBefore finds the sets of the base, by its own project.
+func findBefore(ctx context.Context, options *check.Options, root string, paths []string) (*check.Found, error) {
+	found := &check.Found{Options: options, Found: &sets.Found{}}
+	if len(paths) == 0 { // they are new
+		return found, nil
+	}
+	project, err := sets.FindProjectBelow(root, paths[0])
+	if err != nil {
+		return nil, err
+	}
+	options.Context = nil
+	if project != nil {
+		options.Context = project.ContextFiles()
+	}
+	found.Found, err = check.FindSets(ctx, options, paths, project)
+	return found, err
 }
 
 // compare compares the input with its base.

@@ -73,19 +73,19 @@ func TestFamily(t *testing.T) {
 // TestFamilyIsComplete: each command has the flags that make sense for what it does.
 func TestFamilyIsComplete(t *testing.T) {
 	var (
-		files   = []string{"check", "conflicts", "diff", "graph", "test", "trace"}
-		cluster = []string{"audit", "check", "conflicts", "describe", "detect-mesh", "diff", "graph", "grants", "grants list", "grants request", "preflight", "status clear", "trace"}
+		files   = []string{"check", "conflicts", "diff", "graph", "test", "trace", "verify"}
+		cluster = []string{"audit", "check", "conflicts", "describe", "detect-mesh", "diff", "graph", "grants", "grants list", "grants request", "preflight", "status clear", "trace", "verify"}
 		without = []string{"explain", "lsp", "policy", "version"}
 		of      = map[string][]string{
 			"filename": files, "kustomize": files, "helm": files, "values": files, "channel": append(files, "lsp"), "complete": append(files, "lsp"),
 			"context": cluster, "kubeconfig": cluster, "as": cluster, "namespace": append(cluster, "test"),
 			// Of those that read routes.
-			"config":         {"audit", "check", "conflicts", "describe", "diff", "graph", "grants", "grants list", "lsp", "policy", "status clear", "test", "trace"},
-			"mesh":           {"audit", "check", "conflicts", "describe", "diff", "graph", "grants", "grants list", "lsp", "policy", "status clear", "test", "trace"},
+			"config":         {"audit", "check", "conflicts", "describe", "diff", "graph", "grants", "grants list", "lsp", "policy", "status clear", "test", "trace", "verify"},
+			"mesh":           {"audit", "check", "conflicts", "describe", "diff", "graph", "grants", "grants list", "lsp", "policy", "status clear", "test", "trace", "verify"},
 			"all-namespaces": {"audit", "conflicts", "graph", "grants", "grants list", "status clear"},
 			// What reads files and a cluster; the others read a cluster, or files, always.
-			"cluster": {"check", "conflicts", "diff", "graph", "trace"},
-			"output":  {"audit", "check", "conflicts", "describe", "detect-mesh", "diff", "explain", "graph", "grants", "grants list", "policy", "preflight", "status clear", "test", "trace", "version"},
+			"cluster": {"check", "conflicts", "diff", "graph", "trace", "verify"},
+			"output":  {"audit", "check", "conflicts", "describe", "detect-mesh", "diff", "explain", "graph", "grants", "grants list", "policy", "preflight", "status clear", "test", "trace", "verify", "version"},
 		}
 	)
 	each(t, func(name string, cmd *cobra.Command) {

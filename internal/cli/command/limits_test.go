@@ -78,7 +78,7 @@ func TestLimited(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(with, " "); got != "check diff graph test trace" {
+	if got := strings.Join(with, " "); got != "check diff graph test trace verify" {
 		t.Errorf("limited are %s", got)
 	}
 }

@@ -38,7 +38,8 @@ FILE is one of the following; - reads standard input:
   MeshHTTPRoute objects, which Kuma makes of HTTPRoutes, in YAML or JSON
   the output of linkerd diagnostics policy for a Service port, in YAML or JSON
 
-Without FILE, --cluster reads the CiliumEnvoyConfigs or MeshHTTPRoutes of the cluster.
+Without -f, -k, and --helm, the routes are those of the live cluster; with --cluster too, the files replace routes of the cluster. Without
+FILE, the command reads the CiliumEnvoyConfigs or MeshHTTPRoutes of the cluster.
 
 Without --mesh and without a mesh in the configuration, the mesh is the one that FILE is from. Requests of HTTP and gRPC are compared; connections,
 retries, session persistence, and CORS are not. Values of headers that only the proxies have are hidden.
@@ -61,9 +62,9 @@ const verifyExamples = `  # Compare a sidecar of Istio with the routes in the cl
   linkerd diagnostics policy -n shop svc/cart 80 -o json | gammaguard verify - -f manifests/`
 
 func newVerify() *cobra.Command {
-	flags := &verifyFlags{output: "text"}
+	flags := &verifyFlags{}
 	cmd := &cobra.Command{
-		Use:     "verify [FILE] (-f PATH | -k FOLDER | --helm CHART | --cluster)...",
+		Use:     "verify [FILE] [(-f PATH | -k FOLDER | --helm CHART)...]",
 		Short:   "Compare what gammaguard says with what the proxies of your mesh were given",
 		Long:    verifyLong,
 		Example: verifyExamples,
@@ -72,9 +73,10 @@ func newVerify() *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&flags.from, "from", "", "namespace of the clients; required for the output of istioctl; if empty, the namespace in the config_dump, the namespace of the Service for Linkerd, or else every namespace with routes")
 	flags.add(cmd)
-	addChoice(cmd, &flags.output, "output", "o", "output format: text or json", "text", "json")
-	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; the command only reads")
-	set.Lookup("namespace").Usage = "namespace of objects that do not set one; if empty, \"default\", or the namespace of the current context with --cluster"
+	addOutput(cmd, &flags.output, "text", "text", "json")
+	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
+	complete(cmd, "from", flags.access.completer(namespaces))
+	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
 	return cmd
 }
 
@@ -147,7 +149,7 @@ func (f *verifyFlags) compare(ctx context.Context, given *proxies.Given) (*repor
 		return nil, err
 	}
 	result, err := verify.Compare(ctx, &verify.Options{
-		Given: given, Table: now.Table(), Reader: now.Reader(), Profile: mesh.FindProfile(options.Config.Mesh), From: f.from,
+		Given: given, Table: now.Configured(), Reader: now.Reader(), Profile: mesh.FindProfile(options.Config.Mesh), From: f.from,
 	})
 	if err != nil {
 		return nil, err
@@ -191,13 +193,12 @@ func readGiven(name string, stdin io.Reader) (*proxies.Given, error) {
 
 func (f *verifyFlags) validate(cmd *cobra.Command, args []string) error {
 	named, err := f.complete()
+	f.cluster = f.cluster || !named
 	switch set := cmd.Flags(); {
 	case err != nil:
 		return err
 	case len(args) > 1:
 		return errors.New("specify one file with what the proxies were given")
-	case !named && !f.cluster:
-		return errors.New("nothing to compare with: specify files or directories with -f, -k, or --helm, or use --cluster")
 	case len(args) == 0 && !f.cluster:
 		return errors.New("specify a file with what the proxies were given, or use --cluster")
 	case f.cluster && f.options.Complete:

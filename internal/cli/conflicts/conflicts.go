@@ -34,7 +34,7 @@ type Binding struct {
 	Protocol mesh.Protocol `json:"protocol"`
 	// Scope is "producer" or "consumer of NAMESPACE".
 	Scope string `json:"scope"`
-	// Winner is the kind of route that is applied; empty if no route takes part.
+	// Winner is the kind of route that is applied; empty if no route applies.
 	Winner mesh.RouteKind `json:"winner,omitempty"`
 	// Conflict reports whether routes of other kinds lose the port.
 	Conflict bool   `json:"conflict"`

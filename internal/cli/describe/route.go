@@ -106,13 +106,13 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 	if route.Kind.GrantOnly() {
 		return parent, nil
 	}
-	found, err := bindings.Sorted(engine, reader, key)
+	all, err := bindings.Sorted(engine, reader, key)
 	if err != nil {
 		return parent, err
 	}
 	service, _ := mesh.FindService(reader, key)
-	for i := range found {
-		b := &found[i]
+	for i := range all {
+		b := &all[i]
 		if b.Route.String() != route.String() || b.Ref != index {
 			continue
 		}

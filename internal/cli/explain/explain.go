@@ -154,7 +154,7 @@ func ruleTopic(rule *validate.Rule) Topic {
 		topic.Notes = append(topic.Notes, "If the rule denies, rules that read from the cluster do not run, so that the response reveals nothing to users without access.",
 			"An update that does not change the spec is admitted; any other update is checked again.")
 	case rule.Default == validate.Deny:
-		topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; an existing problem causes a warning.")
+		topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; a problem that the stored route has already causes a warning.")
 	}
 	if rule.Default != validate.Deny && rule.Default != validate.Off {
 		topic.Notes = append(topic.Notes, fmt.Sprintf("To silence the rule on one route, set the annotation %s: %s.", mesh.IgnoreAnnotation, rule.ID))

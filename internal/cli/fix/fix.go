@@ -9,6 +9,7 @@ package fix
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -24,25 +25,38 @@ type Job struct {
 	Changes []mutate.Change
 }
 
-// Apply returns the file's text with the changes made. The error says why one of
-// them cannot be; there is no text then.
-func Apply(text string, jobs []Job) (string, error) {
-	edits, err := plan(text, jobs)
-	if err != nil {
-		return "", err
+// Apply returns the file's text with the changes made that can be, and for each change of each job why it cannot
+// be, or nil.
+func Apply(text string, jobs []Job) (fixed string, refused [][]error) {
+	edits, refused := plan(text, jobs)
+	made := make([]Job, len(jobs))
+	for i, job := range jobs {
+		made[i].Object = job.Object
+		for j := range job.Changes {
+			if refused[i][j] == nil {
+				made[i].Changes = append(made[i].Changes, job.Changes[j])
+			}
+		}
 	}
-	fixed := perform(text, edits)
-	if err := verify(text, fixed, jobs); err != nil {
-		return "", err
+	fixed = perform(text, edits)
+	if err := verify(text, fixed, made); err != nil {
+		for i := range refused {
+			for j := range refused[i] {
+				if refused[i][j] == nil {
+					refused[i][j] = err
+				}
+			}
+		}
+		return text, refused
 	}
-	return fixed, nil
+	return fixed, refused
 }
 
 // Edits returns the edit that makes each change of each job, in their order. The error
 // says why one of them, or all of them together, cannot be made.
 func Edits(text string, jobs []Job) ([][]Edit, error) {
-	edits, err := plan(text, jobs)
-	if err != nil {
+	edits, refused := plan(text, jobs)
+	if err := errors.Join(slices.Concat(refused...)...); err != nil {
 		return nil, err
 	}
 	return edits, verify(text, perform(text, edits), jobs)
@@ -55,25 +69,25 @@ type Edit struct {
 	Text     string
 }
 
-// plan returns the edit of each change of each job.
-func plan(text string, jobs []Job) ([][]Edit, error) {
-	edits := make([][]Edit, len(jobs))
+// plan returns the edit of each change of each job that can be made, and why the others cannot.
+func plan(text string, jobs []Job) (edits [][]Edit, refused [][]error) {
+	edits, refused = make([][]Edit, len(jobs)), make([][]error, len(jobs))
 	lines := lineStarts(text)
 	for i, job := range jobs {
+		refused[i] = make([]error, len(job.Changes))
 		p, err := locate(text, lines, job.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", job.Object.Key, err)
-		}
 		for j := range job.Changes {
-			e, err := p.edit(&job.Changes[j])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", job.Object.Key, job.Changes[j].Path, err)
+			if refused[i][j] = err; err != nil {
+				continue
 			}
-			e.From, e.To = e.From+p.start, e.To+p.start
-			edits[i] = append(edits[i], e)
+			e, err := p.edit(&job.Changes[j])
+			if refused[i][j] = err; err == nil {
+				e.From, e.To = e.From+p.start, e.To+p.start
+				edits[i] = append(edits[i], e)
+			}
 		}
 	}
-	return edits, nil
+	return edits, refused
 }
 
 // perform makes the edits. Objects that share an anchor share an edit.

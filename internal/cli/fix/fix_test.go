@@ -2,6 +2,7 @@ package fix_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,8 +66,8 @@ func TestApply(t *testing.T) {
 // becomes applies all changes.
 func becomes(t *testing.T, before, after string) {
 	t.Helper()
-	got, err := fix.Apply(before, jobs(t, before))
-	if err != nil {
+	got, refused := fix.Apply(before, jobs(t, before))
+	if err := errors.Join(slices.Concat(refused...)...); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(after, got); diff != "" {
@@ -74,6 +75,18 @@ func becomes(t *testing.T, before, after string) {
 	}
 	if left := jobs(t, got); len(left) > 0 {
 		t.Errorf("changes are left: %+v", left)
+	}
+}
+
+// TestApplyPart: what cannot be edited keeps nothing else from it.
+func TestApplyPart(t *testing.T) {
+	text := head + "  parentRefs:\n  - kind: Service\n    name: one\n    group: |-\n      core\n  - {kind: Service, name: two}\n"
+	got, refused := fix.Apply(text, jobs(t, text))
+	if want := strings.Replace(text, "{kind: Service, name", `{kind: Service, group: "", name`, 1); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if len(refused) != 1 || len(refused[0]) != 2 || refused[0][0] == nil || refused[0][1] != nil {
+		t.Errorf("%v", refused)
 	}
 }
 
@@ -100,15 +113,16 @@ items:
 	}, {
 		name: "a value in a block of text",
 		text: head + "  parentRefs:\n  - kind: Service\n    name: one\n    group: |-\n      core\n",
-		want: "HTTPRoute default/cart: spec.parentRefs[0].group: the value is not in a form that --fix can edit: write it on one line",
+		want: "the value is not in a form that --fix can edit: write it on one line",
 	}, {
 		name: "no sibling to write behind",
 		text: head + "  parentRefs:\n  - kind: >-\n      Service\n    name: |-\n      one\n",
-		want: "HTTPRoute default/cart: spec.parentRefs[0].group: no field on a single line to insert it after",
+		want: "no field on a single line to insert it after",
 	}} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := fix.Apply(test.text, jobs(t, test.text))
-			if err == nil {
+			got, refused := fix.Apply(test.text, jobs(t, test.text))
+			err := refused[0][0]
+			if err == nil || got != test.text {
 				t.Fatalf("want an error, got\n%s", got)
 			}
 			if diff := cmp.Diff(test.want, err.Error()); diff != "" {
@@ -128,8 +142,8 @@ func FuzzApply(f *testing.F) {
 	none := manifest.NewSet(manifest.Options{})
 	f.Fuzz(func(t *testing.T, text string) {
 		todo := mutations(text, none)
-		fixed, err := fix.Apply(text, todo)
-		if err != nil {
+		fixed, refused := fix.Apply(text, todo)
+		if errors.Join(slices.Concat(refused...)...) != nil {
 			return
 		}
 		if left := mutations(fixed, none); len(left) > 0 {

@@ -67,7 +67,7 @@ func (c cilium) services() (keys []mesh.ServiceKey) {
 	return keys
 }
 
-func (cilium) clients() []string { return nil }
+func (cilium) clients(mesh.ServiceKey) []string { return nil }
 
 func (c cilium) at(world World, service *mesh.Service, port mesh.Port, _ string) (*Port, error) {
 	for i := range c {

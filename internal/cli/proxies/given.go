@@ -54,8 +54,8 @@ type Given struct {
 type source interface {
 	// services returns the Services that it has routes for.
 	services() []mesh.ServiceKey
-	// clients returns the namespaces whose clients have routes of their own.
-	clients() []string
+	// clients returns the namespaces whose clients have routes of their own on a Service.
+	clients(of mesh.ServiceKey) []string
 	// at returns what clients in the namespace are given for a Service port; nil for nothing.
 	at(world World, service *mesh.Service, port mesh.Port, from string) (*Port, error)
 }
@@ -79,8 +79,8 @@ type Port struct {
 // Services returns the Services that it has routes for.
 func (g *Given) Services() []mesh.ServiceKey { return g.source.services() }
 
-// Clients returns the namespaces whose clients have routes of their own.
-func (g *Given) Clients() []string { return g.source.clients() }
+// Clients returns the namespaces whose clients have routes of their own on a Service.
+func (g *Given) Clients(of mesh.ServiceKey) []string { return g.source.clients(of) }
 
 // At returns what clients in the namespace are given for a Service port; nil for nothing.
 func (g *Given) At(world World, service *mesh.Service, port mesh.Port, from string) (*Port, error) {

@@ -111,7 +111,7 @@ func (s istio) services() (keys []mesh.ServiceKey) {
 	return keys
 }
 
-func (istio) clients() []string { return nil }
+func (istio) clients(mesh.ServiceKey) []string { return nil }
 
 func (s istio) at(world World, service *mesh.Service, port mesh.Port, _ string) (*Port, error) {
 	for _, host := range []string{

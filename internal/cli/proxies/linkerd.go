@@ -46,7 +46,7 @@ func (l *linkerd) key() mesh.ServiceKey {
 
 func (l *linkerd) services() []mesh.ServiceKey { return []mesh.ServiceKey{l.key()} }
 
-func (*linkerd) clients() []string { return nil }
+func (*linkerd) clients(mesh.ServiceKey) []string { return nil }
 
 func (l *linkerd) at(world World, service *mesh.Service, port mesh.Port, _ string) (*Port, error) {
 	if l.key() != service.Key || l.Metadata.Kind.Resource.Port != int64(port.Number) {

@@ -13,7 +13,11 @@ import (
 
 // ranked is matches of rules that a proxy orders itself, as the Gateway API says of HTTPRouteRule.matches and
 // GRPCRouteRule.matches.
-type ranked []match
+type ranked struct {
+	matches []match
+	// expressions is how long their regular expressions are in all.
+	expressions int
+}
 
 // match is one match, and what its rule does with requests. Prefix is the path prefix that it asks for.
 type match struct {
@@ -24,17 +28,23 @@ type match struct {
 	answer      func(r *traffic.Request, prefix string) *Answer
 }
 
-// maxMatches is how many matches of a Service port are compared.
-const maxMatches = 10_000
+// What is compared at a Service port: how many matches, and how long their regular expressions are in all.
+const (
+	maxMatches     = 10_000
+	maxExpressions = 1 << 20
+)
 
 // add adds a match. The error says what of it cannot be read.
 func (all *ranked) add(conditions []mesh.Condition, expressionsLast bool, answer func(r *traffic.Request, prefix string) *Answer) error {
-	if len(*all) == maxMatches {
+	if len(all.matches) == maxMatches {
 		return fmt.Errorf("there are more than %d matches for a Service port", maxMatches)
 	}
 	m := match{conditions: conditions, expressions: make([]*regexp.Regexp, len(conditions)), answer: answer}
 	for i, c := range conditions {
 		if c.Type == mesh.RegularExpression {
+			if all.expressions += len(c.Text); all.expressions > maxExpressions {
+				return fmt.Errorf("the regular expressions for a Service port are longer than %d KiB in all", maxExpressions>>10)
+			}
 			whole, _, err := mesh.CompileExpression(c.Text)
 			if err != nil {
 				return fmt.Errorf("the regular expression %q on the %s: %w", c.Text, c.Subject, err)
@@ -43,7 +53,7 @@ func (all *ranked) add(conditions []mesh.Condition, expressionsLast bool, answer
 		}
 		m.rankBy(c, expressionsLast)
 	}
-	*all = append(*all, m)
+	all.matches = append(all.matches, m)
 	return nil
 }
 
@@ -81,24 +91,24 @@ func (m *match) rankBy(c mesh.Condition, expressionsLast bool) {
 }
 
 // sort puts the matches that come first in front; of equals, the one that was added first.
-func (all ranked) sort() {
-	slices.SortStableFunc(all, func(a, b match) int { return slices.Compare(b.rank[:], a.rank[:]) })
+func (all *ranked) sort() {
+	slices.SortStableFunc(all.matches, func(a, b match) int { return slices.Compare(b.rank[:], a.rank[:]) })
 }
 
 // find returns the match that decides a request, and nil if none does.
-func (all ranked) find(r *traffic.Request) *match {
-	for i := range all {
-		if all[i].holds(r) {
-			return &all[i]
+func (all *ranked) find(r *traffic.Request) *match {
+	for i := range all.matches {
+		if all.matches[i].holds(r) {
+			return &all.matches[i]
 		}
 	}
 	return nil
 }
 
-func (all ranked) conditions() [][]mesh.Condition {
-	out := make([][]mesh.Condition, len(all))
-	for i := range all {
-		out[i] = all[i].conditions
+func (all *ranked) conditions() [][]mesh.Condition {
+	out := make([][]mesh.Condition, len(all.matches))
+	for i := range all.matches {
+		out[i] = all.matches[i].conditions
 	}
 	return out
 }

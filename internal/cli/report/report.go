@@ -28,6 +28,8 @@ type CheckReport struct {
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
 	// Fixed are the changes that --fix wrote into files before this check.
 	Fixed []Fixed `json:"fixed,omitempty"`
+	// NotFixed are the changes that --fix could not write.
+	NotFixed []NotFixed `json:"notFixed,omitempty"`
 	// Sets are what was found to be deployed together, if it was looked for; Skipped is
 	// what was left aside.
 	Sets    []Set     `json:"sets,omitempty"`
@@ -57,6 +59,11 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	}
 	r.Merge(of)
 	r.Fixed = append(r.Fixed, of.Fixed...)
+	for i := range of.NotFixed {
+		if !slices.ContainsFunc(r.NotFixed, of.NotFixed[i].same) { // a base is in several sets
+			r.NotFixed = append(r.NotFixed, of.NotFixed[i])
+		}
+	}
 	for _, skipped := range of.Skipped {
 		if !slices.Contains(r.Skipped, skipped) { // a chart is in several sets
 			r.Skipped = append(r.Skipped, skipped)
@@ -296,6 +303,16 @@ type Duplicate struct {
 	Object string `json:"object"`
 	// First is where it stands first.
 	First Place `json:"first"`
+}
+
+// NotFixed is a change that could not be written, and why.
+type NotFixed struct {
+	Fixed
+	Reason string `json:"reason"`
+}
+
+func (n *NotFixed) same(of NotFixed) bool {
+	return n.File == of.File && n.Line == of.Line && n.Route == of.Route && n.Field == of.Field && n.Reason == of.Reason
 }
 
 // Fixed is a change that was written into a file. Its line is that of the file as

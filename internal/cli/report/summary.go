@@ -50,6 +50,9 @@ func (r *CheckReport) Count() {
 	for i := range r.Broken {
 		r.Broken[i].Message = shown(r.Broken[i].Message)
 	}
+	for i := range r.NotFixed {
+		r.NotFixed[i].Message, r.NotFixed[i].Reason = shown(r.NotFixed[i].Message), shown(r.NotFixed[i].Reason)
+	}
 	for i := range r.Fixed {
 		r.Fixed[i].Message = shown(r.Fixed[i].Message)
 	}

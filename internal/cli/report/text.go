@@ -34,6 +34,10 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		fixed := &r.Fixed[i]
 		printable.Fprintf(out, "%s  %s:%d  %s  %s\n", paint(printable.Green, "fixed"), fixed.File, fixed.Line, paint(printable.Bold, fixed.Route), fixed.Message)
 	}
+	for i := range r.NotFixed {
+		not := &r.NotFixed[i]
+		printable.Fprintf(out, "%s  %s:%d  %s  %s: %s\n", paint(printable.Yellow, "not fixed"), not.File, not.Line, paint(printable.Bold, not.Route), not.Field, not.Reason)
+	}
 	r.sets(out)
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()

@@ -64,11 +64,19 @@ type VerifiedClass struct {
 	Requests int             `json:"requests"`
 }
 
+// mostNotes is how many notes are kept.
+const mostNotes = 1000
+
 // Note adds a note, once.
 func (v *Verification) Note(format string, args ...any) {
-	if note := printable.Sprintf(format, args...); !slices.Contains(v.Notes, note) {
-		v.Notes = append(v.Notes, note)
+	note := printable.Sprintf(format, args...)
+	switch {
+	case slices.Contains(v.Notes, note), len(v.Notes) > mostNotes:
+		return
+	case len(v.Notes) == mostNotes:
+		note = "there are more notes"
 	}
+	v.Notes = append(v.Notes, note)
 }
 
 // Port adds a Service port, as the clients of a namespace find it.

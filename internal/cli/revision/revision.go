@@ -97,7 +97,12 @@ func (t *Tree) Named(err error) error {
 	if err == nil || !strings.Contains(err.Error(), t.files()) {
 		return err
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), t.files()+string(filepath.Separator), t.revision+":"))
+	return errors.New(t.NamedIn(err.Error()))
+}
+
+// NamedIn names the files in a text as git does.
+func (t *Tree) NamedIn(text string) string {
+	return strings.ReplaceAll(text, t.files()+string(filepath.Separator), t.revision+":")
 }
 
 // Remove removes the temporary folder.

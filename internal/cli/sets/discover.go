@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -186,9 +187,7 @@ func (d *discovery) folder(path string) error {
 			d.charts = append(d.charts, path)
 		}
 	}
-	if d.inChart[path] != chartMade {
-		d.kustomization(path)
-	}
+	d.kustomization(path)
 	return nil
 }
 
@@ -205,14 +204,16 @@ func (d *discovery) kustomization(path string) {
 		root, err = source.Kustomization(data)
 	}
 	if err == nil { // else kustomize says what is wrong, where the set is built
-		var kind struct {
-			Kind string `yaml:"kind"`
+		var kind struct{ Kind string }
+		if text, err := yaml.ToJSON(data); err == nil {
+			_ = json.Unmarshal(text, &kind) // as kustomize does, without regard to case
 		}
-		_ = root.Decode(&kind) // it has none, then
 		k.component = kind.Kind == "Component"
 		build.EachPath(root, func(field, name string) { d.uses(&k, field, name) })
 	}
-	d.kustomizations = append(d.kustomizations, k)
+	if d.inChart[path] != chartMade { // else it is no set of its own
+		d.kustomizations = append(d.kustomizations, k)
+	}
 	d.makers = append(d.makers, maker{folder: path, file: file, component: k.component})
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
-	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
 // Found is what was found in a repository: the sets, and what they must have read once they were run.
@@ -34,10 +34,10 @@ type Found struct {
 // holder is a file that may hold routes.
 type holder struct {
 	path string
-	// routes are those that can be read; none if it may hold some that cannot. foreign is set for a template that does
-	// not look like one of a route.
-	routes  []written
-	foreign bool
+	// routes are those that can be read; none if it may hold some that cannot. unread is set if some of it cannot be read,
+	// and foreign for a template that does not look like one of a route.
+	routes          []source.Place
+	unread, foreign bool
 	// place says where it is; by is the pattern by which it is left aside on purpose, if that is why.
 	place place
 	by    ignorePattern
@@ -73,6 +73,7 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 			all.Merge(t)
 		}
 	}
+	f.holders = append(f.holders, f.objects(all)...)
 	declared := map[ignorePattern][]string{}
 	for by := range f.unlooked {
 		declared[by] = nil
@@ -107,21 +108,33 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 	return append(skipped, left...), notices
 }
 
+// objects returns which of the files that kustomizations made objects of may hold routes, where the name of the file is not
+// that of a manifest.
+func (f *Found) objects(all *source.Taken) (holders []holder) {
+	for _, path := range all.Objects() {
+		if source.IsManifest(path) {
+			continue
+		}
+		if data, err := f.disk.Read(path); err == nil {
+			if h, may := routesIn(f.namespace, path, yaml.UTF8(data)); may {
+				holders = append(holders, h)
+			}
+		}
+	}
+	return holders
+}
+
 // taken reports whether the sets have each route of the file, or, where they cannot be read, one that was made of it.
 func (h *holder) taken(t *source.Taken, path string) bool {
 	switch {
 	case t.Excused(path):
 		return true
 	case len(h.routes) == 0:
-		return t.Makes(path) || h.foreign && t.Read(path)
+		return t.Rendered(path) && (h.foreign || t.Makes(path))
+	case h.unread && !t.Rendered(path):
+		return false
 	}
-	return !slices.ContainsFunc(h.routes, func(r written) bool { return !t.Has(path, r.at, r.key) })
-}
-
-// written is a route as it is written in a file.
-type written struct {
-	at  source.Spot
-	key manifest.Key
+	return !slices.ContainsFunc(h.routes, func(at source.Place) bool { return !t.Has(path, at) })
 }
 
 func (h *holder) reason() string {

@@ -60,10 +60,10 @@ func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
 	for _, object := range objects {
 		if object.IsRoute() {
-			h.routes = append(h.routes, written{source.SpotOf(object), object.Key})
+			h.routes = append(h.routes, source.PlaceOf(object))
 		}
 	}
-	h.path = filepath.Clean(path)
+	h.path, h.unread = filepath.Clean(path), len(errs) > 0
 	h.foreign = bytes.Contains(data, []byte("{{")) && (!hasVersion(data) || !hasRouteKind(data))
 	return h, len(h.routes) > 0 || len(errs) > 0 && (looksLikeManifest(data) || escapes(data) && bytes.Contains(data, []byte("kind")))
 }

@@ -58,7 +58,10 @@ type ProjectSet struct {
 
 // FindProject reads the ProjectFile in the folder of the path or the closest one above it,
 // as far as the root of the repository. It returns nil if there is none.
-func FindProject(path string) (*Project, error) {
+func FindProject(path string) (*Project, error) { return FindProjectBelow("", path) }
+
+// FindProjectBelow is FindProject in a repository with that root; empty for the one that the path is in.
+func FindProjectBelow(root, path string) (*Project, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -66,7 +69,10 @@ func FindProject(path string) (*Project, error) {
 	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
 		absolute = filepath.Dir(absolute)
 	}
-	files, root := repository.New("", absolute), repository.Root(absolute)
+	files := repository.New(root, absolute)
+	if root == "" {
+		root = repository.Root(absolute)
+	}
 	for {
 		data, err := files.Read(filepath.Join(absolute, ProjectFile))
 		switch parent := filepath.Dir(absolute); {

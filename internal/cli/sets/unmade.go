@@ -90,7 +90,7 @@ func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report
 // chart returns why a chart is not checked, if it may make routes, or whether it is to be noted.
 func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	names, makes := u.templates(m.folder)
-	if u.taken.Read(u.disk.Resolved(m.file)) {
+	if u.taken.Rendered(u.disk.Resolved(m.file)) {
 		made := slices.ContainsFunc(templateFolders, func(name string) bool {
 			return u.made[u.disk.Resolved(filepath.Join(m.folder, name))]
 		})
@@ -105,7 +105,7 @@ func (u *unmade) chart(m *maker) (left *report.Skipped, note bool) {
 	case u.holds[m.folder], names:
 		return &report.Skipped{Reason: "a chart that may make routes, and that no set has", Hides: true}, false
 	}
-	return nil, m.place != leftAside
+	return nil, true
 }
 
 // isLibrary reports whether the chart is one of which Helm makes no objects.
@@ -150,7 +150,7 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 			return nil
 		})
 	}
-	makes = version && kind
+	makes = version && kind || unknown
 	if values := filepath.Join(folder, "values.yaml"); !names && isFile(values) {
 		read(values)
 	}
@@ -204,8 +204,11 @@ func (u *unmade) look(ctx context.Context, folder string) {
 		}
 		data, err := u.disk.Read(file)
 		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")
+		replaces := bytes.Contains(bytes.ToLower(data), []byte("replacements"))
 		var below []string
-		source.EachUse(file, data, func(folder string) { below = append(below, source.Real(folder)) }, func(path string, _ source.Use) { may = may || u.mayHold(path) })
+		source.EachUse(file, data, func(folder string) { below = append(below, source.Real(folder)) }, func(path string, as source.Use) {
+			may = may || u.mayHold(path) || (as != source.ObjectOf || replaces) && u.mayChange(path)
+		})
 		left = append(left, below...)
 		for _, folder := range below {
 			u.users[folder] = append(u.users[folder], at)
@@ -225,6 +228,13 @@ func (u *unmade) mark(folder string) {
 			left = append(left, u.users[at]...)
 		}
 	}
+}
+
+// mayChange reports whether what the file says of objects may make one a route.
+func (u *unmade) mayChange(path string) bool {
+	data, err := u.disk.Read(path)
+	data = yaml.UTF8(data)
+	return err != nil || mayName(data) || hasRouteKind(data)
 }
 
 // mayHold reports whether the file may hold routes, whatever its name.

@@ -91,9 +91,9 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		// Helm applies all that is not a partial or its notes, whatever its ending.
+		// Helm applies all that is not a partial or its notes, whatever its ending, and each definition.
 		made := rendered[name]
-		if base := path.Base(name); strings.TrimSpace(made.Text) == "" || base[0] == '_' || base == "NOTES.txt" {
+		if base := path.Base(name); strings.TrimSpace(made.Text) == "" || !made.Definition && (base[0] == '_' || base == "NOTES.txt") {
 			continue
 		}
 		f, err := in.parseBuilt(filepath.Join(chart.Path, filepath.FromSlash(cmp.Or(made.File, name))), []byte(made.Text))

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"helm.sh/helm/v4/pkg/ignore"
 
@@ -103,9 +104,12 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	case isFolder:
 		return r.read(name, append(slices.Clip(way), resolved))
 	}
-	data, err := readable{r.Input}.ReadFile(file)
+	data, err := readable{r.Input, nil}.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	if r.taken != nil && !isPassedOver(name) {
+		r.taken.render(resolved)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if r.size += Size(data); r.size > maxChartSize {
@@ -113,4 +117,17 @@ func (r *chartReader) entry(name, file, resolved string, isFolder bool, way []st
 	}
 	r.files = append(r.files, build.File{Name: name, Data: data})
 	return nil
+}
+
+// isPassedOver reports whether Helm passes over the file: one of a chart in the chart whose folder begins with "_" or ".".
+func isPassedOver(name string) bool {
+	for {
+		_, in, is := strings.Cut("/"+name, "/charts/")
+		if !is {
+			return false
+		}
+		if name = in; strings.IndexAny(name, "_.") == 0 {
+			return true
+		}
+	}
 }

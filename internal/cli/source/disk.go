@@ -81,14 +81,22 @@ func (d *Disk) Resolved(path string) string {
 	return path
 }
 
-// readable are the files that a builder reads for the input of a set.
-type readable struct{ *Input }
+// readable are the files that a builder reads for the input of a set. folders are those that it has looked up: it reads
+// the kustomization in one of these to build it, and that in any other as data.
+type readable struct {
+	*Input
+	folders map[string]bool
+}
 
 // ReadFile reads a file for a builder: what the builder would parse as YAML exceeds no bound.
 func (r readable) ReadFile(path string) ([]byte, error) {
 	data, err := r.Disk.Read(path)
 	if err == nil && r.taken != nil {
-		r.taken.file(r.Resolved(path))
+		resolved := r.Resolved(path)
+		r.taken.file(resolved)
+		if r.folders[filepath.Dir(path)] && slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
+			r.taken.build(resolved)
+		}
 	}
 	if err == nil && (IsManifest(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
 		if err = yaml.Check(data); err != nil {
@@ -100,5 +108,9 @@ func (r readable) ReadFile(path string) ([]byte, error) {
 
 // Resolve returns a path without links.
 func (r readable) Resolve(path string) (resolved string, isFolder bool, err error) {
-	return r.Files.Resolve(path)
+	resolved, isFolder, err = r.Files.Resolve(path)
+	if isFolder && r.folders != nil {
+		r.folders[resolved] = true
+	}
+	return resolved, isFolder, err
 }

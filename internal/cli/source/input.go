@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -28,6 +29,9 @@ type File struct {
 	kustomization string
 	// template is that which it was made of, if Helm made it.
 	template *template
+	// names are the documents by name, once naming was done.
+	names  map[string][]Document
+	naming sync.Once
 	// archived is set if it was made of a template in an archive, so that there is no file of its name.
 	archived bool
 }
@@ -77,7 +81,7 @@ type Input struct {
 // Input returns what reads a set, and notes what of the repository it took, unless taken is nil.
 func (d *Disk) Input(taken *Taken) *Input {
 	in := &Input{Disk: d, taken: taken}
-	d.builder.Use(readable{in})
+	d.builder.Use(readable{in, map[string]bool{}})
 	return in
 }
 

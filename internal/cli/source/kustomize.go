@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -29,14 +31,14 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 	}
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
 	used := Uses(in.Disk.Read, folder)
-	objects, affixes := in.made(used)
+	objects := in.objectsOf(folder)
 	for _, res := range resources {
 		if res.Error != "" {
 			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
 			continue
 		}
 		name := KustomizationFile(folder)
-		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[Real(origin)] { // an annotation can say anything
+		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[Real(origin)] != nil { // an annotation can say anything
 			name = origin
 		}
 		if sources[name] == nil {
@@ -50,11 +52,10 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
 		for i := range f.Documents {
-			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], affixes)
+			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], objects[Real(name)])
 		}
 		files = append(files, f)
 	}
-	in.builds(used)
 	in.takesPatches(used, patches, files)
 	return files, nil
 }
@@ -77,73 +78,94 @@ func (in *Input) resources(ctx context.Context, folder string) ([]build.Resource
 	return in.builder.Kustomize(ctx, absolute, file)
 }
 
-// made returns the files that the kustomizations among the used files make objects of, without links, and the prefixes
-// and suffixes that they give to names.
-func (in *Input) made(used map[string]Use) (objects map[string]bool, affixes []string) {
-	objects = map[string]bool{}
-	for path, as := range used {
-		switch as {
-		case objectOf:
-			objects[Real(path)] = true
-		case kustomizationOf:
-			var names struct {
-				Prefix string `yaml:"namePrefix"`
-				Suffix string `yaml:"nameSuffix"`
-			}
-			if data, err := in.Disk.Read(path); err == nil && yaml.Unmarshal(data, &names) == nil {
-				affixes = append(affixes, names.Prefix, names.Suffix)
-			}
-		case namedBy:
+// affix is what kustomizations put around a name.
+type affix struct{ prefix, suffix string }
+
+// maxAffixes is how many ways there may be from a kustomization to the files below it.
+const maxAffixes = 10_000
+
+// objects are the files that kustomizations make objects of, without links, each with what is put around its names.
+type objects map[string][]affix
+
+// objectsOf returns the files that the kustomization in the folder makes objects of, if a builder has read them.
+func (in *Input) objectsOf(folder string) objects {
+	all, ways := objects{}, 0
+	var walk func(folder string, around affix) affix
+	walk = func(folder string, around affix) affix {
+		if ways++; ways > maxAffixes {
+			return around
 		}
+		var k types.Kustomization
+		data, err := in.Disk.Read(KustomizationFile(folder))
+		if err == nil {
+			data, err = yaml.ToJSON(data)
+		}
+		if err != nil || json.Unmarshal(data, &k) != nil {
+			return around // kustomize says what is wrong
+		}
+		folder = Real(folder) // as kustomize does, before paths in it are followed
+		around = affix{around.prefix + k.NamePrefix, k.NameSuffix + around.suffix}
+		for _, component := range slices.Backward(k.Components) { // each changes what comes before it
+			around = walk(filepath.Join(folder, filepath.FromSlash(component)), around)
+		}
+		for _, name := range slices.Concat(k.Resources, k.Bases) {
+			path := filepath.Join(folder, filepath.FromSlash(name))
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				walk(path, around)
+			} else if path = Real(path); err == nil && (in.taken == nil || in.taken.read(in.Resolved(path))) && !slices.Contains(all[path], around) {
+				all[path] = append(all[path], around)
+				if in.taken != nil {
+					in.taken.object(in.Resolved(path))
+				}
+			}
+		}
+		return around
 	}
-	return objects, slices.DeleteFunc(affixes, func(text string) bool { return text == "" })
+	if walk(folder, affix{}); ways > maxAffixes {
+		return nil
+	}
+	return all
 }
 
-// renamed reports whether the name is the other one with prefixes and suffixes.
-func renamed(name, from string, affixes []string) bool {
-	made := func(text string) bool {
-		for text != "" {
-			i := slices.IndexFunc(affixes, func(affix string) bool { return strings.HasPrefix(text, affix) })
-			if i < 0 {
-				return false
-			}
-			text = text[len(affixes[i]):]
-		}
-		return true
-	}
-	for at := 0; from != "" && at <= len(name); at++ {
-		i := strings.Index(name[at:], from)
-		if i < 0 {
-			return false
-		}
-		if at += i; made(name[:at]) && made(name[at+len(from):]) {
-			return true
-		}
-	}
-	return false
-}
-
-// counterpart returns the object of the source that kustomize made this one of, or
-// nil. Its name may have got prefixes and suffixes.
-func counterpart(object *manifest.Object, source *File, affixes []string) *manifest.Object {
+// counterpart returns the object of the source that kustomize made this one of by one of the affixes, or nil: where there
+// are several, none is known.
+func counterpart(object *manifest.Object, source *File, affixes []affix) *manifest.Object {
 	var of *manifest.Object
-	for _, d := range source.Documents {
-		switch {
-		case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group, !renamed(object.Key.Name, d.Key.Name, affixes):
-		case of == nil, len(d.Key.Name) > len(of.Key.Name):
-			of = d.Object
-		case d.Key.Name == of.Key.Name && d.Key.Namespace == object.Key.Namespace:
-			of = d.Object
+	for _, a := range affixes {
+		name, begins := strings.CutPrefix(object.Key.Name, a.prefix)
+		name, ends := strings.CutSuffix(name, a.suffix)
+		if !begins || !ends {
+			continue
+		}
+		for _, d := range source.named(name) {
+			switch {
+			case d.Key.Kind != object.Key.Kind, d.Key.Group != object.Key.Group:
+			case of == nil, of.Key.Name == name && d.Key.Namespace == object.Key.Namespace:
+				of = d.Object
+			case of.Key.Name != name:
+				return nil
+			}
 		}
 	}
 	return of
+}
+
+// named returns the documents of that name.
+func (f *File) named(name string) []Document {
+	f.naming.Do(func() {
+		f.names = map[string][]Document{}
+		for _, d := range f.Documents {
+			f.names[d.Key.Name] = append(f.names[d.Key.Name], d)
+		}
+	})
+	return f.names[name]
 }
 
 // KustomizationFile returns the kustomization of the folder, or the folder.
 func KustomizationFile(folder string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		path := filepath.Join(folder, name)
-		if _, err := os.Stat(path); err == nil {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return path
 		}
 	}

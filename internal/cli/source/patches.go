@@ -13,9 +13,10 @@ import (
 
 // patch is a patch of a kustomization: what to merge, or operations.
 type patch struct {
-	// file is where it stands, from this line on.
-	file string
-	line int
+	// file is where it stands, from this line on; inline is set where that is in the kustomization.
+	file   string
+	line   int
+	inline bool
 	// kind and name are those of its target, as far as they are known.
 	kind, name string
 	merge      *manifest.Object
@@ -32,6 +33,7 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 		return nil
 	}
 	seen[file] = true
+	folder = Real(folder) // as kustomize does, before paths in it are followed
 	data, err := in.take(file)
 	var k struct {
 		Resources, Bases, Components []string
@@ -84,7 +86,11 @@ func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
 	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		line++
 	}
-	return readPatches(file, []byte(node.Value), line, kind, name)
+	all := readPatches(file, []byte(node.Value), line, kind, name)
+	for i := range all {
+		all[i].inline = true
+	}
+	return all
 }
 
 func readPatches(file string, data []byte, line int, kind, name string) []patch {

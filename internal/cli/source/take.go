@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -30,25 +31,9 @@ func (in *Input) Take(files []*File) {
 			if d := &f.Documents[i]; d.IsRoute() {
 				t.makes(path, d.Key)
 				if d.Written != nil {
-					t.route(path, SpotOf(d.Written))
+					t.route(path, PlaceOf(d.Written))
 				}
 			}
-		}
-	}
-}
-
-// builds notes that the kustomizations among the used files were built.
-func (in *Input) builds(used map[string]Use) {
-	t := in.taken
-	if t == nil {
-		return
-	}
-	for path, as := range used {
-		if as == kustomizationOf {
-			path = in.Resolved(path)
-			t.mu.Lock()
-			t.built[path] = true
-			t.mu.Unlock()
 		}
 	}
 }
@@ -64,13 +49,15 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 	sources := sync.OnceValue(func() []*File { return in.sources(used) })
 	for i := range all {
 		p := &all[i]
-		if p.merge == nil || !p.merge.IsRoute() {
+		if p.merge == nil || p.inline || !p.merge.IsRoute() {
 			continue
 		}
 		_, _, attaches := p.merge.Field("spec.parentRefs")
 		deletes, _, _ := p.merge.Field("$patch")
-		if deletes == "delete" && names(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge)) {
-			t.route(in.Resolved(p.file), SpotOf(p.merge))
+		if deletes == "delete" && deletable(sources(), p.merge) || deletes != "delete" && (!attaches || has(made, p.merge)) {
+			at := PlaceOf(p.merge)
+			at.Key.Namespace = cmp.Or(at.Key.Namespace, in.namespace())
+			t.route(in.Resolved(p.file), at)
 		}
 	}
 }
@@ -108,10 +95,23 @@ func names(files []*File, object *manifest.Object) bool {
 	})
 }
 
+// deletable reports whether one of the files has the object, in the namespace of the patch.
+func deletable(files []*File, patch *manifest.Object) bool {
+	return slices.ContainsFunc(files, func(f *File) bool {
+		return slices.ContainsFunc(f.Documents, func(d Document) bool {
+			key := d.Key
+			if patch.Key.Namespace == "" {
+				key.Namespace = ""
+			}
+			return key == patch.Key
+		})
+	})
+}
+
 // sources returns those of the used files that kustomizations make objects of.
 func (in *Input) sources(used map[string]Use) (files []*File) {
 	for path, as := range used {
-		if as != objectOf {
+		if as != ObjectOf {
 			continue
 		}
 		if f, err := in.file(path); err == nil {

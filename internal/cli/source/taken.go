@@ -10,13 +10,16 @@ import (
 	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
-// Spot is where an object stands in a file: the index of its document, and that in a list, or -1.
-type Spot [2]int
+// Place is an object in a file: the index of its document, and that in the outermost list, or -1.
+type Place struct {
+	Document, Item int
+	Key            manifest.Key
+}
 
-// SpotOf returns where the object stands.
-func SpotOf(o *manifest.Object) Spot {
+// PlaceOf returns the place of the object.
+func PlaceOf(o *manifest.Object) Place {
 	_, _, item := o.Source()
-	return Spot{o.Origin.Document, item}
+	return Place{o.Origin.Document, item, o.Key}
 }
 
 // Taken is what a set took of the files of a repository, by their paths without links. It is safe for concurrent use.
@@ -24,11 +27,13 @@ type Taken struct {
 	mu sync.Mutex
 	// files are those that were read. routes are those in a file that the set has by their places, and made those that
 	// were made of it, by their keys.
-	files  map[string]bool
-	routes map[string]map[Spot]bool
-	made   map[string]map[manifest.Key]bool
-	// built are the files of the kustomizations that were built.
-	built map[string]bool
+	files map[string]bool
+	// rendered are the files of charts that were rendered.
+	rendered map[string]bool
+	routes   map[string]map[Place]bool
+	made     map[string]map[manifest.Key]bool
+	// built are the files of the kustomizations that were built, and objects the files that these made objects of.
+	built, objects map[string]bool
 	// whole are the files that are taken with all that they hold, and so is what is below folders, where the set itself is
 	// reported as not checked.
 	below, whole map[string]bool
@@ -45,7 +50,8 @@ func NewTaken() *Taken {
 func (t *Taken) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.files, t.routes, t.made = map[string]bool{}, map[string]map[Spot]bool{}, map[string]map[manifest.Key]bool{}
+	t.rendered, t.objects = map[string]bool{}, map[string]bool{}
+	t.files, t.routes, t.made = map[string]bool{}, map[string]map[Place]bool{}, map[string]map[manifest.Key]bool{}
 	t.below, t.whole, t.built = map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
@@ -54,6 +60,27 @@ func (t *Taken) file(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.files[path] = true
+}
+
+// render notes that a chart with the file was rendered.
+func (t *Taken) render(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rendered[path] = true
+}
+
+// build notes that a kustomization in the file was built.
+func (t *Taken) build(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.built[path] = true
+}
+
+// object notes that a kustomization made objects of the file.
+func (t *Taken) object(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects[path] = true
 }
 
 // makes notes that a route was made of the file.
@@ -67,11 +94,11 @@ func (t *Taken) makes(path string, key manifest.Key) {
 }
 
 // route notes that the set has a route of the file.
-func (t *Taken) route(path string, at Spot) {
+func (t *Taken) route(path string, at Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.routes[path] == nil {
-		t.routes[path] = map[Spot]bool{}
+		t.routes[path] = map[Place]bool{}
 	}
 	t.routes[path][at] = true
 }
@@ -95,6 +122,8 @@ func (t *Taken) Merge(of *Taken) {
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	maps.Copy(t.files, of.files)
+	maps.Copy(t.rendered, of.rendered)
+	maps.Copy(t.objects, of.objects)
 	maps.Copy(t.whole, of.whole)
 	maps.Copy(t.below, of.below)
 	maps.Copy(t.built, of.built)
@@ -110,8 +139,18 @@ func (t *Taken) Merge(of *Taken) {
 	}
 }
 
-// Read reports whether the file was read.
-func (t *Taken) Read(path string) bool { return t.files[path] }
+// Rendered reports whether a chart with the file was rendered.
+func (t *Taken) Rendered(path string) bool { return t.rendered[path] }
+
+// Objects returns the files that kustomizations made objects of.
+func (t *Taken) Objects() []string { return slices.Sorted(maps.Keys(t.objects)) }
+
+// read reports whether a builder read the file.
+func (t *Taken) read(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.files[path]
+}
 
 // Built reports whether the kustomization in the file was built.
 func (t *Taken) Built(path string) bool { return t.built[path] }
@@ -129,10 +168,11 @@ func (t *Taken) Made() []string { return slices.Collect(maps.Keys(t.made)) }
 
 // Has reports whether the sets have the route that stands at the spot of the file, or one of its
 // name that was made of the file. A template of the file may put in a part of its name or namespace.
-func (t *Taken) Has(path string, at Spot, key manifest.Key) bool {
+func (t *Taken) Has(path string, at Place) bool {
 	if t.routes[path][at] {
 		return true
 	}
+	key := at.Key
 	if !strings.Contains(key.Name+key.Namespace, "{{") {
 		return t.made[path][key]
 	}

@@ -14,8 +14,8 @@ type Use int
 const (
 	// namedBy is a file that is no object: a patch, or data.
 	namedBy Use = iota
-	// objectOf is a file of objects.
-	objectOf
+	// ObjectOf is a file of objects.
+	ObjectOf
 	// kustomizationOf is the file of a kustomization that is built.
 	kustomizationOf
 )
@@ -26,15 +26,16 @@ func EachUse(file string, data []byte, below func(folder string), uses func(path
 	if err != nil {
 		return
 	}
+	folder := Real(filepath.Dir(file)) // as kustomize does, before paths in it are followed
 	build.EachPath(root, func(field, name string) {
-		path := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
+		path := filepath.Join(folder, filepath.FromSlash(name))
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
 		case info.IsDir() && build.IsBase(field):
 			below(path)
 		case !info.IsDir() && build.IsBase(field):
-			uses(path, objectOf)
+			uses(path, ObjectOf)
 		case !info.IsDir():
 			uses(path, namedBy)
 		}

@@ -92,25 +92,28 @@ func hideValue(change, known string) string {
 	return name + "=(hidden)"
 }
 
-// example returns the request, with the values of headers that tell who one is left out unless gammaguard's side
+// example returns the request, with the values of headers and query parameters that tell who one is left out unless gammaguard's side
 // looks for them.
 func example(r *traffic.Request, ours [][]mesh.Condition) traffic.Request {
 	out := *r
-	out.Headers = maps.Clone(r.Headers)
-	for name, value := range out.Headers {
-		known := slices.ContainsFunc(ours, func(match []mesh.Condition) bool {
-			return slices.ContainsFunc(match, func(c mesh.Condition) bool {
-				return c.Dimension == mesh.HeaderDimension && c.Name == name && traffic.Example(c) == value
+	out.Headers, out.Query = maps.Clone(r.Headers), maps.Clone(r.Query)
+	for dimension, values := range map[mesh.Dimension]map[string]string{mesh.HeaderDimension: out.Headers, mesh.QueryParamDimension: out.Query} {
+		for name, value := range values {
+			known := slices.ContainsFunc(ours, func(match []mesh.Condition) bool {
+				return slices.ContainsFunc(match, func(c mesh.Condition) bool {
+					return c.Dimension == dimension && c.Name == name && traffic.Example(c) == value
+				})
 			})
-		})
-		if secret(name) && !known {
-			out.Headers[name] = "(hidden)"
+			if secret(name) && !known {
+				values[name] = "(hidden)"
+			}
 		}
 	}
 	return out
 }
 
-// secret reports whether the value of a header may tell who one is.
+// secret reports whether the value of a header or a query parameter may tell who one is.
 func secret(name string) bool {
+	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"auth", "cookie", "token", "secret", "key", "password", "session", "credential"}, func(word string) bool { return strings.Contains(name, word) })
 }

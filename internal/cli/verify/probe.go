@@ -2,6 +2,7 @@ package verify
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -9,9 +10,12 @@ import (
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
-// maxProbes is how many requests are made for the clients of a namespace at a port. Beyond it, each match has
-// one of its own alone, at each path that it holds for.
-const maxProbes = 50_000
+// maxProbes is how many requests are made for the clients of a namespace at a port, and maxWork how many matches
+// are asked for them in all. Beyond that, each match has requests of its own only.
+const (
+	maxProbes = 100_000
+	maxWork   = 300_000_000
+)
 
 // prober makes requests.
 type prober struct {
@@ -20,8 +24,17 @@ type prober struct {
 	paths    map[string]bool
 	calls    map[string]bool
 	// wanted are the conditions of each match on all but the path, each list once.
-	wanted  [][]mesh.Condition
+	wanted [][]mesh.Condition
+	// own are the requests of each match alone: its paths, and its other conditions.
+	own     []ownProbe
 	methods map[string]bool
+}
+
+// ownProbe is what one match alone looks for.
+type ownProbe struct {
+	paths []string
+	grpc  bool
+	free  []mesh.Condition
 }
 
 const (
@@ -34,23 +47,25 @@ func probes(template traffic.Request, matches [][]mesh.Condition) (requests []tr
 	p := &prober{template: template, paths: map[string]bool{"/": true}, calls: map[string]bool{}, methods: map[string]bool{}}
 	seen := map[string]bool{}
 	for _, conditions := range append([][]mesh.Condition{nil}, matches...) {
-		free := p.collect(conditions)
+		own := p.collect(conditions)
+		p.own = append(p.own, own)
+		free := own.free
 		if key := textOf(free); !seen[key] {
 			seen[key] = true
 			p.wanted = append(p.wanted, free)
 		}
 	}
 	p.beside()
-	return p.requests()
+	return p.requests(min(maxProbes, maxWork/max(1, len(matches))))
 }
 
-// collect notes what a match looks for, and returns its conditions on all but the path.
-func (p *prober) collect(conditions []mesh.Condition) (free []mesh.Condition) {
+// collect notes what a match looks for, and returns it.
+func (p *prober) collect(conditions []mesh.Condition) (own ownProbe) {
 	var service, method string
 	for _, c := range conditions {
 		switch c.Dimension {
 		case mesh.PathDimension:
-			p.path(c)
+			own.paths = append(own.paths, p.path(c)...)
 			continue
 		case mesh.GRPCServiceDimension:
 			service = traffic.Example(c)
@@ -64,33 +79,42 @@ func (p *prober) collect(conditions []mesh.Condition) (free []mesh.Condition) {
 			p.grpc = p.grpc || c.Name == contentType && strings.HasPrefix(c.Text, grpcContent)
 		case mesh.QueryParamDimension, mesh.HostDimension, mesh.ServerNameDimension:
 		}
-		free = append(free, c)
+		own.free = append(own.free, c)
 	}
 	if service != "" || method != "" {
 		p.grpc = true
 		if service == "" {
 			service = "x.X"
 		}
-		p.calls["/"+service+"/X"] = true
+		own.grpc, own.paths = true, []string{"/" + service + "/X"}
 		if method != "" {
-			p.calls["/"+service+"/"+method] = true
-			p.calls["/x.X/"+method] = true
+			own.paths = []string{"/" + service + "/" + method, "/x.X/" + method}
+		}
+		p.calls["/"+service+"/X"] = true
+		for _, path := range own.paths {
+			p.calls[path] = true
 		}
 	}
-	return free
+	if len(own.paths) == 0 {
+		own.paths = []string{"/"}
+	}
+	return own
 }
 
-// path adds the path of a condition, and those beside it that it may or may not hold for.
-func (p *prober) path(c mesh.Condition) {
+// path adds the path of a condition, and those beside it that it may or may not hold for, and returns these.
+func (p *prober) path(c mesh.Condition) []string {
 	text := traffic.Example(c)
 	if !strings.HasPrefix(text, "/") {
-		return
+		return nil
 	}
-	p.paths[text], p.paths[text+"x"] = true, true
-	p.paths[strings.TrimRight(text, "/")+"/x"] = true
+	all := []string{text, text + "x", strings.TrimRight(text, "/") + "/x"}
 	if c.Type != mesh.Exact {
-		p.paths[strings.TrimRight(text, "/")+"/"] = true
+		all = append(all, strings.TrimRight(text, "/")+"/")
 	}
+	for _, path := range all {
+		p.paths[path] = true
+	}
+	return all
 }
 
 // beside adds what no match looks for.
@@ -107,41 +131,43 @@ func (p *prober) beside() {
 	}
 }
 
-// requests returns the requests for each path, with what each pair of matches asks for.
-func (p *prober) requests() (out []traffic.Request, complete bool) {
-	places := len(p.paths) + len(p.calls)
-	complete = places*len(p.wanted)*(len(p.wanted)+1)/2 <= maxProbes
+// requests returns at most so many requests: for each path, with what each pair of matches asks for, or, where these
+// are too many, for each match alone.
+func (p *prober) requests(most int) (out []traffic.Request, complete bool) {
 	seen := map[string]bool{}
-	add := func(r traffic.Request, wanted ...[]mesh.Condition) {
-		if !p.fill(&r, slices.Concat(wanted...)) {
+	add := func(path string, grpc bool, wanted ...[]mesh.Condition) {
+		r := p.template
+		r.Path = path
+		if grpc {
+			r.Method, r.Headers = http.MethodPost, map[string]string{contentType: grpcContent}
+		}
+		if len(out) == most || !p.fill(&r, slices.Concat(wanted...)) {
 			return
 		}
-		if key := r.String(); !seen[key] && len(out) < maxProbes {
+		if key := r.String(); !seen[key] {
 			seen[key] = true
 			out = append(out, r)
 		}
 	}
-	for _, path := range slices.Concat(slices.Sorted(maps.Keys(p.paths)), slices.Sorted(maps.Keys(p.calls))) {
-		for i, a := range p.wanted {
-			others := p.wanted[i:]
-			if !complete {
-				others = others[:1]
+	if (len(p.paths)+len(p.calls))*len(p.wanted)*(len(p.wanted)+1)/2 > most {
+		for _, own := range p.own {
+			for _, path := range own.paths {
+				add(path, own.grpc, own.free)
 			}
-			for _, b := range others {
-				r := p.template
-				r.Path = path
-				if !p.calls[path] || p.paths[path] {
-					add(r, a, b)
-				}
-				if p.calls[path] {
-					r.Method = "POST"
-					r.Headers = map[string]string{contentType: grpcContent}
-					add(r, a, b)
-				}
+		}
+		return out, false
+	}
+	for i, a := range p.wanted {
+		for _, b := range p.wanted[i:] {
+			for _, path := range slices.Sorted(maps.Keys(p.paths)) {
+				add(path, false, a, b)
+			}
+			for _, path := range slices.Sorted(maps.Keys(p.calls)) {
+				add(path, true, a, b)
 			}
 		}
 	}
-	return out, complete
+	return out, true
 }
 
 // fill gives a request what conditions ask for, and reports whether they agree.
@@ -183,7 +209,9 @@ func (p *prober) fill(r *traffic.Request, conditions []mesh.Condition) bool {
 		}
 	}
 	if r.Method == "" {
-		r.Method = p.otherMethod()
+		if r.Method = p.otherMethod(); r.Method == http.MethodGet {
+			r.Method = "" // which stands for it
+		}
 	}
 	return true
 }
@@ -198,12 +226,12 @@ func (p *prober) same(have, value string, c mesh.Condition, conditions []mesh.Co
 
 // otherMethod returns a method that no match looks for, if there is one.
 func (p *prober) otherMethod() string {
-	for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodHead} {
 		if !p.methods[method] {
 			return method
 		}
 	}
-	return "TRACE"
+	return http.MethodTrace
 }
 
 // textOf is equal for equal conditions.

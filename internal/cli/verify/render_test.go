@@ -372,9 +372,8 @@ func linkerdRule(w *worlds.World, route *gatewayv1.HTTPRoute, rule *gatewayv1.HT
 	}
 	for i := range rule.BackendRefs {
 		ref := &rule.BackendRefs[i]
-		backend := linkerdBackend(w, "", "", 0)
 		namespace, name, to := target(&ref.BackendObjectReference, route)
-		backend = linkerdBackend(w, namespace, name, to)
+		backend := linkerdBackend(w, namespace, name, to)
 		for j := range ref.Filters {
 			filters, _ := backend["filters"].([]any)
 			backend["filters"] = append(filters, linkerdFilter(&ref.Filters[j]))

@@ -36,7 +36,7 @@ var formats = []format{
 	{proxies.IstioRoutes, mesh.Istio, func(w *worlds.World, from string, _ int32) any { return renderIstio(w, from) }},
 	{proxies.CiliumConfigs, mesh.Cilium, func(w *worlds.World, _ string, _ int32) any { return renderCilium(w) }},
 	{proxies.KumaRoutes, mesh.Kuma, func(w *worlds.World, _ string, _ int32) any { return renderKuma(w) }},
-	{proxies.LinkerdPolicy, mesh.Linkerd, func(w *worlds.World, from string, port int32) any { return renderLinkerd(w, from, port) }},
+	{proxies.LinkerdPolicy, mesh.Linkerd, renderLinkerd},
 }
 
 func (f *format) world(seed uint64) *worlds.World {

@@ -1,0 +1,248 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/cli/source"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/traffic"
+)
+
+// Found is one version of a repository, with the sets that were found in it.
+type Found struct {
+	Options *Options
+	*sets.Found
+}
+
+// DiffSets compares each set with the one of its kind and path in the version before; at returns where a path of the
+// version after is in that. A set of one version is compared with none. Apart from a difference of all
+// that could be compared, the error names the sets that no longer can.
+func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
+	d := &setsDiff{ports: map[string]int{}, out: &report.Diff{
+		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
+	}}
+	for i, version := range []*Found{before, after} {
+		disk := source.Open(&version.Options.Options, version.Options.named())
+		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
+		options, err := forAll(version.Options, disk, version.Found)
+		if err == nil && options.context != nil {
+			err = errors.Join(append(options.context.broken, options.context.err)...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.sides[i] = &side{options, disk}
+	}
+	was := map[string]*sets.Set{}
+	for i := range before.Sets {
+		set := &before.Sets[i]
+		key, err := keyOf(set, filepath.Abs)
+		if err != nil {
+			return nil, err
+		}
+		was[key] = set
+	}
+	for i := range after.Sets {
+		set := &after.Sets[i]
+		key, err := keyOf(set, at)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.compare(ctx, was[key], set); err != nil {
+			return nil, err
+		}
+		delete(was, key)
+	}
+	for i := range before.Sets {
+		set := &before.Sets[i]
+		if key, err := keyOf(set, filepath.Abs); err == nil && was[key] == set {
+			if err := d.compare(ctx, set, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	d.noteUnread(ctx, after)
+	d.out.Notes = grouped(d.out.Notes)
+	d.out.NewFindings.Sets = nil
+	d.out.NewFindings.Count()
+	return d.out, errors.Join(d.errs...)
+}
+
+// setsDiff is one comparison of two versions of a repository.
+type setsDiff struct {
+	sides [2]*side
+	out   *report.Diff
+	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
+	ports map[string]int
+	errs  []error
+}
+
+// side is a version.
+type side struct {
+	options *Options
+	disk    *source.Disk
+}
+
+// keyOf identifies a set by where its parts are.
+func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
+	paths := []string{set.Path}
+	if set.Named && set.Files != nil {
+		paths = set.Files
+	}
+	if set.Chart != nil {
+		paths = append([]string{set.Chart.Path}, set.Chart.Values...)
+	}
+	key := string(set.Kind)
+	for _, path := range paths {
+		place, err := at(path)
+		if err != nil {
+			return "", err
+		}
+		key += "\x00" + place
+	}
+	return key, nil
+}
+
+// nameOf names a set in reports.
+func nameOf(set *sets.Set) string {
+	described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+	return described.String()
+}
+
+// compare compares two versions of a set, of which one may be nil. The error says why nothing more can be compared.
+func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
+	var loads [2]*loaded
+	var earlier map[manifest.Key]bool
+	var failed [2]error
+	name := ""
+	for i, set := range []*sets.Set{before, after} {
+		options, disk, taken := d.sides[i].options, d.sides[i].disk, (*source.Taken)(nil)
+		if set == nil {
+			options = options.Over(&sets.Set{})
+		} else {
+			options, disk, taken, name = options.Over(set), disk.Within(set.Within), set.Taken, nameOf(set)
+		}
+		l, err := loadWhole(ctx, options, disk.Input(taken), earlier)
+		if failed[i] = err; err != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if set != nil {
+				set.Excuse(disk)
+			}
+			continue
+		}
+		loads[i], earlier = l, map[manifest.Key]bool{}
+		for _, r := range l.routes {
+			earlier[r.Key] = true
+		}
+	}
+	if err := errors.Join(failed[:]...); err != nil {
+		d.fail(name, before == nil, failed)
+		return nil
+	}
+	diff, err := difference(loads[0], loads[1])
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	d.add(diff, name, after)
+	return nil
+}
+
+// fail notes that a set is not compared. It is an error if it could be before, unless it needs what is not in the repository.
+func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
+	built := (*source.NotBuilt)(nil)
+	why := failed[1]
+	if why == nil {
+		why = failed[0]
+	}
+	switch {
+	case failed[1] != nil && (failed[0] == nil || isNew) && (!errors.As(failed[1], &built) || built.Broken):
+		d.errs = append(d.errs, fmt.Errorf("%s: not compared: %w", name, failed[1]))
+	default:
+		d.out.Notes = append(d.out.Notes, name+" is not compared: "+strings.Join(strings.Fields(why.Error()), " "))
+	}
+}
+
+// add adds what changes in a set.
+func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
+	for i := range diff.Ports {
+		port := diff.Ports[i]
+		key, err := json.Marshal(port)
+		if at, known := d.ports[string(key)]; err == nil && known {
+			d.out.Ports[at].Sets = append(d.out.Ports[at].Sets, name)
+			continue
+		}
+		d.ports[string(key)] = len(d.out.Ports)
+		port.Sets = []string{name}
+		d.out.Ports = append(d.out.Ports, port)
+	}
+	d.out.Unchanged += diff.Unchanged
+	d.out.Notes = append(d.out.Notes, diff.Notes...)
+	if after != nil {
+		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
+	}
+}
+
+// grouped returns the notes, with one for all objects that are not in the input and of which the same is assumed.
+func grouped(notes []string) (all []string) {
+	const is = " is not in the input: it is assumed"
+	slices.Sort(notes)
+	lacks := map[string][]string{}
+	for _, note := range slices.Compact(notes) {
+		object, assumed, lacking := strings.Cut(note, is)
+		if !lacking {
+			all = append(all, note)
+			continue
+		}
+		lacks[assumed] = append(lacks[assumed], object)
+	}
+	for _, assumed := range slices.Sorted(maps.Keys(lacks)) {
+		text := is
+		if len(lacks[assumed]) > 1 {
+			text = " are not in the input: they are assumed"
+		}
+		all = append(all, firstOf(lacks[assumed])+text+assumed)
+	}
+	return all
+}
+
+// maxShown is how many names a note has.
+const maxShown = 8
+
+// firstOf lists the first names, and how many more there are.
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), maxShown)], ", ")
+	if more := len(names) - maxShown; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// noteUnread notes what may hold routes and was not compared.
+func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
+	skipped, notices := after.Unread(ctx)
+	var paths []string
+	for _, s := range slices.Concat(after.Skipped, skipped) {
+		if s.Hides {
+			paths = append(paths, s.Path)
+		}
+	}
+	if len(paths) > 0 {
+		d.out.Notes = append(d.out.Notes, "not compared, though they may hold routes: "+firstOf(paths)+"; run gammaguard check for details")
+	}
+	for _, n := range notices {
+		if n.Ignored > 0 {
+			d.out.Notes = append(d.out.Notes, n.Path+": "+n.Message)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// deployed is a repository with two overlays of a base, a chart, and a folder of manifests.
+func deployed(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	objects := func(name, backend string) string {
+		return "{apiVersion: v1, kind: Service, metadata: {name: " + name + ", namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n" +
+			"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + ", namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: " + name +
+			"}], rules: [{backendRefs: [{name: " + backend + ", port: 80}]}]}}\n"
+	}
+	put(t, "base/kustomization.yaml", "resources: [cart.yaml]\n")
+	put(t, "base/cart.yaml", objects("cart", "cart-v1"))
+	put(t, "prod/kustomization.yaml", "resources: [../base]\n")
+	put(t, "test/kustomization.yaml", "resources: [../base]\n")
+	put(t, "chart/Chart.yaml", "{apiVersion: v2, name: pay, version: 1.0.0}")
+	put(t, "chart/values.yaml", "backend: pay-v1\n")
+	put(t, "chart/values-prod.yaml", "backend: pay-v2\n")
+	put(t, "chart/templates/pay.yaml", objects("pay", "{{ .Values.backend }}"))
+	put(t, "plain/web.yaml", objects("web", "web-v1"))
+	commit(t)
+}
+
+// TestDiffFindsSets: diff finds what is deployed together as check does, in both versions.
+func TestDiffFindsSets(t *testing.T) {
+	deployed(t)
+	diff := func(args string) result { return run(t, "", append([]string{"diff"}, strings.Fields(args)...)...) }
+	if got := diff("--base-ref HEAD"); got.code != ExitClean || !strings.HasSuffix(got.stdout, "no change; 5 request classes unchanged\n") {
+		t.Errorf("nothing changed: %+v", got)
+	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	for name, old := range map[string]string{"base/cart.yaml": "cart-v1", "chart/values-prod.yaml": "pay-v2"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, name, strings.ReplaceAll(string(text), old, "new"))
+	}
+	if err := os.Rename("plain/web.yaml", "plain/web.txt"); err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/pay port 80, producer (chart chart with chart/values-prod.yaml)
+  any  pay-v2:80 100 %  →  new:80 100 %
+service shop/cart port 80, producer (kustomization prod, kustomization test)
+  any  cart-v1:80 100 %  →  new:80 100 %
+service shop/web port 80, producer (folder BASEplain)
+  any  web-v1:80 100 %  →  web:80 100 % (HTTPRoute shop/web was removed)
+`
+	for args, base := range map[string]string{"--base-ref HEAD": "HEAD:", "--base " + before: before + "/", "--base-ref HEAD .": "HEAD:"} {
+		got := diff(args)
+		text, _, _ := strings.Cut(got.stdout, "note: ")
+		text, _, _ = strings.Cut(text, "3 Services")
+		if diff := cmp.Diff(strings.Replace(want, "BASE", base, 1), text); diff != "" || got.code != ExitFindings || got.stderr != "" {
+			t.Errorf("%s: (-want +got)\n%s\n%+v", args, diff, got)
+		}
+	}
+	if got := diff("--base-ref HEAD chart -o json"); !strings.Contains(got.stdout, `"sets"`) || strings.Contains(got.stdout, "cart-v1") {
+		t.Errorf("below a path: %+v", got)
+	}
+}
+
+// TestDiffOfUnreadableSets: a set that can no longer be read is an error, and the others are compared.
+func TestDiffOfUnreadableSets(t *testing.T) {
+	deployed(t)
+	put(t, "plain/web.yaml", "kind: [\napiVersion: gateway.networking.k8s.io/v1\n")
+	put(t, "node_modules/x.yaml", orphan)
+	got := run(t, "", "diff", "--base-ref", "HEAD")
+	if got.code != ExitUsage || !strings.Contains(got.stderr, "folder plain: not compared: plain/web.yaml:2: broken YAML") ||
+		!strings.Contains(got.stdout, "no change; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: not compared, though they may hold routes: node_modules/x.yaml") {
+		t.Errorf("%+v", got)
+	}
+	commit(t)
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: folder plain is not compared: plain/web.yaml:2: broken YAML") {
+		t.Errorf("as it was before: %+v", got)
+	}
+	put(t, "prod/kustomization.yaml", "resources: [https://example.invalid/a]\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: kustomization prod is not compared: ") {
+		t.Errorf("remote: %+v", got)
+	}
+}
