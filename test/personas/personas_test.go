@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,7 +90,7 @@ func TestPersonas(t *testing.T) {
 			s.admin = append(plane.Environ(), git...)
 			s.environment = s.admin
 			if user != "" {
-				s.environment = append(s.admin[:len(s.admin):len(s.admin)], "KUBECONFIG="+kubeconfig(t, user, groups...))
+				s.environment = slices.Concat(s.admin, []string{"KUBECONFIG=" + kubeconfig(t, user, groups...)})
 			}
 			s.play(t)
 		})
