@@ -40,16 +40,16 @@ A parentRef that no mesh acts on, such as kind Service with the wrong group, is 
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.
 For a route that a controller owns, it names the owner to correct instead of a patch.
 
-A producer route that does not apply to the clients of a namespace, because consumer routes of that namespace replace it, is listed as
-replaced, with the route by which it is. With -n, only the routes of one namespace are read, so that this is known with -A alone.
+A producer route does not apply to the clients of a namespace if consumer routes of that namespace replace it. It is listed as replaced,
+with the route that replaces it. With -n, only the routes of one namespace are read, so that this is known with -A alone.
 
 Modes and exemptions apply as they do at admission: in a namespace whose mode is audit or warn, nothing would be denied. Use --as-mode
 enforce to check what would be denied if the namespaces were enforced.
 
-The column APPLIED is how many of the routes with mesh parents a mesh has accepted: the condition Accepted of another controller is True
-for each mesh parent, about the current generation of the route. With -o wide, a list names the others: unanswered, stale (an answer about
-an older generation), or refused. With --wait, the command waits until all are accepted; it then reports whether they are, and its exit code
-says nothing of the findings.
+The column APPLIED is how many of the routes with mesh parents a mesh has accepted. Of such a route, the condition Accepted of another
+controller is True for each mesh parent, about the current generation. With -o wide, a list names the others: unanswered, stale (an answer
+about an older generation), or refused. With --wait, the command waits until all are accepted; it then reports whether they are, and its
+exit code says nothing of the findings.
 
 The command only reads from the cluster, and reports what you cannot read there. In SARIF, the location of a route is the path
 NAMESPACE/KIND/NAME.

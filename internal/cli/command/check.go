@@ -40,14 +40,14 @@ It also does to each route what the API server does by its CustomResourceDefinit
 versions that the API server rejects. The definitions are those of the Gateway API release that gammaguard is built with, in the standard
 channel. --channel, --crds, definitions in the input, and --cluster select others.
 
-Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory, and checks each
-set separately: each kustomization that no other one uses; each Helm chart, with its values and with each file in its directory ci and
-each values-*.yaml beside its values.yaml; and the manifests of each other directory. It skips hidden directories, node_modules, vendor, files that are not manifests, and what
-.gitignore and .gammaguardignore name. It reports the sets, what it skipped, and each file with routes that no set has. With -f, -k, and
---helm, all input is one set.
+Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory. It checks each
+set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. A chart is checked
+with its values, and with each file in its directory ci and each values-*.yaml beside its values.yaml. It skips hidden directories,
+node_modules, vendor, files that are not manifests, and what .gitignore and .gammaguardignore name. It reports the sets, what it skipped,
+and each file with routes that no set has. With -f, -k, and --helm, all input is one set.
 
-A file .gammaguard.yaml in the directory of the first path, or in one above it, as far as the root of the repository, can name the sets,
-what exists beside them, what to ignore, the GuardConfiguration, and the minimum severity that fails the check. Flags take precedence.
+A file .gammaguard.yaml can name the sets, what exists beside them, what to ignore, the GuardConfiguration, and the minimum severity that
+fails the check. It is in the directory of the first path, or in one above it, as far as the root of the repository. Flags take precedence.
 
 The repository need not be trusted: the command starts no program, opens no connection, and reads and writes regular files of the repository
 only. What is remote is reported as not checked, unless --allow-remote lets kustomize fetch it.

@@ -28,11 +28,11 @@ func newConflicts() *cobra.Command {
 of different kinds attach to the same port, the most specific kind wins, regardless of age: GRPCRoute, HTTPRoute, TLSRoute, TCPRoute.
 Routes that lack the required grant do not compete, and neither do dormant routes, whose parentRef no mesh acts on until they are changed.
 
-With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one, which is also that of objects that
-do not set a namespace. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant. With
---cluster too, it lists the ports of the live cluster as they would be after you apply the manifests. Without input, it lists those of the
-live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and reports what you cannot
-read there: a user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
+With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one. That is also the namespace
+of objects that do not set one. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant.
+With --cluster too, it lists the ports of the live cluster as they would be after you apply the manifests. Without input, it lists those of
+the live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and reports what you
+cannot read there. A user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 

@@ -23,16 +23,16 @@ func newDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe (service/NAME | httproute/NAME)",
 		Short: "Show all about a Service or a route of a live cluster",
-		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes and where they come from, the routes on it by port and
-scope with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or missing. The states are
-those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown. A route that lacks its
-grant applies where the mode of its namespace does not enforce, and the reason says so.
+		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes, and where they come from. It lists the
+routes on it by port and scope, with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or
+missing. The states are those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown.
+A route that lacks its grant applies where the mode of its namespace does not enforce, and the reason says so.
 
-Or show all about one route, of any kind: its parents, what becomes of it on each of their ports, the findings on it as it is stored, the
-grant of its namespace, and the commands that fix what a command can fix.
+Or show all about one route, of any kind: its parents, what becomes of it on each of their ports, and the findings on it as it is stored. It
+also shows the grant of its namespace, and the commands that fix what a command can fix.
 
-The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route: applied (one of them accepts the
-parentRef), refused, stale (an answer about an older generation of the route), or unanswered.
+The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route. It is applied (one of them accepts the
+parentRef), refused, stale (an answer about an older generation), or unanswered.
 
 The last of the tables on routes of a Service has the routes on Gateways that send requests to it. These requests use the routes on the
 Gateway, and bypass the routes on the Service.

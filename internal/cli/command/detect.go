@@ -16,9 +16,9 @@ func newDetectMesh() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "detect-mesh",
 		Short: "Detect the mesh in a live cluster, and propose its value for the configuration",
-		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of, and propose a value
-for mesh in the configuration, with the version that the images of the control plane name. The command only reads from the cluster. If you cannot list Deployments in all namespaces, it reports that, and
-uses the API groups alone.
+		Long: `Look in a live cluster for the API groups and the control planes of the meshes that gammaguard has a profile of. Propose a
+value for mesh in the configuration, with the version that the images of the control plane name. The command only reads from the cluster. If
+you cannot list Deployments in all namespaces, it reports that, and uses the API groups alone.
 
 Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
 		Example: `  # Propose the mesh of the current context

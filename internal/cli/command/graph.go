@@ -52,8 +52,8 @@ serviceimport/NAME.
 
 Arrows to backends have what a rule matches, and the part of the requests that the backend gets.
 
-The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other: it has
-a search, a table, and the classes of requests to each Service; from 60 routes on, it draws one Service at a time. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
+The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other. It has
+a search, a table, and the classes of requests to each Service. From 60 routes on, it draws one Service at a time. A graph shows at most` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
 input, its routes are assumed to have the grant. With --cluster too, it draws the live cluster as it would be after you apply them. Without

@@ -24,20 +24,20 @@ func newPreflight() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preflight",
 		Short: "Check whether gammaguard can be installed in a live cluster, or works there",
-		Long: `Check what an installation of gammaguard needs of a live cluster: the version of Kubernetes, the route kinds of the Gateway API and their
-versions, cert-manager if the overlay uses it, the image, other webhooks that see routes, and your permissions. What cannot be determined is
-reported as unknown, for example whether the nodes can pull the image. The command only reads, except that it asks the API server what you
-may do.
+		Long: `Check what an installation of gammaguard needs of a live cluster: the version of Kubernetes, the route kinds of the Gateway
+API and their versions, and cert-manager if the overlay uses it. It also checks the image, other webhooks that see routes, and your
+permissions. What cannot be determined is reported as unknown, for example whether the nodes can pull the image. The command only reads,
+except that it asks the API server what you may do.
 
 With --installed, check an installation: the Deployment, the webhook configurations, whether the API server reaches gammaguard, and what
-happens to a bad route, in the namespace of the installation, or in the one of -n. The route is a server-side dry run, so it is never stored,
-and so is the probe of the API server, an update of the ClusterRoleBinding gammaguard-serving. You need the permission for both, as
-cluster-admin has it.
+happens to a bad route. The route is in the namespace of the installation, or in the one of -n. The route is a server-side dry run, so it is
+never stored, and so is the probe of the API server, an update of the ClusterRoleBinding gammaguard-serving. You need the permission for
+both, as cluster-admin has it.
 
 Exit codes: 0 if no check fails, 1 if a check fails, 2 if the usage is invalid or the cluster cannot be read. With --installed, 0 means that
-gammaguard refuses the bad route; 1 that it does, and another check fails, or that you cannot find out; 3 that gammaguard answers and admits
-the route, as in the modes warn and audit; 4 that the webhook is registered and gammaguard does not answer, or never has; 5 that no webhook
-is registered.`,
+gammaguard refuses the bad route. 1 means that it does, and another check fails, or that you cannot find out. 3 means that gammaguard
+answers and admits the route, as in the modes warn and audit. 4 means that the webhook is registered, and gammaguard does not answer, or
+never has. 5 means that no webhook is registered.`,
 		Example: `  # Check before the installation of config/overlays/audit-only
   gammaguard preflight --overlay audit-only --image registry.example.com/gammaguard-webhook:v1.2.3
 

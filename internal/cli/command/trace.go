@@ -24,8 +24,8 @@ type traceFlags struct {
 	access  *access
 }
 
-const traceLong = `Show where a request to a Service port goes: the match that decides, the backends with their shares, what filters change, and each rule
-that does not decide, with the reason.
+const traceLong = `Show where a request to a Service port goes: the match that decides, the backends with their shares, and what filters
+change. It also shows each rule that does not decide, with the reason.
 
 SERVICE is the name of a Service, alone or as service/NAME, svc/NAME, or serviceimport/NAME, with .NAMESPACE behind it or not. PORT is its
 number or its name; a Service with one port needs none. A URL has the path, the query, and the Host header of the request, too.
@@ -33,10 +33,10 @@ number or its name; a Service with one port needs none. A URL has the path, the 
 Without -f, -k, and --helm, the command reads the live cluster, with the configuration that gammaguard in the cluster runs with. With them,
 it reads the files alone, or with --cluster, the live cluster as it would be after you apply the files.
 
-The request is compared with all routes of the input, after mutations: the most specific route kind owns the port, consumer routes of the
-client's namespace replace producer routes, and the match with the highest precedence decides. Routes that lack the required grant, or that
-the API server rejects by their CustomResourceDefinition, have no effect. The output notes what the outcome depends on if the input does
-not say it, for example which of two routes is older.
+The request is compared with all routes of the input, after mutations. The most specific route kind owns the port, and consumer routes of
+the client's namespace replace producer routes. The match with the highest precedence decides. Routes that lack the required grant, or that
+the API server rejects by their CustomResourceDefinition, have no effect. The output notes what the outcome depends on if the input does not
+say it, for example which of two routes is older.
 
 With --from-gateway, the request comes from a Gateway. Such a request uses the routes on the Gateway, and reaches the Service as a backend,
 without the routes whose parent is the Service. The output lists the routes on Gateways that send requests to the port.
