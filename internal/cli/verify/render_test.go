@@ -152,6 +152,7 @@ func envoyFilters(route object, f *flat, cluster func(namespace, name string, po
 		weighted := object{"name": cluster(target(&ref.BackendObjectReference, f.route)), "weight": *ref.Weight}
 		for j := range ref.Filters {
 			envoyHeaders(weighted, "request", ref.Filters[j].RequestHeaderModifier)
+			envoyHeaders(weighted, "response", ref.Filters[j].ResponseHeaderModifier)
 		}
 		clusters = append(clusters, weighted)
 		total += *ref.Weight

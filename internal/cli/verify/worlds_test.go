@@ -71,6 +71,9 @@ func tameRule(rule *gatewayv1.HTTPRouteRule, name mesh.ProfileName, namespace st
 	for i := range rule.Filters {
 		f := &rule.Filters[i]
 		switch {
+		case f.RequestMirror != nil && f.RequestMirror.Fraction != nil: // a form of its own in each format
+			percent := int32(10)
+			f.RequestMirror.Fraction, f.RequestMirror.Percent = nil, &percent
 		case f.URLRewrite != nil:
 			tamePath(f.URLRewrite.Path, name)
 		case f.RequestRedirect != nil:
