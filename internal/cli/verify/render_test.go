@@ -99,7 +99,9 @@ func envoyHeaders(to object, what string, f *gatewayv1.HTTPHeaderFilter) {
 	for _, h := range f.Add {
 		option(h, "APPEND_IF_EXISTS_OR_ADD")
 	}
-	to[what+"HeadersToAdd"], to[what+"HeadersToRemove"] = add, f.Remove
+	added, _ := to[what+"HeadersToAdd"].([]any)
+	removed, _ := to[what+"HeadersToRemove"].([]string)
+	to[what+"HeadersToAdd"], to[what+"HeadersToRemove"] = append(added, add...), append(removed, f.Remove...)
 }
 
 func envoyFilters(route object, f *flat, cluster func(namespace, name string, port int32) string) {
