@@ -63,8 +63,8 @@ func FromEnvoy(in *envoy.Answer, request *envoy.Request, port int32, clusters Cl
 	}
 	out.Backends = shares(all)
 	for _, m := range in.Mirrors {
-		if m.Parts > 0 {
-			out.Mirrors = append(out.Mirrors, fraction(clusters(m.Cluster), m.Parts, m.Of))
+		if to := clusters(m.Cluster); m.Parts > 0 && failures[to] == "" {
+			out.Mirrors = append(out.Mirrors, fraction(to, m.Parts, m.Of))
 		}
 	}
 	slices.Sort(out.Mirrors)

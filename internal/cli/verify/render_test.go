@@ -99,7 +99,9 @@ func envoyHeaders(to object, what string, f *gatewayv1.HTTPHeaderFilter) {
 	for _, h := range f.Add {
 		option(h, "APPEND_IF_EXISTS_OR_ADD")
 	}
-	to[what+"HeadersToAdd"], to[what+"HeadersToRemove"] = add, f.Remove
+	added, _ := to[what+"HeadersToAdd"].([]any)
+	removed, _ := to[what+"HeadersToRemove"].([]string)
+	to[what+"HeadersToAdd"], to[what+"HeadersToRemove"] = append(added, add...), append(removed, f.Remove...)
 }
 
 func envoyFilters(route object, f *flat, cluster func(namespace, name string, port int32) string) {
@@ -152,6 +154,7 @@ func envoyFilters(route object, f *flat, cluster func(namespace, name string, po
 		weighted := object{"name": cluster(target(&ref.BackendObjectReference, f.route)), "weight": *ref.Weight}
 		for j := range ref.Filters {
 			envoyHeaders(weighted, "request", ref.Filters[j].RequestHeaderModifier)
+			envoyHeaders(weighted, "response", ref.Filters[j].ResponseHeaderModifier)
 		}
 		clusters = append(clusters, weighted)
 		total += *ref.Weight

@@ -44,7 +44,7 @@ func tame(w *worlds.World, name mesh.ProfileName) {
 
 func tameParents(w *worlds.World, route *gatewayv1.HTTPRoute, name mesh.ProfileName) {
 	switch name {
-	case mesh.Istio: // the split by port
+	case mesh.Istio, mesh.Cilium: // the split by port
 		route.Spec.ParentRefs[0].Port = nil
 		if w.Seed%2 == 0 {
 			route.Spec.ParentRefs[0].Port = &worlds.Ports[0]
@@ -71,6 +71,9 @@ func tameRule(rule *gatewayv1.HTTPRouteRule, name mesh.ProfileName, namespace st
 	for i := range rule.Filters {
 		f := &rule.Filters[i]
 		switch {
+		case f.RequestMirror != nil && f.RequestMirror.Fraction != nil: // a form of its own in each format
+			percent := int32(10)
+			f.RequestMirror.Fraction, f.RequestMirror.Percent = nil, &percent
 		case f.URLRewrite != nil:
 			tamePath(f.URLRewrite.Path, name)
 		case f.RequestRedirect != nil:
@@ -79,6 +82,9 @@ func tameRule(rule *gatewayv1.HTTPRouteRule, name mesh.ProfileName, namespace st
 	}
 	for i := range rule.BackendRefs {
 		ref := &rule.BackendRefs[i]
+		if name == mesh.Cilium { // it keeps filters by Service, whichever backendRef they are of
+			ref.Filters = nil
+		}
 		if (name == mesh.Kuma || name == mesh.Cilium) && ref.Namespace != nil && string(*ref.Namespace) != namespace { // no ReferenceGrant
 			ref.Namespace, ref.Name = nil, "one"
 		}
