@@ -53,6 +53,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	//nolint:dupword // two columns
 	const summary = `
 NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   APPLIED   GRANT      NEEDS
 shop        enforce   4        1               1         3          2         0/4       producer   -

@@ -194,7 +194,7 @@ func TestBounds(t *testing.T) {
 		b.limit = DefaultLimit
 		rendered, _, err := b.Render(t.Context(), chart("a: {{ .Chart.Name }}"))
 		if err != nil || rendered["templates/a.yaml"] != (Rendered{Text: "a: a", File: "templates/a.yaml"}) {
-			t.Errorf("after it: %q: %v", rendered, err)
+			t.Errorf("after it: %v: %v", rendered, err)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	if err := errors.Join(failed[:]...); err != nil {
 		d.fail(name, before == nil, failed)
-		return nil
+		return nil //nolint:nilerr // it is noted
 	}
 	diff, err := difference(loads[0], loads[1])
 	if err != nil {

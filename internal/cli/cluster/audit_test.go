@@ -51,6 +51,7 @@ func auditOf(t *testing.T, args ...string) (int, *audit.Report, string) {
 // command that gives it.
 func TestAudit(t *testing.T) {
 	kubectl(t, storedFaults, "apply", "-f", "-")
+	//nolint:dupword // two columns
 	const want = `NAMESPACE   KIND        NAME             RULE              ACTION   FIELD                     MESSAGE
 old         HTTPRoute   fine, headless   grant-missing     deny     spec.parentRefs[0]        namespace old lacks the producer grant for HTTPRoute
 old         HTTPRoute   headless         parent-headless   deny     spec.parentRefs[0].name   Service old/bare is headless (clusterIP: None): it has no cluster IP to match

@@ -52,6 +52,7 @@ func TestDormant(t *testing.T) {
 const wakeGrant = "kubectl label namespace asleep gammaguard.dev/grant=producer"
 
 func auditsDormant(t *testing.T) {
+	//nolint:dupword // two columns
 	const want = `NAMESPACE   KIND        NAME          RULE                   ACTION    FIELD                      MESSAGE
 asleep      GRPCRoute   half          grant-missing          deny      spec.parentRefs[1]         namespace asleep lacks the producer grant for GRPCRoute
 asleep      HTTPRoute   bill, owned   parent-group-invalid   dormant   spec.parentRefs[0].group   no mesh acts on this parentRef: kind Service is in the core group ("")

@@ -128,11 +128,11 @@ func TestDiffExitCodes(t *testing.T) {
 		{"--base main -f change", ExitFindings},
 		{"--base main -f change -o json", ExitFindings},
 		{"--base main -f change -o markdown", ExitFindings},
-		{"--base main main", ExitClean},
+		{"--base main ./main", ExitClean},
 		{"--base main change", ExitFindings},
 		{"change", ExitUsage},
-		{"--base main --base change change", ExitUsage},
-		{"--base main -f change change", ExitUsage},
+		{"--base main --base change ./change", ExitUsage},
+		{"--base main -f change ./change", ExitUsage},
 		{"--base main -f none", ExitUsage},
 	} {
 		if got := run(t, "", append([]string{"diff"}, strings.Fields(test.args)...)...); got.code != test.want {

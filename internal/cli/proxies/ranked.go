@@ -66,10 +66,10 @@ func (m *match) rankBy(c mesh.Condition) {
 			m.rank[0] += 1 << 16
 		}
 	case mesh.PathDimension:
-		switch {
-		case c.Type == mesh.Exact:
+		switch c.Type {
+		case mesh.Exact:
 			m.rank[1] = 2
-		case c.Type == mesh.PathPrefix:
+		case mesh.PathPrefix:
 			m.rank[2], m.prefix = len(c.Text), c.Text
 		default: // before every prefix: it was observed with neither mesh
 			m.rank[1] = 1

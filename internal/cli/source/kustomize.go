@@ -108,7 +108,7 @@ func (in *Input) objectsOf(folder string) objects {
 		for _, component := range slices.Backward(k.Components) { // each changes what comes before it
 			around = walk(filepath.Join(folder, filepath.FromSlash(component)), around)
 		}
-		for _, name := range slices.Concat(k.Resources, k.Bases) {
+		for _, name := range slices.Concat(k.Resources, k.Bases) { //nolint:staticcheck // bases are still read
 			path := filepath.Join(folder, filepath.FromSlash(name))
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
 				walk(path, around)
