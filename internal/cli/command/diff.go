@@ -35,11 +35,15 @@ in common, and what becomes of them before and after. In JSON and Markdown, each
 of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
-what is deployed together below each PATH, by default the current directory, and compares each set with the one of its kind and path in
-the base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete by itself: a route
-that is only in the base is removed. With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after
-kubectl apply; all input is one set then, and a PATH with a kustomization is built, one with a Helm chart rendered. A route that the API server rejects by its CustomResourceDefinition is left out. Findings of
-gammaguard check that the base does not have are listed below the changes.
+what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
+base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete
+by itself: a route that is only in the base is removed.
+
+With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
+then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
+
+A route that the API server rejects by its CustomResourceDefinition is left out. Findings of gammaguard check that the base does not have
+are listed below the changes.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.

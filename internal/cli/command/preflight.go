@@ -25,7 +25,7 @@ func newPreflight() *cobra.Command {
 		Use:   "preflight",
 		Short: "Check whether gammaguard can be installed in a live cluster, or works there",
 		Long: `Check what an installation of gammaguard needs of a live cluster: the version of Kubernetes, the route kinds of the Gateway
-API and their versions, and cert-manager if the overlay uses it. It also checks the image, other webhooks that see routes, and your
+API, and their versions. If the overlay uses cert-manager, the command looks for it. It also checks the image, other webhooks that see routes, and your
 permissions. What cannot be determined is reported as unknown, for example whether the nodes can pull the image. The command only reads,
 except that it asks the API server what you may do.
 

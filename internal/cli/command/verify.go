@@ -33,11 +33,12 @@ type verifyFlags struct {
 const verifyLong = `Compare what gammaguard says of requests with what the proxies of your mesh were given. For each class of requests for which they differ, the
 output has both answers and an example request in the form of the arguments of gammaguard trace.
 
-FILE is one of the following; - reads standard input:
-  the config_dump of Envoy's admin interface, or the output of istioctl proxy-config routes -o json, from one sidecar or waypoint of Istio
-  CiliumEnvoyConfig objects, in YAML or JSON
-  MeshHTTPRoute objects, which Kuma makes of HTTPRoutes, in YAML or JSON
-  the output of linkerd diagnostics policy for a Service port, in YAML or JSON
+FILE is one of these; - reads standard input:
+
+- for Istio, the config_dump of Envoy's admin interface, or the output of istioctl proxy-config routes -o json, from one sidecar or waypoint
+- for Cilium, its CiliumEnvoyConfig objects, in YAML or JSON
+- for Kuma, the MeshHTTPRoute objects that it makes of HTTPRoutes, in YAML or JSON
+- for Linkerd, the output of linkerd diagnostics policy for a Service port, in YAML or JSON
 
 Without -f, -k, and --helm, the routes are those of the live cluster; with --cluster too, the files replace routes of the cluster. Without
 FILE, the command reads the CiliumEnvoyConfigs or MeshHTTPRoutes of the cluster.
