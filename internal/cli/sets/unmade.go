@@ -32,6 +32,8 @@ type unmade struct {
 	// files says of a file, by its path without links, whether it may hold routes.
 	files   map[string]bool
 	remotes *build.Remotes
+	// versions says of a chart whether it, or one in it, has a version of the Gateway API.
+	versions map[string]bool
 	// size is how much was read of charts, in bytes.
 	size int
 }
@@ -41,7 +43,7 @@ type unmade struct {
 func (f *Found) unmade(ctx context.Context, all *source.Taken, reported []report.Skipped, declared map[ignorePattern][]string) (skipped []report.Skipped, charts []string) {
 	u := &unmade{
 		disk: f.disk, namespace: f.namespace, taken: all, holds: map[string]bool{}, made: map[string]bool{}, reported: map[string]bool{}, users: map[string][]string{},
-		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
+		may: map[string]bool{}, looked: map[string]bool{}, files: map[string]bool{}, versions: map[string]bool{}, remotes: build.NewRemotes(f.disk.Read),
 	}
 	for i := range reported {
 		for _, folder := range source.Above(filepath.FromSlash(reported[i].Path)) {
@@ -150,11 +152,40 @@ func (u *unmade) templates(folder string) (names, makes bool) {
 			return nil
 		})
 	}
+	if kind && !version { // a chart around it may define that
+		version = u.versionAround(folder)
+	}
 	makes = version && kind || unknown
 	if values := filepath.Join(folder, "values.yaml"); !names && isFile(values) {
 		read(values)
 	}
 	return names || unknown, makes
+}
+
+// versionAround reports whether the templates of a chart around the chart in the folder, or of one in that, have a version
+// of the Gateway API: the names of templates are those of all.
+func (u *unmade) versionAround(folder string) bool {
+	outer := folder
+	for filepath.Base(filepath.Dir(outer)) == "charts" && source.IsChart(filepath.Dir(filepath.Dir(outer))) {
+		outer = filepath.Dir(filepath.Dir(outer))
+	}
+	if has, known := u.versions[outer]; known || outer == folder {
+		return has
+	}
+	has := false
+	_ = filepath.WalkDir(outer, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || has || u.size > maxLookedSize:
+			return filepath.SkipAll // of what cannot be read, the chart itself says so
+		case entry.Type().IsRegular():
+			data, err := u.disk.Read(path)
+			u.size += len(data)
+			has = err == nil && hasVersion(yaml.UTF8(data))
+		}
+		return nil
+	})
+	u.versions[outer] = has
+	return has
 }
 
 func isFolder(path string) bool {

@@ -115,7 +115,7 @@ func (in *Input) objectsOf(folder string) objects {
 			} else if path = Real(path); err == nil && (in.taken == nil || in.taken.read(in.Resolved(path))) && !slices.Contains(all[path], around) {
 				all[path] = append(all[path], around)
 				if in.taken != nil {
-					in.taken.object(in.Resolved(path))
+					in.taken.object(in.Resolved(path), path)
 				}
 			}
 		}

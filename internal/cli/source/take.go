@@ -2,7 +2,6 @@ package source
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -63,20 +62,29 @@ func (in *Input) takesPatches(used map[string]Use, all patches, made []*File) {
 }
 
 // has reports whether one of the files has a route of the kind, version and name of the patch, in its namespace if it has
-// one, with all fields of its spec, and no other findings silenced than in the patch.
+// one, with all fields of its spec, all its labels and annotations, and no other findings silenced than in the patch.
 func has(files []*File, patch *manifest.Object) bool {
-	wanted, _, _ := patch.Field("spec")
-	fields, _ := wanted.(map[string]any)
 	return slices.ContainsFunc(files, func(f *File) bool {
 		return slices.ContainsFunc(f.Documents, func(d Document) bool {
 			return names([]*File{{Documents: []Document{d}}}, patch) && d.Version == patch.Version && silences(d.Object) == silences(patch) &&
 				(patch.Key.Namespace == "" || patch.Key.Namespace == d.Key.Namespace) &&
-				!slices.ContainsFunc(slices.Collect(maps.Keys(fields)), func(name string) bool {
-					made, _, found := d.Field("spec." + name)
-					return !found || !same(made, fields[name])
-				})
+				shows(d.Object, patch, "spec") && shows(d.Object, patch, "metadata.labels") && shows(d.Object, patch, "metadata.annotations")
 		})
 	})
+}
+
+// shows reports whether the object has what the patch has below the path.
+func shows(object, patch *manifest.Object, path string) bool {
+	wanted, _, _ := patch.Field(path)
+	made, _, _ := object.Field(path)
+	fields, _ := wanted.(map[string]any)
+	has, _ := made.(map[string]any)
+	for name, value := range fields {
+		if got, found := has[name]; !found || !same(got, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // silences returns the annotation that silences findings of the object.

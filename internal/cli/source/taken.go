@@ -32,8 +32,10 @@ type Taken struct {
 	rendered map[string]bool
 	routes   map[string]map[Place]bool
 	made     map[string]map[manifest.Key]bool
-	// built are the files of the kustomizations that were built, and objects the files that these made objects of.
-	built, objects map[string]bool
+	// built are the files of the kustomizations that were built, and objects the files that these made objects of, with
+	// the paths by which they were named.
+	built   map[string]bool
+	objects map[string]string
 	// whole are the files that are taken with all that they hold, and so is what is below folders, where the set itself is
 	// reported as not checked.
 	below, whole map[string]bool
@@ -50,7 +52,7 @@ func NewTaken() *Taken {
 func (t *Taken) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rendered, t.objects = map[string]bool{}, map[string]bool{}
+	t.rendered, t.objects = map[string]bool{}, map[string]string{}
 	t.files, t.routes, t.made = map[string]bool{}, map[string]map[Place]bool{}, map[string]map[manifest.Key]bool{}
 	t.below, t.whole, t.built = map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
@@ -77,10 +79,10 @@ func (t *Taken) build(path string) {
 }
 
 // object notes that a kustomization made objects of the file.
-func (t *Taken) object(path string) {
+func (t *Taken) object(path, named string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.objects[path] = true
+	t.objects[path] = named
 }
 
 // makes notes that a route was made of the file.
@@ -142,8 +144,8 @@ func (t *Taken) Merge(of *Taken) {
 // Rendered reports whether a chart with the file was rendered.
 func (t *Taken) Rendered(path string) bool { return t.rendered[path] }
 
-// Objects returns the files that kustomizations made objects of.
-func (t *Taken) Objects() []string { return slices.Sorted(maps.Keys(t.objects)) }
+// Objects returns the paths of the files that kustomizations made objects of.
+func (t *Taken) Objects() []string { return slices.Sorted(maps.Values(t.objects)) }
 
 // read reports whether a builder read the file.
 func (t *Taken) read(path string) bool {
