@@ -3,6 +3,7 @@ package proxies
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func (c cilium) at(world World, service *mesh.Service, port mesh.Port, _ string)
 		given := envoyPort(config, host, port.Number, world.ciliumCluster)
 		answer := given.Answer
 		given.Answer = func(r *traffic.Request) (*Answer, error) {
-			out, err := answer(r)
+			out, err := answer(forwarded(r))
 			if err == nil && out.Timeout == envoyTimeout { // Cilium sets no other where a route has none
 				out.Timeout = ""
 			}
@@ -94,6 +95,15 @@ func (c cilium) at(world World, service *mesh.Service, port mesh.Port, _ string)
 		return given, nil
 	}
 	return nil, nil //nolint:nilnil // nothing is given
+}
+
+// forwarded returns the request with the header that Envoy adds to it, which the matches of Cilium's redirects to
+// another scheme look at, against loops.
+func forwarded(r *traffic.Request) *traffic.Request {
+	out := *r
+	out.Headers = map[string]string{"x-forwarded-proto": "http"}
+	maps.Copy(out.Headers, r.Headers)
+	return &out
 }
 
 // envoyTimeout is Envoy's timeout of routes that have none. What a mesh makes of such routes is up to it (Gateway

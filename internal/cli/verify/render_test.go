@@ -242,36 +242,6 @@ func snake(value any) any {
 	return value
 }
 
-// renderCilium renders a CiliumEnvoyConfig for each port with routes.
-func renderCilium(w *worlds.World) any {
-	var items []any
-	for _, port := range worlds.Ports {
-		found := inEffect(w, worlds.Namespace, port)
-		if len(found) == 0 {
-			continue
-		}
-		routes := envoyRoutes(ordered(found), func(namespace, name string, port int32) string { return fmt.Sprintf("%s:%s:%d", namespace, name, port) })
-		for _, route := range routes {
-			if action, ok := route.(object)["route"].(object); ok && action["timeout"] == "0s" {
-				delete(action, "timeout")
-			}
-		}
-		items = append(items, object{
-			"apiVersion": "cilium.io/v2", "kind": "CiliumEnvoyConfig", "metadata": object{"namespace": worlds.Namespace, "name": fmt.Sprintf("cart-%d", port)},
-			"spec": object{
-				"services":        []any{object{"name": worlds.Service, "namespace": worlds.Namespace, "listener": "", "ports": []any{port}}},
-				"backendServices": []any{object{"name": worlds.Service, "namespace": worlds.Namespace, "number": []any{fmt.Sprint(port)}}},
-				"resources": []any{
-					object{"@type": "type.googleapis.com/envoy.config.listener.v3.Listener", "name": "listener"},
-					object{"@type": "type.googleapis.com/envoy.config.route.v3.RouteConfiguration", "name": "listener-insecure", "virtualHosts": []any{object{"name": "*", "domains": []any{"*"}, "routes": routes}}},
-					object{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", "name": "shop:cart:80"},
-				},
-			},
-		})
-	}
-	return object{"apiVersion": "v1", "kind": "List", "items": items}
-}
-
 // renderKuma renders a MeshHTTPRoute for each route, as Kuma's reconciler converts them.
 func renderKuma(w *worlds.World) any {
 	var items []any

@@ -12,8 +12,15 @@ import (
 )
 
 // tame takes out of a world what the mesh does otherwise than the Gateway API says: the formats are rendered by the
-// Gateway API alone, and what a mesh makes of the rest is test/truth's to say.
+// Gateway API alone, and what a mesh makes of the rest is test/truth's to say. Only what Cilium makes of a world is
+// rendered in full.
 func tame(w *worlds.World, name mesh.ProfileName) {
+	slices.SortStableFunc(w.HTTP, func(a, b *gatewayv1.HTTPRoute) int { return worlds.CompareAge(*a, *b) })
+	slices.SortStableFunc(w.GRPC, func(a, b *gatewayv1.GRPCRoute) int { return worlds.CompareAge(*a, *b) })
+	if name == mesh.Cilium {
+		tameCilium(w)
+		return
+	}
 	if name != mesh.Linkerd || len(w.HTTP) > 0 {
 		w.GRPC = nil // of a mesh that merges both kinds, the order is its own
 	}
@@ -37,14 +44,11 @@ func tame(w *worlds.World, name mesh.ProfileName) {
 		}
 	}
 	w.HTTP = slices.DeleteFunc(w.HTTP, func(route *gatewayv1.HTTPRoute) bool { return len(route.Spec.Rules) == 0 })
-	slices.SortStableFunc(w.HTTP, func(a, b *gatewayv1.HTTPRoute) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
 }
 
 func tameParents(w *worlds.World, route *gatewayv1.HTTPRoute, name mesh.ProfileName) {
 	switch name {
-	case mesh.Istio, mesh.Cilium: // the split by port
+	case mesh.Istio: // the split by port
 		route.Spec.ParentRefs[0].Port = nil
 		if w.Seed%2 == 0 {
 			route.Spec.ParentRefs[0].Port = &worlds.Ports[0]
@@ -82,10 +86,7 @@ func tameRule(rule *gatewayv1.HTTPRouteRule, name mesh.ProfileName, namespace st
 	}
 	for i := range rule.BackendRefs {
 		ref := &rule.BackendRefs[i]
-		if name == mesh.Cilium { // it keeps filters by Service, whichever backendRef they are of
-			ref.Filters = nil
-		}
-		if (name == mesh.Kuma || name == mesh.Cilium) && ref.Namespace != nil && string(*ref.Namespace) != namespace { // no ReferenceGrant
+		if name == mesh.Kuma && ref.Namespace != nil && string(*ref.Namespace) != namespace { // no ReferenceGrant
 			ref.Namespace, ref.Name = nil, "one"
 		}
 	}
