@@ -166,10 +166,15 @@ func TestGoCommands(t *testing.T) {
 }
 
 // TestLinks: what a page links to is there, the heading included, and so are the files of
-// this repository that it names.
+// this repository that it names. The changelog may name files that are gone, but not link to them.
 func TestLinks(t *testing.T) {
 	checked := 0
 	all := pages(t)
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["CHANGELOG.md"] = string(changes)
 	for page, text := range all {
 		for _, match := range regexp.MustCompile(`\]\(([^)\s:]+)\)`).FindAllStringSubmatch(text, -1) {
 			checked++
@@ -188,7 +193,7 @@ func TestLinks(t *testing.T) {
 		}
 		for _, match := range regexp.MustCompile("`([a-z]+/[a-z0-9_/-]+\\.(?:go|md|yaml|txtar|json))`").FindAllStringSubmatch(text, -1) {
 			checked++
-			if _, err := os.Stat(filepath.Join("..", "..", match[1])); err != nil {
+			if _, err := os.Stat(filepath.Join("..", "..", match[1])); err != nil && page != "CHANGELOG.md" {
 				t.Errorf("%s names %s: %v", page, match[1], err)
 			}
 		}
