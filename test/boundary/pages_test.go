@@ -203,6 +203,37 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestUninstallKeys: the commands of docs/install.md remove each label and annotation of
+// namespaces: those that the code names, except what routes have, and those that config/base selects by.
+func TestUninstallKeys(t *testing.T) {
+	want := map[string]bool{}
+	key := regexp.MustCompile(`(?:(?:Label|Annotation)\s+= "|namespaceSelector: \{matchLabels: \{)(gammaguard\.dev/[a-z-]+)`)
+	for _, pattern := range []string{"mesh/*.go", "internal/cli/grants/*.go", "config/base/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range key.FindAllSubmatch(text, -1) {
+				want[string(match[1])] = true
+			}
+		}
+	}
+	delete(want, "gammaguard.dev/ignore")
+	removed := map[string]bool{}
+	_, uninstall, _ := strings.Cut(pages(t)["docs/install.md"], "\n## Uninstall\n")
+	for _, match := range regexp.MustCompile(`(gammaguard\.dev/[a-z-]+)-\s`).FindAllStringSubmatch(uninstall, -1) {
+		removed[match[1]] = true
+	}
+	if !maps.Equal(want, removed) || len(want) < 8 {
+		t.Errorf("docs/install.md removes %q, want %q", slices.Sorted(maps.Keys(removed)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
 // anchors returns what the headings of a page are called in links.
 func anchors(text string) (all []string) {
 	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
