@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -97,12 +96,9 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	project, err := sets.FindProject(f.start())
+	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
-	}
-	if project != nil {
-		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
@@ -162,16 +158,6 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return f.access.unused(cmd.Flags())
 	}
 	return nil
-}
-
-// start is where the project file is looked for, and above: at the first path.
-func (f *diffFlags) start() string {
-	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
-		if path != "" && path != source.Stdin {
-			return path
-		}
-	}
-	return "."
 }
 
 // compareSets compares the sets that are found below the paths with those in the base.
