@@ -3,7 +3,10 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -94,6 +97,11 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	f.paths = args
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
+	}
+	for _, name := range f.base {
+		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
+			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
+		}
 	}
 	f.options.Stdin = cmd.InOrStdin()
 	project, err := f.project(&f.access.config, f.paths...)
