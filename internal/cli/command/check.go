@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -158,6 +159,9 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 		return err
 	}
 	judged = result.Summary.Routes > 0
+	if project != nil && project.FailOn == "never" && !cmd.Flags().Changed("fail-on") && result.Fails(string(validate.Deny)) {
+		result.Notices = append(result.Notices, report.Notice{Path: filepath.ToSlash(project.File()), Message: "failOn: never: findings do not fail the check"})
+	}
 	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
 		for _, notice := range result.Notices {
 			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
