@@ -212,6 +212,28 @@ func TestDiffBrokenBase(t *testing.T) {
 	}
 }
 
+// TestDiffBaseIsRevision: a revision in the place of a path is named with the flag that takes it.
+func TestDiffBaseIsRevision(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD"); got.code != ExitUsage || strings.Contains(got.stderr, "--base-ref") {
+		t.Errorf("no repository: %+v", got)
+	}
+	commit(t)
+	for _, args := range [][]string{{"diff", "--base", "HEAD"}, {"diff", "--base", "HEAD", "-f", "a.yaml"}} {
+		if got := run(t, "", args...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD is a git revision: use --base-ref HEAD\n") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	put(t, "HEAD/a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD", "-f", "a.yaml"); got.code != ExitClean {
+		t.Errorf("a directory of that name: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "none"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, "; fetch it first (actions/checkout: fetch-depth: 0)\n") {
+		t.Errorf("not fetched: %+v", got)
+	}
+}
+
 // TestTraceOfWhatIsNotThere: clear errors, and the exit code 2.
 func TestTraceOfWhatIsNotThere(t *testing.T) {
 	t.Chdir(trafficFolder)
