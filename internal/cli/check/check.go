@@ -203,6 +203,6 @@ func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, bui
 	if built.Remote {
 		reason = "needs what is not in the repository, so its routes are not checked: "
 	}
-	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why})
+	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why, At: report.Place{File: set.File(), Line: 1}})
 	return err
 }
