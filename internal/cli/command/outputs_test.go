@@ -78,9 +78,9 @@ func TestCheckNotChecked(t *testing.T) {
 		"github": {
 			"::warning file=a.tmpl.yaml,line=1,title=not-checked::not checked: a template outside a chart; ",
 			"::warning file=dev/kustomization.yaml,line=1,title=not-checked::kustomization dev: not checked: needs what is not in the repository, ",
-			"::warning file=shop/Chart.yaml,line=1,title=not-checked::" + more + ": not checked: cannot be built, ", "%25\n",
+			"::warning file=shop/templates/a.yaml,line=1,title=not-checked::" + more + ": not checked: cannot be built, ", "%25\n",
 		},
-		"gitlab": {`"check_name": "not-checked"`, `"severity": "info"`, `"path": "dev/kustomization.yaml"`, `"path": "shop/Chart.yaml"`, `"path": "a.tmpl.yaml"`, more},
+		"gitlab": {`"check_name": "not-checked"`, `"severity": "info"`, `"path": "dev/kustomization.yaml"`, `"path": "shop/templates/a.yaml"`, `"path": "a.tmpl.yaml"`, more},
 		"junit":  {`tests="3" failures="0"`, `<testcase name="kustomization dev"`, `<testcase name="` + more, `<testcase name="not checked" classname="a.tmpl.yaml"`, `<skipped message="not checked: cannot be built, `},
 	} {
 		got := runIn(t, folder, "check", "-o", format)
@@ -102,7 +102,7 @@ func TestCheckNotChecked(t *testing.T) {
 			t.Errorf("a link: %s", *n.Message.Text)
 		}
 	}
-	if diff := cmp.Diff([]string{"warning a.tmpl.yaml", "warning dev/kustomization.yaml", "warning shop/Chart.yaml"}, at); diff != "" {
+	if diff := cmp.Diff([]string{"warning a.tmpl.yaml", "warning dev/kustomization.yaml", "warning shop/templates/a.yaml"}, at); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
