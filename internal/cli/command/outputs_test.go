@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,11 @@ func TestCheckNotChecked(t *testing.T) {
 			}
 		}
 	}
-	got := runIn(t, folder, "check", "-o", "sarif")
+	got := runIn(t, folder, "check", "--strict")
+	if lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n"); len(lines) < 3 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "error: ") }) {
+		t.Errorf("--strict: %+v", got)
+	}
+	got = runIn(t, folder, "check", "-o", "sarif")
 	log, err := sarif.FromString(got.stdout)
 	if err != nil || len(log.Runs[0].Invocations) != 1 || len(log.Runs[0].Results) != 0 {
 		t.Fatalf("%v: %+v", err, got)
