@@ -84,7 +84,10 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	for i := range verdict.Findings {
 		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
 	}
-	names := j.ofNames(r)
+	names, err := j.ofNames(r)
+	if err != nil {
+		return nil, err
+	}
 	for i := range verdict.Unknown {
 		if !j.firstMention(&verdict.Unknown[i]) {
 			continue

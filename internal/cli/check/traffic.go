@@ -189,6 +189,9 @@ func (l *loaded) findService(key *mesh.ServiceKey) error {
 	}
 	if key.Namespace == "" {
 		found := l.world.files.ServicesNamed(key.Kind, key.Name)
+		if context := l.world.context; len(found) == 0 && context != nil {
+			found = context.objects.ServicesNamed(key.Kind, key.Name)
+		}
 		switch len(found) {
 		case 0:
 			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)

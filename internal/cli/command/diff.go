@@ -1,10 +1,12 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -96,13 +98,15 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
+	for _, name := range f.base {
+		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
+			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
+		}
+	}
 	f.options.Stdin = cmd.InOrStdin()
-	project, err := sets.FindProject(f.start())
+	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
-	}
-	if project != nil {
-		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
@@ -162,16 +166,6 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return f.access.unused(cmd.Flags())
 	}
 	return nil
-}
-
-// start is where the project file is looked for, and above: at the first path.
-func (f *diffFlags) start() string {
-	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
-		if path != "" && path != source.Stdin {
-			return path
-		}
-	}
-	return "."
 }
 
 // compareSets compares the sets that are found below the paths with those in the base.

@@ -87,8 +87,12 @@ func TestReadmeDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(trafficFolder)
-	comment, _, _ := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	comment, _, cut := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	if !cut {
+		t.Fatal("the comment has no new findings")
+	}
 	comment = strings.ReplaceAll(comment, "\n### ", "\n") // headings would be the README's
+	comment += "\nThe list of new findings, which follows in the comment, is left out here.\n"
 	const begin, end = "<!-- diff: written by internal/cli/command.TestReadmeDiff -update -->\n", "<!-- end of diff -->\n"
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
@@ -205,6 +209,28 @@ func TestDiffBrokenBase(t *testing.T) {
 	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:a.yaml:1: broken YAML") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffBaseIsRevision: a revision in the place of a path is named with the flag that takes it.
+func TestDiffBaseIsRevision(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD"); got.code != ExitUsage || strings.Contains(got.stderr, "--base-ref") {
+		t.Errorf("no repository: %+v", got)
+	}
+	commit(t)
+	for _, args := range [][]string{{"diff", "--base", "HEAD"}, {"diff", "--base", "HEAD", "-f", "a.yaml"}} {
+		if got := run(t, "", args...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD is a git revision: use --base-ref HEAD\n") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	put(t, "HEAD/a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD", "-f", "a.yaml"); got.code != ExitClean {
+		t.Errorf("a directory of that name: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "none"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, "; fetch it first (actions/checkout: fetch-depth: 0)\n") {
+		t.Errorf("not fetched: %+v", got)
 	}
 }
 

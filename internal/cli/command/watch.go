@@ -67,7 +67,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 	if !f.byHand && len(f.paths) == 0 {
 		paths = append(paths, ".")
 	}
-	if project, err := sets.FindProject(f.start()); err == nil && project != nil { // else the check says so
+	if project, err := sets.FindProject(f.start(f.paths...)); err == nil && project != nil { // else the check says so
 		paths = append(append(paths, project.File()), project.ContextFiles()...)
 		if file := project.ConfigurationFile(); file != "" {
 			paths = append(paths, file)
