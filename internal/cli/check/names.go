@@ -59,6 +59,21 @@ func (l *loaded) ofNames(r *route) (found []report.Finding, err error) {
 	return found, nil
 }
 
+// tells reports whether one of the findings about names says why the Service of an unknown one is not in the input. A strict
+// check denies for that finding then.
+func (l *loaded) tells(names []report.Finding, of *report.Finding) bool {
+	for i := range names {
+		n := &names[i]
+		if n.Rule == explain.NameReference && n.Field == of.Field && n.Reference.Service.String() == of.Lacks {
+			if l.options.Strict {
+				n.Effect = validate.Deny
+			}
+			return true
+		}
+	}
+	return false
+}
+
 // has reports whether the Service is in the input.
 func (l *loaded) has(key mesh.ServiceKey) bool {
 	return l.world.files.Get(manifest.Key{Group: serviceGroup(key.Kind), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}) != nil
@@ -87,7 +102,7 @@ func (l *loaded) unrenamed(found []report.Finding, r *route, field, list string,
 	}
 	return append(found, ofInput(explain.NameReference, r, field, key,
 		fmt.Sprintf("%s is not in the set, which has %s: %s not change %s", key, built, by, list),
-		"add the name references of docs/check-limits.md to configurations in the kustomization"))
+		"add the name references of "+explain.NameReferences+" to configurations in the kustomization"))
 }
 
 // withoutKind adds a finding if the parentRef, which is to a Gateway because it has no kind, has the

@@ -155,7 +155,7 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	options.Progress = bar.set
 	result, err := f.check(cmd.Context(), project)
 	bar.stop()
-	if result == nil {
+	if result == nil || err != nil && result.Empty() {
 		return err
 	}
 	judged = result.Summary.Routes > 0

@@ -133,3 +133,28 @@ func TestCheckTemplateAtFault(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckRenderings: what not all renderings of a chart have names the values files with which it is found.
+func TestCheckRenderings(t *testing.T) {
+	folder := written(t, map[string]string{
+		"x/Chart.yaml":  "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"x/values.yaml": "weight: 1\n", "x/ci/odd.yaml": "weight: -1\n", "x/ci/even.yaml": "weight: 2\n",
+		"x/templates/a.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, labels: {team: \"a b\"}}\n" +
+			"spec: {parentRefs: [{group: '', kind: Service, name: a, port: 80}], rules: [{backendRefs: [{name: a, port: 80, weight: {{ .Values.weight }}}]}]}\n",
+	})
+	for format, want := range map[string]string{"text": "\n     4  deny ", "github": "::error file=x/templates/a.yaml,line=4,", "junit": "<failure message=\"metadata.labels: ", "sarif": `weight`} {
+		got := runIn(t, folder, "check", "-o", format).stdout
+		var odd, others int
+		for line := range strings.Lines(got) {
+			switch {
+			case strings.Contains(line, ".weight") && strings.Contains(line, " (with ci/odd.yaml)"):
+				odd++
+			case strings.Contains(line, " (with "), strings.Contains(line, ".weight: "):
+				others++
+			}
+		}
+		if odd == 0 || others > 0 || !strings.Contains(got, want) {
+			t.Errorf("%s: %d named, %d others: %s", format, odd, others, got)
+		}
+	}
+}

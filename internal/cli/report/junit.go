@@ -123,16 +123,16 @@ func (s *junitSuites) write(w io.Writer) error {
 // add adds what was found of the route.
 func (c *junitCase) add(i *Item, failOn string) {
 	if i.Effect == EffectUnknown && c.Failure == nil {
-		c.Skipped = &junitSkipped{i.Text}
+		c.Skipped = &junitSkipped{i.text()}
 	}
-	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.Text)
+	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.text())
 	if severity := slices.Index(FailOn, string(i.Effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
 		c.Output += line
 		return
 	}
 	c.Skipped = nil
 	if c.Failure == nil {
-		c.Failure = &junitFailure{Message: i.Text, Type: i.ID}
+		c.Failure = &junitFailure{Message: i.text(), Type: i.ID}
 	}
 	c.Failure.Text += line
 }
