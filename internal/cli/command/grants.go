@@ -107,9 +107,9 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	return errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, true))
 }
 
-// granted reports whether the current namespace has what the request asks for by its own labels, if the user can read
+// hasGrant reports whether the current namespace has what the request asks for by its own labels, if the user can read
 // them. Selectors of the configuration do not count: who requests a grant need not be able to read it.
-func granted(live *cluster.Cluster, request *grants.Request) (bool, error) {
+func hasGrant(live *cluster.Cluster, request *grants.Request) (bool, error) {
 	namespace, err := mesh.Known(mesh.FindNamespace(live, live.Current))
 	return namespace != nil && request.Granted(namespace, &config.Default().Policy().Grants), err
 }
@@ -144,7 +144,7 @@ the requests with 'gammaguard grants list -A --requested'. You need permission t
 			if err != nil {
 				return err
 			}
-			if has, err := granted(live, request); err != nil || has {
+			if has, err := hasGrant(live, request); err != nil || has {
 				if has {
 					_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
 				}
