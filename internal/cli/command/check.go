@@ -153,7 +153,7 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	options.Progress = bar.set
 	result, err := f.check(cmd.Context(), project)
 	bar.stop()
-	if result == nil {
+	if result == nil || err != nil && result.Empty() && (len(f.outputs) == 0 || f.outputs[0].format == "text" && f.outputs[0].file == "") {
 		return err
 	}
 	judged = result.Summary.Routes > 0
