@@ -14,16 +14,17 @@ func (e *Engine) Dormant(route *mesh.Route, namespace *mesh.Namespace) []Finding
 	dormant := route.Dormant(e.policy.Mesh)
 	attached := &mesh.AttachedRoute{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name, Parents: route.Spec.ParentRefs}
 	for i := range route.Spec.ParentRefs {
-		if dormant.Has(i) {
-			ref := &route.Spec.ParentRefs[i]
-			f := e.describeDormant(&Parent{Route: attached, Index: i, Ref: ref, Key: ref.Service(attached.Namespace)})
-			first := "grant first, then "
-			if needed := e.policy.Grants.Needed(attached.Namespace, []mesh.ParentRef{*ref}); namespace != nil && len(e.policy.Grants.Missing(namespace, route.Kind, needed)) == 0 {
-				first = ""
-			}
-			f.Remedy = "to make it live, " + first + f.Remedy + route.InController()
-			findings = append(findings, f)
+		if !dormant.Has(i) {
+			continue
 		}
+		ref := &route.Spec.ParentRefs[i]
+		f := e.describeDormant(&Parent{Route: attached, Index: i, Ref: ref, Key: ref.Service(attached.Namespace)})
+		first := "grant first, then "
+		if needed := e.policy.Grants.Needed(attached.Namespace, []mesh.ParentRef{*ref}); namespace != nil && len(e.policy.Grants.Missing(namespace, route.Kind, needed)) == 0 {
+			first = ""
+		}
+		f.Remedy = "to make it live, " + first + f.Remedy + route.InController()
+		findings = append(findings, f)
 	}
 	return findings
 }

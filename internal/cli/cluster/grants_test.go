@@ -112,6 +112,9 @@ func TestGrantRequests(t *testing.T) {
 		}
 	}
 	kubectl(t, "", "label", "namespace", "asks-b", "gammaguard.dev/grant=producer", "--overwrite") // what it asks for
+	if code, said := request("-n", "asks-b", "--role", "producer", "--reason", "x"); code != command.ExitClean || said != "Namespace asks-b has the grant producer already; nothing was requested.\n" {
+		t.Errorf("granted: exit code %d: %s", code, said)
+	}
 	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: asks-d}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-e}}\n", "apply", "-f", "-")
 	kubectl(t, "", "annotate", "namespace", "asks-d", `gammaguard.dev/grant-request={"role":"all","reason":"\u001b[2J\nasks-x all"}`)
 	kubectl(t, "", "annotate", "namespace", "asks-e", "gammaguard.dev/grant-request=please")
@@ -144,8 +147,9 @@ grants:
 		want string
 		args []string
 	}{
-		{"error: role: must be producer, consumer, or all", []string{"--reason", "x"}},
-		{"error: reason: required", []string{"--role", "all"}},
+		{"error: required: --role and --reason\n", nil},
+		{"error: required: --role\n", []string{"--reason", "x"}},
+		{"error: required: --reason\n", []string{"--role", "all", "--reason", " "}},
 		{"error: reason: must be one line", []string{"--role", "all", "--reason", "a\nb"}},
 		{"must be at most 1024; shorten the reason", []string{"--role", "all", "--reason", strings.Repeat("x", 1024)}},
 		{`cannot patch resource "namespaces"`, []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},

@@ -122,6 +122,9 @@ func TestCheckUnreadable(t *testing.T) {
 	if len(r.Routes) != 2 || got.code != ExitUsage || !strings.Contains(got.stderr, "testdata/none") {
 		t.Errorf("%d routes, %+v", len(r.Routes), got)
 	}
+	if got := run(t, "", "check", "-f", "testdata/none"); got.code != ExitUsage || got.stdout != "" {
+		t.Errorf("nothing could be read: %+v", got)
+	}
 	if got := run(t, "", "check", "-k", "testdata/shop"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomize testdata/shop: ") {
 		t.Errorf("%+v", got)
 	}

@@ -37,6 +37,11 @@ func TestTestExitCodes(t *testing.T) {
 			t.Errorf("%s: want %d, got %+v", test.args, test.want, got)
 		}
 	}
+	const alone = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}]}}"
+	const missing = "error: there is nothing to test: these Services of routes are not in the input: Service shop/cart; add them to it\n"
+	if got := run(t, alone, "test", "--init", "-", "-f", "-"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, missing) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestTestInit: in a folder of manifests, two commands without flags write tests and run them.

@@ -48,6 +48,11 @@ func New() *CheckReport {
 	return &CheckReport{TypeMeta: Typed(Kind), Routes: []Route{}, Broken: []Broken{}, files: map[string]bool{}}
 }
 
+// Empty reports whether no input could be read, so that the report says nothing.
+func (r *CheckReport) Empty() bool {
+	return len(r.files)+len(r.Routes)+len(r.Broken)+len(r.Sets)+len(r.Skipped)+len(r.Notices) == 0
+}
+
 // SeenFile notes that the file was read.
 func (r *CheckReport) SeenFile(name string) { r.files[name] = true }
 

@@ -60,11 +60,6 @@ func (r *CheckReport) Count() {
 	r.Summary = s
 }
 
-// Empty reports whether the report says of nothing, once it was counted: no file was read, and none left aside.
-func (r *CheckReport) Empty() bool {
-	return r.Summary == Summary{} && len(r.Sets)+len(r.Skipped)+len(r.Notices) == 0
-}
-
 // addRoute counts a route.
 func (s *Summary) addRoute(route *Route) {
 	effects := map[validate.Action]int{}
