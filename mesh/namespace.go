@@ -1,5 +1,7 @@
 package mesh
 
+import "iter"
+
 // Namespace is what gammaguard reads of a namespace. Its tags are those of the
 // metadata: a further field is read by its line here.
 type Namespace struct {
@@ -19,6 +21,23 @@ type NamespaceAnnotations struct {
 	GrantKinds *KindList `json:"gammaguard.dev/grant-route-kinds"`
 	// LinkerdInject says whether Linkerd adds the Pods of the namespace to the mesh.
 	LinkerdInject string `json:"linkerd.io/inject"`
+}
+
+// Unreadable yields the annotations of the namespace that cannot be read, by key, with what they then do.
+func (n *Namespace) Unreadable() iter.Seq2[string, string] {
+	return func(yield func(key, effect string) bool) {
+		const refuses = "no consumer routes are accepted"
+		if n == nil {
+			return
+		}
+		if n.GrantKinds != nil && n.GrantKinds.Invalid && !yield(GrantRouteKindsAnnotation, "nothing is granted") ||
+			n.From != nil && n.From.Invalid && !yield(ConsumerRoutesFromAnnotation, refuses) {
+			return
+		}
+		if n.Kinds != nil && n.Kinds.Invalid {
+			yield(ConsumerRouteKindsAnnotation, refuses)
+		}
+	}
 }
 
 // NarrowsGrant reports whether the annotation GrantRouteKindsAnnotation keeps the namespace's

@@ -73,7 +73,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, pr.doubts())...)
 	_, byPath := t.engine.Policy().Mesh.ByPath()
 	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() && !byPath {
-		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc")
+		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD")
 	}
 	if chosen != nil && chosen.byPath && !request.GRPC() {
 		trace.Notes = append(trace.Notes, t.engine.Policy().Mesh.Title+" matches GRPCRoutes by path, and so this request, which is not gRPC")

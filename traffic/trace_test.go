@@ -121,7 +121,7 @@ not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant for HT
 		{"GRPCRoute holds the port, and looks at gRPC alone", []string{all, say}, []string{"/a.B/Do"}, Options{}, `
 no rule of any GRPCRoute matches  (producer)
   → UNIMPLEMENTED (no rule matches)
-note: GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc
+note: GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD
 not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ type LabelPreview struct {
 	Denied, Ungranted []string
 	// Refused are consumer routes of other namespaces that the change refuses.
 	Refused []string
+	// Unreadable are sentences on annotations that cannot be read after the change, and could before or were not there.
+	Unreadable []string
 
 	engine        *Engine
 	before, after mesh.Reader
@@ -26,7 +29,14 @@ type LabelPreview struct {
 
 // PreviewLabels returns an empty preview of the change.
 func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
-	return &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
+	p := &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
+	was := maps.Collect(old.Unreadable())
+	for key, effect := range now.Unreadable() {
+		if was[key] == "" {
+			p.Unreadable = append(p.Unreadable, "the annotation "+key+" cannot be read, so "+effect)
+		}
+	}
+	return p
 }
 
 // After is the cluster after the change.

@@ -83,6 +83,9 @@ func labelWarnings(p *validate.LabelPreview) []string {
 			all = append(all, listed(fmt.Sprintf(format, args...)+": ", routes))
 		}
 	}
+	for _, sentence := range p.Unreadable {
+		all = append(all, warning(sentence, ""))
+	}
 	add(p.Denied, "if created now, %d of %d routes would be denied", len(p.Denied), p.Routes)
 	add(p.Ungranted, "%d of %d routes lose their grant", len(p.Ungranted), p.Routes)
 	add(p.Refused, "consumer routes of other namespaces are refused")

@@ -105,6 +105,14 @@ func TestLabels(t *testing.T) {
 			[]string{"2 of 2 routes lose their grant: HTTPRoute fine, HTTPRoute bad"},
 		},
 		{
+			"the grant is narrowed by what cannot be read", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: HttpRoute}",
+			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted", "if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+		},
+		{
+			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
+			[]string{"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted"},
+		},
+		{
 			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",
 			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
 		},

@@ -92,7 +92,11 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	for _, name := range verdict.UnknownIgnores {
 		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
-	judged.Findings = append(judged.Findings, j.ofNames(r)...)
+	names, err := j.ofNames(r)
+	if err != nil {
+		return nil, err
+	}
+	judged.Findings = append(judged.Findings, names...)
 	judged.Status, err = j.status(r)
 	return judged, err
 }

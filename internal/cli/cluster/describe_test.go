@@ -114,7 +114,7 @@ desc-stranger   none       -            audit     label     0                   
 	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not "pod/cart"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {
+	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc; ask for the ClusterRole gammaguard-viewer\n") {
 		t.Errorf("as nobody: exit code %d: %s", code, stderr)
 	}
 }

@@ -81,6 +81,17 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	if diff := cmp.Diff(rest, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	kubectl(t, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-e}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]}}\n---\n"+
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-d}, spec: {parentRefs: [{kind: Service, name: cart}]}}", "apply", "-f", "-")
+	_, stdout, _ = run(t, "", "audit", "-A", "-o", "wide", "--config", config, "--kubeconfig", plane.Kubeconfig)
+	for _, want := range []string{
+		" producer; consumer (HTTPRoute) ", " producer, consumer (HTTPRoute, TCPRoute) ", " none (unreadable gammaguard.dev/grant-route-kinds) ", // a, d, and e
+		`to make it live, set group: ""`, "to make it live, grant first, then ", // d, and b
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("audit: want %q in\n%s", want, stdout)
+		}
+	}
 	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}

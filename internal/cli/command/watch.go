@@ -42,7 +42,7 @@ func (f *checkFlags) runWatch(cmd *cobra.Command) error {
 			err = again.runOnce(cmd)
 		}
 		if err != nil && !errors.Is(err, errFindings) {
-			printable.Fprintf(cmd.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(err)))
+			printError(cmd.ErrOrStderr(), err)
 		}
 		printable.Row(cmd.ErrOrStderr(), "waiting for changes; press Ctrl+C to stop")
 		if err := f.changed(cmd.Context(), watcher); err != nil {

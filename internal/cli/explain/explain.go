@@ -124,9 +124,9 @@ func Topics() []Topic {
 		Class:   Input,
 		Default: string(validate.Warn),
 		Title:   "A parentRef without a kind has the name of a Service",
-		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant. " +
-			"The route then is none of the mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is " +
-			"meant, the check only records it. Only `gammaguard check` reports this.",
+		Rationale: "A parentRef without a kind is to a Gateway. If the input, or the cluster with --cluster, has a Service of that name, and no such Gateway, the " +
+			"Service may be meant. The route then is none of the mesh, no webhook sees it, and it has no effect. The action is warn only if the parentRef has a port, or " +
+			"group: \"\". It is audit if the parentRef has neither, as most references to Gateways. Only `gammaguard check` reports this.",
 		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
 		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
 	})

@@ -48,7 +48,8 @@ type (
 
 // JUnit writes the report as JUnit's XML. A test case is a route, or a document that
 // cannot be read, and fails if Fails would; what is milder is its output. One of which
-// something is unknown, and that does not fail, is skipped.
+// something is unknown, and that does not fail, is skipped, as is what
+// was not checked.
 func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	cases := map[[2]string]*junitCase{} // by file and name
 	var files []string
@@ -67,6 +68,14 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	for _, i := range r.Items() {
 		if i.Effect != validate.Off {
 			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
+		}
+	}
+	for _, i := range r.unchecked() {
+		c := add(i.File, cmp.Or(i.Object, "not checked"))
+		if c.Skipped == nil {
+			c.Skipped = &junitSkipped{i.Text}
+		} else {
+			c.Skipped.Message += "; " + i.Text
 		}
 	}
 	suites := &junitSuites{}

@@ -147,6 +147,8 @@ type Skipped struct {
 	Reason string `json:"reason"`
 	// Hides is set if it may hold routes that a strict check must not pass over.
 	Hides bool `json:"-"`
+	// At is the place to show it at if Path names a set that was not built as a whole; else it is zero.
+	At Place `json:"-"`
 }
 
 // Notice is what bears on what was checked, and is neither a finding nor left aside.

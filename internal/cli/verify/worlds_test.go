@@ -15,8 +15,6 @@ import (
 // Gateway API alone, and what a mesh makes of the rest is test/truth's to say. Only what Cilium makes of a world is
 // rendered in full.
 func tame(w *worlds.World, name mesh.ProfileName) {
-	slices.SortStableFunc(w.HTTP, func(a, b *gatewayv1.HTTPRoute) int { return worlds.CompareAge(*a, *b) })
-	slices.SortStableFunc(w.GRPC, func(a, b *gatewayv1.GRPCRoute) int { return worlds.CompareAge(*a, *b) })
 	if name == mesh.Cilium {
 		tameCilium(w)
 		return
@@ -44,6 +42,7 @@ func tame(w *worlds.World, name mesh.ProfileName) {
 		}
 	}
 	w.HTTP = slices.DeleteFunc(w.HTTP, func(route *gatewayv1.HTTPRoute) bool { return len(route.Spec.Rules) == 0 })
+	slices.SortStableFunc(w.HTTP, func(a, b *gatewayv1.HTTPRoute) int { return worlds.CompareAge(*a, *b) })
 }
 
 func tameParents(w *worlds.World, route *gatewayv1.HTTPRoute, name mesh.ProfileName) {
