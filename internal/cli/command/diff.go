@@ -38,8 +38,8 @@ of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
-base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete
-by itself: a route that is only in the base is removed.
+base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. So is a set that is still
+there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
 
 With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
@@ -174,7 +174,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
-	after := &check.Found{Options: &f.options}
+	after := &check.Found{Options: &f.options, Path: paths[0], Project: project}
 	if after.Found, err = check.FindSets(ctx, after.Options, paths, project); err != nil {
 		return nil, err
 	}

@@ -252,6 +252,36 @@ func TestTraceOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestTraceAssumes: trace takes the example of diff, whose Service is not in the input; a test does not pass by an assumption.
+func TestTraceAssumes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const manifests = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, " +
+		"spec: {parentRefs: [{group: \"\", kind: Service, name: cart}], rules: [{backendRefs: [{name: BACKEND, port: 80}]}]}}\n"
+	put(t, "before/a.yaml", strings.Replace(manifests, "BACKEND", "v1", 1))
+	put(t, "after/a.yaml", strings.Replace(manifests, "BACKEND", "v2", 1))
+	got := run(t, "", "diff", "--base", "before", "-f", "after", "-o", "markdown")
+	_, example, found := strings.Cut(got.stdout, "| `service/")
+	example, _, _ = strings.Cut(example, "`")
+	if !found {
+		t.Fatalf("%+v", got)
+	}
+	const note = "note: Service shop/cart is not in the input: it is assumed to have the ports that routes name\n"
+	for _, args := range []string{"service/" + example, "cart:80", "cart.shop:8080"} {
+		got := run(t, "", append([]string{"trace", "-f", "after"}, strings.Fields(args)...)...)
+		if got.code != ExitClean || !strings.Contains(got.stdout, "Service v2:80 100 %") || strings.Count(got.stdout, note) != 1 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "trace", "cart:80", "-f", "after", "--complete"); got.code != ExitUsage || !strings.Contains(got.stderr, "Service shop/cart does not exist") {
+		t.Errorf("complete: %+v", got)
+	}
+	put(t, "after/gammaguard-test.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\n"+
+		"tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {backend: v2:80}}]\n")
+	if got := run(t, "", "test"); got.code != ExitFindings || !strings.Contains(got.stdout, "Service shop/cart is not in the input") {
+		t.Errorf("test: %+v", got)
+	}
+}
+
 // TestTraceByConfiguration: routes of kinds that the mesh does not implement and of
 // namespaces without a grant have no effect, and mutations are applied first.
 func TestTraceByConfiguration(t *testing.T) {
