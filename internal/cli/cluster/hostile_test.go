@@ -124,7 +124,7 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "conflicts", args: []string{"-f", "-"}, stdin: documents},
 		{command: "conflicts", args: at, quiet: true},
 		{command: "describe", args: all(at, []string{"service/cart"})},
-		{command: "describe", args: all(at, []string{"service/" + evil})},
+		{command: "describe", args: all(at, []string{"service/" + evil}), fails: true},
 		{command: "describe", args: all(at, []string{"httproute/" + evil}), fails: true},
 		{command: "detect-mesh", args: live, quiet: true},
 		{command: "diff", args: []string{"--base", filepath.Join(root, "base"), "-f", after}},
