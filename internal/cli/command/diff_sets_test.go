@@ -123,7 +123,7 @@ func TestDiffOfLeftOutSets(t *testing.T) {
 	const why = " is not compared: it is still there, but no set of .gammaguard.yaml has it\n"
 	for _, args := range [][]string{{"diff", "--base-ref", "HEAD"}, {"diff", "--base", before}} {
 		got := run(t, "", args...)
-		for _, want := range []string{"kustomization test", "folder plain", "chart chart", "chart chart with chart/values-prod.yaml"} {
+		for _, want := range []string{"kustomization test", "folder plain", "chart chart", "chart chart with chart/values-prod.yaml"} { //nolint:dupword // kinds and names
 			if !strings.Contains(got.stdout, "note: "+want+why) {
 				t.Errorf("%q: no note on %s", args, want)
 			}
