@@ -96,9 +96,9 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	}
 	switch {
 	case unknown[0] && unknown[1]:
-		service := &mesh.Service{Key: key, Type: mesh.ClusterIP, Ports: d.namedPorts(key)}
+		service := assumedService(key, d.tables[0], d.tables[1])
 		services = [2]*mesh.Service{service, service}
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input: it is assumed to have the ports that routes name")
+		d.out.Notes = append(d.out.Notes, noteAssumed(key))
 	case unknown[0]:
 		services[0] = services[1]
 		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input before: it is assumed to be as after")
@@ -132,22 +132,6 @@ func ports(services [2]*mesh.Service) []mesh.Port {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Protocol, b.Protocol))
 	})
 	return all
-}
-
-// namedPorts returns the ports that the parentRefs of either version name, with
-// port 0 for all others where a parentRef names none.
-func (d *differ) namedPorts(key mesh.ServiceKey) []mesh.Port {
-	var named []mesh.Port
-	for _, t := range d.tables {
-		for _, r := range t.bound[key] {
-			for i := range r.Parents {
-				if r.Parents[i].Service(r.Namespace) == key {
-					named = append(named, mesh.Port{Name: r.Parents[i].SectionName, Number: r.Parents[i].Port, Protocol: r.Kind.Transport()})
-				}
-			}
-		}
-	}
-	return named
 }
 
 // port compares what requests to a port meet, by the namespace of the client: each
@@ -213,6 +197,9 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			if err := d.doubts(c, &change.Witness); err != nil {
 				return err
 			}
+		}
+		if port.Number == 0 { // the Service is assumed
+			change.Witness.Port, change.Witness.PortName = otherPort(services[0], port.Name), port.Name
 		}
 		if from != key.Namespace {
 			change.Class.From = from

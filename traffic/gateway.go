@@ -163,6 +163,7 @@ func (t *Table) fromGateway(request *Request) (*Trace, error) {
 	if pr.kind != "" && len(trace.GatewayRoutes) > 0 {
 		trace.Notes = append(trace.Notes, fmt.Sprintf("the %ss on the port do not apply to these requests: a Gateway uses the routes on the Gateway", pr.kind))
 	}
+	trace.Notes = append(trace.Notes, pr.notes...)
 	for _, other := range t.bound[request.Service] {
 		trace.NotTaken = append(trace.NotTaken, NearMiss{Route: other.String(), Reason: "requests from a Gateway use the routes on the Gateway"})
 	}

@@ -196,6 +196,8 @@ type portRoutes struct {
 	// entries are the matches of all its routes, by precedence: the first that
 	// holds decides.
 	entries []entry
+	// notes say what is assumed of the Service.
+	notes []string
 }
 
 // portRoutes returns what clients in the namespace find at the Service's port.

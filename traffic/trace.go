@@ -3,6 +3,7 @@ package traffic
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ type NearMiss struct {
 }
 
 // Trace finds the way of a request. It is an error if the Service or the port does
-// not exist.
+// not exist. A Service that is not in the input is assumed to have the ports that routes name, if any has it as a parent.
 func (t *Table) Trace(request Request) (*Trace, error) {
 	if request.FromGateway {
 		return t.fromGateway(&request)
@@ -69,10 +70,10 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {
 		return nil, err
 	}
-	trace.Notes = append(trace.Notes, pr.doubts()...)
+	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, pr.doubts())...)
 	_, byPath := t.engine.Policy().Mesh.ByPath()
 	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() && !byPath {
-		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc")
+		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD")
 	}
 	if chosen != nil && chosen.byPath && !request.GRPC() {
 		trace.Notes = append(trace.Notes, t.engine.Policy().Mesh.Title+" matches GRPCRoutes by path, and so this request, which is not gRPC")
@@ -108,7 +109,13 @@ func compact(texts []string) []string {
 
 // portRoutesOf returns the routes that a request meets, and notes the number of its port.
 func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
+	var notes []string
 	service, err := mesh.FindService(t.reader, r.Service)
+	if errors.Is(err, mesh.ErrUnknown) {
+		if assumed := t.assumedFor(r); assumed != nil {
+			service, err, notes = assumed, nil, []string{noteAssumed(r.Service)}
+		}
+	}
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):
 		return nil, fmt.Errorf("%s does not exist", r.Service)
@@ -119,9 +126,16 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	}
 	at, err := r.find(service)
 	if err != nil {
+		if notes != nil {
+			return nil, fmt.Errorf("%w, as routes name them, since the Service is not in the input", err)
+		}
 		return nil, err
 	}
-	return t.portRoutes(service, service.Ports[at], r.From)
+	pr, err := t.portRoutes(service, service.Ports[at], r.From)
+	if err == nil {
+		pr.notes = notes
+	}
+	return pr, err
 }
 
 // find returns the index of the port of the Service that the request is sent to, and notes its
@@ -144,7 +158,9 @@ func (r *Request) find(service *mesh.Service) (at int, err error) {
 		}
 		return 0, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
 	}
-	r.Port, r.PortName = service.Ports[at].Number, ""
+	if r.Port = service.Ports[at].Number; r.Port != 0 { // else the Service is assumed
+		r.PortName = ""
+	}
 	return at, nil
 }
 

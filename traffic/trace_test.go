@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,7 +121,7 @@ not taken: HTTPRoute faces/mock: namespace faces lacks the consumer grant for HT
 		{"GRPCRoute holds the port, and looks at gRPC alone", []string{all, say}, []string{"/a.B/Do"}, Options{}, `
 no rule of any GRPCRoute matches  (producer)
   → UNIMPLEMENTED (no rule matches)
-note: GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc
+note: GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD
 not taken: GRPCRoute shop/say rule[0]: the request is not gRPC
 not taken: GRPCRoute shop/say rule[1]: the request is not gRPC
 not taken: HTTPRoute shop/all: GRPCRoute holds the port
@@ -272,6 +273,37 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	}
 	if _, err := table.Trace(ask(t, "to service/other:80")); err == nil || err.Error() != "Service shop/other is not in the input" {
 		t.Error(err)
+	}
+}
+
+// TestTraceOfUnknownService: a Service that is not in the input has the ports that routes name, as in a difference.
+func TestTraceOfUnknownService(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	rules := `, rules: [{` + toV1 + `}]`
+	named := `parentRefs: [{group: "", kind: Service, name: web, sectionName: http}]` + rules
+	every := `parentRefs: [{group: "", kind: Service, name: api}]` + rules
+	manifests := []string{http("shop/cart", onCart+rules), http("shop/again", onCart+rules), http("shop/web", named), http("shop/api", every)}
+	table := tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
+	for target, want := range map[string]string{
+		"service/cart:80": "shop/again", "service/cart": "shop/again", "service/web:http": "shop/web", "service/api:8080": "shop/api", "service/api": "shop/api",
+		"service/cart:81": "Service shop/cart has no port 81: its ports are 80, as routes name them, since the Service is not in the input",
+	} {
+		trace, err := table.Trace(ask(t, "to "+target))
+		if err != nil {
+			if err.Error() != want {
+				t.Errorf("%s: %v", target, err)
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(target, "service/"), ":")
+		note := "Service shop/" + name + " is not in the input: it is assumed to have the ports that routes name"
+		if trace.Chosen == nil || trace.Chosen.Route != "HTTPRoute "+want || trace.Notes[0] != note {
+			t.Errorf("%s: %+v", target, trace)
+		}
+		if gateway, err := table.Trace(ask(t, "to "+target, "from gateway")); err == nil && !slices.Contains(gateway.Notes, note) {
+			t.Errorf("%s: from a Gateway: %v", target, gateway.Notes)
+		}
 	}
 }
 

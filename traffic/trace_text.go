@@ -86,7 +86,13 @@ func (r Request) MarshalJSON() ([]byte, error) {
 // String writes the request as the arguments of gammaguard trace, for a POSIX shell:
 // nothing in it is run.
 func (r *Request) String() string {
-	target := strings.ToLower(r.Service.Kind) + "/" + printable.Shell(fmt.Sprintf("%s.%s:%d", r.Service.Name, r.Service.Namespace, r.Port))
+	name := r.Service.Name + "." + r.Service.Namespace
+	if r.Port != 0 {
+		name += fmt.Sprintf(":%d", r.Port)
+	} else if r.PortName != "" {
+		name += ":" + r.PortName
+	}
+	target := strings.ToLower(r.Service.Kind) + "/" + printable.Shell(name)
 	if r.Protocol == mesh.UDP {
 		target += "/" + string(mesh.UDP)
 	}

@@ -7,18 +7,24 @@ import (
 )
 
 // Dormant returns a finding for each dormant parentRef of a stored route, which says why no
-// mesh acts on it. It denies nothing: the route is stored, and has no effect by it.
-func (e *Engine) Dormant(route *mesh.Route) []Finding {
+// mesh acts on it. It denies nothing: the route is stored, and has no effect by it. The namespace is that of the
+// route, nil if it is not known. The remedy names the grant first unless the namespace has it.
+func (e *Engine) Dormant(route *mesh.Route, namespace *mesh.Namespace) []Finding {
 	var findings []Finding
 	dormant := route.Dormant(e.policy.Mesh)
 	attached := &mesh.AttachedRoute{Kind: route.Kind, Namespace: route.Metadata.Namespace, Name: route.Metadata.Name, Parents: route.Spec.ParentRefs}
 	for i := range route.Spec.ParentRefs {
-		if dormant.Has(i) {
-			ref := &route.Spec.ParentRefs[i]
-			f := e.describeDormant(&Parent{Route: attached, Index: i, Ref: ref, Key: ref.Service(attached.Namespace)})
-			f.Remedy += route.InController()
-			findings = append(findings, f)
+		if !dormant.Has(i) {
+			continue
 		}
+		ref := &route.Spec.ParentRefs[i]
+		f := e.describeDormant(&Parent{Route: attached, Index: i, Ref: ref, Key: ref.Service(attached.Namespace)})
+		first := "grant first, then "
+		if needed := e.policy.Grants.Needed(attached.Namespace, []mesh.ParentRef{*ref}); namespace != nil && len(e.policy.Grants.Missing(namespace, route.Kind, needed)) == 0 {
+			first = ""
+		}
+		f.Remedy = "to make it live, " + first + f.Remedy + route.InController()
+		findings = append(findings, f)
 	}
 	return findings
 }
@@ -36,14 +42,20 @@ func (e *Engine) describeDormant(parent *Parent) Finding {
 		who = "no mesh but " + strings.Join(others, ", ") + " acts"
 	}
 	f.Problem = who + " on this parentRef: " + f.Problem
-	f.Remedy = "to make it live, grant first, then " + f.Remedy
 	return f
 }
 
-// AddDormant adds what is dormant of the stored route to the verdict on the rest of it.
-func (e *Engine) AddDormant(verdict *Verdict, route *mesh.Route) {
-	if dormant := e.Dormant(route); len(dormant) > 0 {
-		verdict.Findings = append(verdict.Findings, dormant...)
-		sortFindings(verdict.Findings)
+// AddDormant adds what is dormant of the stored route to the verdict on the rest of it. The error is the failure of
+// a read.
+func (e *Engine) AddDormant(verdict *Verdict, route *mesh.Route, reader mesh.Reader) error {
+	if route.Dormant(e.policy.Mesh) == 0 {
+		return nil
 	}
+	namespace, err := mesh.Known(mesh.FindNamespace(reader, route.Metadata.Namespace))
+	if err != nil {
+		return err
+	}
+	verdict.Findings = append(verdict.Findings, e.Dormant(route, namespace)...)
+	sortFindings(verdict.Findings)
+	return nil
 }

@@ -47,9 +47,16 @@ func try(w io.Writer, files ...string) error {
 			return fmt.Errorf("%s: %w", object.Origin, err)
 		}
 		for i := range verdict.Findings {
-			if f := &verdict.Findings[i]; f.Effect == validate.Deny || f.Effect == validate.Warn {
-				printable.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, f.Warning())
+			f := &verdict.Findings[i]
+			message := f.Warning()
+			switch f.Effect {
+			case validate.Deny:
+				message = f.FieldError().Error()
+			case validate.Warn:
+			default:
+				continue
 			}
+			printable.Fprintf(w, "%s:%d: %s: %s: %s\n", object.Origin.File, object.Line(f.Field), f.Effect, object.Key, message)
 		}
 	}
 	printable.Fprintf(w, "%d routes in %d files\n", len(routes), len(files))

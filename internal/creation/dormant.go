@@ -10,7 +10,9 @@ import (
 // judged by it; the rest is judged as Create does.
 func (j *Judge) Audit(route *mesh.Route, world mesh.Reader) (mutate.Plan, validate.Verdict, error) {
 	plan, verdict, err := j.Create(j.Awake(route), world)
-	j.Engine.AddDormant(&verdict, route)
+	if err == nil {
+		err = j.Engine.AddDormant(&verdict, route, world)
+	}
 	return plan, verdict, err
 }
 

@@ -78,7 +78,7 @@ func TestAudit(t *testing.T) {
 			if owned := judge.Waking(route); len(owned.Made()) > 0 || owned.Controller != "Canary shop/bare" || (len(owned.Changes) > 0) != (test.patch != "") {
 				t.Errorf("owned: %+v", owned)
 			}
-			for _, f := range engine.Dormant(route) {
+			for _, f := range engine.Dormant(route, nil) {
 				if !strings.HasSuffix(f.Remedy, " in Canary shop/bare, which writes this route") {
 					t.Errorf("remedy %q", f.Remedy)
 				}

@@ -118,7 +118,7 @@ func TestPlayground(t *testing.T) {
 func (b *tab) framed() []byte {
 	b.t.Helper()
 	for range 100 {
-		if png := b.screenshot(); len(png) > 100<<10 {
+		if png := b.screenshot(); len(png) > 150<<10 {
 			return png
 		}
 	}

@@ -61,7 +61,7 @@ func demo(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	say(started, "ready")
-	return visit(ctx, plane, filepath.Dir(program), stops, os.Getenv("ONCE") != "")
+	return visit(ctx, plane, g, filepath.Dir(program), stops, os.Getenv("ONCE") != "")
 }
 
 // say tells what the demo is at.
@@ -71,7 +71,7 @@ func say(started time.Time, what string) {
 
 // visit plays the tour with the programs in bin, says how to go on alone, and waits for
 // Ctrl-C.
-func visit(ctx context.Context, plane *bed.ControlPlane, bin string, stops []stop, once bool) error {
+func visit(ctx context.Context, plane *bed.ControlPlane, g *guard.Guard, bin string, stops []stop, once bool) error {
 	dir, err := plane.TempDir("tour")
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func visit(ctx context.Context, plane *bed.ControlPlane, bin string, stops []sto
 		fmt.Println("Every command ended as announced.")
 	}
 	if !once {
-		fmt.Printf(invitation, plane.Kubeconfig, plane.BinDir, bin, dir)
+		fmt.Printf(invitation, plane.Kubeconfig, plane.BinDir, bin, dir, g.LogPath(), g.MetricsURL)
 		<-ctx.Done()
 		fmt.Println("\nstopping")
 	}
@@ -107,5 +107,10 @@ Everything stays up until Ctrl-C. To go on in another terminal:
 
 You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admin
 are the users of the tour, whose manifests are in
+%s
+
+gammaguard-webhook runs as a process, not as a Deployment. So there is nothing for
+gammaguard preflight --installed and kubectl logs to find. Its log and its metrics are
+%s
 %s
 `

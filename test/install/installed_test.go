@@ -35,9 +35,9 @@ func TestInstalled(t *testing.T) {
 	o.wants(t, documentedCheck[0], 1, `(?m)^installation +fail +0 of 2 replicas are ready; image gammaguard-webhook:dev; certificates from cert-manager; mode enforce$`)
 	haveReplicas(t)
 	o.wants(t, documentedCheck[0], 0, `(?m)^a bad route in namespace gammaguard-system +ok +is refused by gammaguard$`)
-	o.wants(t, check, 0, `(?m)^policies on grants +ok +none are installed: the webhook alone enforces grants$`)
+	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +none are installed: the webhook alone refuses these routes$`)
 	kubectl(t, "apply", "-k", folder(t, "policy"))
-	o.wants(t, check, 0, `(?m)^policies on grants +ok +the API server enforces those of the configuration$`)
+	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +the API server enforces those of the configuration$`)
 	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
 		if code, stdout, _ := o.sh(t, check); code != 0 || !strings.Contains(stdout, "is refused by the API server itself, for its grant; gammaguard answers") {
 			return stdout
@@ -45,7 +45,7 @@ func TestInstalled(t *testing.T) {
 		return ""
 	})
 	kubectl(t, "patch", "validatingadmissionpolicybinding", "gammaguard-route-grants-unlabeled", "--type=merge", "-p", `{"spec": {"validationActions": ["Audit"]}}`)
-	o.wants(t, check, 1, `(?m)^policies on grants +fail +apply what 'gammaguard policy' writes for the configuration: ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited$`)
+	o.wants(t, check, 1, `(?m)^policies on routes without a grant +fail +apply what 'gammaguard policy' writes for the configuration: ValidatingAdmissionPolicyBinding gammaguard-route-grants-unlabeled was edited$`)
 	kubectl(t, "delete", "-k", folder(t, "policy"))
 	background.Eventually(t, func() string { // and forgotten a moment after it is gone
 		if code, stdout, _ := o.sh(t, check); code != 0 || !strings.Contains(stdout, "is refused by gammaguard\n") {
@@ -71,6 +71,13 @@ func TestInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.wants(t, check, 4, `(?m)^a bad route in namespace gammaguard-system +fail +is refused because gammaguard does not answer: .*validate.gammaguard.dev`)
+	kubectl(t, "delete", "validatingwebhookconfiguration", "gammaguard")
+	background.Eventually(t, func() string { // the API server forgets it a moment later
+		if code, stdout, _ := o.sh(t, check); code != 5 || !strings.Contains(stdout, "it has, and all routes are admitted all the same: the validating webhook is not registered") {
+			return stdout
+		}
+		return ""
+	})
 	uninstall(t, folder(t, "default"))
 
 	t.Run("audit-only", func(t *testing.T) {

@@ -43,7 +43,7 @@ func TestReadme(t *testing.T) {
 	want := map[string][]string{
 		"README.md": {
 			"apply config/overlays/audit-only", "apply config/default", "apply config/overlays/self-managed",
-			"delete config/default", "delete config/overlays/self-managed",
+			"delete config/default",
 		},
 		"docs/install.md": {"apply config/default", "delete config/default"},
 	}

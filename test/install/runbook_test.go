@@ -141,10 +141,10 @@ func (o *operator) policyDiffers(t *testing.T, commands []string) {
 		t.Fatal(err)
 	}
 	in.must(t, "gammaguard policy --config other.yaml | kubectl apply -f -")
-	in.wants(t, commands[0], 4, `(?m)^policies on grants +fail `)
+	in.wants(t, commands[0], 4, `(?m)^policies on routes without a grant +fail `)
 	in.must(t, commands[1])
 	in.must(t, commands[2])
-	in.wants(t, commands[0], 4, `(?m)^policies on grants +ok `) // other checks fail: gammaguard does not run
+	in.wants(t, commands[0], 4, `(?m)^policies on routes without a grant +ok `) // other checks fail: gammaguard does not run
 }
 
 func (o *operator) describeCertificates(t *testing.T, commands []string) {

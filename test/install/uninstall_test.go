@@ -31,8 +31,9 @@ func TestUninstall(t *testing.T) {
 	if block == nil {
 		t.Fatal("docs/install.md has no commands to uninstall")
 	}
-	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: marked, labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn, gammaguard.dev/consumer-routes: deny},
-		annotations: {gammaguard.dev/consumer-routes-from: a=b, gammaguard.dev/consumer-route-kinds: HTTPRoute, gammaguard.dev/grant-request: x}}}`
+	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: marked, labels: {` + mesh.GrantLabel + `: all, ` + mesh.ModeLabel + `: warn, ` + mesh.ConsumerRoutesLabel + `: deny,
+		gammaguard.dev/scrape: allow}, annotations: {` + mesh.ConsumerRoutesFromAnnotation + `: a=b, ` + mesh.ConsumerRouteKindsAnnotation + `: HTTPRoute, ` +
+		mesh.GrantRouteKindsAnnotation + `: HTTPRoute, ` + grants.RequestAnnotation + `: x}}}`
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if _, stderr, err := plane.Kubectl(ctx, "", "delete", "namespace", system, "--wait=false"); err != nil {
@@ -64,8 +65,15 @@ func TestUninstall(t *testing.T) {
 	stored := func() string {
 		return kubectl(t, "get", "namespaces,httproutes", "-A", "-o", "yaml")
 	}
-	if !strings.Contains(stored(), "controllerName: example.test/gammaguard") {
-		t.Fatal("the route is not marked")
+	traces := []string{
+		"controllerName: example.test/gammaguard", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "gammaguard.dev/scrape",
+		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, mesh.GrantRouteKindsAnnotation, grants.RequestAnnotation,
+	}
+	before := stored()
+	for _, trace := range traces {
+		if !strings.Contains(before, trace) {
+			t.Fatalf("%s is not there", trace)
+		}
 	}
 	for line := range strings.Lines(string(block[1])) {
 		args := strings.Fields(line)
@@ -85,10 +93,7 @@ func TestUninstall(t *testing.T) {
 	kubectl(t, "delete", "-n", "gammaguard-system", "deployment/gammaguard-webhook", "configmap/gammaguard-config")
 	left := stored()
 	kubectl(t, "delete", "httproute", "-n", "marked", "cart")
-	for _, trace := range []string{
-		"controllerName: example.test", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel,
-		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, mesh.GrantRouteKindsAnnotation, grants.RequestAnnotation,
-	} {
+	for _, trace := range traces {
 		if strings.Contains(left, trace) {
 			t.Errorf("%s is left", trace)
 		}

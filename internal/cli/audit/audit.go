@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -48,6 +49,9 @@ type Namespace struct {
 	// Grant is the grant by the label of the namespace, or the default; "unknown" if the user
 	// cannot read the namespace.
 	Grant mesh.Grant `json:"grant"`
+	// EffectiveGrant is what the namespace is granted in all, such as "producer, consumer (HTTPRoute)": the kinds that
+	// its annotation leaves, none if the annotation cannot be read, and what selectors of the configuration give.
+	EffectiveGrant string `json:"effectiveGrant"`
 	// Routes counts the routes that gammaguard judges; Denied those of them that would be
 	// denied, Warned the others with warnings, and Unknown those about which not all is
 	// known.
@@ -166,7 +170,9 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 	policy := a.Engine.Policy()
 	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
 	if namespace == nil {
-		sum.Grant = grantUnknown
+		sum.Grant, sum.EffectiveGrant = grantUnknown, string(grantUnknown)
+	} else {
+		sum.EffectiveGrant = grants.Effective(namespace, policy)
 	}
 	judged := make([]Route, len(routes))
 	missing := lacking{roles: map[mesh.Role]bool{}, kinds: map[mesh.RouteKind]bool{}}

@@ -77,7 +77,7 @@ func (r *Report) summary(w io.Writer, counts map[string]map[string]int, wide boo
 		for _, class := range columns {
 			row = append(row, strconv.Itoa(counts[n.Name][class]))
 		}
-		printable.Row(out, append(row, fmt.Sprintf("%d/%d", n.Applied, n.Parented), string(n.Grant), cmp.Or(string(n.Needs), "-"))...)
+		printable.Row(out, append(row, fmt.Sprintf("%d/%d", n.Applied, n.Parented), n.EffectiveGrant, cmp.Or(string(n.Needs), "-"))...)
 		if n.Command != "" {
 			commands = append(commands, n.Command)
 		}
@@ -91,7 +91,7 @@ func (r *Report) summary(w io.Writer, counts map[string]map[string]int, wide boo
 		commands []string
 	}{
 		{"To grant what these routes need, a mesh admin can run:", commands},
-		{"Dormant routes have no effect. To make one live, grant first, then patch it, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:", wake},
+		{"Dormant routes have no effect. To make one live, run its commands in this order, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:", wake},
 	} {
 		if len(part.commands) == 0 {
 			continue

@@ -190,19 +190,23 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 // notBuilt reports that the set could not be built, or returns why that is an error.
 func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
 	why := strings.Join(strings.Fields(built.Error()), " ") // on one line
+	at := built.At
+	if at == (report.Place{}) {
+		at = report.Place{File: set.File(), Line: 1}
+	}
 	var err error
 	switch {
 	case strict || set.Named:
-		err = built
+		err = errors.New(why)
 	case built.Broken:
 		all.SeenFile(set.File())
-		all.AddBroken(report.Broken{Place: report.Place{File: set.File(), Line: 1}, Message: "cannot be built: " + why})
+		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why})
 		return nil
 	}
 	reason := "cannot be built, so its routes are not checked: "
 	if built.Remote {
 		reason = "needs what is not in the repository, so its routes are not checked: "
 	}
-	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why})
+	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why, At: at})
 	return err
 }

@@ -20,11 +20,14 @@ import (
 // Found is one version of a repository, with the sets that were found in it.
 type Found struct {
 	Options *Options
+	// Path is a path that the sets were looked for below, and Project what names them; nil if nothing does.
+	Path    string
+	Project *sets.Project
 	*sets.Found
 }
 
 // DiffSets compares each set with the one of its kind and path in the version before; at returns where a path of the
-// version after is in that. A set of one version is compared with none. Apart from a difference of all
+// version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
 	d := &setsDiff{ports: map[string]int{}, out: &report.Diff{
@@ -65,6 +68,14 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	for i := range before.Sets {
 		set := &before.Sets[i]
 		if key, err := keyOf(set, filepath.Abs); err == nil && was[key] == set {
+			name, err := after.leftOut(set, at)
+			if err != nil {
+				return nil, err
+			}
+			if name != "" {
+				d.out.Notes = append(d.out.Notes, name+" is not compared: it is still there, but no set of "+sets.ProjectFile+" has it")
+				continue
+			}
 			if err := d.compare(ctx, set, nil); err != nil {
 				return nil, err
 			}

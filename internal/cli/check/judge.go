@@ -84,15 +84,22 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	for i := range verdict.Findings {
 		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
 	}
+	names, err := j.ofNames(r)
+	if err != nil {
+		return nil, err
+	}
 	for i := range verdict.Unknown {
-		if j.firstMention(&verdict.Unknown[i]) {
-			judged.Findings = append(judged.Findings, j.unknown(r, &verdict.Unknown[i]))
+		if !j.firstMention(&verdict.Unknown[i]) {
+			continue
+		}
+		if unknown := j.unknown(r, &verdict.Unknown[i]); !j.tells(names, &unknown) {
+			judged.Findings = append(judged.Findings, unknown)
 		}
 	}
 	for _, name := range verdict.UnknownIgnores {
 		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
 	}
-	judged.Findings = append(judged.Findings, j.ofNames(r)...)
+	judged.Findings = append(judged.Findings, names...)
 	judged.Status, err = j.status(r)
 	return judged, err
 }

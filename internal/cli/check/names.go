@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,8 +34,7 @@ func (l *loaded) noteName(kustomization string, d *source.Document) {
 
 // ofNames returns the findings about the names in references that only a set of files shows: the set
 // has a Service that a reference means, and does not name.
-func (l *loaded) ofNames(r *route) []report.Finding {
-	var found []report.Finding
+func (l *loaded) ofNames(r *route) (found []report.Finding, err error) {
 	for i := range r.mutated.Spec.ParentRefs {
 		ref := &r.mutated.Spec.ParentRefs[i]
 		switch ref.Class(l.engine.Policy().Mesh) {
@@ -42,19 +42,36 @@ func (l *loaded) ofNames(r *route) []report.Finding {
 			found = l.unrenamed(found, r, mesh.ParentPath(i, "name"), "parentRefs", ref.Service(r.Key.Namespace))
 		default:
 			if i < len(r.Route.Spec.ParentRefs) && r.Route.Spec.ParentRefs[i].Kind == "" {
-				found = l.withoutKind(found, r, i)
+				if found, err = l.withoutKind(found, r, i); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
 	if !r.mutated.HasMeshParent(l.engine.Policy().Mesh) {
-		return found
+		return found, nil
 	}
 	for backend := range r.mutated.Backends() {
 		if backend.Ref.IsService(l.engine.Policy().Mesh) {
 			found = l.unrenamed(found, r, backend.Path()+".name", "backendRefs", backend.Ref.Service(r.Key.Namespace))
 		}
 	}
-	return found
+	return found, nil
+}
+
+// tells reports whether one of the findings about names says why the Service of an unknown one is not in the input. A strict
+// check denies for that finding then.
+func (l *loaded) tells(names []report.Finding, of *report.Finding) bool {
+	for i := range names {
+		n := &names[i]
+		if n.Rule == explain.NameReference && n.Field == of.Field && n.Reference.Service.String() == of.Lacks {
+			if l.options.Strict {
+				n.Effect = validate.Deny
+			}
+			return true
+		}
+	}
+	return false
 }
 
 // has reports whether the Service is in the input.
@@ -85,29 +102,52 @@ func (l *loaded) unrenamed(found []report.Finding, r *route, field, list string,
 	}
 	return append(found, ofInput(explain.NameReference, r, field, key,
 		fmt.Sprintf("%s is not in the set, which has %s: %s not change %s", key, built, by, list),
-		"add the name references of docs/check-limits.md to configurations in the kustomization"))
+		"add the name references of "+explain.NameReferences+" to configurations in the kustomization"))
 }
 
 // withoutKind adds a finding if the parentRef, which is to a Gateway because it has no kind, has the
-// name of a Service of the input, and no such Gateway is known.
-func (l *loaded) withoutKind(found []report.Finding, r *route, index int) []report.Finding {
+// name of a Service of the input or the cluster, and no such Gateway is known. It is unknown if the user cannot
+// read in the cluster whether there is such a Gateway.
+func (l *loaded) withoutKind(found []report.Finding, r *route, index int) ([]report.Finding, error) {
 	ref := r.Route.Spec.ParentRefs[index]
 	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: cmp.Or(ref.Namespace, r.Key.Namespace), Name: ref.Name}
 	service := ref
 	service.Kind = mesh.ServiceKind
-	if class := service.Class(nil); class != mesh.MeshParent && class != mesh.LookAlikeParent || !l.has(key) {
-		return found
+	if class := service.Class(nil); class != mesh.MeshParent && class != mesh.LookAlikeParent {
+		return found, nil
 	}
-	if mesh.FindObject(l.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}) == nil {
-		return found
+	gateway := mesh.FindObject(l.world, mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name})
+	if gateway == nil {
+		return found, nil
 	}
-	f := ofInput(explain.ParentKindOmitted, r, mesh.ParentPath(index, ""), key,
-		fmt.Sprintf("without a kind, this is Gateway %s/%s, which is not in the input; %s is", key.Namespace, key.Name, key),
-		`if the Service is meant, set group: "" and kind: Service`)
-	if ref.Port == 0 && ref.EffectiveGroup() == mesh.GatewayGroup { // as most references to Gateways
+	if stored, err := l.stores(key); err != nil || !stored && !l.has(key) {
+		return found, err
+	}
+	field, name := mesh.ParentPath(index, ""), "Gateway "+key.Namespace+"/"+key.Name
+	why := fmt.Sprintf("which is not in the input; %s is", key)
+	if l.world.cluster != nil && errors.Is(gateway, mesh.ErrNotFound) {
+		why = fmt.Sprintf("which does not exist; %s does", key)
+	}
+	f := ofInput(explain.ParentKindOmitted, r, field, key, "without a kind, this is "+name+", "+why, `if the Service is meant, set group: "" and kind: Service`)
+	switch {
+	case !l.has(key) && !errors.Is(gateway, mesh.ErrNotFound):
+		f.Effect, f.Unknown, f.Lacks = report.EffectUnknown, true, name
+		f.Problem = name + " is not in the input, and you cannot read it in the cluster"
+		f.Remedy = "add it to the input, or request permission to read it"
+		f.Message = "cannot be determined: " + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"
+	case ref.Port == 0 && ref.EffectiveGroup() == mesh.GatewayGroup: // as most references to Gateways
 		f.Effect = validate.Audit
 	}
-	return append(found, f)
+	return append(found, f), nil
+}
+
+// stores reports whether the Service is in the cluster, as far as the user can read that.
+func (l *loaded) stores(key mesh.ServiceKey) (bool, error) {
+	if l.world.cluster == nil {
+		return false, nil
+	}
+	service, err := mesh.Known(mesh.FindService(l.world.cluster, key))
+	return service != nil, err
 }
 
 // ofInput is a warning about the input.

@@ -35,7 +35,12 @@ func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
 // client without a namespace is in the Service's. It is an error if there is no such Service or port.
 func (t *Traffic) Trace(request traffic.Request) (*traffic.Trace, error) {
-	if err := t.findService(&request.Service); err != nil {
+	return t.trace(request, false)
+}
+
+// trace is Trace, which can assume of a Service that is not in the input that it exists if routes have it as a parent.
+func (t *Traffic) trace(request traffic.Request, assume bool) (*traffic.Trace, error) {
+	if err := t.findService(&request.Service, assume); err != nil {
 		return nil, err
 	}
 	if !request.FromGateway {
@@ -65,13 +70,14 @@ func (t *Traffic) Reader() mesh.Reader { return t.world }
 // Notes say which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return t.leftOut() }
 
-// Trace finds the way of a request by the input, as Traffic does.
+// Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
+// not in the input and that routes have as a parent.
 func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
 	t, err := LoadTraffic(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := t.Trace(request)
+	trace, err := t.trace(request, true)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +188,19 @@ func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, er
 }
 
 // findService gives the Service its namespace, and returns an error where it is not
-// known.
-func (l *loaded) findService(key *mesh.ServiceKey) error {
+// known, and not to be assumed.
+func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 	if key.Namespace == "" {
-		key.Namespace = l.options.Namespace
+		key.Namespace = t.options.Namespace
 	}
 	if key.Namespace == "" {
-		found := l.world.files.ServicesNamed(key.Kind, key.Name)
+		found := t.world.files.ServicesNamed(key.Kind, key.Name)
+		if context := t.world.context; len(found) == 0 && context != nil {
+			found = context.objects.ServicesNamed(key.Kind, key.Name)
+		}
+		if len(found) == 0 && assume {
+			found = t.table.Parents(key.Kind, key.Name)
+		}
 		switch len(found) {
 		case 0:
 			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
@@ -202,8 +214,11 @@ func (l *loaded) findService(key *mesh.ServiceKey) error {
 			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
 		}
 	}
-	if _, err := mesh.FindService(l.world, *key); errors.Is(err, mesh.ErrUnknown) {
-		if l.options.Cluster != nil {
+	if assume && slices.Contains(t.table.Parents(key.Kind, key.Name), *key) {
+		return nil
+	}
+	if _, err := mesh.FindService(t.world, *key); errors.Is(err, mesh.ErrUnknown) {
+		if t.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}
 		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)

@@ -94,6 +94,9 @@ kubectl label namespace old gammaguard.dev/grant=producer
 	if code, _, stderr := run(t, "", "audit", "-n", "kube-public", "--kubeconfig", plane.Kubeconfig); code != command.ExitClean || !strings.Contains(stderr, "No routes that gammaguard checks in namespace kube-public.\n") {
 		t.Errorf("kube-public: exit code %d, %s", code, stderr)
 	}
+	if code, _, stderr := run(t, "", "audit", "-n", "nosuch", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || stderr != "error: namespace nosuch does not exist\n" {
+		t.Errorf("nosuch: exit code %d, %s", code, stderr)
+	}
 }
 
 // TestAuditLeastRights: a user who may read one namespace gets its audit, and a list of what
@@ -135,10 +138,10 @@ rules:
 		t.Errorf("-A: exit code %d, %+v\n%s", code, all.Namespaces, stderr)
 	}
 	for args, where := range map[string]string{
-		"audit -n lean": "namespace lean", "audit -A": "any namespace; specify one that you can read with -n", "conflicts -n lean": "namespace lean",
+		"audit -n lean": "namespace lean;", "audit -A": "any namespace; specify one that you can read with -n, or", "conflicts -n lean": "namespace lean;",
 	} {
 		code, _, stderr := run(t, "", append(strings.Fields(args), "--as", "nobody", "--kubeconfig", plane.Kubeconfig)...)
-		if code != command.ExitUsage || stderr != "error: you cannot list routes in "+where+"\n" {
+		if code != command.ExitUsage || stderr != "error: you cannot list routes in "+where+" ask for the ClusterRole gammaguard-viewer\n" {
 			t.Errorf("%s as nobody: exit code %d, %s", args, code, stderr)
 		}
 	}

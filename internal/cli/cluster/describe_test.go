@@ -95,6 +95,10 @@ desc-stranger   none       -            audit     label     0                   
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
+	if code, stdout, stderr := run(t, "", "describe", "service/nosuch", "-n", "desc", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || stdout != "" ||
+		stderr != "error: Service desc/nosuch does not exist, and no route names it; the Services there: bare, cart\n" {
+		t.Errorf("nosuch: exit code %d: %s%s", code, stdout, stderr)
+	}
 	// Under a mesh, a route that applies may have no effect all the same, and audit says so too.
 	const gap = "nothing adds the Pods of namespace desc-guest to Istio, so the route has no effect on them"
 	_, stdout, stderr = run(t, "", "describe", "service/cart", "-n", "desc", "--mesh", "istio@1.31", "-o", "json", "--kubeconfig", plane.Kubeconfig)
@@ -114,7 +118,7 @@ desc-stranger   none       -            audit     label     0                   
 	if code, _, stderr := run(t, "", "describe", "pod/cart"); code != command.ExitUsage || !strings.HasPrefix(stderr, `error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not "pod/cart"`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc\n") {
+	if code, _, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "error: you cannot list routes in namespace desc; ask for the ClusterRole gammaguard-viewer\n") {
 		t.Errorf("as nobody: exit code %d: %s", code, stderr)
 	}
 }

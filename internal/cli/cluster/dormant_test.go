@@ -65,7 +65,7 @@ asleep      enforce   4        1               1         0          0         4 
 To grant what these routes need, a mesh admin can run:
 ` + wakeGrant + `
 
-Dormant routes have no effect. To make one live, grant first, then patch it, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:
+Dormant routes have no effect. To make one live, run its commands in this order, or correct the owner that a comment names; --dry-run=server shows what gammaguard says to the patch:
 ` + wakeGrant + `
 kubectl patch grpcroutes.gateway.networking.k8s.io half -n asleep --type=json -p '[{"op":"replace","path":"/spec/parentRefs/0/kind","value":"Service"},{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]'
 kubectl patch httproutes.gateway.networking.k8s.io bill -n asleep --type=json -p '[{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]'

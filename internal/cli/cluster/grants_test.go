@@ -81,6 +81,17 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	if diff := cmp.Diff(rest, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	kubectl(t, "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-e}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]}}\n---\n"+
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-d}, spec: {parentRefs: [{kind: Service, name: cart}]}}", "apply", "-f", "-")
+	_, stdout, _ = run(t, "", "audit", "-A", "-o", "wide", "--config", config, "--kubeconfig", plane.Kubeconfig)
+	for _, want := range []string{
+		" producer; consumer (HTTPRoute) ", " producer, consumer (HTTPRoute, TCPRoute) ", " none (unreadable gammaguard.dev/grant-route-kinds) ", // a, d, and e
+		`to make it live, set group: ""`, "to make it live, grant first, then ", // d, and b
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("audit: want %q in\n%s", want, stdout)
+		}
+	}
 	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}
@@ -101,6 +112,9 @@ func TestGrantRequests(t *testing.T) {
 		}
 	}
 	kubectl(t, "", "label", "namespace", "asks-b", "gammaguard.dev/grant=producer", "--overwrite") // what it asks for
+	if code, said := request("-n", "asks-b", "--role", "producer", "--reason", "x"); code != command.ExitClean || said != "Namespace asks-b has the grant producer already; nothing was requested.\n" {
+		t.Errorf("granted: exit code %d: %s", code, said)
+	}
 	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: asks-d}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-e}}\n", "apply", "-f", "-")
 	kubectl(t, "", "annotate", "namespace", "asks-d", `gammaguard.dev/grant-request={"role":"all","reason":"\u001b[2J\nasks-x all"}`)
 	kubectl(t, "", "annotate", "namespace", "asks-e", "gammaguard.dev/grant-request=please")
@@ -133,8 +147,9 @@ grants:
 		want string
 		args []string
 	}{
-		{"error: role: must be producer, consumer, or all", []string{"--reason", "x"}},
-		{"error: reason: required", []string{"--role", "all"}},
+		{"error: required: --role and --reason\n", nil},
+		{"error: required: --role\n", []string{"--reason", "x"}},
+		{"error: required: --reason\n", []string{"--role", "all", "--reason", " "}},
 		{"error: reason: must be one line", []string{"--role", "all", "--reason", "a\nb"}},
 		{"must be at most 1024; shorten the reason", []string{"--role", "all", "--reason", strings.Repeat("x", 1024)}},
 		{`cannot patch resource "namespaces"`, []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},

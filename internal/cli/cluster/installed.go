@@ -82,7 +82,7 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	i := &installation{Cluster: c, ctx: ctx}
 	i.deployment(options.Installation, name)
 	registered := i.registrations()
-	i.binding()
+	i.binding(registered)
 	i.policies(i.configuration)
 	i.probe()
 	return i.checks, i.badRoute(namespace, registered), nil
@@ -184,8 +184,9 @@ func (i *installation) registrations() (registered bool) {
 	return true
 }
 
-// binding checks whether gammaguard has noted that it has served.
-func (i *installation) binding() {
+// binding checks whether gammaguard has noted that it has served, which has no effect while the validating webhook is
+// not registered.
+func (i *installation) binding(registered bool) {
 	const check = "has served"
 	var binding rbacv1.ClusterRoleBinding
 	result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", config.ServingBinding, &binding)
@@ -194,6 +195,8 @@ func (i *installation) binding() {
 		i.add(check, result, "%s", lack)
 	case len(binding.Subjects) == 0:
 		i.add(check, Fail, "not yet, so all routes are admitted: the ClusterRoleBinding %s has no subject. The log of gammaguard names the reason", config.ServingBinding)
+	case !registered:
+		i.add(check, Warn, "it has, and all routes are admitted all the same: the validating webhook is not registered")
 	default:
 		i.add(check, OK, "mesh routes are not admitted unchecked, also while no replica answers, if the failurePolicy is Fail")
 	}

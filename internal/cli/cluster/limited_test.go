@@ -47,7 +47,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "graph -n narrow", "", command.ExitClean, "HTTPRoute web", all},
 		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
 		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
-		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one"},
+		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
@@ -55,7 +55,7 @@ func TestLeastRights(t *testing.T) {
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},
-		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "error: you cannot list routes in namespace narrow\n"},
+		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "error: you cannot list routes in namespace narrow; ask for the ClusterRole gammaguard-viewer\n"},
 		{"guest", "graph -n narrow-guest", "", command.ExitClean, "unknown", all},
 		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
 		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},

@@ -10,10 +10,10 @@ import (
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
-// policies checks whether the policies on grants are those of the configuration; nil if that
+// policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration; nil if that
 // cannot be read.
 func (i *installation) policies(configuration *config.GuardConfiguration) {
-	const check = "policies on grants"
+	const check = "policies on routes without a grant"
 	if configuration == nil {
 		i.add(check, Unclear, "the configuration cannot be read")
 		return
@@ -22,7 +22,7 @@ func (i *installation) policies(configuration *config.GuardConfiguration) {
 	case err != nil:
 		i.add(check, Unclear, "%s", err)
 	case sync == grantpolicy.NotInstalled:
-		i.add(check, OK, "none are installed: the webhook alone enforces grants")
+		i.add(check, OK, "none are installed: the webhook alone refuses these routes")
 	case sync == grantpolicy.InSync:
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:

@@ -21,9 +21,9 @@ import (
 // namespaces that the user may list, or in the current one. The error is mesh.ErrUnknown
 // if nothing could be listed.
 func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
-	where := "any namespace; specify one that you can read with -n"
+	where := "any namespace; specify one that you can read with -n, or"
 	if len(namespaces) > 0 {
-		where = "namespace " + strings.Join(namespaces, ", ")
+		where = "namespace " + strings.Join(namespaces, ", ") + ";"
 	}
 	return c.gather(where, func(kind mesh.RouteKind) (routes []*manifest.Object, seen bool, err error) {
 		routes, seen, err = c.routesIn(kind, "")
@@ -48,7 +48,7 @@ func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
 
 // RoutesIn returns the routes of one namespace as Routes does.
 func (c *Cluster) RoutesIn(namespace string) ([]*manifest.Object, error) {
-	return c.gather("namespace "+namespace, func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
+	return c.gather("namespace "+namespace+";", func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
 }
 
 // Lists reports whether any routes in the namespace could be listed, as far as they were asked
@@ -57,7 +57,7 @@ func (c *Cluster) Lists(namespace string) bool {
 	return slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return !slices.Contains(c.unlisted[namespace], string(kind)) })
 }
 
-// gather returns the routes of every kind. Where says which are asked for.
+// gather returns the routes of every kind. Where says which are asked for, up to what else may help.
 func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*manifest.Object, seen bool, err error)) ([]*manifest.Object, error) {
 	var all []*manifest.Object
 	seenAny := false
@@ -70,7 +70,7 @@ func (c *Cluster) gather(where string, list func(mesh.RouteKind) (routes []*mani
 		all, seenAny = append(all, routes...), seenAny || seen && !kind.GrantOnly() || len(routes) > 0
 	}
 	if !seenAny {
-		return nil, forbidden("you cannot list routes in " + where)
+		return nil, forbidden("you cannot list routes in " + where + " ask for the ClusterRole gammaguard-viewer")
 	}
 	return all, nil
 }

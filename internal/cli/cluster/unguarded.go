@@ -58,7 +58,7 @@ func (c *Cluster) unguarded(ctx context.Context, groups *metav1.APIGroupList) (C
 	if more := len(named) - maxWriters; more > 0 {
 		named = append(named[:maxWriters], fmt.Sprintf("and %d more", more))
 	}
-	details := strings.Join(served, ", ") + " shape mesh traffic and need no grant; "
+	details := strings.Join(served, ", ") + " shape mesh traffic and need no grant (see docs/unguarded.md); "
 	result := OK
 	if len(named) > 0 {
 		result = Warn

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,11 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	result.Configuration, result.Unseen = source, live.Unseen()
+	if len(result.Namespaces) == 0 && !f.allNamespaces {
+		if _, err := mesh.FindNamespace(live, live.Current); errors.Is(err, mesh.ErrNotFound) {
+			return fmt.Errorf("namespace %s does not exist", live.Current)
+		}
+	}
 	where := "namespace " + live.Current
 	if f.allNamespaces {
 		where = everywhere

@@ -1,11 +1,11 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -136,11 +136,13 @@ func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
 func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	options := &f.options
 	options.Stdin, options.Hold = cmd.InOrStdin(), hold
-	project, err := sets.FindProject(f.start())
+	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
 	}
-	f.applyProject(project, cmd)
+	if project != nil && project.FailOn != "" && !cmd.Flags().Changed("fail-on") {
+		f.failOn = project.FailOn
+	}
 	live, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {
 		return err
@@ -153,10 +155,13 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	options.Progress = bar.set
 	result, err := f.check(cmd.Context(), project)
 	bar.stop()
-	if result == nil {
+	if result == nil || err != nil && result.Empty() {
 		return err
 	}
 	judged = result.Summary.Routes > 0
+	if project != nil && project.FailOn == "never" && !cmd.Flags().Changed("fail-on") && result.Fails(string(validate.Deny)) {
+		result.Notices = append(result.Notices, report.Notice{Path: filepath.ToSlash(project.File()), Message: "failOn: never: findings do not fail the check"})
+	}
 	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
 		for _, notice := range result.Notices {
 			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
@@ -172,28 +177,6 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 		return errFindings
 	}
 	return nil
-}
-
-// start is where the project file is looked for, and above: at the first path.
-func (f *checkFlags) start() string {
-	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
-		if path != "" && path != source.Stdin {
-			return path
-		}
-	}
-	return "."
-}
-
-// applyProject takes over what the project sets and no flag does.
-func (f *checkFlags) applyProject(project *sets.Project, cmd *cobra.Command) {
-	if project == nil {
-		return
-	}
-	f.access.config.path = cmp.Or(f.access.config.path, project.ConfigurationFile())
-	f.options.Context = project.ContextFiles()
-	if project.FailOn != "" && !cmd.Flags().Changed("fail-on") {
-		f.failOn = project.FailOn
-	}
 }
 
 // check checks the input that the flags name, the sets of the project below the paths, or

@@ -96,3 +96,65 @@ func TestCheckBrokenInChart(t *testing.T) {
 		t.Errorf("%+v %+v", r.Broken, got)
 	}
 }
+
+// TestCheckTemplateAtFault: what is wrong with a template is reported in it, where the error of Helm names one of the chart,
+// and on one line.
+func TestCheckTemplateAtFault(t *testing.T) {
+	const chart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
+	sub := strings.ReplaceAll(chart, "shop", "sub")
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"no template": {map[string]string{"templates/a.yaml": "a: b\n\nc: {{ if }}\n"}, "::error file=x/templates/a.yaml,line=3,title=broken-document::"},
+		"not closed":  {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
+		"fails":       {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a.b }}\n"}, "::warning file=x/templates/a.yaml,line=2,title=not-checked::"},
+		"in a chart":  {map[string]string{"charts/sub/Chart.yaml": sub, "charts/sub/templates/a.yaml": "\n{{ if }}"}, "::error file=x/charts/sub/templates/a.yaml,line=2,title=broken-document::"},
+		"in a chart in another directory": {
+			map[string]string{"charts/s/Chart.yaml": sub, "charts/s/templates/a.yaml": "\n{{ if }}"}, "::error file=x/Chart.yaml,line=1,title=broken-document::",
+		},
+		"values": {map[string]string{"values.yaml": "a: [\n"}, "::error file=x/Chart.yaml,line=1,title=broken-document::"},
+		"what a template says": {
+			map[string]string{"templates/a.yaml": "\n{{ fail `\nshop/Chart.yaml:1:1\n` }}\n"}, "::warning file=x/templates/a.yaml,line=2,title=not-checked::",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"x/Chart.yaml": chart}
+			for path, text := range test.files {
+				files["x/"+path] = text
+			}
+			folder := written(t, files)
+			if got := runIn(t, folder, "check", "-o", "github"); !strings.HasPrefix(got.stdout, test.want) || got.stderr != "" {
+				t.Errorf("want %s: %+v", test.want, got)
+			}
+			if got := runIn(t, folder, "check", "--strict"); strings.Contains(got.stderr, `\n  executing`) || !strings.HasPrefix(got.stderr, "error: chart x: ") || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("--strict: %+v", got)
+			}
+		})
+	}
+}
+
+// TestCheckRenderings: what not all renderings of a chart have names the values files with which it is found.
+func TestCheckRenderings(t *testing.T) {
+	folder := written(t, map[string]string{
+		"x/Chart.yaml":  "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"x/values.yaml": "weight: 1\n", "x/ci/odd.yaml": "weight: -1\n", "x/ci/even.yaml": "weight: 2\n",
+		"x/templates/a.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, labels: {team: \"a b\"}}\n" +
+			"spec: {parentRefs: [{group: '', kind: Service, name: a, port: 80}], rules: [{backendRefs: [{name: a, port: 80, weight: {{ .Values.weight }}}]}]}\n",
+	})
+	for format, want := range map[string]string{"text": "\n     4  deny ", "github": "::error file=x/templates/a.yaml,line=4,", "junit": "<failure message=\"metadata.labels: ", "sarif": `weight`} {
+		got := runIn(t, folder, "check", "-o", format).stdout
+		var odd, others int
+		for line := range strings.Lines(got) {
+			switch {
+			case strings.Contains(line, ".weight") && strings.Contains(line, " (with ci/odd.yaml)"):
+				odd++
+			case strings.Contains(line, " (with "), strings.Contains(line, ".weight: "):
+				others++
+			}
+		}
+		if odd == 0 || others > 0 || !strings.Contains(got, want) {
+			t.Errorf("%s: %d named, %d others: %s", format, odd, others, got)
+		}
+	}
+}

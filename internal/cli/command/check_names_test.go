@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,13 +103,29 @@ spec:
 						if f.Effect != validate.Warn || f.Line == 0 || !strings.HasSuffix(r.Routes[i].File, "cart.yaml") {
 							t.Errorf("%+v", f)
 						}
-					case "parent-not-found":
-						lost = append(lost, f.Message)
+					case "parent-not-found", "backend-not-found": // which would have another advice
+						lost = append(lost, f.Field)
 					}
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" || (len(lost) > 0) != (len(test.want) > 0) {
+			if diff := cmp.Diff(test.want, got); diff != "" || !slices.Equal(lost, []string{"spec.rules[0].backendRefs[1].name"}) {
 				t.Errorf("%q (-want +got)\n%s", lost, diff)
+			}
+			strict, _ := checkJSON(t, "", "-k", folder, "--strict")
+			for i := range strict.Routes {
+				for _, f := range strict.Routes[i].Findings {
+					if f.Rule == explain.NameReference && f.Effect != validate.Deny {
+						t.Errorf("--strict: %+v", f)
+					}
+				}
+			}
+			complete, _ := checkJSON(t, "", "-k", folder, "--strict", "--complete") // which knows that there is none
+			for i := range complete.Routes {
+				for _, f := range complete.Routes[i].Findings {
+					if f.Rule == explain.NameReference && f.Effect != validate.Warn {
+						t.Errorf("--complete: %+v", f)
+					}
+				}
 			}
 		})
 	}

@@ -62,6 +62,20 @@ func TestCheckProject(t *testing.T) {
 	if audited.code != ExitClean || !strings.Contains(audited.stdout, " audit ") {
 		t.Errorf("with another configuration: %+v", audited)
 	}
+	project("failOn: never\n")
+	const never = "note: .gammaguard.yaml: failOn: never: findings do not fail the check\n"
+	for _, args := range [][]string{{"check"}, {"check", "--strict", "-f", "plain"}} {
+		if got := runIn(t, folder, args...); got.code != ExitClean || strings.Count(got.stdout, never) != 1 {
+			t.Errorf("%q: denials that do not fail: %+v", args, got)
+		}
+	}
+	if got := runIn(t, folder, "check", "--strict", "-f", "plain", "-o", "json"); strings.Count(got.stderr, never) != 1 {
+		t.Errorf("in another format: %+v", got)
+	}
+	if got := runIn(t, folder, "check", "--fail-on", "never"); strings.Contains(got.stdout, "failOn") {
+		t.Errorf("by a flag: %+v", got)
+	}
+	project("failOn: never\nconfiguration: guard.yaml\n")
 	if got := runIn(t, folder, "check", "--fail-on", "audit"); got.code != ExitFindings {
 		t.Errorf("--fail-on takes precedence: %+v", got)
 	}

@@ -31,7 +31,8 @@ func addConfigFile(cmd *cobra.Command, c *configuration, otherwise string) {
 const (
 	defaultConfiguration   = "the default configuration"
 	installedConfiguration = "the configuration that gammaguard in the cluster runs with, or the default one if you cannot read it"
-	eitherConfiguration    = "the configuration that gammaguard in the cluster runs with, if the command reads the cluster, and otherwise the default configuration"
+	projectConfiguration   = "that of .gammaguard.yaml, or else the default configuration"
+	eitherConfiguration    = "that of .gammaguard.yaml; or else the one that gammaguard in the cluster runs with, if the command reads the cluster; or else the default configuration"
 )
 
 // addMesh adds the flag that names the mesh.

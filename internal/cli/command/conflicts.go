@@ -29,7 +29,7 @@ of different kinds attach to the same port, the most specific kind wins, regardl
 Routes that lack the required grant do not compete, and neither do dormant routes, whose parentRef no mesh acts on until they are changed.
 
 With -f, -k, or --helm, the command lists the Service ports in manifests, in all namespaces unless -n names one. That is also the namespace
-of objects that do not set one. It applies mutations first. If a namespace is not in the input, its routes are assumed to have the grant.
+of objects that do not set one. It applies mutations first. The configuration and the context of .gammaguard.yaml apply, as in gammaguard check. If a namespace is not in the input, its routes are assumed to have the grant.
 With --cluster too, it lists the ports of the live cluster as they would be after you apply the manifests. Without input, it lists those of
 the live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and reports what you
 cannot read there. A user who can read only the namespace sees its Services and routes, but not the consumer routes of other namespaces.`,
@@ -118,6 +118,9 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 		if err := f.access.unused(cmd.Flags()); err != nil {
 			return nil, nil, "", usage(cmd, err)
 		}
+	}
+	if _, err := f.project(&f.access.config); err != nil {
+		return nil, nil, "", err
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {

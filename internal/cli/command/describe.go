@@ -25,7 +25,7 @@ func newDescribe() *cobra.Command {
 		Short: "Show all about a Service or a route of a live cluster",
 		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes, and where they come from. It lists the
 routes on it by port and scope, with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or
-missing. The states are those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown.
+missing if routes name it. The states are those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown.
 A route that lacks its grant applies where the mode of its namespace does not enforce, and the reason says so.
 
 Or show all about one route, of any kind: its parents, what becomes of it on each of their ports, and the findings on it as it is stored. It
@@ -96,11 +96,39 @@ func runDescribe(cmd *cobra.Command, access *access, args []string, output strin
 
 func describeService(live *cluster.Cluster, configuration *config.GuardConfiguration, routes []*manifest.Object, key mesh.ServiceKey) (*describe.Service, error) {
 	d, err := describe.Find(live, routes, configuration.Policy(), ownControllers(configuration), key)
+	if errors.Is(err, describe.ErrNowhere) {
+		return nil, fmt.Errorf("%s does not exist, and no route names it%s", key, otherServices(live, key))
+	}
 	if err != nil {
 		return nil, err
 	}
 	d.Unseen = live.Unseen()
 	return d, nil
+}
+
+// otherServices lists the Services of the namespace, as far as the user can list them.
+func otherServices(live *cluster.Cluster, key mesh.ServiceKey) string {
+	services, err := live.Services(key.Namespace)
+	if err != nil || key.Kind != mesh.ServiceKind {
+		return ""
+	}
+	var others []string
+	for _, service := range services {
+		if service.Key.Kind == mesh.ServiceKind {
+			others = append(others, service.Key.Name)
+		}
+	}
+	return "; the Services there: " + listed(others)
+}
+
+// listed names some of them in order, and how many more there are.
+func listed(names []string) string {
+	const most = 10
+	slices.Sort(names)
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 func describeRoute(live *cluster.Cluster, configuration *config.GuardConfiguration, routes []*manifest.Object, kind mesh.RouteKind, name string) (*describe.OneRoute, error) {
@@ -120,13 +148,8 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 		d.Unseen = live.Unseen()
 		return d, nil
 	}
-	const most = 10
-	slices.Sort(others)
-	if more := len(others) - most; more > 0 {
-		others = append(others[:most], fmt.Sprintf("and %d more", more))
-	}
 	return nil, fmt.Errorf("%s %s/%s does not exist, or you cannot read it; the routes that you can read there: %s",
-		kind.Name(), live.Current, name, cmp.Or(strings.Join(others, ", "), "none"))
+		kind.Name(), live.Current, name, listed(others))
 }
 
 // describedRoute reads httproute/NAME, the only argument. The kind is empty for anything else.

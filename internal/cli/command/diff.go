@@ -1,10 +1,12 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -36,8 +38,8 @@ of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
-base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. Each version is complete
-by itself: a route that is only in the base is removed.
+base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. So is a set that is still
+there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
 
 With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
@@ -96,13 +98,15 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
+	for _, name := range f.base {
+		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
+			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
+		}
+	}
 	f.options.Stdin = cmd.InOrStdin()
-	project, err := sets.FindProject(f.start())
+	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
-	}
-	if project != nil {
-		f.access.config.path, f.options.Context = cmp.Or(f.access.config.path, project.ConfigurationFile()), project.ContextFiles()
 	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
@@ -164,23 +168,13 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// start is where the project file is looked for, and above: at the first path.
-func (f *diffFlags) start() string {
-	for _, path := range append(slices.Concat(f.paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
-		if path != "" && path != source.Stdin {
-			return path
-		}
-	}
-	return "."
-}
-
 // compareSets compares the sets that are found below the paths with those in the base.
 func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
 	paths := f.paths
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
-	after := &check.Found{Options: &f.options}
+	after := &check.Found{Options: &f.options, Path: paths[0], Project: project}
 	if after.Found, err = check.FindSets(ctx, after.Options, paths, project); err != nil {
 		return nil, err
 	}

@@ -97,6 +97,9 @@ func TestDiffOfNamedSets(t *testing.T) {
 	put(t, ".gammaguard.yaml", project+"sets: [{files: [plain]}, {kustomization: prod}]\n")
 	commit(t)
 	put(t, ".gammaguard.yaml", project+"sets: [{kustomization: prod}]\n")
+	if err := os.RemoveAll("plain"); err != nil {
+		t.Fatal(err)
+	}
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "service shop/web port 80, producer (folder HEAD:plain)\n") {
 		t.Errorf("%+v", got)
 	}
@@ -105,5 +108,42 @@ func TestDiffOfNamedSets(t *testing.T) {
 	put(t, ".gammaguard.yaml", project)
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml: context[0]: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffOfLeftOutSets: sets that only .gammaguard.yaml leaves out are not compared, and not called removed.
+func TestDiffOfLeftOutSets(t *testing.T) {
+	deployed(t)
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	const project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
+	put(t, ".gammaguard.yaml", project+"sets: [{kustomization: prod}]\n")
+	const why = " is not compared: it is still there, but no set of .gammaguard.yaml has it\n"
+	for _, args := range [][]string{{"diff", "--base-ref", "HEAD"}, {"diff", "--base", before}} {
+		got := run(t, "", args...)
+		for _, want := range []string{"kustomization test", "folder plain", "chart chart", "chart chart with chart/values-prod.yaml"} {
+			if !strings.Contains(got.stdout, "note: "+want+why) {
+				t.Errorf("%q: no note on %s", args, want)
+			}
+		}
+		if got.code != ExitClean || strings.Contains(got.stdout, "removed") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	put(t, "prod/kustomization.yaml", "resources: [../base, ../test]\n") // the set has test now
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "kustomization test"+why) {
+		t.Errorf("used by another: %+v", got)
+	}
+	put(t, "prod/kustomization.yaml", "resources: [../base]\n")
+	for _, name := range []string{"test/kustomization.yaml", "plain/web.yaml", "chart/values-prod.yaml"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := run(t, "", "diff", "--base-ref", "HEAD")
+	if got.code != ExitFindings || !strings.Contains(got.stdout, "HTTPRoute shop/web was removed") || strings.Count(got.stdout, why) != 1 {
+		t.Errorf("removed: %+v", got)
 	}
 }

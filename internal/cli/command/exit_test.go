@@ -41,6 +41,19 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 }
 
+// TestNothingRead: a check that could read nothing has no report, which would have no findings.
+func TestNothingRead(t *testing.T) {
+	for _, args := range [][]string{{"-f", "testdata/none"}, {"-f", "testdata/none", "-o", "github"}, {"-f", "testdata/none", "-o", "json"}, {"testdata/none"}} {
+		got := run(t, "", append([]string{"check"}, args...)...)
+		if got.code != ExitUsage || got.stdout != "" || got.stderr != "error: lstat testdata/none: no such file or directory\n" {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "check", "-f", shop, "-f", "testdata/none"); got.code != ExitUsage || !strings.Contains(got.stdout, " in 4 files: ") {
+		t.Errorf("with what can be read: %+v", got)
+	}
+}
+
 // TestWrongUse: what is wrong, and the exit code 2.
 func TestWrongUse(t *testing.T) {
 	for _, test := range []struct {
@@ -108,6 +121,9 @@ func TestCheckUnreadable(t *testing.T) {
 	r, got := checkJSON(t, orphan, "-f", "testdata/none,-", "-n", "shop")
 	if len(r.Routes) != 2 || got.code != ExitUsage || !strings.Contains(got.stderr, "testdata/none") {
 		t.Errorf("%d routes, %+v", len(r.Routes), got)
+	}
+	if got := run(t, "", "check", "-f", "testdata/none"); got.code != ExitUsage || got.stdout != "" {
+		t.Errorf("nothing could be read: %+v", got)
 	}
 	if got := run(t, "", "check", "-k", "testdata/shop"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomize testdata/shop: ") {
 		t.Errorf("%+v", got)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -105,6 +107,13 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	return errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, true))
 }
 
+// hasGrant reports whether the current namespace has what the request asks for by its own labels, if the user can read
+// them. Selectors of the configuration do not count: who requests a grant need not be able to read it.
+func hasGrant(live *cluster.Cluster, request *grants.Request) (bool, error) {
+	namespace, err := mesh.Known(mesh.FindNamespace(live, live.Current))
+	return namespace != nil && request.Granted(namespace, &config.Default().Policy().Grants), err
+}
+
 func newGrantsRequest() *cobra.Command {
 	var access *access
 	role, reason := "", ""
@@ -117,6 +126,15 @@ the requests with 'gammaguard grants list -A --requested'. You need permission t
   gammaguard grants request -n shop --role producer --reason "canary of the cart"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var missing []string
+			for _, flag := range []struct{ name, value string }{{"--role", role}, {"--reason", strings.TrimSpace(reason)}} {
+				if flag.value == "" {
+					missing = append(missing, flag.name)
+				}
+			}
+			if len(missing) > 0 {
+				return usage(cmd, errors.New("required: "+strings.Join(missing, " and ")))
+			}
 			request := &grants.Request{Role: mesh.Grant(role), Reason: reason}
 			value, err := request.Encode()
 			if err != nil {
@@ -124,6 +142,12 @@ the requests with 'gammaguard grants list -A --requested'. You need permission t
 			}
 			live, err := access.connect(cmd.Context())
 			if err != nil {
+				return err
+			}
+			if has, err := hasGrant(live, request); err != nil || has {
+				if has {
+					_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
+				}
 				return err
 			}
 			if err := live.Annotate(cmd.Context(), live.Current, grants.RequestAnnotation, value); err != nil {

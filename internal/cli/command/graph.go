@@ -56,7 +56,7 @@ The format mermaid is for pages that render Mermaid, and dot for Graphviz. The f
 a search, a table, and the classes of requests to each Service. From 60 routes on, it draws one Service at a time. A graph shows at most` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
-input, its routes are assumed to have the grant. With --cluster too, it draws the live cluster as it would be after you apply them. Without
+input, its routes are assumed to have the grant. The configuration and the context of .gammaguard.yaml apply, as in gammaguard check. With --cluster too, it draws the live cluster as it would be after you apply them. Without
 input, it draws the live cluster, with the configuration that gammaguard in the cluster runs with. It only reads from the cluster, and
 reports what you cannot read there.`,
 		Example: graphExamples,
@@ -128,6 +128,9 @@ func (f *graphFlags) selection(namespace string) (selection graph.Selection, tit
 }
 
 func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster, string, error) {
+	if _, err := f.project(&f.access.config); err != nil {
+		return nil, nil, "", err
+	}
 	live, err := f.access.world(cmd, &f.options, f.cluster)
 	if err != nil {
 		return nil, nil, "", err

@@ -1,12 +1,15 @@
 package command
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 )
@@ -45,5 +48,39 @@ func (f *inputFlags) complete() (named bool, err error) {
 	} else if len(f.chart.Values) > 0 {
 		return false, errors.New("--values has no effect without --helm")
 	}
-	return len(f.options.Files)+len(f.options.Kustomizations)+len(f.options.Charts) > 0, nil
+	return f.named(), nil
+}
+
+// named reports whether any flag names input.
+func (f *inputFlags) named() bool {
+	return len(f.options.Files)+len(f.options.Kustomizations)+len(f.options.Charts) > 0
+}
+
+// start is where the project file is looked for, and above: at the first of the paths and of the input.
+func (f *inputFlags) start(paths ...string) string {
+	for _, path := range append(slices.Concat(paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {
+		if path != "" && path != source.Stdin {
+			return path
+		}
+	}
+	return "."
+}
+
+// project finds the project of the paths and of the input, and takes over what it sets and no flag does. There may be none.
+func (f *inputFlags) project(c *configuration, paths ...string) (*sets.Project, error) {
+	project, err := sets.FindProject(f.start(paths...))
+	if err != nil {
+		return nil, err
+	}
+	applyProject(project, c, &f.options)
+	return project, nil
+}
+
+// applyProject takes over the configuration, if no flag names one, and what exists beside the input.
+func applyProject(project *sets.Project, c *configuration, options *check.Options) {
+	if project == nil {
+		return
+	}
+	c.path = cmp.Or(c.path, project.ConfigurationFile())
+	options.Context = project.ContextFiles()
 }

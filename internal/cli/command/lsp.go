@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -54,16 +53,13 @@ func newLSP() *cobra.Command {
 					return nil, nil, err
 				}
 				of, config := options, config
-				if project != nil {
-					config.path = cmp.Or(config.path, project.ConfigurationFile())
-					of.Context = project.ContextFiles()
-				}
+				applyProject(project, &config, &of)
 				of.Config, err = config.load()
 				return &of, project, err
 			}})
 		},
 	}
 	addDefinitions(cmd, &options)
-	addConfig(cmd, &config, defaultConfiguration)
+	addConfig(cmd, &config, projectConfiguration)
 	return cmd
 }

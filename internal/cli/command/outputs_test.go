@@ -5,10 +5,12 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 )
@@ -59,6 +61,54 @@ func TestCheckJUnitFailures(t *testing.T) {
 		if fails := got.code == ExitFindings; fails != want || suites.Failures > 0 != want {
 			t.Errorf("--fail-on %s: exit code %d, %d failures", failOn, got.code, suites.Failures)
 		}
+	}
+}
+
+// TestCheckNotChecked: every form shows what was not checked and may hold routes, at its place, and nothing of files that are
+// no manifests.
+func TestCheckNotChecked(t *testing.T) {
+	folder := written(t, map[string]string{
+		"shop/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"shop/templates/a.yaml": "a: {{ fail `](x) ::error::%` }}\n", "shop/ci/a.yaml": "a: b\n", "shop/ci/b.yaml": "a: c\n",
+		"dev/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n",
+		"a.tmpl.yaml":            "kind: HTTPRoute\napiVersion: gateway.networking.k8s.io/v1\nmetadata: {name: {{ .name }}}\n",
+		"b.tmpl.yaml":            "a: {{ .name }}\n", "c.json": "[1]\n",
+	})
+	const more = "chart shop, and 2 more"
+	for format, want := range map[string][]string{
+		"github": {
+			"::warning file=a.tmpl.yaml,line=1,title=not-checked::not checked: a template outside a chart; ",
+			"::warning file=dev/kustomization.yaml,line=1,title=not-checked::kustomization dev: not checked: needs what is not in the repository, ",
+			"::warning file=shop/templates/a.yaml,line=1,title=not-checked::" + more + ": not checked: cannot be built, ", "%25\n",
+		},
+		"gitlab": {`"check_name": "not-checked"`, `"severity": "info"`, `"path": "dev/kustomization.yaml"`, `"path": "shop/templates/a.yaml"`, `"path": "a.tmpl.yaml"`, more},
+		"junit":  {`tests="3" failures="0"`, `<testcase name="kustomization dev"`, `<testcase name="` + more, `<testcase name="not checked" classname="a.tmpl.yaml"`, `<skipped message="not checked: cannot be built, `},
+	} {
+		got := runIn(t, folder, "check", "-o", format)
+		for _, part := range want {
+			if !strings.Contains(got.stdout, part) || strings.Contains(got.stdout, "b.tmpl.yaml") || strings.Contains(got.stdout, "c.json") || got.code != ExitClean {
+				t.Errorf("%s: want %s: %+v", format, part, got)
+			}
+		}
+	}
+	got := runIn(t, folder, "check", "--strict")
+	if lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n"); len(lines) < 3 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "error: ") }) {
+		t.Errorf("--strict: %+v", got)
+	}
+	got = runIn(t, folder, "check", "-o", "sarif")
+	log, err := sarif.FromString(got.stdout)
+	if err != nil || len(log.Runs[0].Invocations) != 1 || len(log.Runs[0].Results) != 0 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	var at []string
+	for _, n := range log.Runs[0].Invocations[0].ToolExecutionNotifications {
+		at = append(at, n.Level+" "+*n.Locations[0].PhysicalLocation.ArtifactLocation.URI)
+		if strings.Contains(*n.Message.Text, "](") {
+			t.Errorf("a link: %s", *n.Message.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"warning a.tmpl.yaml", "warning dev/kustomization.yaml", "warning shop/templates/a.yaml"}, at); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -61,7 +61,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, errFindings):
 		return ExitFindings
 	default:
-		printable.Fprintf(root.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(unreached(cmd, suggest(root, args[1:], err)))))
+		printError(root.ErrOrStderr(), unreached(cmd, suggest(root, args[1:], err)))
 		return ExitUsage
 	}
 }
@@ -147,7 +147,28 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 
 // usage returns an error about the use of a command, which says where its use is described.
 func usage(cmd *cobra.Command, err error) error {
-	return errors.Join(err, fmt.Errorf("See '%s --help' for usage", cmd.CommandPath())) //nolint:staticcheck // it is a sentence of its own
+	return errors.Join(err, usageHint(cmd.CommandPath()))
+}
+
+// usageHint says where the use of a command is described.
+type usageHint string
+
+// Error is a sentence of its own.
+func (h usageHint) Error() string { return "See '" + string(h) + " --help' for usage" }
+
+// printError writes an error, and, if it was joined of several, each on a line of its own.
+func printError(w io.Writer, err error) {
+	text := printable.Error(err)
+	hint, hinted := errors.AsType[usageHint](err)
+	if hinted {
+		text = strings.TrimSuffix(text, "\n"+printable.Error(hint))
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		printable.Fprintf(w, "error: %s\n", printable.Layout(line))
+	}
+	if hinted {
+		printable.Fprintf(w, "%s\n", hint)
+	}
 }
 
 // nameExamples has the examples of all commands call the program by its name.

@@ -39,6 +39,7 @@ command computes what each request meets from the manifests, as gammaguard trace
 Each PATH is a file, a pattern of files, or a directory, in which files named ` + expect.FileName + ` or *.` + expect.FileName + ` are found,
 recursively. The default is the current directory. Each file names its manifests in the field input, relative to the file; without that
 field, they are the manifests in the directory of the file. With -f, -k, or --helm, all tests run over that input instead.
+The configuration and the context of .gammaguard.yaml apply, as in gammaguard check.
 
 With --init, the command writes a file with a test for each class of requests, by today's routes. All of its tests pass until a change of
 the routes sends a request somewhere else. The default PATH is then ` + expect.FileName + `, and the manifests are those in its directory unless
@@ -76,7 +77,7 @@ func newTest() *cobra.Command {
 	flags.add(cmd)
 	set.BoolVar(&flags.initialize, "init", false, "write a file with a test for each class of requests, by today's routes")
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", namespaceUsage+"\"default\"")
-	addConfigFile(cmd, &flags.config, defaultConfiguration)
+	addConfigFile(cmd, &flags.config, projectConfiguration)
 	addMesh(cmd, &meshNames{names: &flags.config.mesh, several: true}, "several, separated by commas, run each test under each; if empty, those that the test names, or else that of the configuration")
 	addOutputs(cmd, &flags.outputs)
 	return cmd
@@ -90,6 +91,9 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usage(cmd, err)
 	}
 	f.options.Stdin = cmd.InOrStdin()
+	if _, err := f.project(&f.config, args...); err != nil {
+		return err
+	}
 	if f.initialize {
 		return f.write(cmd, cmp.Or(append(args, expect.FileName)[0], expect.FileName))
 	}

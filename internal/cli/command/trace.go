@@ -31,7 +31,8 @@ SERVICE is the name of a Service, alone or as service/NAME, svc/NAME, or service
 number or its name; a Service with one port needs none. A URL has the path, the query, and the Host header of the request, too.
 
 Without -f, -k, and --helm, the command reads the live cluster, with the configuration that gammaguard in the cluster runs with. With them,
-it reads the files alone, or with --cluster, the live cluster as it would be after you apply the files.
+it reads the files alone, or with --cluster, the live cluster as it would be after you apply the files. With files, the configuration and the
+context of .gammaguard.yaml apply, as in gammaguard check.
 
 The request is compared with all routes of the input, after mutations. The most specific route kind owns the port, and consumer routes of
 the client's namespace replace producer routes. The match with the highest precedence decides. Routes that lack the required grant, or that
@@ -95,6 +96,11 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd, args); err != nil {
 		return usage(cmd, err)
+	}
+	if f.named() {
+		if _, err := f.project(&f.access.config); err != nil {
+			return err
+		}
 	}
 	live, err := f.access.world(cmd, options, f.cluster)
 	if err != nil {

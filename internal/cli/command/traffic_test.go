@@ -87,8 +87,12 @@ func TestReadmeDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(trafficFolder)
-	comment, _, _ := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	comment, _, cut := strings.Cut(run(t, "", "diff", "--base", "main", "-f", "change", "-o", "markdown").stdout, "\n### new findings")
+	if !cut {
+		t.Fatal("the comment has no new findings")
+	}
 	comment = strings.ReplaceAll(comment, "\n### ", "\n") // headings would be the README's
+	comment += "\nThe list of new findings, which follows in the comment, is left out here.\n"
 	const begin, end = "<!-- diff: written by internal/cli/command.TestReadmeDiff -update -->\n", "<!-- end of diff -->\n"
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
@@ -208,6 +212,28 @@ func TestDiffBrokenBase(t *testing.T) {
 	}
 }
 
+// TestDiffBaseIsRevision: a revision in the place of a path is named with the flag that takes it.
+func TestDiffBaseIsRevision(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD"); got.code != ExitUsage || strings.Contains(got.stderr, "--base-ref") {
+		t.Errorf("no repository: %+v", got)
+	}
+	commit(t)
+	for _, args := range [][]string{{"diff", "--base", "HEAD"}, {"diff", "--base", "HEAD", "-f", "a.yaml"}} {
+		if got := run(t, "", args...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD is a git revision: use --base-ref HEAD\n") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	put(t, "HEAD/a.yaml", orphan)
+	if got := run(t, "", "diff", "--base", "HEAD", "-f", "a.yaml"); got.code != ExitClean {
+		t.Errorf("a directory of that name: %+v", got)
+	}
+	if got := run(t, "", "diff", "--base-ref", "none"); got.code != ExitUsage || !strings.HasSuffix(got.stderr, "; fetch it first (actions/checkout: fetch-depth: 0)\n") {
+		t.Errorf("not fetched: %+v", got)
+	}
+}
+
 // TestTraceOfWhatIsNotThere: clear errors, and the exit code 2.
 func TestTraceOfWhatIsNotThere(t *testing.T) {
 	t.Chdir(trafficFolder)
@@ -223,6 +249,36 @@ func TestTraceOfWhatIsNotThere(t *testing.T) {
 		if got.code != ExitUsage || got.stdout != "" || got.stderr != "error: "+want+"\n" {
 			t.Errorf("%s: %+v", args, got)
 		}
+	}
+}
+
+// TestTraceAssumes: trace takes the example of diff, whose Service is not in the input; a test does not pass by an assumption.
+func TestTraceAssumes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const manifests = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: shop}, " +
+		"spec: {parentRefs: [{group: \"\", kind: Service, name: cart}], rules: [{backendRefs: [{name: BACKEND, port: 80}]}]}}\n"
+	put(t, "before/a.yaml", strings.Replace(manifests, "BACKEND", "v1", 1))
+	put(t, "after/a.yaml", strings.Replace(manifests, "BACKEND", "v2", 1))
+	got := run(t, "", "diff", "--base", "before", "-f", "after", "-o", "markdown")
+	_, example, found := strings.Cut(got.stdout, "| `service/")
+	example, _, _ = strings.Cut(example, "`")
+	if !found {
+		t.Fatalf("%+v", got)
+	}
+	const note = "note: Service shop/cart is not in the input: it is assumed to have the ports that routes name\n"
+	for _, args := range []string{"service/" + example, "cart:80", "cart.shop:8080"} {
+		got := run(t, "", append([]string{"trace", "-f", "after"}, strings.Fields(args)...)...)
+		if got.code != ExitClean || !strings.Contains(got.stdout, "Service v2:80 100 %") || strings.Count(got.stdout, note) != 1 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "trace", "cart:80", "-f", "after", "--complete"); got.code != ExitUsage || !strings.Contains(got.stderr, "Service shop/cart does not exist") {
+		t.Errorf("complete: %+v", got)
+	}
+	put(t, "after/gammaguard-test.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\n"+
+		"tests: [{name: a, request: {service: shop/cart, port: 80}, expect: {backend: v2:80}}]\n")
+	if got := run(t, "", "test"); got.code != ExitFindings || !strings.Contains(got.stdout, "Service shop/cart is not in the input") {
+		t.Errorf("test: %+v", got)
 	}
 }
 

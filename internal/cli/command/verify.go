@@ -41,7 +41,8 @@ FILE is one of these; - reads standard input:
 - for Linkerd, the output of linkerd diagnostics policy for a Service port, in YAML or JSON
 
 Without -f, -k, and --helm, the routes are those of the live cluster; with --cluster too, the files replace routes of the cluster. Without
-FILE, the command reads the CiliumEnvoyConfigs or MeshHTTPRoutes of the cluster.
+FILE, the command reads the CiliumEnvoyConfigs or MeshHTTPRoutes of the cluster. With files, the configuration and the context of
+.gammaguard.yaml apply, as in gammaguard check.
 
 Without --mesh and without a mesh in the configuration, the mesh is the one that FILE is from. Requests of HTTP and gRPC are compared; connections,
 retries, session persistence, and CORS are not. Values of headers that only the proxies have are hidden.
@@ -91,6 +92,11 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string) (err error) {
 	var given *proxies.Given
 	if len(args) > 0 {
 		if given, err = readGiven(args[0], cmd.InOrStdin()); err != nil {
+			return err
+		}
+	}
+	if f.named() {
+		if _, err := f.project(&f.access.config); err != nil {
 			return err
 		}
 	}

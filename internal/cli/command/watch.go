@@ -42,7 +42,7 @@ func (f *checkFlags) runWatch(cmd *cobra.Command) error {
 			err = again.runOnce(cmd)
 		}
 		if err != nil && !errors.Is(err, errFindings) {
-			printable.Fprintf(cmd.ErrOrStderr(), "error: %s\n", printable.Layout(printable.Error(err)))
+			printError(cmd.ErrOrStderr(), err)
 		}
 		printable.Row(cmd.ErrOrStderr(), "waiting for changes; press Ctrl+C to stop")
 		if err := f.changed(cmd.Context(), watcher); err != nil {
@@ -67,7 +67,7 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 	if !f.byHand && len(f.paths) == 0 {
 		paths = append(paths, ".")
 	}
-	if project, err := sets.FindProject(f.start()); err == nil && project != nil { // else the check says so
+	if project, err := sets.FindProject(f.start(f.paths...)); err == nil && project != nil { // else the check says so
 		paths = append(append(paths, project.File()), project.ContextFiles()...)
 		if file := project.ConfigurationFile(); file != "" {
 			paths = append(paths, file)

@@ -54,7 +54,10 @@ type Setting struct {
 	From string `json:"from"`
 }
 
-// Find describes the Service, which may not exist. The routes are those of the cluster. Own are
+// ErrNowhere is that the Service does not exist, and that no route names it.
+var ErrNowhere = errors.New("it does not exist, and no route names it")
+
+// Find describes the Service, which may not exist if a route names it; else the error is ErrNowhere. The routes are those of the cluster. Own are
 // the controllers whose entries in status are gammaguard's.
 func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Policy, own []string, key mesh.ServiceKey) (*Service, error) {
 	engine, err := validate.New(rules.Catalog(), policy)
@@ -66,6 +69,9 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, err
 	}
 	service, why := mesh.FindService(stored, key)
+	if errors.Is(why, mesh.ErrNotFound) && !slices.ContainsFunc(routes, func(o *manifest.Object) bool { return names(o.Route, key, policy.Mesh) }) {
+		return nil, ErrNowhere
+	}
 	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
@@ -109,6 +115,22 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	d.ReplacedIn = slices.Compact(d.ReplacedIn)
 	err = d.access(stored, service, namespaces, live, routes, policy)
 	return d, err
+}
+
+// names reports whether the route names the Service, as a parent or as a backend.
+func names(route *mesh.Route, key mesh.ServiceKey, profile *mesh.Profile) bool {
+	for i := range route.Spec.ParentRefs {
+		class := route.Spec.ParentRefs[i].Class(profile)
+		if (class == mesh.MeshParent || class == mesh.LookAlikeParent) && route.Spec.ParentRefs[i].Service(route.Metadata.Namespace) == key {
+			return true
+		}
+	}
+	for backend := range route.Backends() {
+		if backend.Ref.IsService(profile) && backend.Ref.Service(route.Metadata.Namespace) == key {
+			return true
+		}
+	}
+	return false
 }
 
 // leaving sets LeavesBy of the routes that apply.

@@ -2,6 +2,8 @@ package describe
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/config"
@@ -49,6 +51,8 @@ type Parent struct {
 	Parent string `json:"parent"`
 	// Mesh is false for what is not a parent in the mesh, such as a Gateway; nothing more is known of it.
 	Mesh bool `json:"mesh"`
+	// Reason is why it may be meant to be a parent in the mesh, and how to make it one.
+	Reason string `json:"reason,omitempty"`
 	// Acknowledgement is what a mesh has answered about it.
 	Acknowledgement *answers.Answer `json:"acknowledgement,omitempty"`
 	// Ports are what becomes of the route by this parentRef, by port and scope.
@@ -98,7 +102,9 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 	parent := Parent{Field: mesh.ParentPath(index, "")}
 	if class := ref.Class(engine.Policy().Mesh); class != mesh.MeshParent && class != mesh.LookAlikeParent {
 		parent.Parent = ref.Kind + " " + cmp.Or(ref.Namespace, route.Metadata.Namespace) + "/" + ref.Name
-		return parent, nil
+		var err error
+		parent.Reason, err = meant(reader, ref, route.Metadata.Namespace)
+		return parent, err
 	}
 	key := ref.Service(route.Metadata.Namespace)
 	answer := book.Of(route.String(), index)
@@ -125,6 +131,24 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 		parent.Ports = append(parent.Ports, port)
 	}
 	return parent, nil
+}
+
+// meant says that a Service exists, and not the Gateway that the parentRef names; empty if that is not so, or cannot be known.
+func meant(reader mesh.Reader, ref *mesh.ParentRef, namespace string) (string, error) {
+	service := *ref
+	service.Kind = mesh.ServiceKind
+	if class := service.Class(nil); ref.EffectiveKind() != "Gateway" || class != mesh.MeshParent && class != mesh.LookAlikeParent {
+		return "", nil
+	}
+	key := service.Service(namespace)
+	gateway := mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: "Gateway", Namespace: key.Namespace, Name: key.Name}
+	if !errors.Is(mesh.FindObject(reader, gateway), mesh.ErrNotFound) {
+		return "", nil
+	}
+	if found, err := mesh.Known(mesh.FindService(reader, key)); found == nil {
+		return "", err
+	}
+	return fmt.Sprintf(`Gateway %s/%s does not exist, and %s does: if it is meant, set group: "" and kind: Service`, key.Namespace, key.Name, key), nil
 }
 
 // judged takes over what the rules found, and the commands that fix it.

@@ -66,7 +66,11 @@ func (d *OneRoute) Text(w io.Writer) error {
 // rows returns the lines of a parentRef: one for each port and scope.
 func (p *Parent) rows() [][]string {
 	if !p.Mesh {
-		return [][]string{{p.Parent, p.Field, "-", "-", "-", "-", "not a parent in the mesh: gammaguard leaves it alone"}}
+		reason := "not a parent in the mesh: gammaguard leaves it alone"
+		if p.Reason != "" {
+			reason += ". " + p.Reason
+		}
+		return [][]string{{p.Parent, p.Field, "-", "-", "-", "-", reason}}
 	}
 	acknowledged, said := p.Acknowledgement.State, ""
 	if p.Acknowledgement.By != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Text writes the description for people.
@@ -22,7 +23,7 @@ func (d *Service) Text(w io.Writer) error {
 	}
 	settings := [][]string{{"CONSUMER ROUTES", "VALUE", "SET BY"}}
 	for _, s := range d.ConsumerRoutes {
-		settings = append(settings, []string{s.Key, cmp.Or(s.Value, "-"), s.From})
+		settings = append(settings, []string{s.Key, s.text(), s.From})
 	}
 	routes := [][]string{{"PORT", "SCOPE", "ROUTE", "STATE", "ACKNOWLEDGED", "REASON"}}
 	for i := range d.Routes {
@@ -48,6 +49,15 @@ func (d *Service) Text(w io.Writer) error {
 		}
 	}
 	return (&grants.List{Items: d.Grants}).Table(w, false)
+}
+
+// text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".
+func (s *Setting) text() string {
+	shown := cmp.Or(s.Value, "-")
+	if s.Key == mesh.ConsumerRoutesLabel && s.Value != string(mesh.ConsumersAllowed) && s.Value != string(mesh.ConsumersDenied) {
+		shown += " (unknown: " + string(mesh.ConsumersDenied) + ")"
+	}
+	return shown
 }
 
 // gatewayRoutes is the table of the routes on Gateways, which bypass those on the Service.

@@ -12,6 +12,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 )
@@ -93,7 +94,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		for i := range f.Tests {
 			t := &f.Tests[i]
 			for _, name := range r.meshesOf(t) {
-				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Result: report.Skip}
+				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Input: flagsOf(input), Result: report.Skip}
 				r.results = append(r.results, result)
 				if !t.isFor(name) {
 					continue
@@ -108,6 +109,24 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		}
 	}
 	return groups, nil
+}
+
+// flagsOf returns the flags that name the input: "-f manifests".
+func flagsOf(input *check.Options) string {
+	var flags []string
+	for _, file := range input.Files {
+		flags = append(flags, "-f "+printable.Shell(file))
+	}
+	for _, folder := range input.Kustomizations {
+		flags = append(flags, "-k "+printable.Shell(folder))
+	}
+	for i := range input.Charts {
+		flags = append(flags, "--helm "+printable.Shell(input.Charts[i].Path))
+		for _, values := range input.Charts[i].Values {
+			flags = append(flags, "--values "+printable.Shell(values))
+		}
+	}
+	return strings.Join(flags, " ")
 }
 
 // meshesOf returns the meshes that there is a result for. The empty name stands for the mesh of the configuration.

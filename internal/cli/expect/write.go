@@ -55,6 +55,8 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 		f.Tests = append(f.Tests, t)
 	}
 	switch {
+	case len(f.Tests) == 0 && len(missing) > 0:
+		return nil, 0, nil, fmt.Errorf("there is nothing to test: these Services of routes are not in the input: %s; add them to it", strings.Join(missing, ", "))
 	case len(f.Tests) == 0:
 		return nil, 0, nil, errors.New("there are no routes on Services in the input, so there is nothing to test")
 	case len(f.Tests) > maxTests:

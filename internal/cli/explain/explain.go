@@ -29,6 +29,12 @@ const (
 	ParentKindOmitted = "parent-kind-omitted"
 )
 
+// NameReferences is the page with the configuration that has kustomize change the names in references.
+const NameReferences = pages + "check-limits.md"
+
+// pages is where the documentation is.
+const pages = "https://github.com/gammaguard/gammaguard/blob/main/docs/"
+
 // Class says what a topic is.
 type Class string
 
@@ -117,16 +123,16 @@ func Topics() []Topic {
 		Rationale: "The fields namePrefix and nameSuffix of a kustomization change the names of objects, and the references that kustomize knows. It knows neither parentRefs nor " +
 			"backendRefs, so the route refers to a Service that the set does not have. Only `gammaguard check` reports this.",
 		Remedy: "Tell kustomize that parentRefs and backendRefs have names of Services: add a file with a nameReference to configurations in the kustomization. " +
-			"docs/check-limits.md has one that can be copied.",
+			NameReferences + " has one that can be copied.",
 		Notes: []string{"kustomize then changes each of these names that a Service of the set had, also where it is the name of a Gateway."},
 	}, Topic{
 		ID:      ParentKindOmitted,
 		Class:   Input,
 		Default: string(validate.Warn),
 		Title:   "A parentRef without a kind has the name of a Service",
-		Rationale: "A parentRef without a kind is to a Gateway. If the input has a Service of that name, and no such Gateway, the Service may be meant. " +
-			"The route then is none of the mesh, no webhook sees it, and it has no effect. Where neither a port nor another group says that no Gateway is " +
-			"meant, the check only records it. Only `gammaguard check` reports this.",
+		Rationale: "A parentRef without a kind is to a Gateway. If the input, or the cluster with --cluster, has a Service of that name, and no such Gateway, the " +
+			"Service may be meant. The route then is none of the mesh, no webhook sees it, and it has no effect. The action is warn only if the parentRef has a port, or " +
+			"group: \"\". It is audit if the parentRef has neither, as most references to Gateways. Only `gammaguard check` reports this.",
 		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
 		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
 	})
@@ -200,7 +206,7 @@ func (t *Topic) Configuration() string {
 
 // Page is where the topic's page is found.
 func (t *Topic) Page() string {
-	return "https://github.com/gammaguard/gammaguard/blob/main/docs/rules/" + t.ID + ".md"
+	return pages + "rules/" + t.ID + ".md"
 }
 
 // Markdown says why it is a finding, and how to fix it.

@@ -142,6 +142,24 @@ func (s *Source) String() string {
 	return text
 }
 
+// Effective reads "producer; consumer (HTTPRoute)", or "none (unreadable gammaguard.dev/grant-route-kinds)".
+func Effective(namespace *mesh.Namespace, policy *validate.Policy) string {
+	n := &Find([]*mesh.Namespace{namespace}, nil, policy).Items[0]
+	if n.Unreadable != "" {
+		return n.granted() + " (unreadable " + n.Unreadable + ")"
+	}
+	return n.granted()
+}
+
+// granted reads "producer; consumer (HTTPRoute)", or "none".
+func (n *Namespace) granted() string {
+	var all []string
+	for i := range n.Grants {
+		all = append(all, n.Grants[i].String())
+	}
+	return cmp.Or(strings.Join(all, "; "), string(mesh.GrantNone))
+}
+
 // Table writes the list as a table; wide names the routes.
 func (l *List) Table(w io.Writer, wide bool) error {
 	out := printers.GetNewTabWriter(w)
@@ -157,14 +175,14 @@ func (l *List) Table(w io.Writer, wide bool) error {
 	}
 	for i := range l.Items {
 		n := &l.Items[i]
-		var grants, from []string
+		var from []string
 		for j := range n.Grants {
-			grants, from = append(grants, n.Grants[j].String()), append(from, n.Grants[j].From)
+			from = append(from, n.Grants[j].From)
 		}
 		if n.Unreadable != "" {
 			from = append(from, "unreadable "+n.Unreadable)
 		}
-		printable.Row(out, n.Name, cmp.Or(strings.Join(grants, "; "), string(mesh.GrantNone)), cmp.Or(strings.Join(from, "; "), "-"),
+		printable.Row(out, n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"),
 			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks))
 	}
 	return out.Flush()

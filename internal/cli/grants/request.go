@@ -96,6 +96,11 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 	return out.Flush()
 }
 
+// Granted reports whether the namespace has what the request asks for.
+func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) bool {
+	return len(r.missing(namespace, policy)) == 0
+}
+
 // missing returns the roles of the request that the namespace does not have for every kind
 // of route.
 func (r *Request) missing(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []mesh.Role {

@@ -15,13 +15,11 @@ import (
 func (r *CheckReport) GitHub(w io.Writer) error {
 	out := bufio.NewWriter(printable.Commands(w))
 	annotateItems(out, r.lines())
-	for _, s := range r.Skipped {
-		if s.Hides {
-			annotate(out, "warning", "not-checked", s.Path, "not checked: "+s.Reason)
-		}
+	for _, i := range r.unchecked() {
+		annotate(out, "warning", i.ID, i.Place, i.named())
 	}
 	for _, n := range r.Notices {
-		annotate(out, "notice", "note", n.Path, n.Message)
+		annotate(out, "notice", "note", Place{n.Path, 1}, n.Message)
 	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
@@ -33,22 +31,18 @@ func annotateItems(out io.Writer, items []Item) {
 		if i.Effect == validate.Off {
 			continue
 		}
-		place := ""
-		if i.File != Stdin {
-			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(i.File)), i.Line)
-		}
-		command := fmt.Sprintf("::%s %stitle=%s::", levels[i.Effect].github, place, property.Replace(i.ID))
-		printable.Fprintf(out, "%s%s\n", printable.Layout(command), data.Replace(i.named()))
+		annotate(out, levels[i.Effect].github, i.ID, i.Place, i.named())
 	}
 }
 
-// annotate writes the command for what is about a file as a whole.
-func annotate(out io.Writer, command, title, path, message string) {
+// annotate writes a command.
+func annotate(out io.Writer, command, title string, at Place, message string) {
 	place := ""
-	if path != Stdin {
-		place = fmt.Sprintf("file=%s,line=1,", property.Replace(printable.Text(path)))
+	if at.File != Stdin {
+		place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(at.File)), at.Line)
 	}
-	printable.Fprintf(out, "%s%s\n", printable.Layout(fmt.Sprintf("::%s %stitle=%s::", command, place, title)), data.Replace(printable.Text(message)))
+	head := fmt.Sprintf("::%s %stitle=%s::", command, place, property.Replace(title))
+	printable.Fprintf(out, "%s%s\n", printable.Layout(head), data.Replace(printable.Text(message)))
 }
 
 // The escapes of a workflow command's message, and of its properties.

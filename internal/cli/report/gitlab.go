@@ -25,7 +25,9 @@ type codeQuality struct {
 
 // GitLab writes the report as a code quality report, which GitLab shows in merge
 // requests.
-func (r *CheckReport) GitLab(w io.Writer) error { return writeGitLab(w, r.Items()) }
+func (r *CheckReport) GitLab(w io.Writer) error {
+	return writeGitLab(w, append(r.Items(), r.unchecked()...))
+}
 
 // writeGitLab writes the items.
 func writeGitLab(w io.Writer, items []Item) error {

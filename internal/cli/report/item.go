@@ -28,6 +28,8 @@ type Item struct {
 	Text string
 	// Edit makes the change of a mutation; it may be nil.
 	Edit *Edit
+	// set is the set that it is in, and with, if not all renderings of a chart have it, says which do.
+	set, with string
 	// lacks is set if it is unknown because of what the input lacks.
 	lacks bool
 }
@@ -51,7 +53,7 @@ func (r *CheckReport) Items() []Item {
 			items = append(items, Item{
 				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation,
 				Effect: cmp.Or(change.Effect, validate.Warn), Word: cmp.Or(string(change.Effect), "change"),
-				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit,
+				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit, set: route.Set,
 			})
 		}
 		for j := range route.Findings {
@@ -59,7 +61,7 @@ func (r *CheckReport) Items() []Item {
 			items = append(items, Item{
 				Place: Place{cmp.Or(f.File, route.File), f.Line}, ID: f.Rule, Effect: f.Effect, Word: string(f.Effect),
 				Object: route.String(), Field: f.Field, Text: about(f.Field, f.Message),
-				lacks: f.Effect == EffectUnknown && f.Lacks != "",
+				lacks: f.Effect == EffectUnknown && f.Lacks != "", set: route.Set,
 			})
 		}
 	}
@@ -82,13 +84,7 @@ func (r *CheckReport) Items() []Item {
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	seen := map[Item]bool{} // one file may be in several sets
-	return slices.DeleteFunc(items, func(i Item) bool {
-		i.Edit = nil
-		again := seen[i]
-		seen[i] = true
-		return again
-	})
+	return r.distinct(items)
 }
 
 // fingerprint is the same when lines move.
@@ -109,7 +105,10 @@ func about(field, message string) string {
 // named is the text after the route that it is about.
 func (i *Item) named() string {
 	if i.Object == "" {
-		return i.Text
+		return i.text()
 	}
-	return printable.Text(i.Object) + ": " + i.Text
+	return printable.Text(i.Object) + ": " + i.text()
 }
+
+// text is Text, with what says in which renderings of a chart it is.
+func (i *Item) text() string { return i.Text + i.with }

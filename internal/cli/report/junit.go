@@ -48,7 +48,8 @@ type (
 
 // JUnit writes the report as JUnit's XML. A test case is a route, or a document that
 // cannot be read, and fails if Fails would; what is milder is its output. One of which
-// something is unknown, and that does not fail, is skipped.
+// something is unknown, and that does not fail, is skipped, as is what
+// was not checked.
 func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	cases := map[[2]string]*junitCase{} // by file and name
 	var files []string
@@ -67,6 +68,14 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	for _, i := range r.Items() {
 		if i.Effect != validate.Off {
 			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
+		}
+	}
+	for _, i := range r.unchecked() {
+		c := add(i.File, cmp.Or(i.Object, "not checked"))
+		if c.Skipped == nil {
+			c.Skipped = &junitSkipped{i.Text}
+		} else {
+			c.Skipped.Message += "; " + i.Text
 		}
 	}
 	suites := &junitSuites{}
@@ -114,16 +123,16 @@ func (s *junitSuites) write(w io.Writer) error {
 // add adds what was found of the route.
 func (c *junitCase) add(i *Item, failOn string) {
 	if i.Effect == EffectUnknown && c.Failure == nil {
-		c.Skipped = &junitSkipped{i.Text}
+		c.Skipped = &junitSkipped{i.text()}
 	}
-	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.Text)
+	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.text())
 	if severity := slices.Index(FailOn, string(i.Effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
 		c.Output += line
 		return
 	}
 	c.Skipped = nil
 	if c.Failure == nil {
-		c.Failure = &junitFailure{Message: i.Text, Type: i.ID}
+		c.Failure = &junitFailure{Message: i.text(), Type: i.ID}
 	}
 	c.Failure.Text += line
 }

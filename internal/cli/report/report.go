@@ -48,6 +48,11 @@ func New() *CheckReport {
 	return &CheckReport{TypeMeta: Typed(Kind), Routes: []Route{}, Broken: []Broken{}, files: map[string]bool{}}
 }
 
+// Empty reports whether no input could be read, so that the report says nothing.
+func (r *CheckReport) Empty() bool {
+	return len(r.files)+len(r.Routes)+len(r.Broken)+len(r.Sets)+len(r.Skipped)+len(r.Notices) == 0
+}
+
 // SeenFile notes that the file was read.
 func (r *CheckReport) SeenFile(name string) { r.files[name] = true }
 
@@ -147,6 +152,8 @@ type Skipped struct {
 	Reason string `json:"reason"`
 	// Hides is set if it may hold routes that a strict check must not pass over.
 	Hides bool `json:"-"`
+	// At is the place to show it at if Path names a set that was not built as a whole; else it is zero.
+	At Place `json:"-"`
 }
 
 // Notice is what bears on what was checked, and is neither a finding nor left aside.

@@ -27,11 +27,11 @@ func (r *CheckReport) SARIF(w io.Writer, version string) error {
 	for _, topic := range explain.Topics() {
 		described = append(described, describe(&topic))
 	}
-	return writeSARIF(w, version, described, r.Items())
+	return writeSARIF(w, version, described, r.Items(), r.unchecked())
 }
 
-// writeSARIF writes the items, each of one of the rules.
-func writeSARIF(w io.Writer, version string, described []sarifRule, items []Item) error {
+// writeSARIF writes the items, each of one of the rules, and what was not checked.
+func writeSARIF(w io.Writer, version string, described []sarifRule, items, unchecked []Item) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	driver := &run.Tool.Driver
 	driver.Name, driver.Version, driver.InformationURI, driver.Rules = "gammaguard", version, informationURI, described
@@ -39,6 +39,16 @@ func writeSARIF(w io.Writer, version string, described []sarifRule, items []Item
 		result := i.result()
 		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.ID })
 		run.Results = append(run.Results, result)
+	}
+	if len(unchecked) > 0 {
+		invocation := sarifInvocation{ExecutionSuccessful: true}
+		for _, i := range unchecked {
+			notification := sarifNotification{Level: "warning", Message: sarifText{Text: unlinked(i.named())}}
+			i.Object = "" // a set is no part of the file
+			notification.Locations = i.result().Locations
+			invocation.Notifications = append(invocation.Notifications, notification)
+		}
+		run.Invocations = []sarifInvocation{invocation}
 	}
 	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")

@@ -127,7 +127,7 @@ func (r *TestReport) SARIF(w io.Writer, version string) error {
 		Help:             sarifText{Text: "Correct the routes, or, if the change is intended, the test. gammaguard trace shows why a request goes where it goes."},
 	}
 	rule.DefaultConfiguration.Level = "error"
-	return writeSARIF(w, version, []sarifRule{rule}, r.items())
+	return writeSARIF(w, version, []sarifRule{rule}, r.items(), nil)
 }
 
 // GitHub writes the failed tests as workflow commands, which GitHub Actions shows as annotations, and the

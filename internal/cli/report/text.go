@@ -85,7 +85,7 @@ func list(out io.Writer, paint painter, items []Item) {
 		if i.Object != "" {
 			printable.Fprintf(out, "%s  ", paint(printable.Bold, i.Object))
 		}
-		printable.Fprintf(out, "%s\n", i.Text)
+		printable.Fprintf(out, "%s\n", i.text())
 	}
 	if file != "" {
 		printable.Fprintf(out, "\n")

@@ -35,9 +35,9 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{tree}")
+	tree, err := treeOf(ctx, revision)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a revision of the repository in %s", revision, top)
+		return nil, fmt.Errorf("%q is not a revision of the repository in %s; fetch it first (actions/checkout: fetch-depth: 0)", revision, top)
 	}
 	folder, remove, err := temporary.Folder()
 	if err != nil {
@@ -48,6 +48,17 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 		return nil, errors.Join(err, t.Remove())
 	}
 	return t, nil
+}
+
+// Exists reports whether the repository of the working directory has the revision.
+func Exists(ctx context.Context, revision string) bool {
+	_, err := treeOf(ctx, revision)
+	return err == nil
+}
+
+// treeOf returns the name of the revision's tree.
+func treeOf(ctx context.Context, revision string) (string, error) {
+	return git(ctx, "rev-parse", "--verify", "--end-of-options", revision+"^{tree}")
 }
 
 // Path returns where a file or folder of the work tree is in the revision. It may not

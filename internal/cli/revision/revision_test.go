@@ -97,8 +97,11 @@ func TestCheckout(t *testing.T) {
 func TestCheckoutOfWhatIsNotThere(t *testing.T) {
 	top := repository(t)
 	for _, name := range []string{"none", "--all", ""} {
-		if _, err := revision.Checkout(t.Context(), name); err == nil || !strings.HasSuffix(err.Error(), "is not a revision of the repository in "+top) {
+		if _, err := revision.Checkout(t.Context(), name); err == nil || !strings.HasSuffix(err.Error(), "is not a revision of the repository in "+top+"; fetch it first (actions/checkout: fetch-depth: 0)") {
 			t.Errorf("%q: %v", name, err)
+		}
+		if revision.Exists(t.Context(), name) {
+			t.Errorf("%q exists", name)
 		}
 	}
 	t.Chdir(t.TempDir())

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
@@ -56,12 +59,41 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 	if files, skipped, err = in.render(ctx, chart, apiVersions); err != nil {
 		failed := (*build.Error)(nil)
 		broken := errors.Is(err, errNotLoaded) || errors.As(err, &failed) && (failed.NotLoaded || failed.NotParsed || failed.Exhausted)
+		var at report.Place
+		if failed != nil {
+			at = in.cause(chart, failed.Error())
+		}
 		if failed != nil && len(failed.Missing) > 0 {
 			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
 		}
-		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Broken: broken}
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Broken: broken, At: at}
 	}
 	return files, skipped, nil
+}
+
+// causes are the ways in which Helm begins an error with the place in a template: of one that cannot be parsed, of one that
+// fails on purpose, and of one that fails otherwise.
+var causes = regexp.MustCompile(`^(?:(?:parse|execution) error at \((.+?):(\d+)(?::\d+)?\): |(.+?):(\d+):\d+\n)`)
+
+// cause returns the place in a file of the chart that an error of Helm names, or none. Helm's name of a template begins with
+// the name of the chart.
+func (in *Input) cause(chart *Chart, text string) (at report.Place) {
+	found := causes.FindStringSubmatch(text)
+	if found == nil {
+		return at
+	}
+	_, name, _ := strings.Cut(found[1]+found[3], "/")
+	line, err := strconv.Atoi(found[2] + found[4])
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return at
+	}
+	path := filepath.Join(chart.Path, filepath.FromSlash(name))
+	data, err := in.Disk.Read(path)
+	if err != nil { // a chart in it has another name than its folder, or is an archive
+		return at
+	}
+	lines := bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) + 1
+	return report.Place{File: path, Line: max(1, min(line, lines))} // what is not closed ends after the last line
 }
 
 func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string) (files []*File, skipped []report.Skipped, _ error) {
@@ -91,6 +123,7 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	for _, name := range missing {
 		skipped = append(skipped, report.Skipped{
 			Path: filepath.ToSlash(chart.Path), Reason: "dependency " + name + " is not in its directory charts; run helm dependency build",
+			At: report.Place{File: filepath.Join(chart.Path, ChartFile), Line: 1},
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
@@ -27,7 +28,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		failed := (*build.Error)(nil)
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
 		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
-		return nil, &NotBuilt{fmt.Errorf("kustomize %s: %w", folder, err), broken, needs}
+		return nil, &NotBuilt{error: fmt.Errorf("kustomize %s: %w", folder, err), Broken: broken, Remote: needs}
 	}
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
 	used := Uses(in.Disk.Read, folder)
@@ -190,6 +191,8 @@ type NotBuilt struct {
 	// Broken: no more input, such as what is not on this disk, or values, would help. Remote:
 	// it needs what is not in the repository.
 	Broken, Remote bool
+	// At is the place in a template that Helm names as the cause; zero if there is none.
+	At report.Place
 }
 
 // Unwrap returns why.

@@ -215,9 +215,12 @@ func (g *Guard) Metrics(ctx context.Context) (string, error) { return get(ctx, g
 // PID is the binary's process ID.
 func (g *Guard) PID() int { return g.cmd.Process.Pid }
 
+// LogPath is the path of the file that it prints to.
+func (g *Guard) LogPath() string { return g.log.Name() }
+
 // Log returns what the binary has printed so far.
 func (g *Guard) Log() string {
-	text, err := os.ReadFile(g.log.Name())
+	text, err := os.ReadFile(g.LogPath())
 	if err != nil {
 		return err.Error() // it goes with the control plane
 	}
