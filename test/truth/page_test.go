@@ -72,7 +72,8 @@ mirrors.
 
 const pageTail = `
 Cilium's operator takes routes from its cache in no fixed order. Here it gets the oldest first, so that of matches that rank as high, the
-oldest route's comes first; in a cluster it can be any.
+oldest route's comes first; in a cluster it can be any. Where Envoy refuses the routes of a Service, only the requests to the route
+because of which it does are counted as different.
 
 ## What is not compared
 

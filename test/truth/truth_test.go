@@ -35,7 +35,7 @@ var meshes = []struct {
 	// source names the code.
 	source    string
 	translate func(*testing.T, *worlds.World) func(*traffic.Request) (*proxies.Answer, error)
-	class     func(*traffic.Trace, []string) string
+	class     func(*traffic.Trace, *proxies.Answer) string
 }{
 	{mesh.Istio, "istio.io/istio of 2026-08-27, the control plane over objects in memory", istio.Translate, istioClass},
 	{mesh.Cilium, "github.com/cilium/cilium v1.20.2, the operator's translation of routes on Services to a CiliumEnvoyConfig", cilium.Translate, ciliumClass},
@@ -76,8 +76,8 @@ type tally struct {
 	// classes are the requests that differ, by the reason, and unexplained those without a known one.
 	classes     map[string]int
 	unexplained int
-	// class returns the reason of a difference in these aspects; it is empty where none is known.
-	class func(trace *traffic.Trace, aspects []string) string
+	// class returns the reason of a difference from what they answer; it is empty where none is known.
+	class func(trace *traffic.Trace, theirs *proxies.Answer) string
 }
 
 func (c *tally) run(t *testing.T, translate func(*testing.T, *worlds.World) func(*traffic.Request) (*proxies.Answer, error)) {
@@ -118,7 +118,7 @@ func (c *tally) compare(t *testing.T, w *worlds.World, table *traffic.Table, r *
 		c.agreed++
 		return
 	}
-	reason := c.class(trace, aspects)
+	reason := c.class(trace, theirs)
 	if reason == "" {
 		reason = "not explained: " + strings.Join(aspects, ", ")
 		c.unexplained++
@@ -129,11 +129,11 @@ func (c *tally) compare(t *testing.T, w *worlds.World, table *traffic.Table, r *
 	}
 }
 
-// istioClass and ciliumClass return the reason of a difference in these aspects, where it is known.
-func istioClass(*traffic.Trace, []string) string { return "" }
+// istioClass and ciliumClass return the reason of a difference, where it is known.
+func istioClass(*traffic.Trace, *proxies.Answer) string { return "" }
 
-func ciliumClass(trace *traffic.Trace, _ []string) string {
-	if len(trace.Outcome.Shares) == 1 && trace.Outcome.Shares[0].Reason == "every backendRef has weight 0" {
+func ciliumClass(trace *traffic.Trace, theirs *proxies.Answer) string {
+	if theirs.String() == "" && len(trace.Outcome.Shares) == 1 && trace.Outcome.Shares[0].Reason == "every backendRef has weight 0" {
 		return "several backendRefs that all have weight 0, of one rule, of equal matches, or one for each port of a route: Envoy refuses the routes of the whole Service, where `trace` says 500 and notes it"
 	}
 	return ""
