@@ -152,7 +152,7 @@ SEED ?= $(shell date +%s)
 random: ## Compare trace and diff with a second opinion on random routes: FOR=10m, and SEED=1 to repeat a run.
 	go test -count=1 -v -timeout 0 -run '^TestRandom$$' ./traffic -random-for $(FOR) -random-seed $(SEED)
 
-# How many requests make truth compares for each mesh; SEED=1 repeats a run.
+# How many requests make truth compares in each row of the page; SEED=1 repeats a run.
 REQUESTS ?= 100000
 .PHONY: truth
 truth: definitions ## Compare trace with what the own code of Istio and Cilium does, and write docs/truth.md; the first run builds both, in up to 13 minutes.

@@ -62,6 +62,9 @@ type Profile struct {
 	// Joined are the types of filters for which ReplacePrefixMatch is joined as it is with the rest
 	// of the path, without regard to slashes.
 	Joined Fact[[]string]
+	// WholePrefix: where a URLRewrite replaces a prefix that ends with a slash by a slash, the path without
+	// the slash stays as it is, and of two slashes in its place one is lost.
+	WholePrefix Fact[bool]
 	// Backends are how the mesh reads backendRefs.
 	Backends Fact[Backends]
 	// Portless are the appProtocols that a port must have for a parentRef without port to select

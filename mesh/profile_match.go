@@ -64,6 +64,12 @@ func (p *Profile) Join(filter, prefix, replacement string) (to string, asIs bool
 	return replacement, asIs
 }
 
+// Whole reports whether a filter of that type, with that new prefix, takes a prefix that ends with a slash as it
+// is written.
+func (p *Profile) Whole(filter, to string) bool {
+	return p != nil && p.WholePrefix.Value && filter == URLRewriteFilter && to == "/"
+}
+
 // path returns the condition of a match of a GRPCRoute on the path; nil where there is none.
 func (c Calls) path(m *MethodMatch) *Condition {
 	if m == nil || m.Service == "" && m.Method == "" {
@@ -104,14 +110,15 @@ type Backends struct {
 	// OnlyOne: where there is one backendRef, its weight does not count.
 	OnlyOne bool
 	// MergesEqual: where matches of several routes are written alike, the backendRefs of all get the
-	// requests, by the rest of the first rule.
+	// requests, by the rest of the first rule. Those of a route on several ports count once for each.
 	MergesEqual bool
 	// ZeroRefused: where several backendRefs all have weight 0, the proxies refuse the routes of the
 	// whole Service, and keep the former ones.
 	ZeroRefused bool
 	// WholePercents: the part of the requests that a RequestMirror copies is rounded down to percents.
 	WholePercents bool
-	// ByName: the last filter of a backendRef applies to all of the rule that name its Service and port.
+	// ByName: where there are several backendRefs, without those left out and with those merged, the last
+	// filter of one applies to all of the rule that name its Service and port.
 	ByName bool
 }
 

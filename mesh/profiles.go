@@ -64,6 +64,7 @@ func cilium(at release) *Profile {
 		PortsTogether:  fact(true, ciliumTranslation+"desiredEnvoyHTTPRouteConfiguration: one virtual host for all ports"),
 		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
 		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
+		WholePrefix:    fact(true, ciliumTranslation+"pathPrefixMutation"),
 		PortSplit:      fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}
 }
@@ -103,6 +104,7 @@ func istio(at release) *Profile {
 		Portless:      fact(map[RouteKind]string(nil), istioTruth),
 		PortsTogether: fact(false, istioTruth),
 		Joined:        fact([]string{URLRewriteFilter, RequestRedirectFilter}, istioTruth+", and applyHTTPRouteDestination in pilot/pkg/networking/core/route"),
+		WholePrefix:   fact(false, istioTruth),
 		PortSplit:     fact(true, istioTruth+": a virtual service for those with the port, and one for those without"),
 	}
 }
@@ -141,6 +143,7 @@ func kuma(at release) *Profile {
 		Ranking:       fact(RankingUnknown, "not looked at"),
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
+		WholePrefix:   fact(false, "not looked at"),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
@@ -199,6 +202,7 @@ func linkerd(at release) *Profile {
 		Ranking:       fact(RankingUnknown, "not looked at"),
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
+		WholePrefix:   fact(false, "not looked at"),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),

@@ -17,15 +17,17 @@ func (t *Table) backendsOf(pr *portRoutes, e *entry) ([]backendRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reads.ByName {
-		shareEffects(backends)
-	}
+	several := len(backends) > 1
 	if reads.MergesEqual && len(backends) > 0 {
 		if backends, err = t.mergeEqual(pr, e, backends, reads); err != nil {
 			return nil, err
 		}
+		several = len(backends) > 1 || pr.ports(e.route) > 1
 	}
-	if reads.OnlyOne && len(backends) == 1 {
+	switch {
+	case several && reads.ByName:
+		shareEffects(backends)
+	case !several && len(backends) == 1 && reads.OnlyOne:
 		backends[0].weight = 1
 	}
 	return backends, nil
@@ -48,9 +50,13 @@ func (t *Table) permittedOf(from *route, backends []backendRef, reads mesh.Backe
 	return kept, nil
 }
 
-// shareEffects has the effects of the last backend with filters that names a Service and port apply
-// to all that name them.
+// shareEffects has the last filter of the backends that name a Service and port apply to all that name them.
 func shareEffects(backends []backendRef) {
+	for i := range backends {
+		if last := backends[i].last; last != nil {
+			backends[i].effects = *last
+		}
+	}
 	for i := range backends {
 		for j := range backends {
 			other := &backends[j]
@@ -80,15 +86,12 @@ func (t *Table) mergeEqual(pr *portRoutes, e *entry, backends []backendRef, read
 			return nil, err
 		}
 		for i := range theirs {
-			theirs[i].effects, theirs[i].filtered = Effects{}, false
+			theirs[i].effects, theirs[i].last, theirs[i].filtered = Effects{}, nil, false
 		}
 		merged, found = append(merged, scaled(theirs, pr.ports(other.route))...), true
 	}
 	if !found {
 		return backends, nil
-	}
-	if reads.ByName {
-		shareEffects(merged)
 	}
 	return merged, nil
 }

@@ -58,6 +58,9 @@ type PathChange struct {
 	Prefix string `json:"prefix,omitempty"`
 	// Joined: the replacement and the rest of the path are joined as they are.
 	Joined bool `json:"joined,omitempty"`
+	// Whole: the prefix is replaced as it is written: a path that only lacks its slash stays as it is, and
+	// of two slashes in its place one is lost.
+	Whole bool `json:"whole,omitempty"`
 	// ofMatch: what is replaced is what the match matched.
 	ofMatch bool
 }
@@ -167,6 +170,12 @@ func (p *PathChange) Apply(path string) string {
 	}
 	if p.Prefix == "" {
 		return p.Replacement
+	}
+	if p.Whole {
+		if rest, ok := strings.CutPrefix(path, p.Prefix); ok {
+			return p.Replacement + strings.TrimPrefix(rest, "/")
+		}
+		return path
 	}
 	if p.Joined {
 		return p.Replacement + path[min(len(p.Prefix), len(path)):]

@@ -15,6 +15,8 @@ type match struct {
 	byPath bool
 	// written is equal for matches that are written alike, with regard to the order of nothing.
 	written string
+	// slashed: the prefix is written with a slash at the end.
+	slashed bool
 	// ordered: the place of the regular expression of its path is known.
 	ordered bool
 }

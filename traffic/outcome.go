@@ -142,14 +142,14 @@ func gcd(a, b int64) int64 {
 
 // resolve fills in what the effects of a rule leave to the match and the mesh.
 func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error) {
-	out, matched := in, e.prefix()
+	out := in
 	if in.Rewrite != nil {
-		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: e.reading().replace(mesh.URLRewriteFilter, in.Rewrite.Path, matched)}
+		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: e.reading().replace(mesh.URLRewriteFilter, in.Rewrite.Path, e.match)}
 		*doubts = append(*doubts, e.reading().joined(out.Rewrite.Path)...)
 	}
 	if in.Redirect != nil {
 		redirect := *in.Redirect
-		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, matched)
+		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, e.match)
 		out.Redirect = &redirect
 		*doubts = append(*doubts, e.reading().joined(redirect.Path)...)
 	}

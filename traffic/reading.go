@@ -119,24 +119,40 @@ func shorter(a, b string) bool {
 	return err == nil && err2 == nil && x < y
 }
 
-// replace returns the change of a path by a filter of that type, where a match matched the prefix.
-func (m *reading) replace(filter string, path *PathChange, prefix string) *PathChange {
+// replace returns the change of a path by a filter of that type, where the match matched a prefix.
+func (m *reading) replace(filter string, path *PathChange, of *match) *PathChange {
 	if path == nil || !path.ofMatch {
 		return path
 	}
-	out := &PathChange{Prefix: cmp.Or(prefix, "/")}
+	out := &PathChange{Prefix: cmp.Or(of.prefix(), "/")}
 	if out.Replacement, out.Joined = m.profile.Join(filter, out.Prefix, path.Replacement); out.Replacement == "" {
 		return nil
+	}
+	if of.slashed && m.profile.Whole(filter, out.Replacement) {
+		out.Prefix, out.Whole = of.prefix()+"/", true
 	}
 	return out
 }
 
-// joined returns a note on a path whose new prefix the mesh joins as it is.
+// joined returns a note on a path whose new prefix the mesh joins as it is, or which it leaves as it is
+// for the lack of a slash.
 func (m *reading) joined(path *PathChange) []string {
+	if path != nil && path.Whole && path.Prefix != "/" {
+		return []string{fmt.Sprintf("%s leaves the path %s as it is: match and replace it without the slash at the end", m.profile.Title, strings.TrimSuffix(path.Prefix, "/"))}
+	}
 	if path != nil && path.Joined {
 		return []string{fmt.Sprintf("%s joins the new prefix and the rest of the path as they are: %s becomes %s", m.profile.Title, strings.TrimSuffix(path.Prefix, "/")+"/a", path.Apply(strings.TrimSuffix(path.Prefix, "/")+"/a"))}
 	}
 	return nil
+}
+
+// slashed reports whether the match is one of a prefix that is written with a slash at the end, as that of
+// every path is.
+func slashed(rule *mesh.RouteRule, match int) bool {
+	if match >= len(rule.Matches) || rule.Matches[match].Path == nil {
+		return true
+	}
+	return strings.HasSuffix(cmp.Or(rule.Matches[match].Path.Value, "/"), "/")
 }
 
 // written returns a text that is equal for matches that are written alike, where the mesh merges

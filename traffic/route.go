@@ -54,6 +54,8 @@ type backendRef struct {
 	ref     mesh.BackendRef
 	weight  int64
 	effects Effects
+	// last is the effects of the last of several filters; nil where the mesh never takes it alone.
+	last *Effects
 	// filtered: it has filters.
 	filtered bool
 	// fails says why the mesh answers its requests with an error; empty if it does not.
@@ -86,17 +88,18 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
 			m := to.match(conditions)
-			m.written = to.written(from, len(to.matches), conditions)
+			m.written, m.slashed = to.written(from, len(to.matches), conditions), slashed(from, len(to.matches))
 			to.matches = append(to.matches, m)
 		}
 		for j := range from.BackendRefs {
 			ref := &from.BackendRefs[j]
 			backend := backendRef{ref: *ref, weight: 1}
 			filters := to.filters(ref.Filters, mesh.BackendFilter, &backend.fails)
-			if backend.filtered = len(filters) > 0; len(filters) > 1 && len(from.BackendRefs) > 1 && profile.ReadsBackends().ByName {
-				filters = filters[len(filters)-1:]
+			backend.filtered, backend.effects = len(filters) > 0, lowerFilters(filters)
+			if len(filters) > 1 && profile.ReadsBackends().ByName {
+				last := lowerFilters(filters[len(filters)-1:])
+				backend.last = &last
 			}
-			backend.effects = lowerFilters(filters)
 			if ref.Weight != nil {
 				backend.weight = int64(*ref.Weight)
 			}

@@ -155,6 +155,7 @@ func meshPage(p *mesh.Profile) string {
 	writeFact(&b, "a path by regular expression ranks", p.Ranking, func(r mesh.Ranking) string { return string(r) })
 	writeFact(&b, "GRPCRoutes match", p.Calls, calls)
 	writeFact(&b, "`replacePrefixMatch` that is joined without regard to slashes", p.Joined, join)
+	writeFact(&b, "a prefix `/a/` that URLRewrite replaces by `/`", p.WholePrefix, yes("`/a` stays as it is, and `/a//b` becomes `/b`", "`/a` becomes `/`"))
 	writeFact(&b, "a parentRef without `port` selects", p.Portless, portless)
 	writeFact(&b, "the routes of a Service apply", p.PortsTogether, yes("on every port that any of them selects", "on the ports that each selects"))
 	writeFact(&b, "backendRefs", p.Backends, backends)

@@ -30,10 +30,10 @@ func backends(b mesh.Backends) string {
 	}{
 		{b.LeavesOut, "one that is missing or not permitted is left out, and the others get its requests"},
 		{b.OnlyOne, "the weight of an only one does not count, also 0"},
-		{b.MergesEqual, "those of equal matches of several routes are merged"},
+		{b.MergesEqual, "those of equal matches of several routes are merged, and one counts once for each port of its route"},
 		{b.ZeroRefused, "several that all have weight 0: the proxies keep the former routes of the whole Service"},
 		{b.WholePercents, "the part of a RequestMirror is rounded down to percents"},
-		{b.ByName, "the last filter of one applies to all of its Service and port in the rule"},
+		{b.ByName, "of several, the last filter of one applies to all of its Service and port in the rule"},
 	} {
 		if part.is {
 			texts = append(texts, part.text)

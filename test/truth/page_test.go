@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,18 +17,27 @@ func text(all []*tally) string {
 		if c.plain {
 			kind = "HTTPRoutes without filters and timeouts"
 		}
-		fmt.Fprintf(&out, "| %s | %s | %d | %.2f %% |\n", c.mesh.Title, kind, c.compared, 100*c.part())
+		fmt.Fprintf(&out, "| %s | %s | %d | %.2f %% | %d |\n", c.mesh.Title, kind, c.compared, 100*float64(c.agreed)/float64(c.compared), c.unexplained)
 	}
 	out.WriteString("\n## What differs\n\n")
 	differs := false
-	for _, c := range all {
-		reasons := slices.SortedFunc(maps.Keys(c.classes), func(a, b string) int { return c.classes[b] - c.classes[a] })
-		for _, reason := range reasons {
+	for i := range meshes {
+		classes, title := map[string]int{}, ""
+		for _, c := range all {
+			if c.mesh.Name != meshes[i].name {
+				continue
+			}
+			title = c.mesh.Title
+			for reason, requests := range c.classes {
+				classes[reason] += requests
+			}
+		}
+		for _, reason := range slices.SortedFunc(maps.Keys(classes), func(a, b string) int { return cmp.Or(classes[b]-classes[a], cmp.Compare(a, b)) }) {
 			if !differs {
 				out.WriteString("| mesh | requests | reason |\n|---|---|---|\n")
 				differs = true
 			}
-			fmt.Fprintf(&out, "| %s | %d | %s |\n", c.mesh.Title, c.classes[reason], reason)
+			fmt.Fprintf(&out, "| %s | %d | %s |\n", title, classes[reason], reason)
 		}
 	}
 	if !differs {
@@ -47,8 +57,8 @@ const pageHead = `# What the meshes' own code says
 
 How far ` + "`trace`" + ` with ` + "`--mesh`" + ` agrees with what a mesh does, for mesh admins and contributors. The worlds follow from seed %d.
 
-| mesh | routes | requests | agree |
-|---|---|---|---|
+| mesh | routes | requests | agree | differ for no known reason |
+|---|---|---|---|---|
 `
 
 const pageHow = `
@@ -62,7 +72,8 @@ mirrors.
 
 const pageTail = `
 Cilium's operator takes routes from its cache in no fixed order. Here it gets the oldest first, so that of matches that rank as high, the
-oldest route's comes first; in a cluster it can be any.
+oldest route's comes first; in a cluster it can be any. Where Envoy refuses the routes of a Service, only the requests to the route
+because of which it does are counted as different.
 
 ## What is not compared
 

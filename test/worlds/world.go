@@ -55,7 +55,8 @@ var Key = mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: Namespace, Name: Se
 // Ports are those of every Service.
 var Ports = []int32{80, 8080, 9090}
 
-// protocols are the appProtocols of the ports, on a mesh that selects ports by them.
+// protocols are the appProtocols of the ports, on a mesh that selects ports by them. In every second world
+// the last is that of the first.
 var protocols = []string{"http", "grpc", ""}
 
 // Random returns the world of a seed.
@@ -83,7 +84,11 @@ func (w *World) service(namespace, name string) {
 	service.Spec.Type, service.Spec.ClusterIP = corev1.ServiceTypeClusterIP, fmt.Sprintf("10.0.0.%d", 1+len(w.Services))
 	for i, port := range Ports {
 		port := corev1.ServicePort{Name: fmt.Sprintf("http-%d", i), Port: port, Protocol: corev1.ProtocolTCP}
-		if protocol := protocols[i]; protocol != "" && w.options.Profile != nil && w.options.Profile.Portless.Value != nil {
+		protocol := protocols[i]
+		if i == len(Ports)-1 && w.Seed%2 == 1 {
+			protocol = protocols[0]
+		}
+		if protocol != "" && w.options.Profile != nil && w.options.Profile.Portless.Value != nil {
 			port.AppProtocol = &protocol
 		}
 		service.Spec.Ports = append(service.Spec.Ports, port)

@@ -59,6 +59,12 @@ func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
 		into.SetString(n.Value)
 	case into.Kind() == reflect.String:
 		d.fail(n.Line, path, "must be a string; put %s in quotes", n.Value)
+	case into.Kind() == reflect.Bool:
+		if n.Tag != "!!bool" {
+			d.fail(n.Line, path, "must be true or false, not %s", n.Value)
+			return
+		}
+		into.SetBool(strings.EqualFold(n.Value, "true"))
 	default: // a number
 		number, err := strconv.ParseInt(n.Value, 10, into.Type().Bits())
 		if n.Tag != "!!int" || err != nil {

@@ -77,6 +77,8 @@ func nodeOf(v reflect.Value) *yaml.Node {
 			n.Tag = "!!int"
 		}
 		return n
+	case reflect.Bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v.Bool())}
 	default:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(v.Interface())}
 	}

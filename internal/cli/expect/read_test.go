@@ -47,7 +47,7 @@ tests:
     route: HTTPRoute shop/cart
     effects:
       requestHeaders: [{action: set, name: x, value: "1"}]
-      rewrite: {path: {replacement: /x, prefix: /y}}
+      rewrite: {path: {replacement: /x, prefix: /y, joined: true, whole: true}}
       mirrors: [{backend: Service shop/copy:80, parts: 1, of: 2}]
       requestTimeout: 10s
 - name: b
@@ -72,6 +72,10 @@ tests:
 		want: "t.yaml:7: tests[0].expect.bakend: unknown field; the fields here are backend, status, shares, redirect, route, effects, asInRevision",
 	},
 	{text: header + "tests:\n- name: a\n  request: {service: shop/cart, port: http}\n  expect: {status: 404}\n", want: "t.yaml:5: tests[0].request.port: must be a number, not http"},
+	{
+		text: header + "tests:\n- name: a\n  request: {service: c, port: 80}\n  expect: {effects: {rewrite: {path: {joined: 1}}}}\n",
+		want: "t.yaml:6: tests[0].expect.effects.rewrite.path.joined: must be true or false, not 1",
+	},
 	{
 		text: header + "tests:\n- name: a\n  request: {service: shop/cart, port: 80, headers: {x: 1}}\n  expect: {status: 404}\n",
 		want: "t.yaml:5: tests[0].request.headers.x: must be a string; put 1 in quotes",

@@ -76,6 +76,7 @@ func TestWrittenPasses(t *testing.T) {
 		"conformance": {filepath.Join(ofGateway, "tests", "mesh"), filepath.Join(ofGateway, "mesh")},
 		"hostile":     {write(t, map[string]string{"a.yaml": hostile.Manifests("shop", "cart", hostile.Text)})},
 		"filters":     {write(t, map[string]string{"a.yaml": filters})},
+		"prefixes":    {write(t, map[string]string{"a.yaml": prefixes})},
 	}
 	for name, folders := range inputs {
 		at := folders[0]
@@ -103,6 +104,24 @@ func TestWrittenPasses(t *testing.T) {
 		}
 	}
 }
+
+// prefixes is a route that replaces prefixes, of which Istio joins one in its own way, and Cilium the other.
+const prefixes = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec:
+  parentRefs: [{group: "", kind: Service, name: cart, port: 80}]
+  rules:
+  - filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]
+    backendRefs: [{name: cart, port: 80}]
+  - matches: [{path: {value: /old/}}]
+    filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]
+    backendRefs: [{name: cart, port: 80}]
+`
 
 // filters are routes with all that a filter can do, of which each test below changes one part.
 const filters = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}

@@ -191,17 +191,6 @@ func refsOf(group []ciliumMatch) (refs []gatewayv1.HTTPBackendRef) {
 func tameCilium(w *worlds.World) {
 	slices.SortFunc(w.HTTP, func(a, b *gatewayv1.HTTPRoute) int { return worlds.CompareAge(*a, *b) })
 	slices.SortFunc(w.GRPC, func(a, b *gatewayv1.GRPCRoute) int { return worlds.CompareAge(*a, *b) })
-	// Where /a/ is replaced by /, the path /a stays as it is, which trace does not know: there is /a.
-	for _, route := range w.HTTP {
-		for i := range route.Spec.Rules {
-			for _, f := range route.Spec.Rules[i].Filters {
-				if to := f.URLRewrite; to != nil && to.Path != nil && to.Path.ReplacePrefixMatch != nil && *to.Path.ReplacePrefixMatch == "/" {
-					path := route.Spec.Rules[i].Matches[0].Path // it has no others
-					*path.Value = cmp.Or(strings.TrimSuffix(*path.Value, "/"), "/")
-				}
-			}
-		}
-	}
 	matches, _ := ciliumMatches(w)
 	for _, group := range ciliumGroups(matches) {
 		refs := refsOf(group)
@@ -209,14 +198,6 @@ func tameCilium(w *worlds.World) {
 		// world has none.
 		if len(refs) > 1 && !slices.ContainsFunc(refs, func(ref gatewayv1.HTTPBackendRef) bool { return *ref.Weight > 0 }) {
 			*refs[0].Weight = 1
-		}
-		// All filters of an only backend count, and of several each one's last. Trace counts the backendRefs that are
-		// written, and not those that are left when some are left out and others merged.
-		written := group[0].rule.BackendRefs
-		for i := range written {
-			if filters := written[i].Filters; (len(written) > 1) != (len(refs) > 1) && len(filters) > 1 {
-				written[i].Filters = filters[len(filters)-1:]
-			}
 		}
 	}
 }
