@@ -33,12 +33,21 @@ const (
 	noMatch
 	// noService: the Service itself does not exist.
 	noService
+	// refusedRoutes: the proxies refuse the routes, and keep the former ones (mesh.Backends.ZeroRefused).
+	refusedRoutes
 )
+
+// FormerRoutes is the answer where the proxies of the mesh refuse the routes: requests meet those that they had before.
+const FormerRoutes = "as by the former routes"
 
 // answer is what the client of a route of this kind gets.
 func (f failure) answer(kind mesh.RouteKind) string {
-	if f == noService {
+	switch f {
+	case noService:
 		return "no such Service"
+	case refusedRoutes:
+		return FormerRoutes
+	default:
 	}
 	switch kind {
 	case mesh.GRPCRoute:

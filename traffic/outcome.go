@@ -77,17 +77,18 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 		return out, doubts, nil
 	}
 	if len(out.Shares) == 0 {
-		reason := "the rule has no backendRefs"
+		failure, reason := invalidBackend, "the rule has no backendRefs"
 		switch {
 		case len(backends) > 0:
 			reason = "every backendRef has weight 0"
 			if profile := t.engine.Policy().Mesh; profile.ReadsBackends().ZeroRefused {
-				doubts = append(doubts, profile.Title+"'s proxies refuse the routes of the whole Service because of that, and keep the former ones")
+				failure = refusedRoutes
+				reason += ", so " + profile.Title + "'s proxies refuse the routes of the whole Service, and keep the former ones"
 			}
 		case len(rule.backends) > 0:
 			reason = "no backendRef is a Service that exists and is permitted"
 		}
-		out.Shares = []Share{{Answer: invalidBackend.answer(e.route.Kind), Reason: reason, Parts: 1, Of: 1}}
+		out.Shares = []Share{{Answer: failure.answer(e.route.Kind), Reason: reason, Parts: 1, Of: 1}}
 	}
 	return out, doubts, nil
 }

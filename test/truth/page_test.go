@@ -17,7 +17,7 @@ func text(all []*tally) string {
 		if c.plain {
 			kind = "HTTPRoutes without filters and timeouts"
 		}
-		fmt.Fprintf(&out, "| %s | %s | %d | %.2f %% | %d |\n", c.mesh.Title, kind, c.compared, 100*float64(c.agreed)/float64(c.compared), c.unexplained)
+		fmt.Fprintf(&out, "| %s | %s | %d | %.2f %% |\n", c.mesh.Title, kind, c.compared, 100*float64(c.agreed)/float64(c.compared))
 	}
 	out.WriteString("\n## What differs\n\n")
 	differs := false
@@ -34,7 +34,7 @@ func text(all []*tally) string {
 		}
 		for _, reason := range slices.SortedFunc(maps.Keys(classes), func(a, b string) int { return cmp.Or(classes[b]-classes[a], cmp.Compare(a, b)) }) {
 			if !differs {
-				out.WriteString("| mesh | requests | reason |\n|---|---|---|\n")
+				out.WriteString("| mesh | requests | differ in |\n|---|---|---|\n")
 				differs = true
 			}
 			fmt.Fprintf(&out, "| %s | %d | %s |\n", title, classes[reason], reason)
@@ -57,7 +57,7 @@ const pageHead = `# What the meshes' own code says
 
 How far ` + "`trace`" + ` with ` + "`--mesh`" + ` agrees with what a mesh does, for mesh admins and contributors. The worlds follow from seed %d.
 
-| mesh | routes | requests | agree | differ for no known reason |
+| mesh | routes | requests | agree |
 |---|---|---|---|---|
 `
 
@@ -72,8 +72,8 @@ mirrors.
 
 const pageTail = `
 Cilium's operator takes routes from its cache in no fixed order. Here it gets the oldest first, so that of matches that rank as high, the
-oldest route's comes first; in a cluster it can be any. Where Envoy refuses the routes of a Service, only the requests to the route
-because of which it does are counted as different.
+oldest route's comes first; in a cluster it can be any. Where Envoy refuses the routes of a Service, ` + "`trace`" + ` says so of the requests to
+the rule because of which it does; others are compared as if it did not.
 
 ## What is not compared
 

@@ -123,6 +123,9 @@ func Ours(outcome *traffic.Outcome, request *traffic.Request) *Answer {
 	if r := outcome.Redirect; r != nil {
 		return &Answer{Redirect: redirect(r.Status, r.Scheme, r.Host, int64(r.Port), r.Path.Apply(path), path, request.Port), Headers: ourHeaders(nil, outcome.ResponseHeaders)}
 	}
+	if len(outcome.Shares) == 1 && outcome.Shares[0].Answer == traffic.FormerRoutes {
+		return &Answer{} // what the proxies have says nothing of it
+	}
 	out := &Answer{Timeout: timeout(outcome.RequestTimeout), BackendTimeout: timeout(outcome.BackendTimeout)}
 	if w := outcome.Rewrite; w != nil {
 		out.Host, out.Path = w.Host, changed(w.Path.Apply(path), path)
