@@ -58,7 +58,7 @@ const pageHead = `# What the meshes' own code says
 How far ` + "`trace`" + ` with ` + "`--mesh`" + ` agrees with what a mesh does, for mesh admins and contributors. The worlds follow from seed %d.
 
 | mesh | routes | requests | agree |
-|---|---|---|---|---|
+|---|---|---|---|
 `
 
 const pageHow = `
