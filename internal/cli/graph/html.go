@@ -38,7 +38,8 @@ type view struct {
 	Pictures      []*picture
 	// Grouped: there are too many routes for one look.
 	Grouped bool
-	States  []validate.State
+	// Legend are the states that are drawn.
+	Legend []legendEntry
 	// Answered: it is known what meshes have answered.
 	Answered bool
 }
@@ -52,11 +53,27 @@ func (g *Graph) HTML(w io.Writer, title string) error {
 		Graph: g, Title: title, Pictures: g.pictures(), Grouped: g.routes >= groupFrom, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // they are constants
 		Policy:   "default-src 'none'; style-src " + style + "; script-src " + script,
 		Answered: slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.Acknowledged != "" }),
-		States: slices.DeleteFunc(append(validate.States(), Bypasses), func(state validate.State) bool {
-			return !slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state })
-		}),
+		Legend:   g.legend(),
 	})
 	return errors.Join(err, out.Flush())
+}
+
+// legendEntry is a state, and what it means.
+type legendEntry struct {
+	State   validate.State
+	Meaning string
+}
+
+// states are all that a row can have, the best first.
+func states() []validate.State { return append(validate.States(), Bypasses) }
+
+func (g *Graph) legend() (entries []legendEntry) {
+	for _, state := range states() {
+		if slices.ContainsFunc(g.Rows, func(row *Row) bool { return row.State == state }) {
+			entries = append(entries, legendEntry{state, styles[state].meaning})
+		}
+	}
+	return entries
 }
 
 // Sources are the style and the script of the page, for the Content-Security-Policy of one that shows it in a frame.
@@ -71,8 +88,8 @@ func Digest(text string) string {
 // Counts are the states of the routes on the Service, with how many there are of each.
 func (p *picture) Counts() []stateCount {
 	var counts []stateCount
-	for _, state := range validate.States() {
-		if n := p.states[state]; n > 0 {
+	for _, state := range states() {
+		if n := len(p.states[state]); n > 0 {
 			counts = append(counts, stateCount{state, n})
 		}
 	}
@@ -96,7 +113,7 @@ func (p *picture) Routes() string {
 // ColumnTitles are where the titles of the columns stand.
 func (p *picture) ColumnTitles() []label {
 	var titles []label
-	for column, text := range []string{"Service port", "Routes", "Backends"} {
+	for column, text := range []string{"Service ports", "Routes", "Backends"} {
 		if boxes := p.columns[column]; len(boxes) > 0 {
 			titles = append(titles, label{Text: text, X: boxes[0].X, Y: margin})
 		}
@@ -112,6 +129,17 @@ func (b *box) Text() []label {
 		texts = append(texts, label{Text: text, X: b.X + 10, Y: top + lineOf*i + 12})
 	}
 	return texts
+}
+
+// Role reads "producer" or "consumer", by the namespaces; it is empty for a route on Gateways.
+func (r *Row) Role() string {
+	switch {
+	case r.route == nil:
+		return ""
+	case r.route.Metadata.Namespace == r.Service.Namespace:
+		return "producer"
+	}
+	return "consumer"
 }
 
 // Picture is the ID of the picture that shows the row.

@@ -115,8 +115,11 @@ func (r *Row) text() string {
 	return string(r.State)
 }
 
-// Clients reads "from faces" for the clients of a namespace with consumer routes; it is empty for all others.
+// Clients reads "from faces" for the clients of a namespace with consumer routes, or "from Gateway shop/public"; it is empty for all others.
 func (r *Row) Clients() string {
+	if r.State == Bypasses {
+		return r.Scope
+	}
 	if namespace, consumer := strings.CutPrefix(r.Scope, "consumer of "); consumer {
 		return "from " + namespace
 	}

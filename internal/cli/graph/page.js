@@ -1,7 +1,7 @@
 const search = document.getElementById("search");
 const back = document.getElementById("all");
 const rows = [...document.querySelectorAll("tbody tr")];
-const drawn = [...document.querySelectorAll(".node, .edge")];
+const drawn = [...document.querySelectorAll(".picture .node, .picture .edge")];
 const pictures = [...document.querySelectorAll(".picture")];
 const cards = [...document.querySelectorAll(".card")];
 const ids = (row) => row.dataset.drawn.split(" ");

@@ -24,7 +24,8 @@ type picture struct {
 	boxes   map[string]*box
 	columns [3][]*box
 	routes  int
-	states  map[validate.State]int
+	// states are the routes by their states.
+	states map[validate.State]map[string]bool
 }
 
 // box is a Service port for some clients, a route, a backend, or an answer.
@@ -85,7 +86,7 @@ func (g *Graph) pictures() []*picture {
 	var p *picture
 	for i, row := range g.Rows {
 		if i == 0 || row.Service != g.Rows[i-1].Service {
-			p = &picture{ID: "s" + strconv.Itoa(len(all)), Name: printable.Text(row.Service.Namespace + "/" + serviceName(row.Service)), boxes: map[string]*box{}, states: map[validate.State]int{}}
+			p = &picture{ID: "s" + strconv.Itoa(len(all)), Name: printable.Text(row.Service.Namespace + "/" + serviceName(row.Service)), boxes: map[string]*box{}, states: map[validate.State]map[string]bool{}}
 			all = append(all, p)
 		}
 		row.picture = p
@@ -153,7 +154,10 @@ func (p *picture) add(row *Row) {
 		}
 		return "in " + namespace
 	}
-	p.states[row.State]++
+	if p.states[row.State] == nil {
+		p.states[row.State] = map[string]bool{}
+	}
+	p.states[row.State][row.Route.Route] = true
 	if row.State == Bypasses {
 		p.bypass(row, elsewhere)
 		return

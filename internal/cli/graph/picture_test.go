@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,7 +72,26 @@ func drawn(t *testing.T, seed uint64, routes int) []*picture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, row := range g.Rows {
+		if namespace, _, _ := strings.Cut(strings.TrimPrefix(row.Route.Route, "HTTPRoute "), "/"); (row.Role() == "producer") != (namespace == "shop") {
+			t.Errorf("%s on Service shop/%s, %s: %q", row.Route.Route, row.Port(), row.State, row.Role())
+		}
+	}
 	return g.pictures()
+}
+
+// TestLegend: each state has a meaning, which is that of docs/graph.md.
+func TestLegend(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/graph.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states() {
+		row := regexp.MustCompile("(?m)^\\| `" + string(state) + "` \\| [a-z, ]+ \\| (.*)").FindSubmatch(page)
+		if meaning := styles[state].meaning; meaning == "" || row == nil || !strings.HasPrefix(string(row[1]), meaning) {
+			t.Errorf("%s: %q, the page has %q", state, meaning, row)
+		}
+	}
 }
 
 var number = regexp.MustCompile(`\d+`)

@@ -9,21 +9,21 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// style is how an edge is drawn.
-type style struct{ color, arrow, line string }
+// style is how an edge is drawn, and what that means.
+type style struct{ color, arrow, line, meaning string }
 
 var styles = map[validate.State]style{
-	validate.Applies:     {"#1a7f37", "-->", "solid"},
-	validate.Shares:      {"#1a7f37", "-->", "solid"},
-	validate.Replaced:    {"#9a6700", "-.->", "dashed"},
-	validate.Loses:       {"#b35900", "-.->", "dashed"},
-	validate.NoGrant:     {"#cf222e", "-.->", "dashed"},
-	validate.Refused:     {"#cf222e", "-.->", "dotted"},
-	validate.Invalid:     {"#8250df", "-.->", "dotted"},
-	validate.Unsupported: {"#8250df", "-.->", "dashed"},
-	validate.Dormant:     {"#0969da", "-.->", "dotted"},
-	validate.Unknown:     {"#6e7781", "-.->", "dotted"},
-	Bypasses:             {"#57606a", "-->", "dashed"},
+	validate.Applies:     {"#1a7f37", "-->", "solid", "the mesh applies the route on the port"},
+	validate.Shares:      {"#1a7f37", "-->", "solid", "as applies; other routes apply there too, and merge with it"},
+	validate.Replaced:    {"#9a6700", "-.->", "dashed", "a producer route: for clients in a namespace, consumer routes replace it"},
+	validate.Loses:       {"#b35900", "-.->", "dashed", "a route of a more specific kind owns the port"},
+	validate.NoGrant:     {"#cf222e", "-.->", "dashed", "the namespace of the route lacks the grant"},
+	validate.Refused:     {"#cf222e", "-.->", "dotted", "the Service, or its namespace, refuses the route"},
+	validate.Invalid:     {"#8250df", "-.->", "dotted", "the parentRef is at fault, such as a headless Service or a missing port"},
+	validate.Unsupported: {"#8250df", "-.->", "dashed", "the mesh of the configuration does not act on the route"},
+	validate.Dormant:     {"#0969da", "-.->", "dotted", "no mesh acts on the parentRef until the route is changed"},
+	validate.Unknown:     {"#6e7781", "-.->", "dotted", "it depends on objects that are not in the input, or that you cannot read"},
+	Bypasses:             {"#57606a", "-->", "dashed", "a route on Gateways: its requests do not use the routes on the Service"},
 }
 
 // Mermaid writes the graph as a flowchart of Mermaid.
