@@ -51,7 +51,7 @@ spec:
 	}
 	kubectl(t, verified, "apply", "-f", "-")
 	// Other tests have routes in the cluster that no proxy was given.
-	if _, stdout, stderr := verify(); !strings.Contains(stdout, "compared at") || strings.Contains(stdout, "verified/cart") {
+	if _, stdout, stderr := verify(); !strings.Contains(stdout, "compared, from") || strings.Contains(stdout, "verified/cart") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	kubectl(t, strings.ReplaceAll(verified, "PathPrefix, value: /v2", "PathPrefix, value: /v3"), "apply", "-f", "-")

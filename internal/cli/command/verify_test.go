@@ -45,8 +45,8 @@ func TestVerify(t *testing.T) {
 	other := write("other.json", verifiedProxy("outbound|80||cart.shop.svc.cluster.local"))
 
 	got := run(t, same, "verify", "-", "--from", "faces", "-f", routes)
-	if got.code != ExitClean || !strings.Contains(got.stdout, "2 classes of requests compared at 1 Service port: no difference") ||
-		!strings.Contains(got.stdout, "note: Service shop/db port 5432 is not compared, since a TCPRoute holds it") {
+	if got.code != ExitClean || !strings.Contains(got.stdout, "2 classes of requests compared, from 1 namespace to 1 Service port: no difference") ||
+		!strings.Contains(got.stdout, "note: Service shop/db port 5432: not compared, since a TCPRoute owns it") {
 		t.Errorf("%+v", got)
 	}
 	got = run(t, "", "verify", other, "--from", "faces", "-f", routes)
@@ -88,7 +88,7 @@ func TestVerify(t *testing.T) {
 		"routes":            {[]string{routes, "-f", routes}, "no CiliumEnvoyConfig and no MeshHTTPRoute"},
 		"no namespace":      {[]string{other, "-f", routes}, "the proxy's namespace is not known; specify it with --from"},
 		"another mesh":      {[]string{other, "-f", routes, "--mesh", "linkerd"}, "is from istio, and the mesh of the configuration is linkerd; specify --mesh istio"},
-		"other Services":    {[]string{write("none.json", `[{"name": "80", "virtualHosts": []}]`), "--from", "faces", "-f", routes}, "there is nothing to compare: Service shop/cart port 80 is not compared, since the proxies were given nothing for it"},
+		"other Services":    {[]string{write("none.json", `[{"name": "80", "virtualHosts": []}]`), "--from", "faces", "-f", routes}, "there is nothing to compare: Service shop/cart port 80: not compared, since the proxies were given nothing for it"},
 		"stdin twice":       {[]string{"-", "-f", "-"}, "standard input can be read only once"},
 		"a flag of cluster": {[]string{other, "-f", routes, "--context", "x"}, "--context has no effect without --cluster"},
 	} {

@@ -3,7 +3,9 @@ package proxies
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 // Answer is what becomes of a request, as texts that are equal where no client or backend can
 // tell a difference. Retries, session persistence and CORS are not part of it.
 type Answer struct {
-	// Backends are who answers, with their shares: "Service shop/cart:80 1/2"; or a status
+	// Backends are who answers, with their shares: "Service shop/cart:80 50 %"; or a status
 	// without a backend: "404". Empty for a redirect.
 	Backends []string `json:"backends,omitempty"`
 	// Redirect is the status, and what of the URL changes.
@@ -78,7 +80,7 @@ type share struct {
 	parts int64
 }
 
-// shares writes parts of requests as fractions of their sum, those of one text together.
+// shares writes parts of requests as shares of their sum, those of one text together.
 func shares(all []share) []string {
 	var total int64
 	sums := map[string]int64{}
@@ -91,11 +93,7 @@ func shares(all []share) []string {
 		if parts == 0 {
 			continue
 		}
-		divisor := gcd(parts, total)
-		if parts < total {
-			text += fmt.Sprintf(" %d/%d", parts/divisor, total/divisor)
-		}
-		out = append(out, text)
+		out = append(out, fraction(text, parts, total))
 	}
 	slices.Sort(out)
 	return out
@@ -108,13 +106,17 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// fraction writes a backend that gets a part of the requests.
+// fraction writes a backend that gets a part of the requests: "Service shop/cart:80 90 %". A part that has more than two
+// decimals is followed by itself, so that no two parts are equal texts: "33.33 % (1/3)".
 func fraction(backend string, parts, of int64) string {
 	if parts >= of {
 		return backend
 	}
-	divisor := gcd(parts, of)
-	return fmt.Sprintf("%s %d/%d", backend, parts/divisor, of/divisor)
+	percent := strconv.FormatFloat(math.Round(float64(parts)*10000/float64(of))/100, 'f', -1, 64) + " %"
+	if divisor := gcd(parts, of); 10000%(of/divisor) != 0 {
+		percent += fmt.Sprintf(" (%d/%d)", parts/divisor, of/divisor)
+	}
+	return backend + " " + percent
 }
 
 // Ours returns what gammaguard says of a request.

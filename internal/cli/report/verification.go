@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -26,14 +28,18 @@ type Verification struct {
 	Ports []*VerifiedPort `json:"ports,omitempty"`
 	// Notes say what is not compared.
 	Notes []string `json:"notes,omitempty"`
+	// skipped are the Services and ports that are not compared, by the reason, and reasons these in their order.
+	skipped map[string][]string
+	reasons []string
 }
 
-// VerificationSummary counts what was compared: Service ports, as the clients of a namespace find them, the classes
-// of requests to them, and the requests that stand for these.
+// VerificationSummary counts what was compared: Service ports, the namespaces of clients, the classes of requests from
+// these to those, and the requests that stand for them.
 type VerificationSummary struct {
-	Ports    int `json:"ports"`
-	Classes  int `json:"classes"`
-	Requests int `json:"requests"`
+	Ports      int `json:"ports"`
+	Namespaces int `json:"namespaces"`
+	Classes    int `json:"classes"`
+	Requests   int `json:"requests"`
 	// Differ counts the classes with a difference.
 	Differ int `json:"differ"`
 }
@@ -64,8 +70,11 @@ type VerifiedClass struct {
 	Requests int             `json:"requests"`
 }
 
-// mostNotes is how many notes are kept.
-const mostNotes = 1000
+// mostNotes is how many notes are kept, and maxSkipped how many places one names.
+const (
+	mostNotes  = 1000
+	maxSkipped = 10
+)
 
 // Note adds a note, once.
 func (v *Verification) Note(format string, args ...any) {
@@ -77,6 +86,17 @@ func (v *Verification) Note(format string, args ...any) {
 		note = "there are more notes"
 	}
 	v.Notes = append(v.Notes, note)
+}
+
+// Skip notes a Service or a port that is not compared. Finish writes those of a reason in one note.
+func (v *Verification) Skip(place, reason string) {
+	if v.skipped[reason] == nil {
+		if v.skipped == nil {
+			v.skipped = map[string][]string{}
+		}
+		v.reasons = append(v.reasons, reason)
+	}
+	v.skipped[reason] = append(v.skipped[reason], place)
 }
 
 // Port adds a Service port, as the clients of a namespace find it.
@@ -91,8 +111,17 @@ func (p *VerifiedPort) Count(place string) { p.requests[place]++ }
 
 // Finish makes the summary, leaves out ports without differences, and makes texts of others that only show.
 func (v *Verification) Finish() {
-	v.Summary = VerificationSummary{Ports: len(v.Ports)}
+	for _, reason := range v.reasons {
+		places := v.skipped[reason]
+		if more := len(places) - maxSkipped; more > 1 {
+			places = append(places[:maxSkipped:maxSkipped], fmt.Sprintf("and %d more", more))
+		}
+		v.Note("%s: not compared, since %s", strings.Join(places, ", "), reason)
+	}
+	v.Summary = VerificationSummary{}
+	ports, namespaces := map[string]bool{}, map[string]bool{}
 	for _, p := range v.Ports {
+		ports[fmt.Sprint(p.Service, p.Port)], namespaces[p.From] = true, true
 		v.Summary.Classes += len(p.requests)
 		for _, n := range p.requests {
 			v.Summary.Requests += n
@@ -108,6 +137,7 @@ func (v *Verification) Finish() {
 		}
 		v.Summary.Differ += len(places)
 	}
+	v.Summary.Ports, v.Summary.Namespaces = len(ports), len(namespaces)
 	v.Ports = slices.DeleteFunc(v.Ports, func(p *VerifiedPort) bool { return len(p.Differences) == 0 })
 }
 
@@ -115,10 +145,16 @@ func (v *Verification) Finish() {
 func (v *Verification) Text(w io.Writer, color bool) error {
 	out := bufio.NewWriter(w)
 	paint := newPainter(color)
-	for _, p := range v.Ports {
-		printable.Fprintf(out, "%s\n", paint(printable.Bold, fmt.Sprintf("%s port %d, from namespace %s", p.Service, p.Port, p.From)))
-		for _, d := range p.Differences {
-			printable.Fprintf(out, "  %s\n", paint(printable.BoldRed, orEvery(d.Class)))
+	for _, s := range v.sections() {
+		printable.Fprintf(out, "%s\n", paint(printable.Bold, fmt.Sprintf("%s %s, from %s", s.service, plural("port", s.ports), plural("namespace", s.from))))
+		title := ""
+		for _, d := range s.differences {
+			if d.Class != title {
+				title = d.Class
+				for class := range strings.SplitSeq(title, "\n") {
+					printable.Fprintf(out, "  %s\n", paint(printable.BoldRed, class))
+				}
+			}
 			printable.Fprintf(out, "    gammaguard: %s\n", d.Ours)
 			printable.Fprintf(out, "    proxies:    %s\n", d.Theirs)
 			printable.Fprintf(out, "    example:    gammaguard trace %s\n", printable.Layout(d.Example.String()))
@@ -140,14 +176,67 @@ func orEvery(class string) string {
 	return class
 }
 
-// String reads "12 classes of requests compared at 3 Service ports: no difference".
+// verifiedSection is what the text has of ports with equal differences.
+type verifiedSection struct {
+	service     string
+	ports, from []string
+	differences []VerifiedClass
+}
+
+// sections returns the differences as the text has them: classes with the same answers are one, with a line for each in
+// Class, and so are ports, and namespaces, with the same differences.
+func (v *Verification) sections() []*verifiedSection {
+	var all []*verifiedSection
+	for _, p := range v.Ports {
+		s := &verifiedSection{service: p.Service, ports: []string{strconv.Itoa(int(p.Port))}, from: []string{p.From}}
+		for _, d := range p.Differences {
+			at := slices.IndexFunc(s.differences, func(other VerifiedClass) bool { return other.Ours == d.Ours && other.Theirs == d.Theirs })
+			if at < 0 {
+				s.differences = append(s.differences, *d)
+				s.differences[len(s.differences)-1].Class = orEvery(d.Class)
+			} else if class := orEvery(d.Class); !slices.Contains(strings.Split(s.differences[at].Class, "\n"), class) {
+				s.differences[at].Class += "\n" + class
+			}
+		}
+		slices.SortStableFunc(s.differences, func(a, b VerifiedClass) int { return strings.Compare(a.Class, b.Class) })
+		all = append(all, s)
+	}
+	all = merge(all, func(s *verifiedSection) *[]string { return &s.ports }, func(s *verifiedSection) []string { return s.from })
+	return merge(all, func(s *verifiedSection) *[]string { return &s.from }, func(s *verifiedSection) []string { return s.ports })
+}
+
+// merge makes one of the sections that have all the same but one list.
+func merge(all []*verifiedSection, list func(*verifiedSection) *[]string, rest func(*verifiedSection) []string) (out []*verifiedSection) {
+	same := func(a, b VerifiedClass) bool { return a.Class == b.Class && a.Ours == b.Ours && a.Theirs == b.Theirs }
+	for _, s := range all {
+		at := slices.IndexFunc(out, func(other *verifiedSection) bool {
+			return s.service == other.service && slices.Equal(rest(s), rest(other)) && slices.EqualFunc(s.differences, other.differences, same)
+		})
+		if at < 0 {
+			out = append(out, s)
+		} else {
+			*list(out[at]) = append(*list(out[at]), *list(s)...)
+		}
+	}
+	return out
+}
+
+// plural reads "port 80", or "ports 80, 81".
+func plural(noun string, names []string) string {
+	if len(names) > 1 {
+		noun += "s"
+	}
+	return noun + " " + strings.Join(names, ", ")
+}
+
+// String reads "12 classes of requests compared, from 2 namespaces to 3 Service ports: no difference".
 func (s *VerificationSummary) String() string {
-	text := Count(s.Classes, "class", "classes") + " of requests compared at " + Count(s.Ports, "Service port", "Service ports")
+	text := Count(s.Classes, "class", "classes") + " of requests compared, from " + Count(s.Namespaces, "namespace", "namespaces") + " to " + Count(s.Ports, "Service port", "Service ports")
 	switch s.Differ {
 	case 0:
 		return text + ": no difference"
 	case 1:
-		return text + ": 1 differs"
+		return text + ": 1 class differs"
 	}
-	return text + fmt.Sprintf(": %d differ", s.Differ)
+	return text + fmt.Sprintf(": %d classes differ", s.Differ)
 }

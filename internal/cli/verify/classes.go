@@ -49,7 +49,7 @@ func classKey(r *traffic.Request, chosen *traffic.Place) string {
 func (n classNames) of(r *traffic.Request, chosen *traffic.Place) string {
 	switch text := n.text[classKey(r, chosen)]; {
 	case chosen == nil:
-		return "requests that no match of gammaguard decides"
+		return "requests that no rule matches"
 	case text != "":
 		return text
 	}

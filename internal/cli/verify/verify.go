@@ -63,7 +63,7 @@ func (c *comparison) service(key mesh.ServiceKey) error {
 	service, err := mesh.FindService(c.Reader, key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown), errors.Is(err, mesh.ErrNotFound):
-		c.out.Note("%s is not compared, since it is not in the input", key)
+		c.out.Skip(key.String(), "the input has no such Service")
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", key, err)
@@ -103,10 +103,11 @@ func (c *comparison) port(service *mesh.Service, port mesh.Port, from string, na
 	if err != nil {
 		return err
 	}
+	place := fmt.Sprintf("%s port %d", service.Key, port.Number)
 	switch ours.Kind() {
 	case "", mesh.HTTPRoute, mesh.GRPCRoute:
 	default:
-		c.out.Note("%s port %d is not compared, since a %s holds it: only requests of HTTP and gRPC are", service.Key, port.Number, ours.Kind())
+		c.out.Skip(place, fmt.Sprintf("a %s owns it, and only requests of HTTP and gRPC are compared", ours.Kind()))
 		return nil
 	}
 	theirs, err := c.Given.At(c.world, service, port, from)
@@ -114,7 +115,7 @@ func (c *comparison) port(service *mesh.Service, port mesh.Port, from string, na
 	case err != nil:
 		return err
 	case theirs == nil && !c.Given.Everywhere:
-		c.out.Note("%s port %d is not compared, since the proxies were given nothing for it", service.Key, port.Number)
+		c.out.Skip(place, "the proxies were given nothing for it")
 		return nil
 	case theirs == nil && ours.Kind() == "":
 		return nil // no routes on either side
