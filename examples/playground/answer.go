@@ -38,7 +38,7 @@ func (a *answer) ask(q *question) error {
 	}
 	before, err := read(engine, "manifests", q.Manifests)
 	shown := before
-	if err == nil && q.Changed != "" {
+	if err == nil && q.Changed != "" && len(before.report.Broken) == 0 {
 		shown, err = read(engine, "changed", q.Changed)
 	}
 	if err != nil {
@@ -49,8 +49,10 @@ func (a *answer) ask(q *question) error {
 		a.Findings[i].Object = printable.Text(a.Findings[i].Object)
 	}
 	switch {
-	case len(before.report.Broken)+len(shown.report.Broken) > 0:
-		err = errors.New("the manifests cannot be read; fix what is broken")
+	case len(shown.report.Broken) > 0:
+		err = errors.New("the manifests cannot be read; fix the findings that are broken")
+	case strings.TrimSpace(q.Manifests) == "":
+		err = errors.New("there are no manifests; type or paste routes, Services, and namespaces")
 	case q.Changed != "":
 		a.Text, err = before.diff(shown)
 	default:

@@ -52,7 +52,7 @@ func makePage(program, loader string) ([]byte, error) {
 		"Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + graph.Digest(style) + " " + graphStyle +
 			"; script-src 'wasm-unsafe-eval' " + graph.Digest(script) + " " + graphScript,
 		"Style": template.CSS(style), "Script": template.JS(script), "Meshes": mesh.Profiles(), "Example": text("example.yaml"),
-		"Program": template.HTML(base64.StdEncoding.EncodeToString(packed.Bytes())),
+		"Size": float64(base64.StdEncoding.EncodedLen(packed.Len())) / 1e6, "Program": template.HTML(base64.StdEncoding.EncodeToString(packed.Bytes())),
 	})
 	return page.Bytes(), err
 }

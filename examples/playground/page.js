@@ -28,8 +28,8 @@ function goTo(area, line) {
   area.setSelectionRange(start, start + lines[line - 1].length);
 }
 
-// ask answers the question that is on the page, and puts it into the link.
-function ask() {
+// ask answers the question that is on the page once the program runs, and puts it into the link.
+async function ask() {
   const change = $("change").checked;
   $("fields").hidden = change;
   $("changed").hidden = !change;
@@ -38,35 +38,38 @@ function ask() {
   }
   const example = Object.fromEntries(fields.map((field) => [field, $(field).value]));
   example.changed = change ? example.changed : "";
+  await started;
   show(JSON.parse(gammaguard(JSON.stringify(example))));
   $("link").href = "#" + encodeURIComponent(JSON.stringify(example));
 }
 
 // open puts the example of the link, or the first one, onto the page. A link may come from anybody.
-function open() {
-  let example = { manifests: $("example").content.textContent, target: "service/cart.shop:80" };
-  try {
-    example = location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : example;
-    fields.forEach((field) => { $(field).value = String(example?.[field] ?? ""); });
-  } catch {
-    $("answer").textContent = "error: this link has no example that can be read";
-    return;
-  }
+async function open() {
+  const link = location.hash.slice(1);
+  const example = link ? JSON.parse(decodeURIComponent(link)) : { manifests: $("example").content.textContent, target: "service/cart.shop:80" };
+  fields.forEach((field) => { $(field).value = String(example?.[field] ?? ""); });
   $("change").checked = $("changed").value !== "";
   $("request").checked = !$("change").checked;
-  ask();
 }
 
+// start unpacks the program, and runs it until the page is closed.
+async function start() {
+  const go = new Go();
+  const packed = Uint8Array.from(atob($("program").content.textContent), (letter) => letter.charCodeAt(0));
+  const unpacked = new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
+  const { instance } = await WebAssembly.instantiate(await unpacked.arrayBuffer(), go.importObject);
+  go.run(instance);
+}
+
+// explain adds to a failure what fails, and say shows it.
+const explain = (step, what) => step.catch((error) => { throw `${what}: ${error}`; });
+const say = (step) => step.catch((error) => { $("answer").textContent = `error: ${error}`; });
+const begin = () => say(explain(open(), "this link has no example that can be read").then(ask));
+const started = explain(start(), "this browser cannot run gammaguard");
 let soon = 0;
 document.addEventListener("input", () => {
   clearTimeout(soon);
-  soon = setTimeout(ask, 150);
+  soon = setTimeout(() => say(ask()), 150);
 });
-addEventListener("hashchange", open);
-const go = new Go();
-const packed = Uint8Array.from(atob($("program").content.textContent), (letter) => letter.charCodeAt(0));
-new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer().then((program) => WebAssembly.instantiate(program, go.importObject)).then(({ instance }) => {
-  go.run(instance);
-  open();
-  document.body.dataset.answered = Math.round(performance.now());
-}).catch((error) => { $("answer").textContent = "error: this browser cannot run the playground: " + error; });
+addEventListener("hashchange", begin);
+begin().then(() => { document.body.dataset.answered = Math.round(performance.now()); });

@@ -71,6 +71,9 @@ func TestPlayground(t *testing.T) {
 		}
 		page.replace("manifests", "kind: [")
 		page.wait(findings, "broken")
+		page.wait(answer, "error: the manifests cannot be read; fix the findings that are broken")
+		page.replace("manifests", " ")
+		page.wait(answer, "error: there are no manifests")
 		page.replace("manifests", before)
 		page.wait(answer, "→ Service cart-v1:80 90 %")
 	})
@@ -87,6 +90,27 @@ func TestPlayground(t *testing.T) {
 		page.call("Page.navigate", map[string]any{"url": link}, nil)
 		page.wait(answer, "cart-v1:80 50 %")
 		page.wait(`document.getElementById("change").checked`, "true")
+	})
+	t.Run("broken link", func(t *testing.T) {
+		page.t = t
+		page.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+		page.call("Page.navigate", map[string]any{"url": address + "#{"}, nil)
+		page.wait(answer, "error: this link has no example that can be read: SyntaxError")
+		page.replace("manifests", "kind: [")
+		page.wait(findings, "broken")
+	})
+	t.Run("no program", func(t *testing.T) {
+		page.t = t
+		// A browser that is too old, and, until it has failed, one that is slow: the example is there, and the page says what it waits for.
+		var script struct{ Identifier string }
+		page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `new MutationObserver(() => {
+  window.said ??= document.getElementById("answer")?.textContent; }).observe(document, {childList: true, subtree: true}); delete window.DecompressionStream`}, &script)
+		page.call("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+		page.call("Page.navigate", map[string]any{"url": address}, nil)
+		page.wait(answer, "error: this browser cannot run gammaguard: ReferenceError: DecompressionStream is not defined")
+		page.wait(`document.getElementById("manifests").value`, "cart-canary")
+		page.wait(`window.said`, " MB. The first answer follows")
+		page.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": script.Identifier}, nil)
 	})
 	t.Run("hostile link", func(t *testing.T) {
 		page.t = t
