@@ -85,17 +85,17 @@ func TestGraph(t *testing.T) {
 	if !strings.Contains(found, `class="edge no-grant"`) || !strings.Contains(found, `class="edge loses off"`) {
 		t.Errorf("a search does not fade the rest:\n%s", found)
 	}
-	screenshot(t, root, address, "graph.png", 900)
+	screenshot(t, root, address, "graph.png", "1000,730")
 }
 
 // screenshot makes a picture for the documentation; -update stores it.
-func screenshot(t *testing.T, root, address, name string, height int) {
+func screenshot(t *testing.T, root, address, name, size string) {
 	t.Helper()
 	png := filepath.Join(t.TempDir(), name)
 	if *update {
 		png = filepath.Join(root, "docs", "images", name)
 	}
-	open(t, address, fmt.Sprintf("--window-size=1440,%d", height), "--screenshot="+png)
+	open(t, address, "--window-size="+size, "--screenshot="+png)
 	if info, err := os.Stat(png); err != nil || info.Size() < 20<<10 || info.Size() > 250<<10 {
 		t.Errorf("the screenshot: %v, %v", info, err)
 	}
@@ -146,7 +146,7 @@ func manyServices(routes int) string {
 // TestGraphGrouped: from 60 routes on the page offers Services, and draws the one that a search leaves.
 func TestGraphGrouped(t *testing.T) {
 	_, root := example(t)
-	for routes, height := range map[int]int{60: 420, 300: 1000} {
+	for routes, size := range map[int]string{60: "1200,530", 300: "1000,1080"} {
 		address := "file://" + graph(t, manyServices(routes), "-")
 		all := open(t, address, "--dump-dom")
 		cards := len(regexp.MustCompile(`<button class="card" value="s\d+">`).FindAllString(all, -1))
@@ -155,10 +155,10 @@ func TestGraphGrouped(t *testing.T) {
 		}
 		search := address + "#accounts/cart:"
 		if routes == 60 {
-			screenshot(t, root, address, "graph-60.png", height)
+			screenshot(t, root, address, "graph-60.png", size)
 			search = address + "#shop/cart:"
 		} else {
-			screenshot(t, root, search, "graph-300.png", height)
+			screenshot(t, root, search, "graph-300.png", size)
 		}
 		one := open(t, search, "--dump-dom")
 		if strings.Contains(one, `<button class="card" value="s0">`) || strings.Count(one, `<section class="picture" id="`)-strings.Count(one, `" hidden=""><h2>`)-strings.Count(one, "\" hidden=\"\">\n<h2>") != 1 {
