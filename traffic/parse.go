@@ -32,7 +32,7 @@ func (r *Request) SetTarget(text, namespace string) error {
 	port, protocol, given := strings.Cut(port, "/")
 	r.Protocol = mesh.Protocol(strings.ToUpper(protocol))
 	if given && r.Protocol != mesh.TCP && r.Protocol != mesh.UDP {
-		return fmt.Errorf("%q: the protocol must be TCP or UDP", text)
+		return fmt.Errorf("%q: the protocol must be TCP or UDP; to name a path, use http://%s", text, rest)
 	}
 	switch strings.ToLower(kind) {
 	case "service", "services", "svc":

@@ -8,6 +8,7 @@ package printable
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,6 +171,8 @@ func Code(text string) string {
 // each of them on a line of its own.
 func Error(err error) string {
 	switch joined := err.(type) { //nolint:errorlint // it takes the error apart
+	case *fs.PathError: // without the name of the system call
+		return Text(joined.Path + ": " + joined.Err.Error())
 	case interface{ Unwrap() []error }:
 		var texts, lines []string
 		for _, part := range joined.Unwrap() {

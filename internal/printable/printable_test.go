@@ -217,9 +217,9 @@ func TestError(t *testing.T) {
 		err  error
 		want string
 	}{
-		{missing, `open a\n::add-mask::x: file does not exist`},
-		{errors.Join(missing, errors.New("two")), "open a\\n::add-mask::x: file does not exist\ntwo"},
-		{fmt.Errorf("read\r: %w", errors.Join(missing, fmt.Errorf("x\n%w", missing))), "read\\r: open a\\n::add-mask::x: file does not exist\nx\\nopen a\\n::add-mask::x: file does not exist"},
+		{missing, `a\n::add-mask::x: file does not exist`},
+		{errors.Join(missing, errors.New("two")), "a\\n::add-mask::x: file does not exist\ntwo"},
+		{fmt.Errorf("read\r: %w", errors.Join(missing, fmt.Errorf("x\n%w", missing))), "read\\r: a\\n::add-mask::x: file does not exist\nx\\na\\n::add-mask::x: file does not exist"},
 		{fmt.Errorf("%w, %w", missing, missing), `open a\n::add-mask::x: file does not exist, open a\n::add-mask::x: file does not exist`},
 	} {
 		if got := Error(c.err); got != c.want {

@@ -55,6 +55,7 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 		return nil, err
 	}
 	r.Fixed, r.NotFixed = fixed, notFixed
+	r.Notices = append(r.Notices, l.unbuiltNotices()...)
 	return r, errors.Join(append(input.Errors(), l.unread)...)
 }
 
@@ -169,18 +170,10 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 
 // runSet checks one set.
 func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.Disk) (*report.CheckReport, error) {
-	o := *options
-	o.Files = set.Files
-	if set.Kustomization != "" {
-		o.Kustomizations = []string{set.Kustomization}
-	}
-	if set.Chart != nil {
-		o.Charts = []source.Chart{*set.Chart}
-	}
 	if set.Taken != nil {
 		set.Taken.Reset()
 	}
-	r, err := run(ctx, &o, disk.Input(set.Taken))
+	r, err := run(ctx, options.Over(set), disk.Input(set.Taken))
 	if errors.As(err, &source.TooLargeError{}) || errors.As(err, new(*source.NotBuilt)) {
 		set.Excuse(disk)
 	}

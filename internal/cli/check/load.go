@@ -31,6 +31,8 @@ type loaded struct {
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
 	skipped []report.Skipped
 	notices []report.Notice
+	// unbuilt are the kustomizations and charts that were read as plain files.
+	unbuilt []source.Unbuilt
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
@@ -103,6 +105,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 // read reads what is judged.
 func (l *loader) read(ctx context.Context, input *source.Input) error {
 	l.files = input.Read(l.options.Files)
+	l.unbuilt = input.Unbuilt()
 	for _, folder := range l.options.Kustomizations {
 		files, err := input.Kustomize(ctx, folder)
 		if err != nil {

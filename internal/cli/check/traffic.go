@@ -68,7 +68,31 @@ func (t *Traffic) Configured() *traffic.Table {
 func (t *Traffic) Reader() mesh.Reader { return t.world }
 
 // Notes say which routes have no effect because the API server refuses them, and what bears on that.
-func (t *Traffic) Notes() []string { return t.leftOut() }
+func (t *Traffic) Notes() []string { return append(t.leftOut(), t.Unbuilt()...) }
+
+// Unbuilt says which kustomizations and charts were read as plain files.
+func (t *Traffic) Unbuilt() (notes []string) {
+	for _, n := range t.unbuiltNotices() {
+		notes = append(notes, n.Path+": "+n.Message)
+	}
+	return notes
+}
+
+// Routes returns all routes of the input, with the mutations; and, if there is a cluster, those of its routes that the
+// input does not replace.
+func (t *Traffic) Routes() (routes []*mesh.Route) {
+	for _, object := range t.world.files.Routes() {
+		routes = append(routes, object.Route)
+	}
+	if t.options.Cluster != nil {
+		for _, object := range t.world.base.Routes() {
+			if t.world.files.Get(object.Key) == nil {
+				routes = append(routes, object.Route)
+			}
+		}
+	}
+	return routes
+}
 
 // Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
 // not in the input and that routes have as a parent.
@@ -79,7 +103,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	}
 	trace, err := t.trace(request, true)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(append([]error{err}, t.unbuiltErrors()...)...)
 	}
 	trace.Notes = append(trace.Notes, t.Notes()...)
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
@@ -125,6 +149,9 @@ func difference(before, after *loaded) (*report.Diff, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, n := range after.unbuiltNotices() {
+		notes = append(notes, n.Path+": "+n.Message)
+	}
 	slices.Sort(notes)
 	difference.Notes = append(difference.Notes, slices.Compact(notes)...)
 	return &report.Diff{
@@ -146,7 +173,7 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 			errs = append(errs, r.undecodable)
 		}
 	}
-	return l, errors.Join(errs...)
+	return l, l.unreadable(errs)
 }
 
 // leftOut says which routes have no effect because the API server refuses them, and what bears on that.
@@ -163,33 +190,9 @@ func (l *loaded) leftOut() []string {
 	return notes
 }
 
-// Read returns what the rules see of the input, and all routes in it, with the mutations; and, if there
-// is a cluster, those of its routes that the input does not replace.
-// It is an error if any of it cannot be read.
-func Read(ctx context.Context, options *Options) (mesh.Reader, []*mesh.Route, error) {
-	disk := source.Open(&options.Options, options.named())
-	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	var routes []*mesh.Route
-	for _, object := range l.world.files.Routes() {
-		routes = append(routes, object.Route)
-	}
-	if options.Cluster != nil {
-		for _, object := range l.world.base.Routes() {
-			if l.world.files.Get(object.Key) == nil {
-				routes = append(routes, object.Route)
-			}
-		}
-	}
-	return l.world, routes, nil
-}
-
-// findService gives the Service its namespace, and returns an error where it is not
-// known, and not to be assumed.
-func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
+// FindNamespace gives the Service its namespace, if it has none: that of the only Service of its name, or, if it may be
+// assumed, of the only one that routes have as a parent.
+func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 	if key.Namespace == "" {
 		key.Namespace = t.options.Namespace
 	}
@@ -213,6 +216,15 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 			}
 			return fmt.Errorf("%s %s is in namespaces %s: specify one with --namespace", key.Kind, key.Name, strings.Join(names, ", "))
 		}
+	}
+	return nil
+}
+
+// findService gives the Service its namespace, and returns an error where it is not
+// known, and not to be assumed.
+func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
+	if err := t.FindNamespace(key, assume); err != nil {
+		return err
 	}
 	if assume && slices.Contains(t.table.Parents(key.Kind, key.Name), *key) {
 		return nil

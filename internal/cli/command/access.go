@@ -46,7 +46,12 @@ func addCluster(cmd *cobra.Command) *access {
 	a.AddFlags(kubectl)
 	kubectl.Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // the same in the documentation wherever it is made
 	kubectl.Lookup("namespace").Usage = namespaceUsage + currentNamespace
-	kubectl.VisitAll(func(flag *pflag.Flag) { a.names = append(a.names, flag.Name) })
+	kubectl.VisitAll(func(flag *pflag.Flag) {
+		a.names = append(a.names, flag.Name)
+		if flag.Name != "namespace" {
+			_ = kubectl.SetAnnotation(flag.Name, connectionFlag, nil)
+		}
+	})
 	cmd.Flags().AddFlagSet(kubectl)
 	a.completeFlags(cmd)
 	return a

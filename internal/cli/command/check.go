@@ -44,7 +44,8 @@ Without -f, -k, and --helm, the command finds what is deployed together below ea
 set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. A chart is checked
 with its values, and with each file in its directory ci and each values-*.yaml beside its values.yaml. It skips hidden directories,
 node_modules, vendor, files that are not manifests, and what .gitignore and .gammaguardignore name. It reports the sets, what it skipped,
-and each file with routes that no set has. With -f, -k, and --helm, all input is one set.
+and each file with routes that no set has. With -f, -k, and --helm, all input is one set. A
+note names what -f reads as plain files though it is part of a kustomization or chart.
 
 A file .gammaguard.yaml can name the sets, what exists beside them, what to ignore, the GuardConfiguration, and the minimum severity that
 fails the check. It is in the directory of the first path, or in one above it, as far as the root of the repository. Flags take precedence.
@@ -109,7 +110,7 @@ func newCheck() *cobra.Command {
 	flags.add(cmd)
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
-	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update")
+	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; for a git revision, gammaguard diff --base-ref lists new findings")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
@@ -201,6 +202,8 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 	switch {
 	case f.byHand && len(f.paths) > 0:
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
+	case slices.Contains(f.paths, source.Stdin):
+		return errStdinPath
 	case stdin >= 0 && slices.Contains(names[stdin+1:], source.Stdin):
 		return errors.New("standard input can be read only once")
 	case stdin >= 0 && f.watch:

@@ -42,7 +42,7 @@ func TestCheckProject(t *testing.T) {
 	if got := sets("deploy"); got != "kustomization deploy/prod: 1 route" {
 		t.Errorf("sets below deploy: %s", got)
 	}
-	if got := runIn(t, filepath.Join(folder, "plain"), "check"); !strings.Contains(got.stdout, "\nfolder a, b: 3 routes\n") {
+	if got := runIn(t, filepath.Join(folder, "plain"), "check"); !strings.Contains(got.stdout, "\n3 routes in 6 files: ") || strings.Contains(got.stdout, "folder a, b") {
 		t.Errorf("from a folder below: %+v", got)
 	}
 	project("sets: [{kustomization: nowhere}]\n")

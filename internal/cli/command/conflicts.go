@@ -127,12 +127,13 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 		return nil, nil, "", err
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	reader, routes, err := check.Read(cmd.Context(), &f.options)
+	input, err := check.LoadTraffic(cmd.Context(), &f.options)
 	if err != nil {
 		return nil, nil, "", err
 	}
+	writeNotes(cmd, input.Unbuilt())
 	namespace, where := f.in(f.options.Namespace)
-	list, unknown, err := conflicts.Among(reader, routes, f.options.Config.Policy(), namespace)
+	list, unknown, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace)
 	for _, service := range unknown {
 		if live == nil { // else the notice names it
 			printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)

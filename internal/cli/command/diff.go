@@ -146,6 +146,8 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return err
 	case named && len(f.paths) > 0:
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
+	case slices.Contains(f.paths, source.Stdin):
+		return errStdinPath
 	case bases != 1:
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:

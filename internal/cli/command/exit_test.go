@@ -45,7 +45,7 @@ func TestCheckExitCodes(t *testing.T) {
 func TestNothingRead(t *testing.T) {
 	for _, args := range [][]string{{"-f", "testdata/none"}, {"-f", "testdata/none", "-o", "github"}, {"-f", "testdata/none", "-o", "json"}, {"testdata/none"}} {
 		got := run(t, "", append([]string{"check"}, args...)...)
-		if got.code != ExitUsage || got.stdout != "" || got.stderr != "error: lstat testdata/none: no such file or directory\n" {
+		if got.code != ExitUsage || got.stdout != "" || got.stderr != "error: testdata/none: no such file or directory\n" {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestWrongUse(t *testing.T) {
 		},
 		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is specified twice\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "json="}, "error: invalid argument \"json=\" for \"-o, --output\" flag: a file name must follow =\nSee 'gammaguard check --help' for usage\n"},
-		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: open testdata/none/a: no such file or directory\n"},
+		{[]string{"check", "-f", shop, "-o", "json=testdata/none/a"}, "error: testdata/none/a: no such file or directory\n"},
 		{[]string{"check", "-f", shop, "--fail-on", "off"}, "error: invalid argument \"off\" for \"--fail-on\" flag: must be one of never, deny, warn, audit\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard check --help' for usage\n"},
 		{
@@ -84,8 +84,8 @@ func TestWrongUse(t *testing.T) {
 			[]string{"check", "-f", "-", "--fix"},
 			"error: --fix cannot be used with standard input; specify the source files with -f\nSee 'gammaguard check --help' for usage\n",
 		},
-		{[]string{"check", "-f", "testdata/none"}, "error: lstat testdata/none: no such file or directory\n"},
-		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: open testdata/none: no such file or directory\n"},
+		{[]string{"check", "-f", "testdata/none"}, "error: testdata/none: no such file or directory\n"},
+		{[]string{"check", "-f", shop, "--config", "testdata/none"}, "error: configuration: testdata/none: no such file or directory\n"},
 		{[]string{"explain", "parent-heedless"}, "error: unknown ID \"parent-heedless\": did you mean parent-headless? run 'gammaguard explain' to list all IDs\n"},
 		{[]string{"trace", "-f", shop}, "error: specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"trace", "pod/cart:80", "-f", shop}, "error: \"pod/cart:80\": want a Service, as in service/cart:80, cart:http, or http://cart.shop/path\nSee 'gammaguard trace --help' for usage\n"},

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,7 +52,7 @@ serviceimport/NAME.
 Arrows to backends have what a rule matches, and the part of the requests that the backend gets.
 
 The format mermaid is for pages that render Mermaid, and dot for Graphviz. The format html is a page in one file that needs no other. It has
-a search, a table, and the classes of requests to each Service. From 60 routes on, it draws one Service at a time. A graph shows at most` + fmt.Sprint(graph.MaxRoutes) + ` routes.
+a search, a table, and the classes of requests to each Service. From 60 routes on, it draws one Service at a time. A graph shows at most ` + fmt.Sprint(graph.MaxRoutes) + ` routes.
 
 With -f, -k, or --helm, the command draws manifests, of all namespaces unless -n names one, after mutations. If a namespace is not in the
 input, its routes are assumed to have the grant. The configuration and the context of .gammaguard.yaml apply, as in gammaguard check. With --cluster too, it draws the live cluster as it would be after you apply them. Without
@@ -67,14 +66,16 @@ reports what you cannot read there.`,
 	flags.add(cmd)
 	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
 	flags.access.completeArgument(cmd, services)
-	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + currentNamespace + ", or, for files without --cluster, all"
+	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + currentNamespace + ", or, for files without --cluster, all, and that of the only Service of the name"
 	return cmd
 }
 
 func (f *graphFlags) run(cmd *cobra.Command, args []string) (err error) {
 	named, err := f.complete()
 	if err == nil && len(args) > 0 {
-		f.service, err = describedService(args)
+		if f.service, err = describedService(args); err != nil && !named {
+			err = fmt.Errorf("%w; to draw manifests, use -f, -k, or --helm", err)
+		}
 	}
 	switch {
 	case err != nil:
@@ -136,19 +137,23 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 		return nil, nil, "", err
 	}
 	f.options.Stdin = cmd.InOrStdin()
-	reader, routes, err := check.Read(cmd.Context(), &f.options)
+	input, err := check.LoadTraffic(cmd.Context(), &f.options)
 	if err != nil {
 		return nil, nil, "", err
 	}
+	writeNotes(cmd, input.Unbuilt())
 	namespace, assumed := f.options.Namespace, validate.Faults(0)
 	if f.service.Name != "" {
-		namespace = cmp.Or(namespace, "default")
+		if err := input.FindNamespace(&f.service, true); err != nil {
+			return nil, nil, "", err
+		}
+		namespace = f.service.Namespace
 	}
 	if live == nil {
 		assumed = validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
 	}
 	selection, title := f.selection(namespace)
-	drawn, err := graph.Draw(reader, routes, f.options.Config.Policy(), selection, assumed, nil)
+	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed, nil)
 	return drawn, live, title, err
 }
 

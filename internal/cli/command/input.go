@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ type inputFlags struct {
 // add adds the flags.
 func (f *inputFlags) add(cmd *cobra.Command) {
 	set, options := cmd.Flags(), &f.options
-	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to read, recursively; - reads standard input")
+	set.StringSliceVarP(&options.Files, "filename", "f", nil, "files or directories to read, recursively, without building kustomizations and charts; - reads standard input")
 	set.StringSliceVarP(&options.Kustomizations, "kustomize", "k", nil, "directories to build with kustomize and to read")
 	set.StringVar(&f.chart.Path, "helm", "", "directory of a Helm chart to render and to read; no cluster is used")
 	set.StringSliceVar(&f.chart.Values, "values", nil, "values files for --helm; the last one takes precedence")
@@ -41,8 +42,17 @@ func addDefinitions(cmd *cobra.Command, options *check.Options) {
 	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 
-// complete takes the chart into the options, and reports whether any flag names input.
+// complete takes the chart into the options, and reports whether any flag names input. For a folder, the file in it can
+// be named that makes it a kustomization or a chart.
 func (f *inputFlags) complete() (named bool, err error) {
+	for i, path := range f.options.Kustomizations {
+		if folder := filepath.Dir(path); source.KustomizationFile(folder) == filepath.Clean(path) {
+			f.options.Kustomizations[i] = folder
+		}
+	}
+	if filepath.Base(f.chart.Path) == source.ChartFile {
+		f.chart.Path = filepath.Dir(f.chart.Path)
+	}
 	if f.chart.Path != "" {
 		f.options.Charts = []source.Chart{f.chart}
 	} else if len(f.chart.Values) > 0 {
@@ -50,6 +60,9 @@ func (f *inputFlags) complete() (named bool, err error) {
 	}
 	return f.named(), nil
 }
+
+// errStdinPath is why PATH cannot be standard input: sets are found in folders.
+var errStdinPath = errors.New("to read standard input, use -f -")
 
 // named reports whether any flag names input.
 func (f *inputFlags) named() bool {

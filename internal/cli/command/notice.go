@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -50,6 +52,13 @@ func (a *access) notice(w io.Writer, live *cluster.Cluster, judged bool) error {
 	}
 	_, err := printable.Fprintf(w, "note: %s\n", line)
 	return err
+}
+
+// writeNotes writes notes on the input.
+func writeNotes(cmd *cobra.Command, notes []string) {
+	for _, note := range notes {
+		printable.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
+	}
 }
 
 // shortened returns what cannot be read in few words: routes of all kinds are routes, those of many

@@ -139,6 +139,7 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(printable.NewWriter(streams.Out, isTerminal(streams.Out)))
 	root.SetErr(printable.NewWriter(streams.ErrOut, isTerminal(streams.ErrOut)))
 	root.SetFlagErrorFunc(usage)
+	listConnectionLast(root)
 	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTest(), newTrace(), newVerify(), newVersion())
 	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()

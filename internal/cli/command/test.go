@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -95,7 +96,11 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if f.initialize {
-		return f.write(cmd, cmp.Or(append(args, expect.FileName)[0], expect.FileName))
+		path := cmp.Or(append(args, expect.FileName)[0], expect.FileName)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			path = filepath.Join(path, expect.FileName)
+		}
+		return f.write(cmd, path)
 	}
 	if len(args) == 0 {
 		args = []string{"."}
@@ -197,8 +202,6 @@ func (f *testFlags) today(ctx context.Context, cmd *cobra.Command, input *check.
 		return nil, 0, err
 	}
 	text, tests, notes, err := expect.Write(input, now, path, mesh)
-	for _, note := range append(notes, now.Notes()...) {
-		printable.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
-	}
+	writeNotes(cmd, append(notes, now.Notes()...))
 	return text, tests, err
 }

@@ -24,7 +24,7 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml in main; to write one from today's routes, use --init\n"},
 		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:3: metadata: unknown field; the fields here are apiVersion, kind, input, tests\nerror: main/cart.yaml:4: spec: unknown field; the fields here are apiVersion, kind, input, tests\n"},
 		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
-		{args: "-f none", want: ExitUsage, stderr: "error: lstat none: no such file or directory\n"},
+		{args: "-f none", want: ExitUsage, stderr: "error: none: no such file or directory\n"},
 		{args: "--mesh consul", want: ExitUsage, stderr: "error: invalid argument \"consul\" for \"--mesh\" flag: must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f - --mesh istio,kuma", want: ExitUsage, stderr: "error: standard input can be read only once\nSee 'gammaguard test --help' for usage\n"},
 		{args: "--init a b", want: ExitUsage, stderr: "error: --init writes one file\nSee 'gammaguard test --help' for usage\n"},
@@ -54,6 +54,12 @@ func TestTestInit(t *testing.T) {
 	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run: gammaguard test gammaguard-test.yaml\n"}
 	if diff := cmp.Diff(want, run(t, "", "test", "--init"), cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
+	}
+	if got := run(t, "", "test", "--init", "-f", ".", t.TempDir()); got.code != ExitUsage || !strings.Contains(got.stderr, "cannot name the manifests") {
+		t.Errorf("a directory: %+v", got)
+	}
+	if got := run(t, "", "test", "--init", "."); got.stderr != "error: gammaguard-test.yaml exists, and is not overwritten; remove it, or specify another file\n" {
+		t.Errorf("a directory with tests: %+v", got)
 	}
 	if got := run(t, "", "test"); got.code != ExitClean || !strings.HasSuffix(got.stdout, "6 tests in 1 file: 6 passed\n") {
 		t.Errorf("%+v", got)

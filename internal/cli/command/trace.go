@@ -32,7 +32,7 @@ number or its name; a Service with one port needs none. A URL has the path, the 
 
 Without -f, -k, and --helm, the command reads the live cluster, with the configuration that gammaguard in the cluster runs with. With them,
 it reads the files alone, or with --cluster, the live cluster as it would be after you apply the files. With files, the configuration and the
-context of .gammaguard.yaml apply, as in gammaguard check.
+context of .gammaguard.yaml apply, as in gammaguard check. For which requests a change sends somewhere else, use gammaguard diff.
 
 The request is compared with all routes of the input, after mutations. The most specific route kind owns the port, and consumer routes of
 the client's namespace replace producer routes. The match with the highest precedence decides. Routes that lack the required grant, or that
@@ -77,7 +77,7 @@ func newTrace() *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&flags.request.From, "from", "", "namespace of the client; if empty, the namespace of the Service")
 	set.BoolVar(&flags.request.FromGateway, "from-gateway", false, "show which routes on Gateways send requests to the Service, instead of the request of a client in the mesh")
-	set.StringVar(&flags.request.Method, "method", "", "HTTP method; if empty, GET")
+	set.StringVarP(&flags.request.Method, "method", "X", "", "HTTP method; if empty, GET")
 	set.StringVar(&flags.path, "path", "/", "path, with or without a query")
 	set.StringArrayVarP(&flags.headers, "header", "H", nil, "header of the request, as 'name: value'; this flag can be repeated")
 	set.StringVar(&flags.grpc, "grpc", "", "make the request a gRPC call of SERVICE/METHOD")
@@ -124,7 +124,9 @@ func (f *traceFlags) validate(cmd *cobra.Command, args []string) error {
 	switch set := cmd.Flags(); {
 	case err != nil:
 		return err
-	case len(args) != 1:
+	case len(args) > 1:
+		return errors.New("specify one Service port; name files with -f, -k, or --helm, and the path of the request with --path")
+	case len(args) == 0:
 		return errors.New("specify one Service port, such as service/cart:80, cart:http, or http://cart.shop/path")
 	case f.options.Complete && (f.cluster || !named):
 		return errors.New("--complete has no effect without files, and cannot be used with --cluster")

@@ -64,11 +64,11 @@ func drawn(t *testing.T, seed uint64, routes int) []*picture {
 			name("r"+strconv.Itoa(i)), namespace, random.IntN(3), port, strings.Join(rules, ","))
 	}
 	options := &check.Options{Options: source.Options{Stdin: strings.NewReader(text.String())}, Files: []string{source.Stdin}, Config: config.Default(), Channel: definitions.Standard}
-	reader, read, err := check.Read(t.Context(), options)
+	read, err := check.LoadTraffic(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := Draw(reader, read, options.Config.Policy(), Selection{}, validate.Only(validate.GrantMissing)|validate.Only(validate.ConsumerRefused), nil)
+	g, err := Draw(read.Reader(), read.Routes(), options.Config.Policy(), Selection{}, validate.Only(validate.GrantMissing)|validate.Only(validate.ConsumerRefused), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

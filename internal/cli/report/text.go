@@ -93,10 +93,14 @@ func list(out io.Writer, paint painter, items []Item) {
 }
 
 // sets writes which sets were found, and what was left aside: one by one what may hold
-// routes, and the rest by number.
+// routes, and the rest by number. The summary says all of a folder that is the only set.
 func (r *CheckReport) sets(out io.Writer) {
-	for i := range r.Sets {
-		printable.Fprintf(out, "%s: %s\n", &r.Sets[i], Count(r.Sets[i].Routes, "route", "routes"))
+	sets := r.Sets
+	if len(sets) == 1 && sets[0].Kind == Folder {
+		sets = nil
+	}
+	for i := range sets {
+		printable.Fprintf(out, "%s: %s\n", &sets[i], Count(sets[i].Routes, "route", "routes"))
 	}
 	others, same := 0, map[string][]string{}
 	for _, skipped := range r.Skipped {
@@ -121,7 +125,7 @@ func (r *CheckReport) sets(out io.Writer) {
 	for _, notice := range r.Notices {
 		printable.Fprintf(out, "note: %s: %s\n", notice.Path, notice.Message)
 	}
-	if len(r.Sets)+len(r.Skipped)+len(r.Notices) > 0 {
+	if len(sets)+len(r.Skipped)+len(r.Notices) > 0 {
 		printable.Fprintf(out, "\n")
 	}
 }

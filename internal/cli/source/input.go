@@ -71,6 +71,8 @@ type Input struct {
 	*Disk
 	taken *Taken
 	errs  []error
+	// unbuilt has one entry for each name that was read.
+	unbuilt []Unbuilt
 	// used counts the bytes of MaxInput that are read, built those that kustomize or Helm made, and objects
 	// those of manifest.MaxObjects.
 	used, built, objects atomic.Int64
@@ -171,16 +173,22 @@ func (in *Input) walk(name string) (paths []string) {
 	if name == Stdin {
 		return []string{name}
 	}
+	unbuilt := Unbuilt{Name: name}
 	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			in.fail(err)
-		case !entry.IsDir() && (path == name || IsManifest(path)):
+			return nil
+		case entry.IsDir():
+			return nil
+		case path == name || IsManifest(path):
 			paths = append(paths, filepath.Clean(path))
 		}
+		unbuilt.see(filepath.Clean(path))
 		return nil
 	})
 	in.fail(err)
+	in.unbuilt = append(in.unbuilt, unbuilt)
 	return paths
 }
 

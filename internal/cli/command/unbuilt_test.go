@@ -1,0 +1,99 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnbuilt: where files are named that are part of a kustomization or a chart, each command names the flag that builds
+// it. That of a chart's templates stands for what cannot be read of them.
+func TestUnbuilt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n---\n"
+	const cart = service + `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}` + "\n"
+	put(t, "base/cart.yaml", cart)
+	put(t, "base/kustomization.yaml", "resources: [cart.yaml]\n")
+	put(t, "overlays/dev/kustomization.yaml", "{resources: [../../base], namespace: dev}\n")
+	put(t, "overlays/a b/kustomization.yml", "{resources: [../../base], namespace: prod}\n")
+	put(t, "chart/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}\n")
+	put(t, "chart/templates/cart.yaml", strings.ReplaceAll(cart, "{name: cart}", "{name: cart, namespace: {{ .Release.Namespace }}}"))
+	put(t, "chart/charts/sub/Chart.yaml", "{apiVersion: v2, name: sub, version: 1.0.0}\n")
+	put(t, "chart/charts/sub/templates/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Release.Name }}}}\n")
+	put(t, "plain/cart.yaml", cart)
+	commit(t)
+	const (
+		dev      = "overlays/dev: its kustomization is read as plain files; to build it, use -k overlays/dev\n"
+		overlays = "overlays: 2 kustomizations are read as plain files: overlays/a b, overlays/dev; to build one, name it with -k\n"
+		chart    = "chart: its Helm chart is read as plain files; to render it, use --helm chart\n"
+		lacks    = "error: Service cart is not in the input; add it, or use --cluster\n"
+	)
+	for args, want := range map[string]string{
+		"trace cart:80 -f overlays/dev":                    lacks + "error: " + dev,
+		"trace cart:80 -f overlays/dev/kustomization.yaml": lacks + "error: " + dev,
+		"trace cart:80 -f overlays":                        lacks + "error: " + overlays,
+		"trace cart:80 -f base":                            "note: base: its kustomization is read as plain files; to build it, use -k base\n",
+		"trace cart:80 -f chart":                           "error: " + chart,
+		"trace cart:80 -f chart/charts":                    "error: chart/charts/sub: its Helm chart is read as plain files; to render it, use --helm chart/charts/sub\n",
+		"graph -f overlays/dev":                            "note: " + dev + "No routes to draw for any namespace.\n",
+		"conflicts -f overlays/dev":                        "note: " + dev,
+		"diff --base-ref HEAD -f overlays/dev":             "note: " + dev,
+		"diff --base overlays -f overlays/dev":             "note: " + dev,
+		"check -f overlays/dev":                            "note: " + dev,
+		"check -f overlays":                                "note: " + overlays,
+		"check -f chart --fail-on never":                   "note: " + chart,
+		"test --init overlays/dev":                         "note: " + dev + "error: there are no routes on Services in the input, so there is nothing to test\n",
+		"test --init chart/gammaguard-test.yaml":           "error: " + chart,
+		"trace cart:80 -f plain":                           "",
+		"trace cart:80 -k overlays/dev":                    "",
+		"trace cart:80 -k overlays/dev/kustomization.yaml": "",
+		"trace cart:80 --helm chart":                       "",
+		"trace cart:80 --helm chart/Chart.yaml":            "",
+		"graph -f plain":                                   "",
+		"check overlays":                                   "",
+		"check base":                                       "",
+	} {
+		got := run(t, "", strings.Fields(args)...)
+		if said := got.stdout + got.stderr; !strings.Contains(said, want) || want == "" && strings.Contains(said, "plain files") || strings.Contains(said, "map[") {
+			t.Errorf("%s: want %q\n%+v", args, want, got)
+		}
+		if strings.Contains(want, "error: ") != (got.code == ExitUsage) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "trace", "cart:80", "-f", "overlays/a b"); !strings.Contains(got.stderr, "use -k 'overlays/a b'\n") {
+		t.Errorf("a path with a space: %+v", got)
+	}
+}
+
+// TestGraphFindsNamespace: as trace does.
+func TestGraphFindsNamespace(t *testing.T) {
+	if got := run(t, "", "graph", "-f", exampleShop, "service/checkout"); got.code != ExitClean || !strings.Contains(got.stdout, "GRPCRoute checkout") {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "graph", "-f", exampleShop, "service/nowhere"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: Service nowhere is not in the input") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestStumbles: what is easily given in place of what a command takes, and what it says or does then.
+func TestStumbles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "a/cart.yaml", "")
+	for args, want := range map[string]string{
+		"trace cart:80/v2":         `error: "cart:80/v2": the protocol must be TCP or UDP; to name a path, use http://cart:80/v2` + "\n",
+		"trace svc/cart:80/v2?a=b": `error: "svc/cart:80/v2?a=b": the protocol must be TCP or UDP; to name a path, use http://cart:80/v2?a=b` + "\n",
+		"trace cart:80 manifests":  "error: specify one Service port; name files with -f, -k, or --helm, and the path of the request with --path\n",
+		"graph manifests":          `error: specify one service/NAME or serviceimport/NAME, not "manifests"; to draw manifests, use -f, -k, or --helm` + "\n",
+		"check -":                  "error: to read standard input, use -f -\n",
+		"diff --base a -":          "error: to read standard input, use -f -\n",
+		"diff --cluster -":         "error: to read standard input, use -f -\n",
+		"check none":               "error: none: no such file or directory\n",
+		"test none":                "error: none: no such file or directory\n",
+		"diff --base none a":       "error: none: no such file or directory\n",
+		"trace cart:80 -f none":    "error: none: no such file or directory\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, want) {
+			t.Errorf("%s: want %q\n%+v", args, want, got)
+		}
+	}
+}
