@@ -175,10 +175,8 @@ func (f *auditFlags) await(ctx context.Context, live *cluster.Cluster, configura
 // write writes the result, of the routes that are there.
 func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report, where string) error {
 	switch out := cmd.OutOrStdout(); {
-	case f.output == "json":
-		return writeJSON(out, result)
-	case f.output == "yaml":
-		return writeYAML(out, result)
+	case isData(f.output):
+		return writeData(out, f.output, result)
 	case f.output == "sarif":
 		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:

@@ -97,10 +97,8 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	}
 	list.Unseen = live.Unseen()
 	switch f.output {
-	case "json":
-		err = writeJSON(out, list)
-	case "yaml":
-		err = writeYAML(out, list)
+	case "json", "yaml":
+		err = writeData(out, f.output, list)
 	default:
 		err = list.Table(out, f.output == "wide")
 	}

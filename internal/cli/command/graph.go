@@ -189,8 +189,9 @@ var describedKinds = map[string]string{
 	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
 }
 
-// describedService reads service/NAME, the only argument, in no namespace yet.
+// describedService reads service/NAME, or service NAME as kubectl does, in no namespace yet.
 func describedService(args []string) (mesh.ServiceKey, error) {
+	args = slashed(args)
 	arg := strings.Join(args, " ")
 	resource, name, _ := strings.Cut(arg, "/")
 	kind := describedKinds[strings.ToLower(resource)]

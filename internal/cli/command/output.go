@@ -49,6 +49,17 @@ func addOutput(cmd *cobra.Command, word *string, otherwise string, words ...stri
 	addChoice(cmd, word, "output", "o", "output format: "+list+"; if empty, "+otherwise, words...)
 }
 
+// isData reports whether the format is one that writeData writes.
+func isData(format string) bool { return format == "json" || format == "yaml" }
+
+// writeData writes a value as JSON, or as YAML.
+func writeData(w io.Writer, format string, value any) error {
+	if format == "yaml" {
+		return writeYAML(w, value)
+	}
+	return writeJSON(w, value)
+}
+
 func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(printable.JSON(w))
 	encoder.SetIndent("", "  ")

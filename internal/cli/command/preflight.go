@@ -53,7 +53,7 @@ never has. 5 means that no webhook is registered.`,
 	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
 	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
 	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers")
-	addOutput(cmd, &p.output, "a table", "json")
+	addOutput(cmd, &p.output, "a table", "json", "yaml")
 	p.access = addCluster(cmd)
 	addInstallation(cmd, p.access)
 	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + "that of the installation"
@@ -125,8 +125,8 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 }
 
 func (p *preflight) print(cmd *cobra.Command, checks []cluster.Check) error {
-	if p.output == "json" {
-		return writeJSON(cmd.OutOrStdout(), checks)
+	if isData(p.output) {
+		return writeData(cmd.OutOrStdout(), p.output, checks)
 	}
 	return cluster.PreflightTable(cmd.OutOrStdout(), checks)
 }

@@ -65,7 +65,7 @@ the entries again. Delete it afterwards: it says where the configuration is.`,
 	}
 	cmd.Flags().BoolVar(&flags.confirm, "confirm", false, "remove the entries; if false, only count them")
 	addAllNamespaces(cmd, &flags.allNamespaces)
-	addOutput(cmd, &flags.output, "a table", "json")
+	addOutput(cmd, &flags.output, "a table", "json", "yaml")
 	flags.access = addInstalled(cmd)
 	return cmd
 }
@@ -87,7 +87,7 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	}
 	out := cmd.OutOrStdout()
 	switch {
-	case f.output == "json":
+	case isData(f.output):
 	case len(marked) == 0:
 		_, err := printable.Fprintf(out, "No route%s has an entry of %s.\n", where, strings.Join(names, " or "))
 		return err
@@ -101,8 +101,8 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 		done, err = clearAll(cmd, live, marked, names)
 	}
 	switch {
-	case f.output == "json":
-		return errors.Join(err, writeJSON(out, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
+	case isData(f.output):
+		return errors.Join(err, writeData(out, f.output, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
 	case !f.confirm:
 		_, err := printable.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
 			strings.Join(names, " and "), report.Count(len(marked), "route", "routes"))
