@@ -74,7 +74,7 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
 
   # List the commands that grant what is missing
   gammaguard audit -A -o json | jq -r '.namespaces[].command // empty'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	addAllNamespaces(cmd, &flags.allNamespaces)

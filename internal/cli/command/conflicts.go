@@ -44,7 +44,7 @@ cannot read there. A user who can read only the namespace sees its Services and 
 
   # List only the ports that a route loses
   gammaguard conflicts -A -o json | jq '.items[] | select(.conflict)'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	addAllNamespaces(cmd, &flags.allNamespaces)

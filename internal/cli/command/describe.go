@@ -171,7 +171,7 @@ func describedRoute(args []string) (kind mesh.RouteKind, name string) {
 	resource, group, _ := strings.Cut(strings.ToLower(resource), ".")
 	for _, kind := range mesh.GuardedKinds() {
 		named := resource == strings.ToLower(kind.Name()) || resource == kind.Resource()
-		if named && name != "" && cmp.Or(group, mesh.GatewayGroup) == kind.Group() {
+		if named && name != "" && !strings.Contains(name, "/") && cmp.Or(group, mesh.GatewayGroup) == kind.Group() {
 			return kind, name
 		}
 	}

@@ -23,7 +23,7 @@ you cannot list Deployments in all namespaces, it reports that, and uses the API
 Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
 		Example: `  # Propose the mesh of the current context
   gammaguard detect-mesh`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return detectMesh(cmd, access, output) },
 	}
 	addOutput(cmd, &output, "text", "text", "json", "yaml")

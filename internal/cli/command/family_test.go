@@ -161,4 +161,17 @@ func TestWithoutCluster(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
+	for args, want := range map[string]string{
+		"audit --kubeconfig testdata/none": "error: kubeconfig: stat testdata/none: no such file or directory\n",
+		"audit --context b":                "error: kubeconfig: context \"b\" does not exist\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || got.stderr != want {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const none = "error: no kubeconfig names a cluster, and there is none at http://localhost:8080; specify one with KUBECONFIG, --kubeconfig, or --context\n"
+	if got := run(t, "", "describe", "service/cart"); got.code != ExitUsage || got.stderr != none {
+		t.Errorf("%+v", got)
+	}
 }

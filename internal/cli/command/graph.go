@@ -195,7 +195,7 @@ func describedService(args []string) (mesh.ServiceKey, error) {
 	arg := strings.Join(args, " ")
 	resource, name, _ := strings.Cut(arg, "/")
 	kind := describedKinds[strings.ToLower(resource)]
-	if kind == "" || name == "" || len(args) > 1 {
+	if kind == "" || name == "" || strings.Contains(name, "/") || len(args) > 1 {
 		return mesh.ServiceKey{}, fmt.Errorf("specify one service/NAME or serviceimport/NAME, not %q", arg)
 	}
 	return mesh.ServiceKey{Kind: kind, Name: name}, nil

@@ -24,6 +24,9 @@ func (choice) Type() string     { return "string" }
 // Set takes the word.
 func (c choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
+		if len(c.words) == 1 {
+			return fmt.Errorf("must be %s", c.words[0])
+		}
 		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
 	}
 	*c.word = word

@@ -46,7 +46,7 @@ never has. 5 means that no webhook is registered.`,
 
   # Check after the installation that a bad route is refused
   gammaguard preflight --installed --wait 1m`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
@@ -66,7 +66,7 @@ func (p *preflight) run(cmd *cobra.Command) error {
 		with bool
 	}{{"overlay", false}, {"image", false}, {"wait", true}, {"installation", true}} {
 		if cmd.Flags().Changed(only.flag) && p.installed != only.with {
-			return errors.New("--" + only.flag + " has no effect " + map[bool]string{true: "without", false: "with"}[only.with] + " --installed")
+			return usage(cmd, errors.New("--"+only.flag+" has no effect "+map[bool]string{true: "without", false: "with"}[only.with]+" --installed"))
 		}
 	}
 	live, err := p.connect(cmd.Context())

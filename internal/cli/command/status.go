@@ -17,6 +17,7 @@ func newStatus() *cobra.Command {
 		Short: "Manage the entries that gammaguard writes into the status of routes",
 		Example: `  # Count the entries of gammaguard in a live cluster
   gammaguard status clear -A`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cmd.Help(), errors.New("a command is required"))
 		},
@@ -60,7 +61,7 @@ the entries again. Delete it afterwards: it says where the configuration is.`,
 
   # Remove the entries under the controller names of a file
   gammaguard status clear -A --config guard.yaml --confirm`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	cmd.Flags().BoolVar(&flags.confirm, "confirm", false, "remove the entries; if false, only count them")

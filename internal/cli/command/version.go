@@ -28,7 +28,7 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version",
 		Long:    "Print the version, the commit, the Go version, and the platform.",
 		Example: "  gammaguard version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printVersion(cmd, output)
 		},
