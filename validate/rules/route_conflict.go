@@ -84,7 +84,8 @@ func portNumbers(scopes []mesh.PortScope) []string {
 	return numbers
 }
 
-// checkPortsTaken reports the ports that the route takes from other kinds.
+// checkPortsTaken reports the ports that the route takes from other kinds. It does not name the route, so that all
+// owners of a port have one message, and an audit one line.
 func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	own := p.Attached()
 	var (
@@ -102,7 +103,7 @@ func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	}
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
-		Problem: fmt.Sprintf("%s takes %s of %s from %s", own, portsNamed(portNumbers(taken)), parent.Key, from),
+		Problem: fmt.Sprintf("this %s takes %s of %s from %s", own.Kind, portsNamed(portNumbers(taken)), parent.Key, from),
 		Remedy:  "use another port, or one route kind",
 	})
 }

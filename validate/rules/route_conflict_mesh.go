@@ -37,8 +37,8 @@ func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 	}
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
-		Problem: fmt.Sprintf("%s shares %s of %s with %s; %s merges them, and GEP-1294 ignores the %s",
-			own, portsNamed(portNumbers(shared)), parent.Key, with, p.Policy.Mesh.Title, ignored),
+		Problem: fmt.Sprintf("this %s shares %s of %s with %s; %s merges them, and GEP-1294 ignores the %s",
+			own.Kind, portsNamed(portNumbers(shared)), parent.Key, with, p.Policy.Mesh.Title, ignored),
 		Remedy: "use another port, or one route kind",
 	})
 }

@@ -44,7 +44,7 @@ func TestRouteConflict(t *testing.T) {
 			name: "takes", spec: on(service("cart")),
 			routes: routeText(mesh.TCPRoute, "shop", "old", on(service("cart"))) + routeText(mesh.TLSRoute, "shop", "other", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes ports 80, 8080 of Service shop/cart from TCPRoute shop/old` + specific,
 			},
 		},
 		{
@@ -52,7 +52,7 @@ func TestRouteConflict(t *testing.T) {
 			routes: routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))),
 			want: []string{
 				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute faces/g` + someLost,
-				`Invalid spec.parentRefs[0] "cart": HTTPRoute faces/own takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
 			},
 		},
 		{
@@ -83,14 +83,14 @@ func TestRouteConflict(t *testing.T) {
 			name: "a mesh that merges, the less specific kind", policy: under(mesh.Istio), spec: cart80,
 			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": HTTPRoute shop/own shares port 80 of Service shop/cart with GRPCRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute shares port 80 of Service shop/cart with GRPCRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
 			},
 		},
 		{
 			name: "a mesh that merges, the more specific kind", policy: under(mesh.Istio), kind: mesh.GRPCRoute, spec: cart80,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
 			want: []string{
-				`Invalid spec.parentRefs[0] "cart": GRPCRoute shop/own shares port 80 of Service shop/cart with HTTPRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
+				`Invalid spec.parentRefs[0] "cart": this GRPCRoute shares port 80 of Service shop/cart with HTTPRoute shop/old; Istio merges them, and GEP-1294 ignores the HTTPRoute` + specific,
 			},
 		},
 		{

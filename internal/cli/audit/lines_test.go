@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,11 +37,11 @@ const tabled = `
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: e, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 `
 
-// TestTable: what to do first is above the rest, equal findings share a line, and the summary counts
-// what the lines show.
-func TestTable(t *testing.T) {
+// audited returns the audit of manifests.
+func audited(t *testing.T, text string) *audit.Report {
+	t.Helper()
 	c := cluster{manifest.NewSet(manifest.Options{Complete: true, Serves: func(string, string) bool { return false }})}
-	objects, errs := manifest.Read("cluster.yaml", []byte(tabled), "default")
+	objects, errs := manifest.Read("cluster.yaml", []byte(text), "default")
 	for _, object := range objects {
 		errs = append(errs, c.Put(object))
 	}
@@ -53,6 +54,33 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestTableOfConflicts: all routes that take a port from another kind share a line, which names three.
+func TestTableOfConflicts(t *testing.T) {
+	const one = `---
+{apiVersion: gateway.networking.k8s.io/v1, kind: KIND, metadata: {name: NAME, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 81}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+`
+	text := tabled + strings.NewReplacer("KIND", "TCPRoute", "NAME", "raw").Replace(one)
+	for _, name := range []string{"g1", "g2", "g3", "g4", "g5"} {
+		text += strings.NewReplacer("KIND", "GRPCRoute", "NAME", name).Replace(one)
+	}
+	var out strings.Builder
+	if err := audited(t, text).Table(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	const message = "this GRPCRoute takes port 81 of Service shop/cart from HTTPRoute shop/a"
+	lines := slices.DeleteFunc(strings.Split(out.String(), "\n"), func(line string) bool { return !strings.Contains(line, message) })
+	if len(lines) != 1 || !strings.Contains(lines[0], " g1, g2, g3, and 2 more ") {
+		t.Errorf("%q in\n%s", lines, out.String())
+	}
+}
+
+// TestTable: what to do first is above the rest, equal findings share a line, and the summary counts
+// what the lines show.
+func TestTable(t *testing.T) {
+	r := audited(t, tabled)
 	//nolint:dupword // two columns
 	const summary = `
 NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   APPLIED   GRANT      NEEDS

@@ -56,7 +56,7 @@ type answer[T any] struct {
 func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*Cluster, error) {
 	config, err := getter.ToRESTConfig()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	reader, err := kube.NewReader(config, nil)
 	if err != nil {

@@ -55,6 +55,7 @@ CONSUMER ROUTES                       VALUE       SET BY
 gammaguard.dev/consumer-routes        allow       Service
 gammaguard.dev/consumer-route-kinds   HTTPRoute   Service
 
+Routes on this Service:
 PORT     SCOPE                       ROUTE                              STATE      ACKNOWLEDGED   REASON
 -        producer                    HTTPRoute desc/typo                invalid    unanswered     Service desc/cart has no port 81
 80/TCP   producer                    HTTPRoute desc/web                 applies    unanswered     -
@@ -69,15 +70,20 @@ PORT     SCOPE                       ROUTE                              STATE   
 90/TCP   consumer of desc-stranger   HTTPRoute desc-stranger/stranger   applies    unanswered     namespace desc-stranger lacks the consumer grant for HTTPRoute, which is not enforced
 90/TCP   consumer of desc-stranger   TCPRoute desc/raw                  replaced   unanswered     clients in namespace desc-stranger meet HTTPRoute desc-stranger/stranger instead
 
-BYPASSED BY           GATEWAYS              PORT   PROBLEM
+Routes on Gateways that send requests to this Service, and bypass the routes on it:
+ROUTE                 GATEWAYS              PORT   PROBLEM
 HTTPRoute desc/edge   Gateway desc/public   80     -
 
-NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
+Grants of its namespace, and of those of the routes on it:
+NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES USING GRANT   ROUTES LACKING GRANT
 desc            producer   label        enforce   default   3                    0
 desc-guest      consumer   label        enforce   default   2                    0
 desc-stranger   none       -            audit     label     0                    1
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	if _, again, _ := run(t, "", "describe", "svc", "cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig); again != stdout {
+		t.Errorf("in two words:\n%s", again)
+	}
 	words := strings.Fields
 	if diff := cmp.Diff(words(want), words(stdout)); diff != "" || code != command.ExitClean {
 		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)

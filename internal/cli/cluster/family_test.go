@@ -15,8 +15,8 @@ import (
 )
 
 // notInstalled is the notice about a cluster without gammaguard.
-const notInstalled = "note: gammaguard is not installed in this cluster, or under another name (Deployment gammaguard-system/gammaguard-webhook does not exist), " +
-	"so the default configuration is used; specify --installation or --config for another\n"
+const notInstalled = "note: gammaguard is not installed (Deployment gammaguard-system/gammaguard-webhook does not exist), " +
+	"so the default configuration is used; if it has another name, specify --installation\n"
 
 // described with routes that show what a developer asks about.
 const family = `
@@ -50,12 +50,14 @@ Service fam/cart       spec.parentRefs[0]   80/TCP   producer   applies   unansw
 Service fam/cart       spec.parentRefs[1]   81/TCP   producer   applies   unanswered     -
 Gateway infra/public   spec.parentRefs[2]   -        -          -         -              not a parent in the mesh: gammaguard leaves it alone
 
+Findings:
 RULE                   ACTION   FIELD                               PROBLEM   FIX
 parent-section   change   spec.parentRefs[0].sectionName   set spec.parentRefs[0].sectionName to "http": port 80 has this name, and parentRefs to one Service must differ in sectionName (parent-section)    -
 parent-section   change   spec.parentRefs[1].sectionName   set spec.parentRefs[1].sectionName to "admin": port 81 has this name, and parentRefs to one Service must differ in sectionName (parent-section)   -
 backend-no-endpoints   warn   spec.rules[0].backendRefs[0].name   Service fam/one has no endpoints   check its selector and its Pods
 
-NAMESPACE   GRANT      GRANTED BY   MODE      SET BY    ROUTES THAT USE IT   ROUTES THAT LACK IT
+Grant of its namespace:
+NAMESPACE   GRANT      GRANTED BY   MODE      SET BY    ROUTES USING GRANT   ROUTES LACKING GRANT
 fam         producer   label        enforce   default   1                    0
 
 To fix what a command can fix; a grant takes a mesh admin:

@@ -47,7 +47,7 @@ func TestGrants(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const want = `NAMESPACE   GRANT                            GRANTED BY                   MODE      SET BY   ROUTES THAT USE IT                    ROUTES THAT LACK IT
+	const want = `NAMESPACE   GRANT                            GRANTED BY                   MODE      SET BY   ROUTES USING GRANT                    ROUTES LACKING GRANT
 grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn      label       HTTPRoute own, HTTPRoute visitor      GRPCRoute visitor
 `
 	code, stdout, stderr := run(t, "", "grants", "-n", "grants-a", "-o", "wide", "--config", config, "--kubeconfig", plane.Kubeconfig)

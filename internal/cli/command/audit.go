@@ -74,7 +74,7 @@ Exit codes: 0 if no route would be denied, 1 if a route would be denied, 2 if th
 
   # List the commands that grant what is missing
   gammaguard audit -A -o json | jq -r '.namespaces[].command // empty'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	addAllNamespaces(cmd, &flags.allNamespaces)
@@ -175,10 +175,8 @@ func (f *auditFlags) await(ctx context.Context, live *cluster.Cluster, configura
 // write writes the result, of the routes that are there.
 func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report, where string) error {
 	switch out := cmd.OutOrStdout(); {
-	case f.output == "json":
-		return writeJSON(out, result)
-	case f.output == "yaml":
-		return writeYAML(out, result)
+	case isData(f.output):
+		return writeData(out, f.output, result)
 	case f.output == "sarif":
 		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:

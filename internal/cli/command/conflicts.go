@@ -44,7 +44,7 @@ cannot read there. A user who can read only the namespace sees its Services and 
 
   # List only the ports that a route loses
   gammaguard conflicts -A -o json | jq '.items[] | select(.conflict)'`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	addAllNamespaces(cmd, &flags.allNamespaces)
@@ -66,10 +66,8 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 // write writes the list, of what is there.
 func (f *conflictFlags) write(cmd *cobra.Command, list *conflicts.List, where string) error {
 	switch out := cmd.OutOrStdout(); {
-	case f.output == "json":
-		return writeJSON(out, list)
-	case f.output == "yaml":
-		return writeYAML(out, list)
+	case isData(f.output):
+		return writeData(out, f.output, list)
 	case len(list.Items) == 0:
 		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err

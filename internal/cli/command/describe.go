@@ -34,8 +34,8 @@ also shows the grant of its namespace, and the commands that fix what a command 
 The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route. It is applied (one of them accepts the
 parentRef), refused, stale (an answer about an older generation), or unanswered.
 
-The last of the tables on routes of a Service has the routes on Gateways that send requests to it. These requests use the routes on the
-Gateway, and bypass the routes on the Service.
+Requests from a Gateway to a Service use the route on the Gateway, and bypass the routes on the Service. These routes have a section of
+their own.
 
 The command only reads from the cluster, and reports what you cannot read there.`,
 		Example: `  # Describe a Service in the current namespace
@@ -48,7 +48,7 @@ The command only reads from the cluster, and reports what you cannot read there.
   gammaguard describe service/cart -n shop -o json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDescribe(cmd, access, args, output) },
 	}
-	addOutput(cmd, &output, "text", "json", "yaml")
+	addOutput(cmd, &output, "text", "text", "json", "yaml")
 	access = addInstalled(cmd)
 	access.completeArgument(cmd, described)
 	return cmd
@@ -63,7 +63,11 @@ func runDescribe(cmd *cobra.Command, access *access, args []string, output strin
 	kind, name := describedRoute(args)
 	key, notService := describedService(args)
 	if kind == "" && notService != nil {
-		return usage(cmd, fmt.Errorf("specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not %q", strings.Join(args, " ")))
+		const want = "specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME"
+		if len(args) == 0 {
+			return usage(cmd, errors.New(want))
+		}
+		return usage(cmd, fmt.Errorf("%s, not %q", want, strings.Join(args, " ")))
 	}
 	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {
@@ -85,10 +89,8 @@ func runDescribe(cmd *cobra.Command, access *access, args []string, output strin
 	}
 	defer func() { err = errors.Join(err, access.notice(cmd.ErrOrStderr(), live, true)) }()
 	switch out := cmd.OutOrStdout(); output {
-	case "json":
-		return writeJSON(out, d)
-	case "yaml":
-		return writeYAML(out, d)
+	case "json", "yaml":
+		return writeData(out, output, d)
 	default:
 		return d.Text(out)
 	}
@@ -152,16 +154,24 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 		kind.Name(), live.Current, name, listed(others))
 }
 
-// describedRoute reads httproute/NAME, the only argument. The kind is empty for anything else.
+// slashed returns httproute/NAME for httproute NAME, and other arguments as they are.
+func slashed(args []string) []string {
+	if len(args) == 2 && !strings.Contains(args[0]+args[1], "/") {
+		return []string{args[0] + "/" + args[1]}
+	}
+	return args
+}
+
+// describedRoute reads httproute/NAME, or httproute NAME as kubectl does. The kind is empty for anything else.
 func describedRoute(args []string) (kind mesh.RouteKind, name string) {
-	if len(args) != 1 {
+	if args = slashed(args); len(args) != 1 {
 		return "", ""
 	}
 	resource, name, _ := strings.Cut(args[0], "/")
 	resource, group, _ := strings.Cut(strings.ToLower(resource), ".")
 	for _, kind := range mesh.GuardedKinds() {
 		named := resource == strings.ToLower(kind.Name()) || resource == kind.Resource()
-		if named && name != "" && cmp.Or(group, mesh.GatewayGroup) == kind.Group() {
+		if named && name != "" && !strings.Contains(name, "/") && cmp.Or(group, mesh.GatewayGroup) == kind.Group() {
 			return kind, name
 		}
 	}

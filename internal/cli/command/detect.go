@@ -23,10 +23,10 @@ you cannot list Deployments in all namespaces, it reports that, and uses the API
 Exit codes: 0 if there is a proposal, 1 if there is none, 2 if the usage is invalid or the cluster cannot be read.`,
 		Example: `  # Propose the mesh of the current context
   gammaguard detect-mesh`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return detectMesh(cmd, access, output) },
 	}
-	addOutput(cmd, &output, "text", "json")
+	addOutput(cmd, &output, "text", "text", "json", "yaml")
 	access = addCluster(cmd)
 	return cmd
 }
@@ -44,9 +44,9 @@ func detectMesh(cmd *cobra.Command, access *access, output string) error {
 		defer printable.Fprintf(cmd.ErrOrStderr(), "note: you cannot read %s, so only API groups are looked at; ask for the right to list them\n", strings.Join(unseen, ", "))
 	}
 	out := cmd.OutOrStdout()
-	if output == "json" {
+	if isData(output) {
 		result := cluster.NewDetection(found)
-		if err := writeJSON(out, result); err != nil || result.Proposal != "" {
+		if err := writeData(out, output, result); err != nil || result.Proposal != "" {
 			return err
 		}
 		return errFindings

@@ -89,7 +89,7 @@ func newDiff() *cobra.Command {
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
-	addOutput(cmd, &flags.output, "text", "text", "json", "markdown")
+	addOutput(cmd, &flags.output, "text", "text", "json", "yaml", "markdown")
 	return cmd
 }
 
@@ -287,8 +287,8 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 
 func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {
 	switch f.output {
-	case "json":
-		return writeJSON(w, diff)
+	case "json", "yaml":
+		return writeData(w, f.output, diff)
 	case "markdown":
 		return diff.Markdown(w)
 	}

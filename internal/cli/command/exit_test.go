@@ -61,12 +61,18 @@ func TestWrongUse(t *testing.T) {
 		want string
 	}{
 		{nil, "error: a command is required\n"},
+		{[]string{"audit", "shop"}, "error: the command takes no arguments, such as \"shop\"; specify a namespace with -n\nSee 'gammaguard audit --help' for usage\n"},
+		{[]string{"policy", "shop"}, "error: the command takes no arguments, such as \"shop\"\nSee 'gammaguard policy --help' for usage\n"},
+		{[]string{"status", "clean"}, "error: unknown command \"clean\" for \"gammaguard status\"\nSee 'gammaguard status --help' for usage\n"},
+		{[]string{"policy", "-o", "json"}, "error: invalid argument \"json\" for \"-o, --output\" flag: must be yaml\nSee 'gammaguard policy --help' for usage\n"},
+		{[]string{"preflight", "--wait", "1s"}, "error: --wait has no effect without --installed\nSee 'gammaguard preflight --help' for usage\n"},
+		{[]string{"describe", "svc/a/b"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"svc/a/b\"\nSee 'gammaguard describe --help' for usage\n"},
 		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"; did you mean check?\n"},
 		{[]string{"check", "-f", shop, "elsewhere"}, "error: PATH cannot be used with -f, -k, or --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--values", "x.yaml"}, "error: --values has no effect without --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--complte"}, "error: unknown flag: --complte\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", "-", "-f", "-"}, "error: standard input can be read only once\nSee 'gammaguard check --help' for usage\n"},
-		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: the format must be one of text, json, sarif, junit, github, gitlab\nSee 'gammaguard check --help' for usage\n"},
+		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: the format must be one of text, json, yaml, sarif, junit, github, gitlab\nSee 'gammaguard check --help' for usage\n"},
 		{
 			[]string{"check", "-f", shop, "-o", "text", "-o", "json"},
 			"error: invalid argument \"json\" for \"-o, --output\" flag: only one format can be written to standard output; write the others to files, such as sarif=gammaguard.sarif\nSee 'gammaguard check --help' for usage\n",
@@ -102,8 +108,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"diff", "--cluster"}, "error: nothing to compare: specify files or directories, also with -f, -k, or --helm\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base-ref", "main"}, "error: --base-ref cannot be used with standard input\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base", "-"}, "error: standard input can be read only once\nSee 'gammaguard diff --help' for usage\n"},
-		{[]string{"describe"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"\"\nSee 'gammaguard describe --help' for usage\n"},
-		{[]string{"describe", "service", "cart"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"service cart\"\nSee 'gammaguard describe --help' for usage\n"},
+		{[]string{"describe"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME\nSee 'gammaguard describe --help' for usage\n"},
+		{[]string{"describe", "service", "cart", "web"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"service cart web\"\nSee 'gammaguard describe --help' for usage\n"},
 		{[]string{"conflicts", "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: must be one of wide, json, yaml\nSee 'gammaguard conflicts --help' for usage\n"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {

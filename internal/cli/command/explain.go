@@ -30,8 +30,8 @@ func newExplain() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topics, out := explain.Topics(), cmd.OutOrStdout()
 			switch {
-			case len(args) == 0 && output == "json":
-				return writeJSON(out, topics)
+			case len(args) == 0 && isData(output):
+				return writeData(out, output, topics)
 			case len(args) == 0:
 				return catalog(out, topics)
 			}
@@ -39,8 +39,8 @@ func newExplain() *cobra.Command {
 			switch {
 			case !found:
 				return unknownID(args[0], topics)
-			case output == "json":
-				return writeJSON(out, topic)
+			case isData(output):
+				return writeData(out, output, topic)
 			}
 			return explainTopic(out, &topic)
 		},
@@ -48,7 +48,7 @@ func newExplain() *cobra.Command {
 	for _, topic := range explain.Topics() {
 		cmd.ValidArgs = append(cmd.ValidArgs, topic.ID+"\t"+topic.Title)
 	}
-	addOutput(cmd, &output, "text", "json")
+	addOutput(cmd, &output, "text", "text", "json", "yaml")
 	return cmd
 }
 

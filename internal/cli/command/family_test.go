@@ -1,13 +1,17 @@
 package command
 
 import (
+	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
 )
 
 // each calls do for each command that does something, with its name: "grants list".
@@ -100,6 +104,41 @@ func TestFamilyIsComplete(t *testing.T) {
 	})
 }
 
+// TestOutputFamily: whatever writes JSON writes YAML, and what writes text without the flag takes that word.
+func TestOutputFamily(t *testing.T) {
+	found := 0
+	each(t, func(name string, cmd *cobra.Command) {
+		flag := cmd.Flags().Lookup("output")
+		if flag == nil {
+			return
+		}
+		takes := func(format string) bool { return flag.Value.Set(format) == nil }
+		if _, several := flag.Value.(*outputs); several {
+			takes = func(format string) bool { return slices.Contains(reportFormats, format) }
+		}
+		if takes("json") != takes("yaml") && name != "policy" || strings.HasSuffix(flag.Usage, "if empty, text") && !takes("text") {
+			t.Errorf("%s: %s", name, flag.Usage)
+		}
+		found++
+	})
+	if found < 15 {
+		t.Errorf("found %d commands with -o, which are too few to be all", found)
+	}
+	const rule = "parent-headless"
+	inJSON, inYAML := run(t, "", "explain", rule, "-o", "json"), run(t, "", "explain", rule, "-o", "yaml")
+	back, err := yaml.YAMLToJSON([]byte(inYAML.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	if err := errors.Join(json.Unmarshal([]byte(inJSON.stdout), &a), json.Unmarshal(back, &b)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a, b); diff != "" || a == nil {
+		t.Errorf("(-JSON +YAML)\n%s", diff)
+	}
+}
+
 // TestVersionFlag: --version is version.
 func TestVersionFlag(t *testing.T) {
 	if flag, command := run(t, "", "--version"), run(t, "", "version"); flag != command || flag.code != ExitClean || !strings.HasPrefix(flag.stdout, "gammaguard ") {
@@ -121,5 +160,18 @@ func TestWithoutCluster(t *testing.T) {
 		if got.code != ExitUsage || got.stdout != "" || !strings.HasPrefix(got.stderr, "error: cannot reach the cluster at http://127.0.0.1:1: ") || !strings.HasSuffix(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
+	}
+	for args, want := range map[string]string{
+		"audit --kubeconfig testdata/none": "error: kubeconfig: stat testdata/none: no such file or directory\n",
+		"audit --context b":                "error: kubeconfig: context \"b\" does not exist\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || got.stderr != want {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const none = "error: no kubeconfig names a cluster, and there is none at http://localhost:8080; specify one with KUBECONFIG, --kubeconfig, or --context\n"
+	if got := run(t, "", "describe", "service/cart"); got.code != ExitUsage || got.stderr != none {
+		t.Errorf("%+v", got)
 	}
 }

@@ -46,7 +46,7 @@ With --requested, list the grants that namespaces ask for and do not have, with 
 
   # List the requests for grants
   gammaguard grants list -A --requested`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.list(cmd) },
 	}
 	cmd.Flags().BoolVar(&flags.requested, "requested", false, "list the grants that namespaces ask for")
@@ -58,7 +58,7 @@ With --requested, list the grants that namespaces ask for and do not have, with 
 
 func (f *grantFlags) list(cmd *cobra.Command) error {
 	if f.requested && f.output != "" {
-		return errors.New("--requested and --output cannot be used together")
+		return usage(cmd, errors.New("--requested and --output cannot be used together"))
 	}
 	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
@@ -97,10 +97,8 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	}
 	list.Unseen = live.Unseen()
 	switch f.output {
-	case "json":
-		err = writeJSON(out, list)
-	case "yaml":
-		err = writeYAML(out, list)
+	case "json", "yaml":
+		err = writeData(out, f.output, list)
 	default:
 		err = list.Table(out, f.output == "wide")
 	}
@@ -124,7 +122,7 @@ func newGrantsRequest() *cobra.Command {
 the requests with 'gammaguard grants list -A --requested'. You need permission to patch the namespace.`,
 		Example: `  # Ask for the producer grant
   gammaguard grants request -n shop --role producer --reason "canary of the cart"`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var missing []string
 			for _, flag := range []struct{ name, value string }{{"--role", role}, {"--reason", strings.TrimSpace(reason)}} {

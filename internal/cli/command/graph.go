@@ -194,12 +194,13 @@ var describedKinds = map[string]string{
 	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
 }
 
-// describedService reads service/NAME, the only argument, in no namespace yet.
+// describedService reads service/NAME, or service NAME as kubectl does, in no namespace yet.
 func describedService(args []string) (mesh.ServiceKey, error) {
+	args = slashed(args)
 	arg := strings.Join(args, " ")
 	resource, name, _ := strings.Cut(arg, "/")
 	kind := describedKinds[strings.ToLower(resource)]
-	if kind == "" || name == "" || len(args) > 1 {
+	if kind == "" || name == "" || strings.Contains(name, "/") || len(args) > 1 {
 		return mesh.ServiceKey{}, fmt.Errorf("specify one service/NAME or serviceimport/NAME, not %q", arg)
 	}
 	return mesh.ServiceKey{Kind: kind, Name: name}, nil

@@ -49,7 +49,7 @@ func TestGraphSelects(t *testing.T) {
 		{"graph -f " + exampleShop + " -n nowhere", "No routes to draw for namespace nowhere.\n", ExitClean},
 		{"graph -f " + exampleShop + " service/nowhere -n shop", "No routes to draw for Service shop/nowhere.\n", ExitClean},
 		{"graph -f " + exampleShop + " pod/cart", `error: specify one service/NAME or serviceimport/NAME, not "pod/cart"` + "\n", ExitUsage},
-		{"graph -f " + exampleShop + " service cart", `error: specify one service/NAME or serviceimport/NAME, not "service cart"` + "\n", ExitUsage},
+		{"graph -f " + exampleShop + " service nowhere -n shop", "No routes to draw for Service shop/nowhere.\n", ExitClean},
 		{"graph -f -", "No routes to draw for any namespace.\n", ExitClean},
 		{"graph -f " + exampleShop + " service/cart -A", "error: --all-namespaces cannot be used with a Service\n", ExitUsage},
 		{"graph -f " + exampleShop + " --context kind", "error: --context has no effect without --cluster\n", ExitUsage},

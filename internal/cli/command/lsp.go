@@ -40,7 +40,7 @@ func newLSP() *cobra.Command {
 		Short:   "Run the language server for editors",
 		Long:    lspLong,
 		Example: lspExamples,
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			stream := struct {
 				io.Reader

@@ -29,24 +29,22 @@ func (a *access) notice(w io.Writer, live *cluster.Cluster, judged bool) error {
 		unseen = slices.DeleteFunc(unseen, func(what string) bool { return what == cause })
 	}
 	unseen = shortened(unseen)
-	const (
-		role  = "ask for the ClusterRole gammaguard-viewer"
-		named = "specify the configuration with --config"
-	)
-	incomplete := "you cannot read " + strings.Join(unseen, ", ") + ", so the result may be incomplete"
+	const role = "ask for the ClusterRole gammaguard-viewer"
+	cannot := "ou cannot read " + strings.Join(unseen, ", ")
+	const incomplete = ", so the result may be incomplete"
 	var line string
-	switch missing := errors.Is(a.unconfigured, mesh.ErrNotFound); {
-	case missing:
-		line = "gammaguard is not installed in this cluster, or under another name (" + cause + " does not exist), so the default configuration is used; specify --installation or --config for another"
+	switch {
+	case errors.Is(a.unconfigured, mesh.ErrNotFound):
+		line = "gammaguard is not installed (" + cause + " does not exist), so the default configuration is used; if it has another name, specify --installation"
 		if len(unseen) > 0 {
-			line += "; " + incomplete + "; " + role
+			line += ". Y" + cannot + incomplete + "; " + role
 		}
 	case a.unconfigured != nil && judged && len(unseen) > 0:
-		line = incomplete + "; nor can you read " + cause + ", so the default configuration is used; " + role + ", or " + named
+		line = "y" + cannot + ", " + cause + incomplete + ", and the default configuration is used; ask for the Role and the ClusterRole gammaguard-viewer"
 	case a.unconfigured != nil && judged:
-		line = "you cannot read " + cause + ", so the default configuration is used; " + named + ", or ask for the Role gammaguard-viewer"
+		line = "you cannot read " + cause + ", so the default configuration is used; specify --config, or ask for the Role gammaguard-viewer"
 	case len(unseen) > 0:
-		line = incomplete + "; " + role
+		line = "y" + cannot + incomplete + "; " + role
 	default:
 		return nil
 	}

@@ -24,6 +24,9 @@ func (choice) Type() string     { return "string" }
 // Set takes the word.
 func (c choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
+		if len(c.words) == 1 {
+			return fmt.Errorf("must be %s", c.words[0])
+		}
 		return fmt.Errorf("must be one of %s", strings.Join(c.words, ", "))
 	}
 	*c.word = word
@@ -47,6 +50,17 @@ func addOutput(cmd *cobra.Command, word *string, otherwise string, words ...stri
 		list = strings.Join(words[:last], ", ") + ", or " + words[last]
 	}
 	addChoice(cmd, word, "output", "o", "output format: "+list+"; if empty, "+otherwise, words...)
+}
+
+// isData reports whether the format is one that writeData writes.
+func isData(format string) bool { return format == "json" || format == "yaml" }
+
+// writeData writes a value as JSON, or as YAML.
+func writeData(w io.Writer, format string, value any) error {
+	if format == "yaml" {
+		return writeYAML(w, value)
+	}
+	return writeJSON(w, value)
 }
 
 func writeJSON(w io.Writer, value any) error {

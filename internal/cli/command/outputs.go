@@ -15,7 +15,7 @@ import (
 )
 
 // reportFormats are the forms of a report.
-var reportFormats = []string{"text", "json", "sarif", "junit", "github", "gitlab"}
+var reportFormats = []string{"text", "json", "yaml", "sarif", "junit", "github", "gitlab"}
 
 // outputs is the value of a flag that names formats, each with the file to write it to.
 type outputs []struct {
@@ -72,7 +72,7 @@ func addOutputs(cmd *cobra.Command, o *outputs) {
 // propose reports whether a format holds the edits of mutations.
 func (o outputs) propose() bool {
 	for _, output := range o {
-		if output.format == "json" || output.format == "sarif" {
+		if slices.Contains([]string{"json", "yaml", "sarif"}, output.format) {
 			return true
 		}
 	}
@@ -114,8 +114,8 @@ func (o outputs) write(r forms, failOn string, stdout io.Writer) error {
 
 func writeReport(r forms, format, failOn string, w io.Writer) error {
 	switch format {
-	case "json":
-		return writeJSON(w, r)
+	case "json", "yaml":
+		return writeData(w, format, r)
 	case "sarif":
 		return r.SARIF(w, version.Get().Version)
 	case "junit":

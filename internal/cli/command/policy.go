@@ -24,7 +24,7 @@ The output for the default configuration is config/policy/route_grants.yaml.`,
 
   # Write the policies of a configuration
   gammaguard policy --config guard.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := from.load()
 			if err != nil {

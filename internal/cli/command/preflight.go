@@ -46,14 +46,14 @@ never has. 5 means that no webhook is registered.`,
 
   # Check after the installation that a bad route is refused
   gammaguard preflight --installed --wait 1m`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
 	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
 	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
 	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers")
-	addOutput(cmd, &p.output, "a table", "json")
+	addOutput(cmd, &p.output, "a table", "json", "yaml")
 	p.access = addCluster(cmd)
 	addInstallation(cmd, p.access)
 	cmd.Flags().Lookup("namespace").Usage = namespaceUsage + "that of the installation"
@@ -66,7 +66,7 @@ func (p *preflight) run(cmd *cobra.Command) error {
 		with bool
 	}{{"overlay", false}, {"image", false}, {"wait", true}, {"installation", true}} {
 		if cmd.Flags().Changed(only.flag) && p.installed != only.with {
-			return errors.New("--" + only.flag + " has no effect " + map[bool]string{true: "without", false: "with"}[only.with] + " --installed")
+			return usage(cmd, errors.New("--"+only.flag+" has no effect "+map[bool]string{true: "without", false: "with"}[only.with]+" --installed"))
 		}
 	}
 	live, err := p.connect(cmd.Context())
@@ -125,8 +125,8 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 }
 
 func (p *preflight) print(cmd *cobra.Command, checks []cluster.Check) error {
-	if p.output == "json" {
-		return writeJSON(cmd.OutOrStdout(), checks)
+	if isData(p.output) {
+		return writeData(cmd.OutOrStdout(), p.output, checks)
 	}
 	return cluster.PreflightTable(cmd.OutOrStdout(), checks)
 }

@@ -95,7 +95,8 @@ func unreached(cmd *cobra.Command, err error) error {
 		return err
 	}
 	remedy := ""
-	switch set := cmd.Flags(); {
+	set := cmd.Flags()
+	switch {
 	case set.Changed("cluster"):
 		remedy = ", or leave out --cluster"
 	case set.Lookup("filename") != nil:
@@ -106,6 +107,9 @@ func unreached(cmd *cobra.Command, err error) error {
 	at := ""
 	if server, err := url.Parse(failed.URL); err == nil {
 		at = " at " + server.Scheme + "://" + server.Host
+	}
+	if at == " at http://localhost:8080" && !set.Changed("server") { // what clients take without any kubeconfig
+		return fmt.Errorf("no kubeconfig names a cluster, and there is none%s; specify one with KUBECONFIG, --kubeconfig, or --context%s", at, remedy)
 	}
 	return fmt.Errorf("cannot reach the cluster%s: %w; specify one with --kubeconfig or --context%s", at, failed.Err, remedy)
 }
@@ -149,6 +153,19 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 // usage returns an error about the use of a command, which says where its use is described.
 func usage(cmd *cobra.Command, err error) error {
 	return errors.Join(err, usageHint(cmd.CommandPath()))
+}
+
+// noArguments refuses arguments, and names what may be meant by one.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasSubCommands():
+		return usage(cmd, fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
+	case cmd.Flags().Lookup("namespace") != nil:
+		return usage(cmd, fmt.Errorf("the command takes no arguments, such as %q; specify a namespace with -n", args[0]))
+	}
+	return usage(cmd, fmt.Errorf("the command takes no arguments, such as %q", args[0]))
 }
 
 // usageHint says where the use of a command is described.

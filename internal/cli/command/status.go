@@ -17,6 +17,7 @@ func newStatus() *cobra.Command {
 		Short: "Manage the entries that gammaguard writes into the status of routes",
 		Example: `  # Count the entries of gammaguard in a live cluster
   gammaguard status clear -A`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return errors.Join(cmd.Help(), errors.New("a command is required"))
 		},
@@ -60,12 +61,12 @@ the entries again. Delete it afterwards: it says where the configuration is.`,
 
   # Remove the entries under the controller names of a file
   gammaguard status clear -A --config guard.yaml --confirm`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	cmd.Flags().BoolVar(&flags.confirm, "confirm", false, "remove the entries; if false, only count them")
 	addAllNamespaces(cmd, &flags.allNamespaces)
-	addOutput(cmd, &flags.output, "a table", "json")
+	addOutput(cmd, &flags.output, "a table", "json", "yaml")
 	flags.access = addInstalled(cmd)
 	return cmd
 }
@@ -87,7 +88,7 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	}
 	out := cmd.OutOrStdout()
 	switch {
-	case f.output == "json":
+	case isData(f.output):
 	case len(marked) == 0:
 		_, err := printable.Fprintf(out, "No route%s has an entry of %s.\n", where, strings.Join(names, " or "))
 		return err
@@ -101,8 +102,8 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 		done, err = clearAll(cmd, live, marked, names)
 	}
 	switch {
-	case f.output == "json":
-		return errors.Join(err, writeJSON(out, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
+	case isData(f.output):
+		return errors.Join(err, writeData(out, f.output, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
 	case !f.confirm:
 		_, err := printable.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
 			strings.Join(names, " and "), report.Count(len(marked), "route", "routes"))

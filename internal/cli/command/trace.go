@@ -83,7 +83,7 @@ func newTrace() *cobra.Command {
 	set.StringVar(&flags.grpc, "grpc", "", "make the request a gRPC call of SERVICE/METHOD")
 	set.StringVar(&flags.request.ServerName, "server-name", "", "server name that a TLS client asks for (SNI); meshes that match the hostnames of TLSRoutes, by --mesh, compare it")
 	flags.add(cmd)
-	addOutput(cmd, &flags.output, "text", "text", "json")
+	addOutput(cmd, &flags.output, "text", "text", "json", "yaml")
 	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
 	flags.access.completeArgument(cmd, targets)
 	complete(cmd, "from", flags.access.completer(namespaces))
@@ -111,8 +111,8 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		return writeJSON(cmd.OutOrStdout(), trace)
+	if isData(f.output) {
+		return writeData(cmd.OutOrStdout(), f.output, trace)
 	}
 	_, err = printable.Fprintf(cmd.OutOrStdout(), "%s", printable.Layout(trace.String()))
 	return err

@@ -76,7 +76,7 @@ func newVerify() *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&flags.from, "from", "", "namespace of the clients; required for the output of istioctl; if empty, the namespace in the config_dump, the namespace of the Service for Linkerd, or else every namespace with routes")
 	flags.add(cmd)
-	addOutput(cmd, &flags.output, "text", "text", "json")
+	addOutput(cmd, &flags.output, "text", "text", "json", "yaml")
 	flags.access = addWorld(cmd, &flags.cluster, "routes in the input replace those of the cluster; without input, the cluster is read alone")
 	complete(cmd, "from", flags.access.completer(namespaces))
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
@@ -112,8 +112,8 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if len(args) > 0 {
 		result.File = args[0]
 	}
-	if f.output == "json" {
-		err = writeJSON(cmd.OutOrStdout(), result)
+	if isData(f.output) {
+		err = writeData(cmd.OutOrStdout(), f.output, result)
 	} else {
 		err = result.Text(cmd.OutOrStdout(), colorful(cmd.OutOrStdout()))
 	}

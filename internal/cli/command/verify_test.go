@@ -79,7 +79,7 @@ func TestVerify(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no routes":         {[]string{other}, "cannot reach the cluster at "},
+		"no routes":         {[]string{other}, "no kubeconfig names a cluster"},
 		"no file":           {[]string{"-f", routes}, "specify a file with what the proxies were given, or use --cluster"},
 		"two files":         {[]string{other, other, "-f", routes}, "specify one file"},
 		"not there":         {[]string{filepath.Join(folder, "none"), "-f", routes}, "no such file"},

@@ -11,9 +11,9 @@ import (
 
 // printVersion writes what the command version, and the flag --version, write.
 func printVersion(cmd *cobra.Command, output string) error {
-	if output == "json" {
+	if isData(output) {
 		of := version.Get()
-		return writeJSON(cmd.OutOrStdout(), map[string]string{
+		return writeData(cmd.OutOrStdout(), output, map[string]string{
 			"version": of.Version, "commit": of.Commit, "goVersion": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 		})
 	}
@@ -28,11 +28,11 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version",
 		Long:    "Print the version, the commit, the Go version, and the platform.",
 		Example: "  gammaguard version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printVersion(cmd, output)
 		},
 	}
-	addOutput(cmd, &output, "text", "json")
+	addOutput(cmd, &output, "text", "text", "json", "yaml")
 	return cmd
 }

@@ -6,9 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"k8s.io/cli-runtime/pkg/printers"
-
-	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
@@ -36,24 +33,11 @@ func (d *OneRoute) Text(w io.Writer) error {
 		}
 		findings = append(findings, []string{f.Rule, action, cmp.Or(f.Field, "-"), f.Problem, cmp.Or(f.Remedy, "-")})
 	}
-	tables := [][][]string{{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Kind:", string(d.RouteKind)}}, parents}
-	if len(findings) > 1 {
-		tables = append(tables, findings)
-	}
-	for _, table := range tables {
-		out := printers.GetNewTabWriter(w)
-		for _, row := range table {
-			printable.Row(out, row...)
-		}
-		printable.Row(out)
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
+	sections := []section{{"", [][]string{{"Name:", d.Name}, {"Namespace:", d.Namespace}, {"Kind:", string(d.RouteKind)}}}, {"", parents}, {"Findings:", findings}}
 	if len(findings) == 1 {
-		printable.Fprintf(w, "No findings.\n\n")
+		sections[2] = section{"No findings.", nil}
 	}
-	if err := (&grants.List{Items: d.Grants}).Table(w, false); err != nil || len(d.Commands) == 0 {
+	if err := write(w, sections, "Grant of its namespace:", d.Grants); err != nil || len(d.Commands) == 0 {
 		return err
 	}
 	printable.Fprintf(w, "\nTo fix what a command can fix; a grant takes a mesh admin:\n")

@@ -34,13 +34,30 @@ func (d *Service) Text(w io.Writer) error {
 		}
 		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, leavesBy(r), "-")})
 	}
-	tables := [][][]string{facts, settings, routes}
-	if len(d.GatewayRoutes) > 0 {
-		tables = append(tables, d.gatewayRoutes())
+	sections := []section{{"", facts}, {"", settings}, {"Routes on this Service:", routes}}
+	if len(d.Routes) == 0 {
+		sections[2] = section{"No routes on this Service.", nil}
 	}
-	for _, table := range tables {
+	if len(d.GatewayRoutes) > 0 {
+		sections = append(sections, section{"Routes on Gateways that send requests to this Service, and bypass the routes on it:", d.gatewayRoutes()})
+	}
+	return write(w, sections, "Grants of its namespace, and of those of the routes on it:", d.Grants)
+}
+
+// section is a table under a heading, which can be empty.
+type section struct {
+	heading string
+	table   [][]string
+}
+
+// write writes the sections, with an empty line after each, and the grants, if there are some.
+func write(w io.Writer, sections []section, heading string, granted []grants.Namespace) error {
+	for _, s := range sections {
+		if s.heading != "" {
+			printable.Row(w, s.heading)
+		}
 		out := printers.GetNewTabWriter(w)
-		for _, row := range table {
+		for _, row := range s.table {
 			printable.Row(out, row...)
 		}
 		printable.Row(out)
@@ -48,7 +65,11 @@ func (d *Service) Text(w io.Writer) error {
 			return err
 		}
 	}
-	return (&grants.List{Items: d.Grants}).Table(w, false)
+	if len(granted) == 0 {
+		return nil
+	}
+	printable.Row(w, heading)
+	return (&grants.List{Items: granted}).Table(w, false)
 }
 
 // text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".
@@ -62,7 +83,7 @@ func (s *Setting) text() string {
 
 // gatewayRoutes is the table of the routes on Gateways, which bypass those on the Service.
 func (d *Service) gatewayRoutes() [][]string {
-	table := [][]string{{"BYPASSED BY", "GATEWAYS", "PORT", "PROBLEM"}}
+	table := [][]string{{"ROUTE", "GATEWAYS", "PORT", "PROBLEM"}}
 	for i := range d.GatewayRoutes {
 		g := &d.GatewayRoutes[i]
 		port := "-"

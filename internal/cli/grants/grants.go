@@ -163,7 +163,7 @@ func (n *Namespace) granted() string {
 // Table writes the list as a table; wide names the routes.
 func (l *List) Table(w io.Writer, wide bool) error {
 	out := printers.GetNewTabWriter(w)
-	printable.Row(out, "NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY", "ROUTES THAT USE IT", "ROUTES THAT LACK IT")
+	printable.Row(out, "NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY", "ROUTES USING GRANT", "ROUTES LACKING GRANT")
 	shown := func(routes []string) string {
 		switch {
 		case routes == nil:
