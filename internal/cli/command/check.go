@@ -167,6 +167,9 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
 		}
 	}
+	if len(f.outputs) == 0 || f.outputs[0].format == "text" && f.outputs[0].file == "" {
+		err = report.WithoutUnchecked(err)
+	}
 	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}

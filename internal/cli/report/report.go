@@ -5,7 +5,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -82,16 +81,17 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	maps.Copy(r.files, of.files)
 }
 
-// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself.
+// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself. Each is an
+// *Unchecked.
 func (r *CheckReport) Hidden() (errs []error) {
 	for _, s := range r.Skipped {
 		if s.Hides {
-			errs = append(errs, fmt.Errorf("%s: %s", s.Path, s.Reason))
+			errs = append(errs, &Unchecked{Path: s.Path, Reason: s.Reason})
 		}
 	}
 	for _, n := range r.Notices {
 		if n.Fails {
-			errs = append(errs, fmt.Errorf("%s: %s", n.Path, n.Message))
+			errs = append(errs, &Unchecked{Path: n.Path, Reason: n.Message})
 		}
 	}
 	return errs
@@ -301,6 +301,8 @@ type Condition struct {
 type Broken struct {
 	Place
 	Message string `json:"message"`
+	// Set is the set that it keeps from being built; empty if it does not.
+	Set string `json:"-"`
 }
 
 // Duplicate is an object that was declared before.

@@ -109,10 +109,10 @@ func (r *CheckReport) sets(out io.Writer) {
 		switch {
 		case skipped.Reason == NotManifest:
 			others++
-		case skipped.Hides, len(paths) <= maxAlike:
+		case skipped.Hides, len(paths) <= maxAlike && skipped.At == (Place{}):
 			printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
 		case skipped.Path == paths[0]:
-			printable.Fprintf(out, "not checked: %s, and %d more: %s\n", skipped.Path, len(paths)-1, skipped.Reason)
+			printable.Fprintf(out, "not checked: %s: %s\n", andMore(skipped.Path, len(paths)-1), skipped.Reason)
 		}
 	}
 	if others > 0 {
