@@ -161,6 +161,10 @@ func TestCheckIgnoreReason(t *testing.T) {
 			t.Errorf("no %q in %+v", want, got)
 		}
 	}
+	got = runIn(t, written(t, files), "check", "-o", "github") // a note is about no line
+	if !strings.Contains(got.stdout, "\n::notice title=note::.gammaguard.yaml: its pattern \"old/\" (") || strings.Contains(got.stdout, "file=.gammaguard.yaml") {
+		t.Errorf("-o github: %+v", got)
+	}
 	for text, want := range map[string]string{
 		"[{reason: a}]":                         "ignore[0]: pattern is required",
 		"[{pattern: a, why: b}]":                "ignore[0].why: unknown field",

@@ -31,7 +31,10 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		if more := len(u.places) - 1; more > 0 {
 			at += fmt.Sprintf(" and %s", Count(more, "other place", "other places"))
 		}
-		printable.Fprintf(out, "  %s  %s, needed at %s\n", paint(printable.Bold, "namespace "+u.namespace), u.String(), at)
+		printable.Fprintf(out, "  %s  %s (%s), needed at %s\n", paint(printable.Bold, "namespace "+u.namespace), u.fact(), u.ruleNames(), at)
+	}
+	for _, remedy := range remedies(namespaces) {
+		printable.Fprintf(out, "  %s\n", remedy)
 	}
 	if len(namespaces) > 0 {
 		printable.Fprintf(out, "\n")
