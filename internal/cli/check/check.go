@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -61,7 +62,7 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 // report judges every route.
 func (l *loaded) report() (*report.CheckReport, error) {
 	r := report.New()
-	r.Skipped, r.Notices = l.skipped, l.notices
+	r.Skipped, r.Notices = l.skipped, slices.Concat(l.notices, l.slips)
 	for i := range l.duplicates {
 		r.AddDuplicate(l.duplicates[i])
 	}
@@ -129,6 +130,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		options = over
 		if options.context != nil {
 			addBroken(all, options.context.broken)
+			all.Notices = append(all.Notices, options.context.slips...)
 			errs = append(errs, options.context.err)
 		}
 	}

@@ -18,8 +18,13 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 	for _, i := range r.unchecked() {
 		annotate(out, "warning", i.ID, i.Place, i.named())
 	}
-	for _, n := range r.Notices {
-		annotate(out, "notice", "note", Place{}, n.Path+": "+n.Message) // it is about no line
+	for i := range r.Notices {
+		n := &r.Notices[i]
+		if n.Line > 0 {
+			annotate(out, "notice", "note", Place{n.Path, n.Line}, n.Message)
+		} else {
+			annotate(out, "notice", "note", Place{}, n.String())
+		}
 	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()

@@ -121,8 +121,8 @@ func (r *CheckReport) sets(out io.Writer) {
 	if others > 0 {
 		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
 	}
-	for _, notice := range r.Notices {
-		printable.Fprintf(out, "note: %s: %s\n", notice.Path, notice.Message)
+	for i := range r.Notices {
+		printable.Fprintf(out, "note: %s\n", &r.Notices[i])
 	}
 	if len(r.Sets)+len(r.Skipped)+len(r.Notices) > 0 {
 		printable.Fprintf(out, "\n")
