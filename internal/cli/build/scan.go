@@ -1,23 +1,29 @@
 package build
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
-// RemoteError is why a kustomization is not built: a file names what is not in the
-// repository.
-type RemoteError struct {
+// Named is what a field of a file names.
+type Named struct {
 	File  string
 	Line  int
 	Field string
 	Name  string
 }
+
+// RemoteError is why a kustomization is not built: a file names what is not in the
+// repository.
+type RemoteError struct{ Named }
 
 // Error names the place.
 func (r *RemoteError) Error() string {
@@ -35,17 +41,44 @@ type Remotes struct{ scan }
 
 // NewRemotes returns one that reads files by the function.
 func NewRemotes(read func(path string) ([]byte, error)) *Remotes {
-	return &Remotes{scan{read: read, seen: map[string]bool{}}}
+	return &Remotes{scan{read: read, seen: map[string]bool{}, wanted: isRemoteIn}}
 }
 
 // Find is FindRemote. It is not safe for concurrent use.
 func (r *Remotes) Find(folder string) *RemoteError {
 	r.folder(folder, false)
 	found := r.found
-	if found != nil { // what was seen was not scanned to its end
-		r.found, r.seen = nil, map[string]bool{}
+	if found == nil {
+		return nil
 	}
-	return found
+	r.found, r.seen = nil, map[string]bool{} // what was seen was not scanned to its end
+	return &RemoteError{*found}
+}
+
+// FindMissing returns the first file or folder that the kustomization in the folder, or a file that it uses, names, that does
+// not exist, and of which the error of the builder speaks; nil if there is none.
+func FindMissing(read func(path string) ([]byte, error), folder, failed string) *Named {
+	if !strings.Contains(failed, "no such file") && !strings.Contains(failed, "does not exist") {
+		return nil
+	}
+	s := scan{read: read, seen: map[string]bool{}}
+	s.wanted = func(file, field, name string) bool {
+		if path := afterKey(name); path != "" && !IsBase(field) {
+			name = path
+		}
+		_, err := os.Stat(filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name)))
+		return errors.Is(err, fs.ErrNotExist) && strings.Contains(failed, name)
+	}
+	s.folder(folder, false)
+	return s.found
+}
+
+// Real returns the path without links, relative if it was, or as it is if it leads nowhere.
+func Real(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return path
 }
 
 // scan is one search.
@@ -53,7 +86,9 @@ type scan struct {
 	read func(path string) ([]byte, error)
 	// seen are the files that were read.
 	seen  map[string]bool
-	found *RemoteError
+	found *Named
+	// wanted reports whether a name in a field of a file is looked for.
+	wanted func(file, field, name string) bool
 }
 
 // folder scans a kustomization, and reports whether there is one. As a plugin, the files that it
@@ -65,10 +100,7 @@ func (s *scan) folder(folder string, plugin bool) bool {
 			return true
 		}
 		if data, err := s.read(file); err == nil {
-			at := folder
-			if resolved, err := filepath.EvalSymlinks(folder); err == nil {
-				at = resolved // as kustomize does, before paths in it are followed
-			}
+			at := Real(folder) // as kustomize does, before paths in it are followed
 			s.text(file, 0, data, func(field, name string) {
 				if bases[field] || plugins[field] {
 					s.path(filepath.Join(at, filepath.FromSlash(name)), plugin || plugins[field])
@@ -102,7 +134,7 @@ func (s *scan) path(path string, plugin bool) {
 }
 
 // text scans the documents of a text, which begins after the line, and passes on the names that are
-// not remote.
+// not wanted.
 func (s *scan) text(file string, line int, data []byte, local func(field, name string)) {
 	all, _ := yaml.Documents(data) // where it exceeds a bound, the builder does, too, and it does not connect
 	for _, document := range all {
@@ -113,8 +145,8 @@ func (s *scan) text(file string, line int, data []byte, local func(field, name s
 				if plugins[field] {
 					s.text(file, node.Line-1, []byte(node.Value), func(string, string) {})
 				}
-			case isRemoteName(node.Value, func(name string) bool { return s.isFile(file, name) }):
-				s.found = &RemoteError{file, line + node.Line, field, node.Value}
+			case s.wanted(file, field, node.Value):
+				s.found = &Named{file, line + node.Line, field, node.Value}
 			default:
 				local(field, node.Value)
 			}
@@ -122,8 +154,10 @@ func (s *scan) text(file string, line int, data []byte, local func(field, name s
 	}
 }
 
-// isFile reports whether there is a file of that name beside the other.
-func (s *scan) isFile(beside, name string) bool {
-	info, err := os.Stat(filepath.Join(filepath.Dir(beside), filepath.FromSlash(name)))
-	return err == nil && info.Mode().IsRegular()
+// isRemoteIn reports whether a name in a file is remote.
+func isRemoteIn(file, _, name string) bool {
+	return isRemoteName(name, func(name string) bool {
+		info, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(name)))
+		return err == nil && info.Mode().IsRegular()
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -62,7 +63,7 @@ func run(ctx context.Context, options *Options, input *source.Input) (*report.Ch
 // report judges every route.
 func (l *loaded) report() (*report.CheckReport, error) {
 	r := report.New()
-	r.Skipped, r.Notices = l.skipped, l.notices
+	r.Skipped, r.Notices = l.skipped, slices.Concat(l.notices, l.slips)
 	for i := range l.duplicates {
 		r.AddDuplicate(l.duplicates[i])
 	}
@@ -130,6 +131,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		options = over
 		if options.context != nil {
 			addBroken(all, options.context.broken)
+			all.Notices = append(all.Notices, options.context.slips...)
 			errs = append(errs, options.context.err)
 		}
 	}
@@ -165,7 +167,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 	if options.Strict {
 		errs = append(all.Hidden(), errs...)
 	}
-	return all, errors.Join(errs...)
+	return all, errors.Join(alike(errs)...)
 }
 
 // runSet checks one set.
@@ -180,26 +182,48 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 	return r, err
 }
 
+// alike returns the errors, with one for all sets that cannot be built for the same reason.
+func alike(errs []error) (all []error) {
+	first := map[string]*report.Unchecked{}
+	for _, err := range errs {
+		if u, ok := errors.AsType[*report.Unchecked](err); ok {
+			if before := first[u.Reason]; before != nil && u.Set && before.Set {
+				before.More++
+				continue
+			}
+			first[u.Reason] = u
+		}
+		all = append(all, err)
+	}
+	return all
+}
+
 // notBuilt reports that the set could not be built, or returns why that is an error.
 func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
-	why := strings.Join(strings.Fields(built.Error()), " ") // on one line
-	at := built.At
+	why := strings.Join(strings.Fields(built.Why), " ") // on one line
+	at, name, placed := built.At, described.String(), why
+	if set.Kustomization != "" {
+		name = "kustomize " + set.Path
+		if at != (report.Place{}) { // Helm names it itself
+			placed = fmt.Sprintf("%s:%d: %s", filepath.ToSlash(at.File), at.Line, why)
+		}
+	}
 	if at == (report.Place{}) {
 		at = report.Place{File: set.File(), Line: 1}
 	}
 	var err error
 	switch {
 	case strict || set.Named:
-		err = errors.New(why)
+		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
 	case built.Broken:
 		all.SeenFile(set.File())
-		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why})
+		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return nil
 	}
 	reason := "cannot be built, so its routes are not checked: "
 	if built.Remote {
 		reason = "needs what is not in the repository, so its routes are not checked: "
 	}
-	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + why, At: at})
+	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + placed, At: at})
 	return err
 }

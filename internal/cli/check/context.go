@@ -19,6 +19,7 @@ type surroundings struct {
 	// broken are the documents that cannot be read; each is a *manifest.Error. routes are the files that hold routes.
 	broken []error
 	routes []string
+	slips  []report.Notice
 	// err is why files cannot be read.
 	err error
 }
@@ -36,6 +37,7 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 		routes := false
 		for i := range f.Documents {
 			d := &f.Documents[i]
+			s.slips = append(s.slips, noted(f.Name, d)...)
 			if routes = routes || d.IsRoute(); d.IsRoute() || definesRoutes(d.Key) {
 				continue
 			}
@@ -72,6 +74,7 @@ func (l *loader) surround(disk *source.Disk) {
 	}
 	l.broken = append(l.broken, s.broken...)
 	l.unread = s.err
+	l.slips = append(l.slips, s.slips...)
 	for _, name := range s.routes {
 		l.notices = append(l.notices, report.Notice{Path: filepath.ToSlash(name), Message: "its routes are not checked: " + sets.ProjectFile + " names it as context"})
 	}

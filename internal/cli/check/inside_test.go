@@ -31,12 +31,12 @@ func filesIn(t *testing.T, within string, files map[string]string) {
 // TestProjectStaysInside: .gammaguard.yaml names nothing outside the repository.
 func TestProjectStaysInside(t *testing.T) {
 	for text, want := range map[string]string{
-		"sets: [{files: [../other]}]\n":                                 "sets[0]: ",
-		"sets: [{files: [a, a/../../other]}]\n":                         "sets[0]: ",
-		"sets: [{files: [linked]}]\n":                                   "sets[0]: ",
-		"sets: [{kustomization: ..}]\n":                                 "sets[0]: ",
-		"sets: [{files: [a]}, {chart: ../other}]\n":                     "sets[1]: ",
-		"sets: [{chart: a, values: [linked/guard.yaml]}]\n":             "sets[0]: ",
+		"sets: [{files: [../other]}]\n":                                 "sets[0].files[0]: ",
+		"sets: [{files: [a, a/../../other]}]\n":                         "sets[0].files[1]: ",
+		"sets: [{files: [linked]}]\n":                                   "sets[0].files[0]: ",
+		"sets: [{kustomization: ..}]\n":                                 "sets[0].kustomization: ",
+		"sets: [{files: [a]}, {chart: ../other}]\n":                     "sets[1].chart: ",
+		"sets: [{chart: a, values: [linked/guard.yaml]}]\n":             "sets[0].values[0]: ",
 		"configuration: ../other/guard.yaml\n":                          "configuration: ",
 		"configuration: linked/guard.yaml\n":                            "configuration: ",
 		"configuration: a/guard.yaml\n":                                 "",

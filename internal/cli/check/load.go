@@ -31,8 +31,13 @@ type loaded struct {
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
 	skipped []report.Skipped
 	notices []report.Notice
+<<<<<<< HEAD
 	// unbuilt are the kustomizations and charts that were read as plain files.
 	unbuilt []source.Unbuilt
+=======
+	// slips are what check notes besides.
+	slips []report.Notice
+>>>>>>> project
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
@@ -141,6 +146,7 @@ func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error 
 		}
 		for _, document := range f.Documents {
 			l.declare(f, &document)
+			l.slips = append(l.slips, noted(f.Name, &document)...)
 			l.noteName(f.Kustomization(), &document)
 			if rollout.IsCanary(document.Key) || rollout.IsRollout(document.Key) {
 				delivered = append(delivered, delivery{document, f})

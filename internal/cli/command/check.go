@@ -164,9 +164,12 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 		result.Notices = append(result.Notices, report.Notice{Path: filepath.ToSlash(project.File()), Message: "failOn: never: findings do not fail the check"})
 	}
 	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
-		for _, notice := range result.Notices {
-			printable.Fprintf(cmd.ErrOrStderr(), "note: %s: %s\n", notice.Path, notice.Message)
+		for i := range result.Notices {
+			printable.Fprintf(cmd.ErrOrStderr(), "note: %s\n", &result.Notices[i])
 		}
+	}
+	if len(f.outputs) == 0 || f.outputs[0].format == "text" && f.outputs[0].file == "" {
+		err = report.WithoutUnchecked(err)
 	}
 	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
 		return err

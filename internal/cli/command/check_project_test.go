@@ -46,7 +46,7 @@ func TestCheckProject(t *testing.T) {
 		t.Errorf("from a folder below: %+v", got)
 	}
 	project("sets: [{kustomization: nowhere}]\n")
-	if got := runIn(t, folder, "check"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomize nowhere: ") {
+	if got := runIn(t, folder, "check"); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:3: sets[0].kustomization: nowhere does not exist; paths are relative to the directory of .gammaguard.yaml\n" || got.stdout != "" {
 		t.Errorf("a set that is not there: %+v", got)
 	}
 	project("ignore: [/charts, b]\n")
@@ -80,7 +80,7 @@ func TestCheckProject(t *testing.T) {
 		t.Errorf("--fail-on takes precedence: %+v", got)
 	}
 	project("mode: audit\n")
-	if got := runIn(t, folder, "check", "-f", "plain"); got.code != ExitUsage || !strings.Contains(got.stderr, ".gammaguard.yaml: ") {
+	if got := runIn(t, folder, "check", "-f", "plain"); got.code != ExitUsage || !strings.Contains(got.stderr, ".gammaguard.yaml:3: mode: unknown field; ") {
 		t.Errorf("an unknown field: %+v", got)
 	}
 }
@@ -134,11 +134,19 @@ func TestCheckContext(t *testing.T) {
 	if got := runIn(t, folder, "check", "-f", "a"); !strings.Contains(got.stdout, "its routes are not checked: .gammaguard.yaml names it as context") {
 		t.Errorf("a route in the context, with -f: %+v", got)
 	}
+	const missing = " does not exist; paths are relative to the directory of .gammaguard.yaml\n"
 	folder = written(t, map[string]string{".gammaguard.yaml": project + "context: [nowhere]\n", "a/r.yaml": route("a")})
 	for _, args := range [][]string{{"check"}, {"check", "-f", "a"}} {
-		if got := runIn(t, folder, args...); got.code != ExitUsage || !strings.Contains(got.stderr, "nowhere") {
+		if got := runIn(t, folder, args...); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:3: context[0]: nowhere"+missing || got.stdout != "" {
 			t.Errorf("%q: %+v", args, got)
 		}
+	}
+	folder = written(t, map[string]string{".gammaguard.yaml": project + "configuration: guard.yml\n", "a/r.yaml": route("a"), "g.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n"})
+	if got := runIn(t, folder, "check"); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:3: configuration: guard.yml"+missing {
+		t.Errorf("a configuration that is not there: %+v", got)
+	}
+	if got := runIn(t, folder, "check", "--config", "g.yaml"); got.code != ExitClean || got.stderr != "" {
+		t.Errorf("--config takes precedence: %+v", got)
 	}
 }
 
@@ -153,11 +161,15 @@ func TestCheckIgnoreReason(t *testing.T) {
 			t.Errorf("no %q in %+v", want, got)
 		}
 	}
+	got = runIn(t, written(t, files), "check", "-o", "github") // a note is about no line
+	if !strings.Contains(got.stdout, "\n::notice title=note::.gammaguard.yaml: its pattern \"old/\" (") || strings.Contains(got.stdout, "file=.gammaguard.yaml") {
+		t.Errorf("-o github: %+v", got)
+	}
 	for text, want := range map[string]string{
 		"[{reason: a}]":                         "ignore[0]: pattern is required",
-		"[{pattern: a, why: b}]":                `unknown field "why"`,
-		"[{pattern: a, reason: \"a\\nb\"}]":     "ignore[0]: reason: must be one line",
-		"[[a]]":                                 "cannot unmarshal",
+		"[{pattern: a, why: b}]":                "ignore[0].why: unknown field",
+		"[{pattern: a, reason: \"a\\nb\"}]":     "ignore[0].reason: must be one line",
+		"[[a]]":                                 "ignore[0]: must be a mapping",
 		"[{pattern: a}]\ncontext: [../outside]": "context[0]: ",
 	} {
 		files[".gammaguard.yaml"] = project + text + "\n"

@@ -145,6 +145,34 @@ func TestCheckOwnReport(t *testing.T) {
 	}
 }
 
+// TestCheckMissingBelow: what a base names and is not there is one line, at the kustomization that names it, with the number
+// of the sets that it keeps from being built; and so is what else is wrong with the base.
+func TestCheckMissingBelow(t *testing.T) {
+	overlay := "resources: [../base]\n"
+	for text, want := range map[string]struct{ line, at, strict string }{
+		"resources:\n- s.yaml\n":                              {"2", "resources: s.yaml does not exist", "base/kustomization.yaml:2: resources: s.yaml does not exist"},
+		"patches:\n- path: s.yaml\n":                          {"2", "path: s.yaml does not exist", "base/kustomization.yaml:2: path: s.yaml does not exist"},
+		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n": {"1", "files: a=s.txt does not exist", "base/kustomization.yaml:1: files: a=s.txt does not exist"},
+		"resource: [s.yaml]\n":                                {"1", "invalid Kustomization: json: unknown field \"resource\"", "base/kustomization.yaml:1: invalid Kustomization: "},
+	} {
+		folder := written(t, map[string]string{"base/kustomization.yaml": text, "dev/kustomization.yaml": overlay, "prod/kustomization.yaml": overlay})
+		got := runIn(t, folder, "check")
+		head, tail := "base/kustomization.yaml\n     "+want.line+"  broken   cannot be built: "+want.at, " (broken-document) (in 2 sets)\n"
+		if !strings.HasPrefix(got.stdout, head) || strings.Count(got.stdout, tail) != 1 || strings.Count(got.stdout, "  broken  ") != 1 || got.code != ExitFindings || strings.Contains(got.stdout, "accumul") {
+			t.Errorf("%s: %+v", text, got)
+		}
+		got = runIn(t, folder, "check", "--strict")
+		const more = "not checked: kustomization dev, and 1 more: cannot be built, so its routes are not checked: "
+		if strings.Count(got.stdout, more+want.strict) != 1 || strings.Count(got.stdout, "cannot be built") != 1 || strings.Count(got.stderr, "\n") != 1 || got.code != ExitUsage {
+			t.Errorf("%s: --strict: %+v", text, got)
+		}
+		got = runIn(t, folder, "check", "--strict", "-o", "github")
+		if strings.Count(got.stdout, "::warning file=base/kustomization.yaml,line="+want.line+",") != 1 || strings.Count(got.stderr, "error: kustomize dev, and 1 more: "+want.strict) != 1 {
+			t.Errorf("%s: --strict -o github: %+v", text, got)
+		}
+	}
+}
+
 // TestCheckUnbuilt: a set that cannot be built is a finding, unless it needs what is not on
 // this disk, or values: then it is reported as not checked.
 func TestCheckUnbuilt(t *testing.T) {
@@ -154,14 +182,15 @@ func TestCheckUnbuilt(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no YAML":        {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: kustomize "},
-		"missing file":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: kustomize "},
+		"no YAML":        {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: invalid Kustomization: yaml: "},
+		"missing file":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
 		"remote base":    {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
 		"inflated chart": {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
-		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: chart "},
-		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: chart "},
+		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: it cannot be loaded: "},
+		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: parse error at "},
 		"required value": {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
-		"its template":   {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: dependency redis is not in its directory charts; run helm dependency build: "},
+		"its template":   {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: cannot be built, so its routes are not checked: dependency redis is not in its directory charts; run helm dependency build: "},
+		"broken values":  {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: values-prod.yaml: broken YAML: "},
 		"dependency":     {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func TestDiffOfNamedSets(t *testing.T) {
 	put(t, ".gammaguard.yaml", project+"context: [../outside]\n")
 	commit(t)
 	put(t, ".gammaguard.yaml", project)
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml: context[0]: ") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml:3: context[0]: ") {
 		t.Errorf("%+v", got)
 	}
 }

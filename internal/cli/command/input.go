@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -85,15 +84,20 @@ func (f *inputFlags) project(c *configuration, paths ...string) (*sets.Project, 
 	if err != nil {
 		return nil, err
 	}
-	applyProject(project, c, &f.options)
-	return project, nil
+	return project, applyProject(project, c, &f.options)
 }
 
 // applyProject takes over the configuration, if no flag names one, and what exists beside the input.
-func applyProject(project *sets.Project, c *configuration, options *check.Options) {
+func applyProject(project *sets.Project, c *configuration, options *check.Options) error {
 	if project == nil {
-		return
+		return nil
 	}
-	c.path = cmp.Or(c.path, project.ConfigurationFile())
+	if c.path == "" {
+		if err := project.RequireConfiguration(); err != nil {
+			return err
+		}
+		c.path = project.ConfigurationFile()
+	}
 	options.Context = project.ContextFiles()
+	return project.RequireContext()
 }

@@ -53,7 +53,9 @@ func newLSP() *cobra.Command {
 					return nil, nil, err
 				}
 				of, config := options, config
-				applyProject(project, &config, &of)
+				if err := applyProject(project, &config, &of); err != nil {
+					return nil, nil, err
+				}
 				of.Config, err = config.load()
 				return &of, project, err
 			}})

@@ -92,7 +92,11 @@ func TestCheckNotChecked(t *testing.T) {
 		}
 	}
 	got := runIn(t, folder, "check", "--strict")
-	if lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n"); len(lines) < 3 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "error: ") }) {
+	if got.code != ExitUsage || got.stderr != "error: a.tmpl.yaml, and 4 more: not accepted; the report above says why\n" {
+		t.Errorf("--strict: %+v", got)
+	}
+	got = runIn(t, folder, "check", "--strict", "-o", "github") // which has no line for each
+	if lines := strings.Split(strings.TrimSuffix(got.stderr, "\n"), "\n"); len(lines) != 3 || slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "error: ") }) {
 		t.Errorf("--strict: %+v", got)
 	}
 	got = runIn(t, folder, "check", "-o", "sarif")

@@ -42,7 +42,7 @@ func TestProject(t *testing.T) {
 		says(c.decides, c.lacks)
 		says(c.lacks, "", "--config", "other.yaml")
 		put(t, ".gammaguard.yaml", projectHeader+"color: red\n")
-		says("unknown field \"color\"", "")
+		says("error: .gammaguard.yaml:3: color: unknown field; the fields here are ", "")
 	}
 	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\nconfiguration: guard.yaml\n")
 	if got := run(t, given, "verify", "-", "--from", "faces", "-f", "manifests", "--mesh", "istio"); strings.Contains(got.stderr, "kuma") {

@@ -22,7 +22,7 @@ func TestTestExitCodes(t *testing.T) {
 		{args: "-f change", want: ExitFindings},
 		{args: "-f change -o sarif", want: ExitFindings},
 		{args: "main", want: ExitUsage, stderr: "error: no file named gammaguard-test.yaml or *.gammaguard-test.yaml in main; to write one from today's routes, use --init\n"},
-		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:3: metadata: unknown field; the fields here are apiVersion, kind, input, tests\nerror: main/cart.yaml:4: spec: unknown field; the fields here are apiVersion, kind, input, tests\n"},
+		{args: "main/cart.yaml", want: ExitUsage, stderr: "error: main/cart.yaml:1: apiVersion and kind must be gammaguard.dev/v1alpha1 and TrafficTest\n"},
 		{args: "-", want: ExitUsage, stderr: "error: tests cannot be read from standard input; specify files\nSee 'gammaguard test --help' for usage\n"},
 		{args: "-f none", want: ExitUsage, stderr: "error: none: no such file or directory\n"},
 		{args: "--mesh consul", want: ExitUsage, stderr: "error: invalid argument \"consul\" for \"--mesh\" flag: must be one of cilium, istio, kuma, linkerd, alone or with a version, as in kuma@2.13\nSee 'gammaguard test --help' for usage\n"},

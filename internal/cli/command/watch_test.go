@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 	change("later/b.yaml", strings.ReplaceAll(good, "name: a", "name: b"))
 	out.await(t, "2 routes in 2 files", waiting)
 	change(".gammaguard.yaml", "kind: Nonsense\n")
-	out.await(t, "error: .gammaguard.yaml: apiVersion and kind must be", waiting)
+	out.await(t, "error: .gammaguard.yaml:1: apiVersion and kind must be", waiting)
 	for _, name := range []string{".gammaguard.yaml", "later/b.yaml"} {
 		if err := os.Remove(filepath.FromSlash(name)); err != nil {
 			t.Fatal(err)

@@ -80,6 +80,12 @@ type Expect struct {
 // Status is the answer without a backend. It may be written as a number.
 type Status string
 
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Status) UnmarshalText(text []byte) error {
+	*s = Status(text)
+	return nil
+}
+
 // Share is the part of the requests that a backend gets, or that is answered with a status.
 type Share struct {
 	Backend string `json:"backend,omitempty"`
@@ -107,6 +113,4 @@ const (
 	maxRevisions = 4
 	// maxWeight is the sum of the weights that a rule may have.
 	maxWeight = 16_000_000
-	// maxErrors is how many errors of one file are reported.
-	maxErrors = 10
 )

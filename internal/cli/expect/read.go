@@ -1,88 +1,57 @@
 package expect
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/strict"
 	"github.com/gammaguard/gammaguard/internal/printable"
-	"github.com/gammaguard/gammaguard/internal/yaml"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // Decode reads a file of tests. Each error names the file, the line, and the field.
 func Decode(name string, text []byte) (*File, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, broken(name, err)
-	}
-	documents, err := yaml.Documents(text)
-	if err != nil {
-		return nil, broken(name, err)
-	}
-	d := &decoder{file: name}
 	f := &File{name: name}
-	switch {
-	case len(root.Content) == 0:
-		d.fail(root.Line, "", "is empty: apiVersion, kind, and tests are required")
-	case len(documents) > 1:
-		d.fail(documents[1].Line, "", "a second document is not read; write each file of tests as one document")
-	default:
-		d.value(root.Content[0], "", reflect.ValueOf(f).Elem())
-		if len(d.errs) == 0 {
-			d.validate(root.Content[0], f)
-		}
+	d := strict.Decode(name, text, report.APIVersion, Kind, f)
+	if d.Alone(); d.Err() == nil {
+		validateFile(d, f)
 	}
-	return f, errors.Join(d.errs...)
+	return f, d.Err()
 }
 
-var lineOf = regexp.MustCompile(`^yaml: (?:unmarshal errors:\s+)?line (\d+): `)
-
-// broken says in which line the YAML is broken.
-func broken(name string, err error) error {
-	message := err.Error()
-	if at := lineOf.FindStringSubmatch(message); at != nil {
-		name, message = name+":"+at[1], message[len(at[0]):]
-	}
-	return fmt.Errorf("%s: broken YAML: %s", name, strings.TrimPrefix(message, "yaml: "))
-}
-
-// validate says what the fields of a file must hold.
-func (d *decoder) validate(n *yaml.Node, f *File) {
-	if f.APIVersion != report.APIVersion || f.Kind != Kind {
-		d.fail(n.Line, "", "apiVersion and kind must be %s and %s", report.APIVersion, Kind)
-	}
+// validateFile says what the fields of a file must hold.
+func validateFile(d *strict.Document, f *File) {
 	if len(f.Tests) == 0 {
-		d.fail(n.Line, "tests", "at least one test is required")
+		d.Fail("tests", "at least one test is required")
 	}
 	seen := map[string]bool{}
 	for i := range f.Tests {
 		t := &f.Tests[i]
 		path := fmt.Sprintf("tests[%d]", i)
+		t.line = d.Line(path)
 		switch {
 		case t.Name == "":
-			d.fail(t.line, path+".name", "is required")
+			d.Fail(path+".name", "is required")
 		case len(t.Name) > maxName:
-			d.fail(t.line, path+".name", "is longer than %d bytes", maxName)
+			d.Fail(path+".name", "is longer than %d bytes", maxName)
 		case seen[t.Name]:
-			d.fail(t.line, path+".name", "another test has the name %q", t.Name)
+			d.Fail(path+".name", "another test has the name %q", t.Name)
 		}
 		seen[t.Name] = true
 		for _, name := range t.Meshes {
 			if err := CheckMesh(name); err != nil {
-				d.fail(t.line, path+".meshes", "%v", err)
+				d.Fail(path+".meshes", "%v", err)
 			}
 		}
 		for _, problem := range t.Request.parse() {
-			d.fail(t.line, path+".request", "%s", problem)
+			d.Fail(path+".request", "%s", problem)
 		}
 		for _, problem := range t.Expect.validate() {
-			d.fail(t.line, path+".expect", "%s", problem)
+			d.Fail(path+".expect", "%s", problem)
 		}
 	}
 }

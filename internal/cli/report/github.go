@@ -18,8 +18,13 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 	for _, i := range r.unchecked() {
 		annotate(out, "warning", i.ID, i.Place, i.named())
 	}
-	for _, n := range r.Notices {
-		annotate(out, "notice", "note", Place{n.Path, 1}, n.Message)
+	for i := range r.Notices {
+		n := &r.Notices[i]
+		if n.Line > 0 {
+			annotate(out, "notice", "note", Place{n.Path, n.Line}, n.Message)
+		} else {
+			annotate(out, "notice", "note", Place{}, n.String())
+		}
 	}
 	printable.Fprintf(out, "%s\n", &r.Summary)
 	return out.Flush()
@@ -38,7 +43,7 @@ func annotateItems(out io.Writer, items []Item) {
 // annotate writes a command.
 func annotate(out io.Writer, command, title string, at Place, message string) {
 	place := ""
-	if at.File != Stdin {
+	if at.File != "" && at.File != Stdin {
 		place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Text(at.File)), at.Line)
 	}
 	head := fmt.Sprintf("::%s %stitle=%s::", command, place, property.Replace(title))

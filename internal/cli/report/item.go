@@ -68,7 +68,7 @@ func (r *CheckReport) Items() []Item {
 	for _, broken := range r.Broken {
 		items = append(items, Item{
 			Place: broken.Place, ID: explain.BrokenDocument, Effect: validate.Deny, Word: "broken",
-			Text: broken.Message + " (" + explain.BrokenDocument + ")",
+			Text: broken.Message + " (" + explain.BrokenDocument + ")", set: broken.Set,
 		})
 	}
 	for _, duplicate := range r.Duplicates {

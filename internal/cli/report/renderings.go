@@ -29,6 +29,11 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 			in[key(i)] = append(sets, i.set)
 		}
 	}
+	for i := range all {
+		if sets := in[key(all[i])]; all[i].Word == "broken" && len(sets) > 1 {
+			all[i].with = fmt.Sprintf(" (in %d sets)", len(sets))
+		}
+	}
 	if !slices.ContainsFunc(r.Sets, func(s Set) bool { return s.Values != "" }) {
 		return all
 	}

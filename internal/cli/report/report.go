@@ -82,16 +82,17 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	maps.Copy(r.files, of.files)
 }
 
-// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself.
+// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself. Each is an
+// *Unchecked.
 func (r *CheckReport) Hidden() (errs []error) {
 	for _, s := range r.Skipped {
 		if s.Hides {
-			errs = append(errs, fmt.Errorf("%s: %s", s.Path, s.Reason))
+			errs = append(errs, &Unchecked{Path: s.Path, Reason: s.Reason})
 		}
 	}
 	for _, n := range r.Notices {
 		if n.Fails {
-			errs = append(errs, fmt.Errorf("%s: %s", n.Path, n.Message))
+			errs = append(errs, &Unchecked{Path: n.place(), Reason: n.Message})
 		}
 	}
 	return errs
@@ -158,13 +159,26 @@ type Skipped struct {
 
 // Notice is what bears on what was checked, and is neither a finding nor left aside.
 type Notice struct {
-	Path    string `json:"path"`
+	Path string `json:"path"`
+	// Line is 0 for a notice that is about no line.
+	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
 	// Ignored is how many files that may hold routes, charts, and kustomizations a pattern of the repository leaves aside.
 	Ignored int `json:"ignored,omitempty"`
 	// Fails is set if a strict check must not pass over it.
 	Fails bool `json:"-"`
 }
+
+// place reads "a.yaml:1", or "a.yaml".
+func (n *Notice) place() string {
+	if n.Line == 0 {
+		return n.Path
+	}
+	return fmt.Sprintf("%s:%d", n.Path, n.Line)
+}
+
+// String reads "a.yaml:1: what bears on the check".
+func (n *Notice) String() string { return n.place() + ": " + n.Message }
 
 // Stdin is the name of standard input among the files.
 const Stdin = "<stdin>"
@@ -301,6 +315,8 @@ type Condition struct {
 type Broken struct {
 	Place
 	Message string `json:"message"`
+	// Set is the set that it keeps from being built; empty if it does not.
+	Set string `json:"-"`
 }
 
 // Duplicate is an object that was declared before.

@@ -31,7 +31,10 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		if more := len(u.places) - 1; more > 0 {
 			at += fmt.Sprintf(" and %s", Count(more, "other place", "other places"))
 		}
-		printable.Fprintf(out, "  %s  %s, needed at %s\n", paint(printable.Bold, "namespace "+u.namespace), u.String(), at)
+		printable.Fprintf(out, "  %s  %s (%s), needed at %s\n", paint(printable.Bold, "namespace "+u.namespace), u.fact(), u.ruleNames(), at)
+	}
+	for _, remedy := range remedies(namespaces) {
+		printable.Fprintf(out, "  %s\n", remedy)
 	}
 	if len(namespaces) > 0 {
 		printable.Fprintf(out, "\n")
@@ -113,17 +116,17 @@ func (r *CheckReport) sets(out io.Writer) {
 		switch {
 		case skipped.Reason == NotManifest:
 			others++
-		case skipped.Hides, len(paths) <= maxAlike:
+		case skipped.Hides, len(paths) <= maxAlike && skipped.At == (Place{}):
 			printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
 		case skipped.Path == paths[0]:
-			printable.Fprintf(out, "not checked: %s, and %d more: %s\n", skipped.Path, len(paths)-1, skipped.Reason)
+			printable.Fprintf(out, "not checked: %s: %s\n", andMore(skipped.Path, len(paths)-1), skipped.Reason)
 		}
 	}
 	if others > 0 {
 		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
 	}
-	for _, notice := range r.Notices {
-		printable.Fprintf(out, "note: %s: %s\n", notice.Path, notice.Message)
+	for i := range r.Notices {
+		printable.Fprintf(out, "note: %s\n", &r.Notices[i])
 	}
 	if len(sets)+len(r.Skipped)+len(r.Notices) > 0 {
 		printable.Fprintf(out, "\n")

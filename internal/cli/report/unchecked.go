@@ -1,10 +1,51 @@
 package report
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
+
+// Unchecked is why a strict check fails: something was not checked. The report has it too.
+type Unchecked struct {
+	Path, Reason string
+	// Set is set for a set that cannot be built, and More is how many others have the same reason.
+	Set  bool
+	More int
+}
+
+// Error reads "kustomization a, and 2 more: why".
+func (u *Unchecked) Error() string { return andMore(u.Path, u.More) + ": " + u.Reason }
+
+// WithoutUnchecked returns the error without those that the text of the report has already, which it counts.
+func WithoutUnchecked(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of errors.Join
+	if !ok {
+		return err
+	}
+	first, count, others := "", 0, []error{nil}
+	for _, err := range joined.Unwrap() {
+		if u, ok := errors.AsType[*Unchecked](err); ok {
+			first, count = cmp.Or(first, u.Path), count+1+u.More
+		} else {
+			others = append(others, err)
+		}
+	}
+	if count > 0 {
+		others[0] = fmt.Errorf("%s: not accepted; the report above says why", andMore(first, count-1))
+	}
+	return errors.Join(others...)
+}
+
+// andMore reads "a", or "a, and 2 more".
+func andMore(name string, more int) string {
+	if more > 0 {
+		name += fmt.Sprintf(", and %d more", more)
+	}
+	return name
+}
 
 // unchecked returns what was not checked and may hold routes: one for all sets at one place that have the same reason.
 func (r *CheckReport) unchecked() []Item {
@@ -35,7 +76,7 @@ func (r *CheckReport) unchecked() []Item {
 	}
 	for i, n := range more {
 		if items[i].Object != "" {
-			items[i].Object += fmt.Sprintf(", and %d more", n)
+			items[i].Object = andMore(items[i].Object, n)
 		}
 	}
 	return items

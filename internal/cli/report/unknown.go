@@ -46,9 +46,27 @@ func (r *CheckReport) unknowns() []*unknown {
 // maxLacks is how many objects one line names.
 const maxLacks = 8
 
-// String reads "Namespace shop, Service cart are not in the input; add them to the input, or use --cluster
-// (grant-missing, parent-not-found)".
+// UnknownRemedy is how to make known what the input lacks.
+const UnknownRemedy = "add it to the input or to context in " + projectFile + ", or use --base, --cluster, or, if it does not exist, --complete"
+
+// projectFile is the name of the file that says how a repository is checked.
+const projectFile = ".gammaguard.yaml"
+
+// plural has a remedy speak of several objects.
+var plural = strings.NewReplacer("add it", "add them", "read it", "read them", "it does", "they do")
+
+// String reads "Namespace shop, Service cart are not in the input; add them to the input ... (grant-missing,
+// parent-not-found)".
 func (u *unknown) String() string {
+	remedy := u.remedy
+	if len(u.lacks) > 1 {
+		remedy = plural.Replace(remedy)
+	}
+	return fmt.Sprintf("%s; %s (%s)", u.fact(), remedy, u.ruleNames())
+}
+
+// fact reads "Namespace shop, Service cart are not in the input".
+func (u *unknown) fact() string {
 	var lacks []string
 	for name := range u.lacks {
 		if name == "namespace "+u.namespace {
@@ -60,12 +78,28 @@ func (u *unknown) String() string {
 	if more := len(lacks) - maxLacks; more > 0 {
 		lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 	}
-	remedy, is := u.remedy, "is"
+	is := "is"
 	if len(lacks) > 1 {
 		is = "are"
-		remedy = strings.NewReplacer("add it", "add them", "read it", "read them").Replace(remedy)
 	}
-	return fmt.Sprintf("%s %s not in the input; %s (%s)", strings.Join(lacks, ", "), is, remedy, strings.Join(slices.Sorted(maps.Keys(u.rules)), ", "))
+	return strings.Join(lacks, ", ") + " " + is + " not in the input"
+}
+
+func (u *unknown) ruleNames() string { return strings.Join(slices.Sorted(maps.Keys(u.rules)), ", ") }
+
+// remedies returns the remedies of all, each as a sentence.
+func remedies(all []*unknown) (sentences []string) {
+	lacks := map[string]int{}
+	for _, u := range all {
+		lacks[u.remedy] += len(u.lacks)
+	}
+	for _, remedy := range slices.Sorted(maps.Keys(lacks)) {
+		if lacks[remedy] > 1 {
+			remedy = plural.Replace(remedy)
+		}
+		sentences = append(sentences, strings.ToUpper(remedy[:1])+remedy[1:]+".")
+	}
+	return sentences
 }
 
 // item is the line about the namespace, at the first place that depends on it.

@@ -50,7 +50,11 @@ func (d *discovery) find(paths []string) (*Found, error) {
 		return nil, err
 	}
 	if d.project != nil && len(d.project.Sets) > 0 {
-		d.Sets = d.project.SetsBelow(paths)
+		sets, err := d.project.SetsBelow(paths)
+		if err != nil {
+			return nil, err
+		}
+		d.Sets = sets
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
 	} else {
 		d.Sets = d.sets()

@@ -1,12 +1,6 @@
 package sets
 
-import (
-	"errors"
-	"fmt"
-	"strings"
-
-	"sigs.k8s.io/json"
-)
+import "strings"
 
 // Ignored is a pattern of what a project leaves aside. It is written as a text, or with a reason.
 type Ignored struct {
@@ -15,27 +9,23 @@ type Ignored struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (i *Ignored) UnmarshalJSON(data []byte) error {
-	if strings.HasPrefix(string(data), `"`) {
-		return json.UnmarshalCaseSensitivePreserveInts(data, &i.Pattern)
-	}
-	type plain Ignored
-	strict, err := json.UnmarshalStrict(data, (*plain)(i))
-	return errors.Join(append(strict, err)...)
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *Ignored) UnmarshalText(text []byte) error {
+	i.Pattern = string(text)
+	return nil
 }
 
 // maxReason is how long a reason may be, in bytes.
 const maxReason = 200
 
-func (i *Ignored) validate() error {
-	switch {
-	case i.Pattern == "":
-		return errors.New("pattern is required")
-	case len(i.Reason) > maxReason, strings.ContainsAny(i.Reason, "\r\n"):
-		return fmt.Errorf("reason: must be one line of at most %d bytes", maxReason)
+// validate reports what is wrong with the pattern in a field.
+func (i *Ignored) validate(field string, fail failing) {
+	if i.Pattern == "" {
+		fail(field, "pattern is required")
 	}
-	return nil
+	if len(i.Reason) > maxReason || strings.ContainsAny(i.Reason, "\r\n") {
+		fail(field+".reason", "must be one line of at most %d bytes", maxReason)
+	}
 }
 
 // patternsOf returns the patterns, and the reason for each.

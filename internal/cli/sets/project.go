@@ -9,12 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/json"
-
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
-	"github.com/gammaguard/gammaguard/internal/yaml"
+	"github.com/gammaguard/gammaguard/internal/cli/strict"
 )
 
 // ProjectFile is the name of the file that says how a repository is checked.
@@ -42,6 +40,8 @@ type Project struct {
 	// folder is the file's, from the root, and files are those that it may name.
 	folder string
 	files  *repository.Files
+	// document says where its fields are.
+	document *strict.Document
 }
 
 // ProjectSet is one set: files, a kustomization, or a chart.
@@ -75,17 +75,25 @@ func FindProjectBelow(root, path string) (*Project, error) {
 	}
 	for {
 		data, err := files.Read(filepath.Join(absolute, ProjectFile))
+		other := filepath.Join(absolute, strings.TrimSuffix(ProjectFile, ".yaml")+".yml")
 		switch parent := filepath.Dir(absolute); {
 		case err == nil:
 			return loadProject(data, absolute, files)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
+		case exists(other):
+			return nil, fmt.Errorf("%s: the name of this file must be %s; rename it", relative(other), ProjectFile)
 		case absolute == root, parent == absolute:
 			return nil, nil
 		default:
 			absolute = parent
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // relative returns the path as seen from the working directory, where it can.
@@ -100,94 +108,19 @@ func relative(path string) string {
 
 func loadProject(data []byte, folder string, files *repository.Files) (*Project, error) {
 	p := &Project{folder: folder, files: files}
-	text, err := yaml.ToJSONStrict(data)
-	if err == nil {
-		var strict []error
-		strict, err = json.UnmarshalStrict(text, p)
-		err = errors.Join(append(strict, err)...)
+	p.document = strict.Decode(p.File(), data, report.APIVersion, projectKind, p)
+	if p.document.Err() == nil {
+		p.validate()
 	}
-	if err == nil {
-		err = p.validate()
-	}
-	if err == nil && p.Configuration != "" {
-		if text, unread := files.Read(filepath.Join(folder, filepath.FromSlash(p.Configuration))); unread == nil { // else it is found out later
-			if err = yaml.Check(text); err != nil {
-				err = fmt.Errorf("configuration: %w", err)
-			}
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.File(), err)
+	if err := p.document.Err(); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Project) validate() error {
-	if p.APIVersion != report.APIVersion || p.Kind != projectKind {
-		return fmt.Errorf("apiVersion and kind must be %s and %s", report.APIVersion, projectKind)
-	}
-	if p.FailOn != "" && !slices.Contains(report.FailOn, p.FailOn) {
-		return fmt.Errorf("failOn: must be one of %s", strings.Join(report.FailOn, ", "))
-	}
-	for i := range p.Sets {
-		if err := p.validateSet(fmt.Sprintf("sets[%d]", i), &p.Sets[i]); err != nil {
-			return err
-		}
-	}
-	for i, name := range p.Context {
-		if err := p.inside(name); err != nil {
-			return fmt.Errorf("context[%d]: %w", i, err)
-		}
-	}
-	for i := range p.Ignore {
-		if err := p.Ignore[i].validate(); err != nil {
-			return fmt.Errorf("ignore[%d]: %w", i, err)
-		}
-	}
-	if err := p.inside(p.Configuration); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	return nil
-}
-
-// validateSet returns what is wrong with the set, which is the value of a field.
-func (p *Project) validateSet(field string, set *ProjectSet) error {
-	named := 0
-	for _, given := range []bool{len(set.Files) > 0, set.Kustomization != "", set.Chart != ""} {
-		if given {
-			named++
-		}
-	}
-	switch {
-	case named != 1:
-		return fmt.Errorf("%s: one of files, kustomization, and chart is required", field)
-	case len(set.Values) > 0 && set.Chart == "":
-		return fmt.Errorf("%s.values: has no effect without chart", field)
-	}
-	for _, name := range slices.Concat(set.Files, set.Values, []string{set.Kustomization, set.Chart}) {
-		if err := p.inside(name); err != nil {
-			return fmt.Errorf("%s: %w", field, err)
-		}
-	}
-	return nil
-}
-
-// inside returns an error if the path of the file leaves the repository, or is neither a folder nor a
-// regular file. What does not exist is found out where it is read.
-func (p *Project) inside(name string) error {
-	path := filepath.Join(p.folder, filepath.FromSlash(name))
-	if !p.files.Inside(path) {
-		return &repository.OutsideError{Path: path}
-	}
-	if _, _, err := p.files.Resolve(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // path returns a path of the file as seen from the working directory.
 func (p *Project) path(name string) string {
-	path := filepath.Join(p.folder, filepath.FromSlash(name))
+	path := p.absolute(name)
 	if short := relative(path); short != source.Stdin { // only flags name standard input
 		return short
 	}
@@ -213,15 +146,20 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
-// SetsBelow returns the sets of which a part is at or below one of the paths.
-func (p *Project) SetsBelow(paths []string) []Set {
-	var found []Set
+// SetsBelow returns the sets of which a part is at or below one of the paths. It is an error if something that one names
+// does not exist.
+func (p *Project) SetsBelow(paths []string) (found []Set, _ error) {
 	for i := range p.Sets {
-		if set := p.set(&p.Sets[i]); set.below(paths) {
-			found = append(found, *set)
+		set := p.set(&p.Sets[i])
+		if !set.below(paths) {
+			continue
+		}
+		found = append(found, *set)
+		for field, name := range p.Sets[i].paths(fmt.Sprintf("sets[%d]", i)) {
+			p.require(field, name)
 		}
 	}
-	return found
+	return found, p.document.Err()
 }
 
 func (p *Project) set(s *ProjectSet) *Set {
@@ -254,7 +192,12 @@ func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	if set == nil {
 		set = &ProjectSet{Files: []string{"."}}
 	}
-	if err := p.validateSet(field, set); err != nil {
+	p.validateSet(field, set, func(field, problem string, args ...any) {
+		if err == nil {
+			err = fmt.Errorf(field+": "+problem, args...)
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
 	return p.set(set), nil

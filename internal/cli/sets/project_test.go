@@ -2,6 +2,7 @@ package sets_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,18 +25,25 @@ var projects = map[string]string{
 	"": "",
 	"sets:\n- files: [manifests, more.yaml]\n- kustomization: overlays/prod\n- {chart: charts/shop, values: [prod.yaml]}\n" +
 		"ignore: ['*.tmpl.yaml']\nconfiguration: guard.yaml\nfailOn: warn\n": "",
-	"sets:\n- {}\n":                                "sets[0]: one of files, kustomization, and chart is required",
-	"sets: [{files: [a], chart: b}]\n":             "sets[0]: one of files, kustomization, and chart is required",
-	"sets: [{files: [a], values: [b]}]\n":          "sets[0].values: has no effect without chart",
-	"failOn: off\n":                                "failOn",
-	"failOn: nothing\n":                            "failOn: must be one of never, deny, warn, audit",
-	"set: []\n":                                    `unknown field "set"`,
-	"sets: [{kustomisation: a}]\n":                 `unknown field "sets[0].kustomisation"`,
-	"sets: {}\n":                                   "sets",
-	"kind: GuardConfiguration\n":                   "already set",
-	"ignore: '*'\n":                                "ignore",
-	"failOn: deny\nfailOn: deny\n":                 "already set",
-	"configuration: [a]\n":                         "configuration",
+	"sets:\n- {}\n":                                ":4: sets[0]: one of files, kustomization, and chart is required",
+	"sets: [{files: [a], chart: b}]\n":             ":3: sets[0]: one of files, kustomization, and chart is required",
+	"sets:\n- files: [a]\n  values: [b]\n":         ":5: sets[0].values: has no effect without chart",
+	"failOn: off\n":                                ":3: failOn: must be one of never, deny, warn, audit",
+	"failOn: nothing\n":                            ":3: failOn: must be one of never, deny, warn, audit",
+	"\nset: []\n":                                  ":4: set: unknown field; the fields here are apiVersion, kind, sets, context, ignore, configuration, failOn",
+	"sets:\n- kustomisation: a\n":                  ":4: sets[0].kustomisation: unknown field; the fields here are files, kustomization, chart, values",
+	"sets: {a: b}\n":                               ":3: sets: must be a list; begin each entry with -",
+	"sets: [shop]\n":                               ":3: sets[0]: must be a mapping of fields to values; the fields here are files, kustomization, chart, values",
+	"sets:\n- files: shop\n":                       ":4: sets[0].files: must be a list; begin each entry with -",
+	"kind: GuardConfiguration\n":                   ":3: kind: is there twice",
+	"ignore: '*'\n":                                ":3: ignore: must be a list; begin each entry with -",
+	"ignore:\n- a\n- {patern: b}\n":                ":5: ignore[1].patern: unknown field; the fields here are pattern, reason",
+	"ignore:\n- a\n- {reason: b}\n":                ":5: ignore[1]: pattern is required",
+	"ignore: &a [b]\ncontext: *a\n":                "",
+	"failOn: deny\nfailOn: deny\n":                 ":4: failOn: is there twice",
+	"configuration: [a]\n":                         ":3: configuration: must be a single value",
+	"configuration: 3\n":                           ":3: configuration: must be a string; put 3 in quotes",
+	"context:\n":                                   ":3: context: has no value; specify one, or remove the field",
 	"sets: [{kustomization: a}, {files: [a.b]}]\n": "",
 }
 
@@ -51,10 +59,14 @@ func TestProject(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := sets.FindProject(folder)
-		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+		got := ""
+		if err != nil {
+			_, got, _ = strings.Cut(err.Error(), sets.ProjectFile)
 		}
-		if strings.Contains(want, "already set") {
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		if strings.HasSuffix(want, "is there twice") {
 			continue // a schema knows nothing of duplicates
 		}
 		var value any
@@ -111,8 +123,35 @@ func TestProjectAliases(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := sets.FindProject("."); err == nil || !strings.Contains(err.Error(), "yaml: its aliases expand to more than 16 MiB") {
+		if _, err := sets.FindProject("."); err == nil || !strings.Contains(err.Error(), "its aliases expand to more than 16 MiB") {
 			t.Errorf("FindProject() = %v", err)
+		}
+	}
+}
+
+// TestProjectWhole: what is no project at all, and a file of nearly its name.
+func TestProjectWhole(t *testing.T) {
+	const header = "apiVersion and kind must be gammaguard.dev/v1alpha1 and CheckConfiguration"
+	const empty = ".gammaguard.yaml:1: is empty: apiVersion: gammaguard.dev/v1alpha1 and kind: CheckConfiguration are required"
+	for _, test := range []struct{ name, text, want string }{
+		{sets.ProjectFile, "", empty},
+		{sets.ProjectFile, "# nothing\n---\n", empty},
+		{sets.ProjectFile, "sets: []\n", ".gammaguard.yaml:1: " + header},
+		{sets.ProjectFile, "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nmode: audit\n", ".gammaguard.yaml:2: " + header},
+		{sets.ProjectFile, "- a\n", ".gammaguard.yaml:1: must be a mapping of fields to values; the fields here are apiVersion, kind, sets, context, ignore, configuration, failOn"},
+		{sets.ProjectFile, projectHeader + "sets:\n- files: [a\nfailOn: deny\n", ".gammaguard.yaml:4: broken YAML: did not find expected ',' or ']'"},
+		{sets.ProjectFile, projectHeader + "sets:\n\t- files: [a]\n", ".gammaguard.yaml:4: broken YAML: found character that cannot start any token"},
+		{".gammaguard.yml", projectHeader, ".gammaguard.yml: the name of this file must be .gammaguard.yaml; rename it"},
+	} {
+		t.Chdir(t.TempDir())
+		if err := errors.Join(os.WriteFile(test.name, []byte(test.text), 0o600), os.Mkdir("below", 0o700), os.Mkdir(".git", 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sets.FindProject("."); err == nil || err.Error() != test.want {
+			t.Errorf("%s %q: %v, want %s", test.name, test.text, err, test.want)
+		}
+		if _, err := sets.FindProject("below"); err == nil || err.Error() != test.want {
+			t.Errorf("%s %q, from below: %v, want %s", test.name, test.text, err, test.want)
 		}
 	}
 }

@@ -206,12 +206,12 @@ func (u *unmade) kustomization(ctx context.Context, m *maker) *report.Skipped {
 	case m.component && m.place == inSight: // what it holds is not used, and among the holders
 		return &report.Skipped{Reason: "a kustomize component that no kustomization uses"}
 	}
-	folder := source.Real(m.folder)
+	folder := build.Real(m.folder)
 	u.look(ctx, folder)
 	if !u.may[folder] && m.place == inSight { // else it is one of dependencies
 		if remote := u.remotes.Find(m.folder); remote != nil {
 			u.mark(folder)
-			u.mark(source.Real(filepath.Dir(remote.File)))
+			u.mark(build.Real(filepath.Dir(remote.File)))
 		}
 	}
 	if !u.may[folder] {
@@ -237,7 +237,7 @@ func (u *unmade) look(ctx context.Context, folder string) {
 		may := err != nil || u.holds[file] || mayName(yaml.UTF8(data)) || strings.Contains(string(data), "Route")
 		replaces := bytes.Contains(bytes.ToLower(data), []byte("replacements"))
 		var below []string
-		source.EachUse(file, data, func(folder string) { below = append(below, source.Real(folder)) }, func(path string, as source.Use) {
+		source.EachUse(file, data, func(folder string) { below = append(below, build.Real(folder)) }, func(path string, as source.Use) {
 			may = may || u.mayHold(path) || (as != source.ObjectOf || replaces) && u.mayChange(path)
 		})
 		left = append(left, below...)

@@ -63,10 +63,13 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 		if failed != nil {
 			at = in.cause(chart, failed.Error())
 		}
+		if values, ok := errors.AsType[*brokenValues](err); ok {
+			broken, at = true, report.Place{File: values.file, Line: values.line()}
+		}
 		if failed != nil && len(failed.Missing) > 0 {
 			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
 		}
-		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Broken: broken, At: at}
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: err.Error(), Broken: broken, At: at}
 	}
 	return files, skipped, nil
 }
@@ -110,6 +113,9 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		if err != nil {
 			return nil, nil, err
 		}
+		if _, err := yaml.ToJSON(data); err != nil {
+			return nil, nil, &brokenValues{name, err}
+		}
 		r.Values = append(r.Values, build.File{Name: name, Data: data})
 	}
 	rendered, missing, err := in.builder.Render(ctx, r)
@@ -149,6 +155,29 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 		files = append(files, f)
 	}
 	return files, skipped, nil
+}
+
+// brokenValues is why a values file has no values.
+type brokenValues struct {
+	file string
+	error
+}
+
+var yamlLine = regexp.MustCompile(`^.*?yaml: (?:line (\d+): )?`)
+
+// Error names the file.
+func (b *brokenValues) Error() string {
+	return b.file + ": broken YAML: " + yamlLine.ReplaceAllString(b.error.Error(), "")
+}
+
+// line returns the line that the parser names, or the first.
+func (b *brokenValues) line() int {
+	found := yamlLine.FindStringSubmatch(b.error.Error())
+	if found == nil {
+		return 1
+	}
+	line, _ := strconv.Atoi(found[1]) // it may name none
+	return max(line, 1)
 }
 
 var errNotLoaded = errors.New("it cannot be loaded")

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
-	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
@@ -28,7 +27,11 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		failed := (*build.Error)(nil)
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
 		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
-		return nil, &NotBuilt{error: fmt.Errorf("kustomize %s: %w", folder, err), Broken: broken, Remote: needs}
+		not := &NotBuilt{error: fmt.Errorf("kustomize %s: %w", folder, err), Why: err.Error(), Broken: broken, Remote: needs}
+		if broken {
+			in.locate(not, folder)
+		}
+		return nil, not
 	}
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
 	used := Uses(in.Disk.Read, folder)
@@ -39,7 +42,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 			continue
 		}
 		name := KustomizationFile(folder)
-		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[Real(origin)] != nil { // an annotation can say anything
+		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[build.Real(origin)] != nil { // an annotation can say anything
 			name = origin
 		}
 		if sources[name] == nil {
@@ -53,7 +56,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
 		for i := range f.Documents {
-			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], objects[Real(name)])
+			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], objects[build.Real(name)])
 		}
 		files = append(files, f)
 	}
@@ -104,7 +107,7 @@ func (in *Input) objectsOf(folder string) objects {
 		if err != nil || json.Unmarshal(data, &k) != nil {
 			return around // kustomize says what is wrong
 		}
-		folder = Real(folder) // as kustomize does, before paths in it are followed
+		folder = build.Real(folder) // as kustomize does, before paths in it are followed
 		around = affix{around.prefix + k.NamePrefix, k.NameSuffix + around.suffix}
 		for _, component := range slices.Backward(k.Components) { // each changes what comes before it
 			around = walk(filepath.Join(folder, filepath.FromSlash(component)), around)
@@ -113,7 +116,7 @@ func (in *Input) objectsOf(folder string) objects {
 			path := filepath.Join(folder, filepath.FromSlash(name))
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
 				walk(path, around)
-			} else if path = Real(path); err == nil && (in.taken == nil || in.taken.read(in.Resolved(path))) && !slices.Contains(all[path], around) {
+			} else if path = build.Real(path); err == nil && (in.taken == nil || in.taken.read(in.Resolved(path))) && !slices.Contains(all[path], around) {
 				all[path] = append(all[path], around)
 				if in.taken != nil {
 					in.taken.object(in.Resolved(path), path)
@@ -184,16 +187,3 @@ func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	}
 	return others, kustomizations
 }
-
-// NotBuilt is why a kustomization or a chart has no manifests.
-type NotBuilt struct {
-	error
-	// Broken: no more input, such as what is not on this disk, or values, would help. Remote:
-	// it needs what is not in the repository.
-	Broken, Remote bool
-	// At is the place in a template that Helm names as the cause; zero if there is none.
-	At report.Place
-}
-
-// Unwrap returns why.
-func (n *NotBuilt) Unwrap() error { return n.error }

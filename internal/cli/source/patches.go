@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
@@ -33,7 +34,7 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 		return nil
 	}
 	seen[file] = true
-	folder = Real(folder) // as kustomize does, before paths in it are followed
+	folder = build.Real(folder) // as kustomize does, before paths in it are followed
 	data, err := in.take(file)
 	var k struct {
 		Resources, Bases, Components []string

@@ -26,7 +26,7 @@ func EachUse(file string, data []byte, below func(folder string), uses func(path
 	if err != nil {
 		return
 	}
-	folder := Real(filepath.Dir(file)) // as kustomize does, before paths in it are followed
+	folder := build.Real(filepath.Dir(file)) // as kustomize does, before paths in it are followed
 	build.EachPath(root, func(field, name string) {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		info, err := os.Stat(path)
@@ -52,21 +52,13 @@ func Kustomization(data []byte) (*yaml.Node, error) {
 	return root, yaml.Unmarshal(data, root)
 }
 
-// Real returns the path without links, relative if it was, or as it is if it leads nowhere.
-func Real(path string) string {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
-	}
-	return path
-}
-
 // Uses returns the files that a kustomization uses, and those that the kustomizations below it do.
 func Uses(read func(string) ([]byte, error), folder string) map[string]Use {
 	used, seen := map[string]Use{}, map[string]bool{}
 	var visit func(folder string)
 	visit = func(folder string) {
 		file := KustomizationFile(folder)
-		at := Real(file)
+		at := build.Real(file)
 		if seen[at] || file == folder {
 			return
 		}

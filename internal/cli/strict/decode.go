@@ -1,6 +1,7 @@
-package expect
+package strict
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,35 +12,26 @@ import (
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
-// decoder reads YAML into values, strictly: an error names the line and the field.
-type decoder struct {
-	file string
-	errs []error
-}
-
-func (d *decoder) fail(line int, path, problem string, args ...any) {
-	message := printable.Shortened(printable.Sprintf(problem, args...))
-	if path != "" {
-		message = path + ": " + message
-	}
-	switch {
-	case len(d.errs) < maxErrors:
-		d.errs = append(d.errs, fmt.Errorf("%s:%d: %s", d.file, max(line, 1), message))
-	case len(d.errs) == maxErrors:
-		d.errs = append(d.errs, fmt.Errorf("%s: there are more errors", d.file))
-	}
-}
+// maxEntries is how many entries a list has, and maxFields how many fields a mapping.
+const (
+	maxEntries = 20_000
+	maxFields  = 1000
+)
 
 // value reads a node into a value.
-func (d *decoder) value(n *yaml.Node, path string, into reflect.Value) {
+func (d *Document) value(n *yaml.Node, path string, into reflect.Value) {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		d.fail(n.Line, path, "aliases are not supported; write the value in full")
+		d.value(n.Alias, path, into) // the types end, whatever contains itself
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		d.fail(n.Line, path, "has no value; specify one, or remove the field")
 	case into.Kind() == reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
 		d.value(n, path, into.Elem())
+	case n.Kind == yaml.ScalarNode && (n.Tag == "!!str" || n.Tag == "!!int") && isText(into):
+		if err := into.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil { //nolint:forcetypeassert // see isText
+			d.fail(n.Line, path, "%v", err)
+		}
 	case into.Kind() == reflect.Struct:
 		d.object(n, path, into)
 	case into.Kind() == reflect.Slice:
@@ -51,11 +43,16 @@ func (d *decoder) value(n *yaml.Node, path string, into reflect.Value) {
 	}
 }
 
-func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
+// isText reports whether the value can be written as one text.
+func isText(v reflect.Value) bool {
+	return v.Addr().Type().Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+func (d *Document) scalar(n *yaml.Node, path string, into reflect.Value) {
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		d.fail(n.Line, path, "must be a single value")
-	case into.Kind() == reflect.String && (n.Tag == "!!str" || n.Tag == "!!int" && into.Type() == reflect.TypeFor[Status]()):
+	case into.Kind() == reflect.String && n.Tag == "!!str":
 		into.SetString(n.Value)
 	case into.Kind() == reflect.String:
 		d.fail(n.Line, path, "must be a string; put %s in quotes", n.Value)
@@ -75,13 +72,13 @@ func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
 	}
 }
 
-func (d *decoder) list(n *yaml.Node, path string, into reflect.Value) {
+func (d *Document) list(n *yaml.Node, path string, into reflect.Value) {
 	switch {
 	case n.Kind != yaml.SequenceNode:
-		d.fail(n.Line, path, "must be a list")
+		d.fail(n.Line, path, "must be a list; begin each entry with -")
 		return
-	case len(n.Content) > maxTests:
-		d.fail(n.Line, path, "has more than %d entries", maxTests)
+	case len(n.Content) > maxEntries:
+		d.fail(n.Line, path, "has more than %d entries", maxEntries)
 		return
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
@@ -91,7 +88,7 @@ func (d *decoder) list(n *yaml.Node, path string, into reflect.Value) {
 }
 
 // texts reads a map of strings.
-func (d *decoder) texts(n *yaml.Node, path string, into reflect.Value) {
+func (d *Document) texts(n *yaml.Node, path string, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
 	d.fields(n, path, func(key *yaml.Node, path string, value *yaml.Node) {
 		text := reflect.New(into.Type().Elem()).Elem()
@@ -101,16 +98,17 @@ func (d *decoder) texts(n *yaml.Node, path string, into reflect.Value) {
 }
 
 // object reads the fields of a struct by their names in JSON.
-func (d *decoder) object(n *yaml.Node, path string, into reflect.Value) {
-	if at := into.FieldByName("line"); at.IsValid() {
-		into.Addr().Interface().(*Test).line = n.Line //nolint:forcetypeassert // it is the one with a line
-	}
+func (d *Document) object(n *yaml.Node, path string, into reflect.Value) {
 	known := map[string]reflect.Value{}
 	var names []string
 	for i := range into.NumField() {
 		if name, _, _ := strings.Cut(into.Type().Field(i).Tag.Get("json"), ","); name != "" {
 			known[name], names = into.Field(i), append(names, name)
 		}
+	}
+	if n.Kind != yaml.MappingNode {
+		d.fail(n.Line, path, "must be a mapping of fields to values; the fields here are %s", strings.Join(names, ", "))
+		return
 	}
 	d.fields(n, path, func(key *yaml.Node, at string, value *yaml.Node) {
 		if field, ok := known[key.Value]; ok {
@@ -122,7 +120,7 @@ func (d *decoder) object(n *yaml.Node, path string, into reflect.Value) {
 }
 
 // fields calls read for each field of a mapping.
-func (d *decoder) fields(n *yaml.Node, path string, read func(key *yaml.Node, path string, value *yaml.Node)) {
+func (d *Document) fields(n *yaml.Node, path string, read func(key *yaml.Node, path string, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n.Line, path, "must be a mapping of fields to values")
 		return
@@ -140,8 +138,8 @@ func (d *decoder) fields(n *yaml.Node, path string, read func(key *yaml.Node, pa
 			seen = append(seen, key.Value)
 			read(key, at, n.Content[i+1])
 		}
-		if len(seen) > 1000 {
-			d.fail(n.Line, path, "has more than %d fields", 1000)
+		if len(seen) > maxFields {
+			d.fail(n.Line, path, "has more than %d fields", maxFields)
 			return
 		}
 	}

@@ -1,0 +1,49 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCheckKeys: labels and annotations of gammaguard that have no effect where they are, and a kind that differs from
+// that of a route by case alone, are noted at their lines, once, in whichever sets and context they are. They fail nothing.
+func TestCheckKeys(t *testing.T) {
+	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels:\n    gammaguard.dev/grant: all\n"
+	files := map[string]string{
+		".gammaguard.yaml": projectHeader + "context: [shared]\n",
+		"shared/ns.yaml": namespace + "    gammaguard.dev/grant-routez: a\n    gammaguard.dev/scrape: allow\n    team: gammaguard.dev/x\n" +
+			"  annotations: {gammaguard.dev/mode: warn, gammaguard.dev/grant-request: a, gammaguard.dev/consumer-routes-from: a}\n",
+		"base/kustomization.yaml": "resources: [all.yaml]\n",
+		"base/all.yaml": "apiVersion: v1\nkind: Service\nmetadata:\n  name: cart\n  namespace: shop\n  labels:\n    gammaguard.dev/grant: all\nspec: {ports: [{port: 80}]}\n---\n" +
+			"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata:\n  name: cart\n  namespace: shop\n  annotations:\n    gammaguard.dev/ingore: no-catch-all\n" +
+			"spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}\n---\n" +
+			"apiVersion: gateway.networking.k8s.io/v1\nkind: GrpcRoute\nmetadata: {name: cart, namespace: shop}\n",
+		"dev/kustomization.yaml": "resources: [../base]\n", "prod/kustomization.yaml": "resources: [../base]\n",
+	}
+	want := []string{
+		"note: shared/ns.yaml:7: Namespace shop: the label gammaguard.dev/grant-routez has no effect here; these have: label grant, label mode, label consumer-routes, annotation grant-route-kinds, annotation consumer-routes-from, annotation consumer-route-kinds",
+		"note: shared/ns.yaml:10: Namespace shop: the annotation gammaguard.dev/mode has no effect here; these have: ",
+		"note: base/all.yaml:7: Service shop/cart: the label gammaguard.dev/grant has no effect here; these have: label consumer-routes, annotation consumer-routes-from, annotation consumer-route-kinds",
+		"note: base/all.yaml:16: HTTPRoute shop/cart: the annotation gammaguard.dev/ingore has no effect here; these have: annotation ignore",
+		"note: base/all.yaml:20: kind GrpcRoute does not exist, so the object is not checked; if a route is meant, write GRPCRoute",
+	}
+	folder := written(t, files)
+	for _, args := range [][]string{{"check"}, {"check", "-k", "dev", "--strict"}} {
+		got := runIn(t, folder, args...)
+		for _, line := range want {
+			if strings.Count(got.stdout, line) != 1 {
+				t.Errorf("%q: %q is not there once: %+v", args, line, got)
+			}
+		}
+		if strings.Count(got.stdout, "note: ") != len(want) || got.code != ExitClean || got.stderr != "" {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	got := runIn(t, folder, "check", "-o", "github")
+	if !strings.Contains(got.stdout, "::notice file=shared/ns.yaml,line=7,title=note::Namespace shop: the label ") {
+		t.Errorf("-o github: %+v", got)
+	}
+	if got := runIn(t, folder, "trace", "svc/cart", "-n", "shop", "-k", "dev"); strings.Contains(got.stdout, "has no effect here") {
+		t.Errorf("trace: %+v", got)
+	}
+}

@@ -1,0 +1,56 @@
+package source
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+)
+
+// NotBuilt is why a kustomization or a chart has no manifests.
+type NotBuilt struct {
+	error
+	// Why says why, without the kustomization or the chart, and without At.
+	Why string
+	// Broken: no more input, such as what is not on this disk, or values, would help. Remote:
+	// it needs what is not in the repository.
+	Broken, Remote bool
+	// At is the place that is the cause, in a template or in a kustomization; zero if it is not known.
+	At report.Place
+}
+
+// Unwrap returns why.
+func (n *NotBuilt) Unwrap() error { return n.error }
+
+// below are the words by which kustomize says that a kustomization below another one cannot be built, of which the last is the
+// cause.
+var below = regexp.MustCompile(`(?s)^.*(?:recursed accumulation of path|couldn't make target for path) '([^']+)': `)
+
+// locate finds the place that is the cause why kustomize did not build the folder, and says why in words that do not repeat
+// the way to it.
+func (in *Input) locate(not *NotBuilt, folder string) {
+	if missing := build.FindMissing(in.Disk.Read, folder, not.Why); missing != nil {
+		not.At = report.Place{File: missing.File, Line: missing.Line}
+		not.Why = fmt.Sprintf("%s: %s does not exist", missing.Field, missing.Name)
+	} else if found := below.FindStringSubmatch(not.Why); found != nil {
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return
+		}
+		within, err := filepath.Rel(absolute, found[1])
+		if err != nil {
+			return
+		}
+		at := filepath.Join(folder, within)
+		file := KustomizationFile(at)
+		if file == at || !in.Files.Inside(file) {
+			return
+		}
+		not.At, not.Why = report.Place{File: file, Line: 1}, not.Why[len(found[0]):]
+	} else {
+		return
+	}
+	not.error = fmt.Errorf("kustomize %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+}
