@@ -31,13 +31,10 @@ type loaded struct {
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
 	skipped []report.Skipped
 	notices []report.Notice
-<<<<<<< HEAD
 	// unbuilt are the kustomizations and charts that were read as plain files.
 	unbuilt []source.Unbuilt
-=======
 	// slips are what check notes besides.
 	slips []report.Notice
->>>>>>> project
 	// unread is why some of the context cannot be read.
 	unread error
 	// duplicates are the objects that bear on routes and are there again.

@@ -52,15 +52,15 @@ const UnknownRemedy = "add it to the input or to context in " + projectFile + ",
 // projectFile is the name of the file that says how a repository is checked.
 const projectFile = ".gammaguard.yaml"
 
-// plural has a remedy speak of several objects.
-var plural = strings.NewReplacer("add it", "add them", "read it", "read them", "it does", "they do")
+// inPlural has a remedy speak of several objects.
+var inPlural = strings.NewReplacer("add it", "add them", "read it", "read them", "it does", "they do")
 
 // String reads "Namespace shop, Service cart are not in the input; add them to the input ... (grant-missing,
 // parent-not-found)".
 func (u *unknown) String() string {
 	remedy := u.remedy
 	if len(u.lacks) > 1 {
-		remedy = plural.Replace(remedy)
+		remedy = inPlural.Replace(remedy)
 	}
 	return fmt.Sprintf("%s; %s (%s)", u.fact(), remedy, u.ruleNames())
 }
@@ -95,7 +95,7 @@ func remedies(all []*unknown) (sentences []string) {
 	}
 	for _, remedy := range slices.Sorted(maps.Keys(lacks)) {
 		if lacks[remedy] > 1 {
-			remedy = plural.Replace(remedy)
+			remedy = inPlural.Replace(remedy)
 		}
 		sentences = append(sentences, strings.ToUpper(remedy[:1])+remedy[1:]+".")
 	}
