@@ -139,11 +139,11 @@ func TestGraph(t *testing.T) {
 	for _, row := range []string{
 		`drawn/cart:80/TCP</td><td class="name">HTTPRoute drawn/web<br><i>producer</i></td><td><b>applies</b>`,
 		`drawn/cart:80/TCP</td><td class="name">TCPRoute drawn/raw<br><i>producer</i></td><td><b>loses</b><br>the port belongs to HTTPRoute drawn/web (route-conflict)`,
-		`drawn/cart:90/TCP</td><td class="name">HTTPRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>applies</b>`,
-		`drawn/cart:80/TCP</td><td class="name">GRPCRoute drawn-guest/guest<br><i>consumer of drawn-guest</i></td><td><b>refused</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
-		`drawn/cart:90/TCP</td><td class="name">HTTPRoute drawn-stranger/stranger<br><i>consumer of drawn-stranger</i></td><td><b>applies</b>`,
-		`drawn/cart:80/TCP</td><td class="name">HTTPRoute drawn/web<br><i>consumer of drawn-stranger</i></td><td><b>replaced</b>`,
-		`drawn/cart:80/TCP</td><td class="name">HTTPRoute drawn/edge<br><i>from Gateway drawn/public</i></td><td><b>bypasses</b>`,
+		`drawn/cart:90/TCP<br><i>from drawn-guest</i></td><td class="name">HTTPRoute drawn-guest/guest<br><i>consumer</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP<br><i>from drawn-guest</i></td><td class="name">GRPCRoute drawn-guest/guest<br><i>consumer</i></td><td><b>refused</b><br>Service drawn/cart accepts consumer routes only of kind HTTPRoute (consumer-refused)`,
+		`drawn/cart:90/TCP<br><i>from drawn-stranger</i></td><td class="name">HTTPRoute drawn-stranger/stranger<br><i>consumer</i></td><td><b>applies</b>`,
+		`drawn/cart:80/TCP<br><i>from drawn-stranger</i></td><td class="name">HTTPRoute drawn/web<br><i>producer</i></td><td><b>replaced</b>`,
+		`drawn/cart:80/TCP<br><i>from Gateway drawn/public</i></td><td class="name">HTTPRoute drawn/edge</td><td><b>bypasses</b>`,
 		`drawn/cart</td><td class="name">HTTPRoute drawn/typo<br><i>producer</i></td><td><b>invalid</b>`,
 	} {
 		if !strings.Contains(stdout, row) {

@@ -162,7 +162,7 @@ func TestWithoutCluster(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"audit --kubeconfig testdata/none": "error: kubeconfig: stat testdata/none: no such file or directory\n",
+		"audit --kubeconfig testdata/none": "error: kubeconfig: testdata/none: no such file or directory\n",
 		"audit --context b":                "error: kubeconfig: context \"b\" does not exist\n",
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || got.stderr != want {
