@@ -16,7 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
-// The tables of docs/attacks.md are made here.
+// The lists and tables of docs/attacks.md are made here.
 //
 //go:generate go test . -run ^TestPage$ -update
 
@@ -42,7 +42,7 @@ func page(t *testing.T, name string) (text, file string) {
 func TestPage(t *testing.T) {
 	text, file := page(t, "attacks.md")
 	want := text
-	for name, table := range map[string]string{"attacks": attackTable(), "matrix": matrixTable(), "faults": faultTable()} {
+	for name, table := range map[string]string{"attacks": attackList(), "matrix": matrixTable(), "faults": faultTable()} {
 		begin, end := "<!-- "+name+": written by make docs -->\n", "<!-- end of "+name+" -->\n"
 		before, rest, ok := strings.Cut(want, begin)
 		_, after, closed := strings.Cut(rest, end)
@@ -62,13 +62,17 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func attackTable() string {
+func attackList() string {
 	var b strings.Builder
-	b.WriteString("| Weakness | Attack | Attacker's rights | Holds afterwards | Tests |\n|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "%d attacks on %d weaknesses.\n", len(attacks), len(weaknesses))
+	weakness := ""
 	for _, a := range attacks {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", a.weakness, a.steps, a.actor, a.holds, quoted(a.tests))
+		if a.weakness != weakness {
+			weakness = a.weakness
+			fmt.Fprintf(&b, "\n### %s\n\n", weakness)
+		}
+		fmt.Fprintf(&b, "- **%s**\n  - By: %s.\n  - Afterwards: %s.\n  - Tests: %s\n", a.steps, a.actor, a.holds, quoted(a.tests))
 	}
-	fmt.Fprintf(&b, "\n%d attacks on %d weaknesses.\n", len(attacks), len(weaknesses))
 	return b.String()
 }
 
@@ -115,17 +119,21 @@ func TestTable(t *testing.T) {
 // TestThreats: the page answers each of the 18 threats, with a test where something holds it.
 func TestThreats(t *testing.T) {
 	text, _ := page(t, "threats.md")
-	rows := regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]+) \| ([^|]+) \| ([^|]*)\| ([^|]*)\|$`).FindAllStringSubmatch(text, -1)
-	if len(rows) != 18 {
-		t.Errorf("%d threats are answered, want 18", len(rows))
+	threats := regexp.MustCompile(`(?m)^### (\d+)\. (.+)$`).FindAllStringSubmatch(text, -1)
+	answers := regexp.MustCompile(`(?m)^### .+$`).Split(text, -1)[1:]
+	if len(threats) != 18 {
+		t.Errorf("%d threats are answered, want 18", len(threats))
 	}
-	for i, row := range rows {
-		number, threat, answer, tests, remains := row[1], row[2], row[3], strings.TrimSpace(row[4]), strings.TrimSpace(row[5])
-		if number != strconv.Itoa(i+1) {
-			t.Errorf("threat %s is in the place of %d", number, i+1)
+	for i, threat := range threats {
+		if threat[1] != strconv.Itoa(i+1) {
+			t.Errorf("threat %s is in the place of %d", threat[1], i+1)
 		}
-		if answer == "Nothing" && remains == "" || answer != "Nothing" && !strings.HasPrefix(tests, "`") {
-			t.Errorf("%s. %s: held by %q, with the tests %q", number, threat, answer, tests)
+		needed := "\n- Tests: `"
+		if strings.HasPrefix(answers[i], "\n\ngammaguard does not prevent it.\n") {
+			needed = "\n- For you: "
+		}
+		if !strings.Contains(answers[i], needed) {
+			t.Errorf("%s lacks %q: %s", threat[0], needed, answers[i])
 		}
 	}
 }

@@ -158,7 +158,7 @@ func meshPage(p *mesh.Profile) string {
 	writeFact(&b, "a prefix `/a/` that URLRewrite replaces by `/`", p.WholePrefix, yes("`/a` stays as it is, and `/a//b` becomes `/b`", "`/a` becomes `/`"))
 	writeFact(&b, "a parentRef without `port` selects", p.Portless, portless)
 	writeFact(&b, "the routes of a Service apply", p.PortsTogether, yes("on every port that any of them selects", "on the ports that each selects"))
-	writeFact(&b, "backendRefs", p.Backends, backends)
+	writeBackends(&b, p.Backends)
 	writeFact(&b, "routes with and without `port`", p.PortSplit, yes("do not merge: the oldest decides which apply", "merge"))
 	writeFact(&b, "a header modifier of `Host`", p.HostModifiers, yes("a rewrite of the host, in `set`", "not supported"))
 	writeFact(&b, "kind `service`", p.AnyCase, yes("taken for Service", "ignored"))

@@ -21,28 +21,29 @@ func portless(protocols map[mesh.RouteKind]string) string {
 	return strings.Join(texts, ", ")
 }
 
-// backends describes how backendRefs are read.
-func backends(b mesh.Backends) string {
-	texts := []string{}
-	for _, part := range []struct {
-		is   bool
-		text string
-	}{
-		{b.LeavesOut, "one that is missing or not permitted is left out, and the others get its requests"},
-		{b.OnlyOne, "the weight of an only one does not count, also 0"},
-		{b.MergesEqual, "those of equal matches of several routes are merged, and one counts once for each port of its route"},
-		{b.ZeroRefused, "several that all have weight 0: the proxies keep the former routes of the whole Service"},
-		{b.WholePercents, "the part of a RequestMirror is rounded down to percents"},
-		{b.ByName, "of several, the last filter of one applies to all of its Service and port in the rule"},
-	} {
-		if part.is {
-			texts = append(texts, part.text)
+// writeBackends writes a row for each way in which the mesh reads backendRefs unlike the specification.
+func writeBackends(b *strings.Builder, fact mesh.Fact[mesh.Backends]) {
+	for _, f := range slices.Concat([]mesh.Fact[mesh.Backends]{fact}, fact.Others) {
+		f.Others = nil
+		if f.Value == (mesh.Backends{}) {
+			writeFact(b, "backendRefs", f, func(mesh.Backends) string { return "as in the specification" })
+		}
+		for _, part := range []struct {
+			is         bool
+			what, text string
+		}{
+			{f.Value.LeavesOut, "a backendRef that is missing or not permitted", "is left out, and the others get its requests"},
+			{f.Value.OnlyOne, "the weight of the only backendRef of a rule", "does not count, also 0"},
+			{f.Value.MergesEqual, "backendRefs of equal matches of several routes", "are merged, and one counts once for each port of its route"},
+			{f.Value.ZeroRefused, "several backendRefs that all have weight 0", "the proxies keep the former routes of the whole Service"},
+			{f.Value.WholePercents, "the part of the requests that a RequestMirror copies", "is rounded down to percents"},
+			{f.Value.ByName, "the last filter of one of several backendRefs", "applies to all of the rule that name its Service and port"},
+		} {
+			if part.is {
+				writeFact(b, part.what, f, func(mesh.Backends) string { return part.text })
+			}
 		}
 	}
-	if len(texts) == 0 {
-		return "as in the specification"
-	}
-	return strings.Join(texts, "; ")
 }
 
 // calls describes what GRPCRoutes match.
