@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/zapr"
 	"github.com/spf13/pflag"
+	uberzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -209,7 +211,12 @@ func (f *logFlags) declare(set *pflag.FlagSet) {
 }
 
 // logger returns the log that the flags describe. In JSON, all that does not show is
-// written as an escape of JSON.
+// written as an escape of JSON. Every line is written: controller-runtime's sampling of lines with
+// equal messages would have one caller's denials keep those of others out; what requests may
+// cause has budgets of its own.
 func (f *logFlags) logger(w io.Writer) logr.Logger {
-	return zap.New(zap.UseFlagOptions(&f.zap), zap.WriteTo(printable.JSON(w)))
+	var all zapcore.Core
+	keep := uberzap.WrapCore(func(core zapcore.Core) zapcore.Core { all = core; return core })
+	sampled := zap.NewRaw(zap.UseFlagOptions(&f.zap), zap.RawZapOpts(keep), zap.WriteTo(printable.JSON(w)))
+	return zapr.NewLogger(sampled.WithOptions(uberzap.WrapCore(func(zapcore.Core) zapcore.Core { return all })))
 }

@@ -30,3 +30,18 @@ func TestLogOnlyShows(t *testing.T) {
 		t.Errorf("%v: user %q in %s", err, line.User, out.String())
 	}
 }
+
+// TestLogIsWhole: many lines with equal messages do not keep others out.
+func TestLogIsWhole(t *testing.T) {
+	var out bytes.Buffer
+	var flags logFlags
+	flags.declare(pflag.NewFlagSet("", pflag.ContinueOnError))
+	log := flags.logger(&out)
+	const lines = 1000
+	for i := range lines {
+		log.Info("Denied a route", "caller", i)
+	}
+	if n := strings.Count(out.String(), "\n"); n != lines {
+		t.Errorf("%d lines, want %d", n, lines)
+	}
+}
