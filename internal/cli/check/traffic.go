@@ -173,7 +173,8 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 			errs = append(errs, r.undecodable)
 		}
 	}
-	return l, l.unreadable(errs)
+	err = l.unreadable(errs)
+	return l, err
 }
 
 // leftOut says which routes have no effect because the API server refuses them, and what bears on that.

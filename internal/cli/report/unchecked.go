@@ -21,7 +21,7 @@ func (u *Unchecked) Error() string { return andMore(u.Path, u.More) + ": " + u.R
 
 // WithoutUnchecked returns the error without those that the text of the report has already, which it counts.
 func WithoutUnchecked(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of errors.Join
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
 	}
