@@ -136,7 +136,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 		dir:        dir,
 		env:        &envtest.Environment{},
 	}
-	if err := errors.Join(cp.start(o, server, definitions), ctx.Err()); err != nil {
+	if err := errors.Join(cp.start(ctx, o, server, definitions), ctx.Err()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the control plane: %w", err), cp.Stop())
 	}
 	return cp, nil
@@ -157,7 +157,7 @@ func withoutNewRules(schema *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-func (cp *ControlPlane) start(o Options, server string, definitions []*apiextensionsv1.CustomResourceDefinition) error {
+func (cp *ControlPlane) start(ctx context.Context, o Options, server string, definitions []*apiextensionsv1.CustomResourceDefinition) error {
 	etcdDir := filepath.Join(cp.dir, "etcd")
 	if err := errors.Join(os.Mkdir(etcdDir, 0o700), os.Mkdir(cp.CertDir, 0o700)); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (cp *ControlPlane) start(o Options, server string, definitions []*apiextens
 	plane.KubectlPath = filepath.Join(cp.BinDir, "kubectl")
 	plane.Etcd = &envtest.Etcd{Path: filepath.Join(cp.BinDir, "etcd"), DataDir: etcdDir, Out: o.ServerOutput, Err: o.ServerOutput}
 	plane.APIServer = &envtest.APIServer{Path: server, CertDir: cp.CertDir, Out: o.ServerOutput, Err: o.ServerOutput}
-	if err := cp.configure(o); err != nil {
+	if err := errors.Join(cp.choosePorts(ctx), cp.configure(o)); err != nil {
 		return err
 	}
 	if len(o.ServingIPs) > 0 {

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,6 +26,7 @@ import (
 	"github.com/gammaguard/gammaguard/certs/certmanager"
 	"github.com/gammaguard/gammaguard/certs/selfmanaged"
 	"github.com/gammaguard/gammaguard/test/background"
+	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 	"github.com/gammaguard/gammaguard/webhook/server"
 )
@@ -83,16 +83,11 @@ func startGuard(t *testing.T, dir string, source certs.Source) *guard {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := bed.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // nothing was accepted
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("address %v", listener.Addr())
-	}
-	return address.Port
+	return port
 }
 
 // general puts DIR in place of the folder's path.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/bed"
 	"github.com/gammaguard/gammaguard/test/bed/guard"
 	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
@@ -47,14 +47,11 @@ scrape_configs: [{job_name: gammaguard, static_configs: [{targets: [%q]}]}]
 	if err := os.WriteFile(filepath.Join(folder, "prometheus.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := bed.FreePort(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, "prometheus", "--config.file="+filepath.Join(folder, "prometheus.yaml"),

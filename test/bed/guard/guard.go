@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -125,7 +126,7 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	if err := os.WriteFile(configFile, []byte(cmp.Or(o.Config, defaults)), 0o600); err != nil {
 		return err
 	}
-	if err := g.prepareWebhooks(o.Patient); err != nil {
+	if err := g.prepareWebhooks(ctx, o.Patient); err != nil {
 		return err
 	}
 	free, err := freeAddresses(ctx, 3)
@@ -158,15 +159,16 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 	return g.cmd.Start()
 }
 
-// freeAddresses returns addresses of loopback that nobody listened on a moment ago.
+// freeAddresses returns addresses of loopback on which nobody listened a moment ago.
 func freeAddresses(ctx context.Context, n int) (addresses []string, err error) {
-	for range n {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	for len(addresses) < n {
+		port, err := bed.FreePort(ctx)
 		if err != nil {
 			return nil, err
 		}
-		defer listener.Close() //nolint:errcheck,gocritic // each is held until there are enough, so that they differ
-		addresses = append(addresses, listener.Addr().String())
+		if address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port)); !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
 	}
 	return addresses, nil
 }

@@ -100,12 +100,19 @@ func isNot(user string) string { return fmt.Sprintf("request.userInfo.username !
 
 // prepareWebhooks reads config/webhook with a base URL on loopback in place of the
 // Service, and makes a serving certificate.
-func (g *Guard) prepareWebhooks(patient bool) error {
+func (g *Guard) prepareWebhooks(ctx context.Context, patient bool) error {
 	root, err := bed.Root()
 	if err != nil {
 		return err
 	}
-	g.webhooks = envtest.WebhookInstallOptions{Paths: []string{filepath.Join(root, "config", "webhook")}, LocalServingHost: "127.0.0.1"}
+	port, err := bed.FreePort(ctx)
+	if err != nil {
+		return err
+	}
+	g.webhooks = envtest.WebhookInstallOptions{
+		Paths:            []string{filepath.Join(root, "config", "webhook")},
+		LocalServingHost: "127.0.0.1", LocalServingPort: port,
+	}
 	if err := g.webhooks.PrepWithoutInstalling(); err != nil {
 		return err
 	}
