@@ -41,7 +41,7 @@ func (cp *ControlPlane) choosePorts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plane.APIServer.SecureServing.Address, plane.APIServer.SecureServing.Port = "127.0.0.1", strconv.Itoa(server)
+	plane.APIServer.Address, plane.APIServer.Port = "127.0.0.1", strconv.Itoa(server)
 	plane.Etcd.URL = &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(etcd))}
 	plane.Etcd.Configure().Set("listen-peer-urls", "http://127.0.0.1:0") // it has no peer
 	return nil
