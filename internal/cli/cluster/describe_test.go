@@ -75,10 +75,10 @@ ROUTE                 GATEWAYS              PORT   PROBLEM
 HTTPRoute desc/edge   Gateway desc/public   80     -
 
 Grants of its namespace, and of those of the routes on it:
-NAMESPACE       GRANT      GRANTED BY   MODE      SET BY    ROUTES USING GRANT   ROUTES LACKING GRANT
-desc            producer   label        enforce   default   3                    0
-desc-guest      consumer   label        enforce   default   2                    0
-desc-stranger   none       -            audit     label     0                    1
+NAMESPACE       GRANT      GRANTED BY   MODE      SET BY
+desc            producer   label        enforce   default
+desc-guest      consumer   label        enforce   default
+desc-stranger   none       -            audit     label
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
 	if _, again, _ := run(t, "", "describe", "svc", "cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig); again != stdout {

@@ -87,4 +87,8 @@ spec: {selector: {matchLabels: {%[2]s}}, template: {metadata: {labels: {%[2]s}},
 	if code != 0 || !strings.HasSuffix(stdout, "mesh: kuma\n") || stderr != "note: you cannot read Deployments across all namespaces, so only API groups are looked at; ask for the right to list them\n" {
 		t.Errorf("as nobody: exit code %d, %s%s", code, stdout, stderr)
 	}
+	code, stdout, stderr = run(t, "", "detect-mesh", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+	if code != 0 || !strings.Contains(stdout, `"proposal": "istio@1.99.0"`) || stderr != "" {
+		t.Errorf("-o json: exit code %d, %s%s", code, stdout, stderr)
+	}
 }

@@ -69,7 +69,7 @@ func write(w io.Writer, sections []section, heading string, granted []grants.Nam
 		return nil
 	}
 	printable.Row(w, heading)
-	return (&grants.List{Items: granted}).Table(w, false)
+	return (&grants.List{Items: granted}).TableWithoutRoutes(w)
 }
 
 // text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".

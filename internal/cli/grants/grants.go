@@ -162,8 +162,6 @@ func (n *Namespace) granted() string {
 
 // Table writes the list as a table; wide names the routes.
 func (l *List) Table(w io.Writer, wide bool) error {
-	out := printers.GetNewTabWriter(w)
-	printable.Row(out, "NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY", "ROUTES USING GRANT", "ROUTES LACKING GRANT")
 	shown := func(routes []string) string {
 		switch {
 		case routes == nil:
@@ -173,6 +171,19 @@ func (l *List) Table(w io.Writer, wide bool) error {
 		}
 		return strconv.Itoa(len(routes))
 	}
+	return l.table(w, []string{"ROUTES USING GRANT", "ROUTES LACKING GRANT"}, func(n *Namespace) []string {
+		return []string{shown(n.Uses), shown(n.Lacks)}
+	})
+}
+
+// TableWithoutRoutes writes the list as a table, for a list found with some of the routes only.
+func (l *List) TableWithoutRoutes(w io.Writer) error {
+	return l.table(w, nil, func(*Namespace) []string { return nil })
+}
+
+func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []string) error {
+	out := printers.GetNewTabWriter(w)
+	printable.Row(out, append([]string{"NAMESPACE", "GRANT", "GRANTED BY", "MODE", "SET BY"}, more...)...)
 	for i := range l.Items {
 		n := &l.Items[i]
 		var from []string
@@ -182,8 +193,8 @@ func (l *List) Table(w io.Writer, wide bool) error {
 		if n.Unreadable != "" {
 			from = append(from, "unreadable "+n.Unreadable)
 		}
-		printable.Row(out, n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"),
-			string(n.Mode), n.ModeFrom, shown(n.Uses), shown(n.Lacks))
+		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), string(n.Mode), n.ModeFrom}
+		printable.Row(out, append(row, cells(n)...)...)
 	}
 	return out.Flush()
 }
