@@ -41,6 +41,11 @@ func noteAssumed(key mesh.ServiceKey) string {
 	return key.String() + " is not in the input: it is assumed to have the ports that routes name"
 }
 
+// noteExists says that the Service is assumed to exist; noteAssumed says more.
+func noteExists(key mesh.ServiceKey) string {
+	return key.String() + " is not in the input: it is assumed to exist"
+}
+
 // assumedFor returns the Service, which is not in the input, as routes name it, and with the port of the request if a route
 // is for all ports. It is nil if no route has it as a parent.
 func (t *Table) assumedFor(r *Request) *mesh.Service {

@@ -75,7 +75,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	service, err := mesh.FindService(t.reader, key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
-		s.doubt = key.String() + " is not in the input: it is assumed to exist"
+		s.doubt = noteExists(key)
 	case errors.Is(err, mesh.ErrNotFound):
 		s.absent, s.failure, s.problem = true, invalidBackend, "does not exist"
 		return s, nil

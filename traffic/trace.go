@@ -88,6 +88,9 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = compact(append(trace.Notes, ends...))
+	if slices.Contains(pr.notes, noteAssumed(request.Service)) {
+		trace.Notes = slices.DeleteFunc(trace.Notes, func(note string) bool { return note == noteExists(request.Service) })
+	}
 	trace.NotTaken = t.nearMisses(pr, &request, chosen)
 	return trace, nil
 }

@@ -163,7 +163,7 @@ func certManager(groups *metav1.APIGroupList) Check {
 			return Check{name, OK, "cert-manager.io/v1 is served; whether its controller runs cannot be determined"}
 		}
 	}
-	return Check{name, Fail, "cert-manager.io/v1 is not served: install cert-manager, or use config/overlays/self-managed, in audit mode with config/components/audit-only"}
+	return Check{name, Fail, "cert-manager.io/v1 is not served: install cert-manager, or use config/overlays/self-managed, for audit mode together with config/components/audit-only"}
 }
 
 // image checks whether nodes have the image. Whether they can pull it, nobody but them can

@@ -55,7 +55,7 @@ func TestPreflight(t *testing.T) {
 
 	code, checks := preflight(t, "")
 	want := map[string]cluster.Check{
-		"cert-manager":             {Result: cluster.Fail, Details: "cert-manager.io/v1 is not served: install cert-manager, or use config/overlays/self-managed, in audit mode with config/components/audit-only"},
+		"cert-manager":             {Result: cluster.Fail, Details: "cert-manager.io/v1 is not served: install cert-manager, or use config/overlays/self-managed, for audit mode together with config/components/audit-only"},
 		"image":                    {Result: cluster.OK, Details: "gammaguard-webhook:dev: all 1 nodes have it"},
 		"other webhooks on routes": {Result: cluster.Warn, Details: "routes.example.com (validating, failurePolicy Ignore): they can deny or change routes too"},
 		"your permissions":         {Result: cluster.OK, Details: "you can create all objects"},
