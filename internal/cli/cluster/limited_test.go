@@ -32,6 +32,7 @@ func TestLeastRights(t *testing.T) {
 	const (
 		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
 		consume = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: narrow-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: narrow, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, namespace: narrow, port: 80}]}]}}`
+		moved   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 90}]}]}}`
 		all     = "routes across all namespaces"
 	)
 	for _, test := range []struct {
@@ -51,6 +52,10 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		// The namespaces of the request and of the input count, and not the one of the kubeconfig.
+		{"landlord", "trace http://cart.narrow/", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "trace http://cart.narrow/ -o json", "", command.ExitClean, `"route": "HTTPRoute narrow/web"`, all},
+		{"landlord", "diff -f - --cluster", moved, command.ExitFindings, "500 (the rule has no backendRefs)  →  503", all},
 		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route in namespace narrow has an entry", "Deployment gammaguard-system/gammaguard-webhook"},
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
