@@ -55,6 +55,8 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot read any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
+		// A Namespace in the input takes the place of the one in the cluster (docs/ci.md).
+		{"landlord", "check -f - --cluster", "{apiVersion: v1, kind: Namespace, metadata: {name: narrow}}\n---\n" + route, command.ExitFindings, "grant-missing", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
 		// The namespaces of the request and of the input count, and not the one of the kubeconfig.
 		{"landlord", "trace http://cart.narrow/", "", command.ExitClean, "HTTPRoute narrow/web", all},
