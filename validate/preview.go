@@ -17,6 +17,8 @@ type LabelPreview struct {
 	// before, with the rules: "HTTPRoute cart (parent-headless)". Ungranted are those that
 	// lose their grant, but are not denied, since the mode does not enforce.
 	Denied, Ungranted []string
+	// Already counts those that would be denied before and after.
+	Already int
 	// Refused are consumer routes of other namespaces that the change refuses.
 	Refused []string
 	// Unreadable are sentences on annotations that cannot be read after the change, and could before or were not there.
@@ -60,7 +62,9 @@ func (p *LabelPreview) Add(route *mesh.Route) error {
 	switch lost := func(f Finding) bool { return f.Rule == p.engine.byFault[GrantMissing].ID }; {
 	case after.Denied() && !before.Denied():
 		p.Denied = append(p.Denied, name+" ("+strings.Join(denying(&after), ", ")+")")
-	case !after.Denied() && slices.ContainsFunc(after.Findings, lost) && !slices.ContainsFunc(before.Findings, lost):
+	case after.Denied():
+		p.Already++
+	case slices.ContainsFunc(after.Findings, lost) && !slices.ContainsFunc(before.Findings, lost):
 		p.Ungranted = append(p.Ungranted, name)
 	}
 	return nil

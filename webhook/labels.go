@@ -86,7 +86,11 @@ func labelWarnings(p *validate.LabelPreview) []string {
 	for _, sentence := range p.Unreadable {
 		all = append(all, warning(sentence, ""))
 	}
-	add(p.Denied, "if created now, %d of %d routes would be denied", len(p.Denied), p.Routes)
+	already := ""
+	if p.Already > 0 {
+		already = fmt.Sprintf(", in addition to %d before the change", p.Already)
+	}
+	add(p.Denied, "if created now, %d of %d routes would be denied%s", len(p.Denied), p.Routes, already)
 	add(p.Ungranted, "%d of %d routes lose their grant", len(p.Ungranted), p.Routes)
 	add(p.Refused, "consumer routes of other namespaces are refused")
 	return all

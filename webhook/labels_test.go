@@ -98,7 +98,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"a grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {}",
-			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
 		},
 		{
 			"a grant goes, in mode warn", "labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/mode: warn}",
@@ -106,7 +106,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"the grant is narrowed by what cannot be read", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: HttpRoute}",
-			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted", "if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted", "if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
 		},
 		{
 			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
@@ -114,7 +114,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",
-			[]string{"if created now, 1 of 2 routes would be denied: HTTPRoute fine (grant-missing)"},
+			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
 		},
 		{"the other grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: producer}", nil},
 		{"a grant comes", "labels: {gammaguard.dev/mode: enforce}", "labels: {gammaguard.dev/mode: enforce, gammaguard.dev/grant: all}", nil},

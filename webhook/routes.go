@@ -57,5 +57,14 @@ func (h *routes) preview(ctx context.Context, r *review) ([]string, error) {
 	if err != nil || namespace != nil && namespace.Terminating() {
 		return nil, err
 	}
-	return h.engine.PreviewRoute(h.Reader, old, now)
+	sentences, err := h.engine.PreviewRoute(h.Reader, old, now)
+	if len(sentences) == 0 || err != nil || now == nil {
+		return sentences, err
+	}
+	// What is denied is not stored: nothing becomes of requests.
+	verdict, err := h.engine.Judge(r.toJudge(), h.Reader)
+	if verdict.Denied() {
+		sentences = nil
+	}
+	return sentences, err
 }

@@ -61,6 +61,7 @@ func TestRoutes(t *testing.T) {
 		{"no such Service", "", own(`{group: "", kind: Service, name: gone}`), "", nil},
 		{"a parentRef goes", "", own(ported + ", " + ninety), own(ported), []string{"requests to port 90 of Service shop/cart" + itself}},
 		{"the Service makes way for a Gateway", "", own(ported), own(gateway), []string{"requests to port 80 of Service shop/cart" + itself}},
+		{"a parentRef that is denied takes its place", "", own(ported), own(`{group: "", kind: Service, name: cart, port: 81}`), nil},
 		{"all ports are named", "", own(service), own(ported + ", " + ninety), nil},
 		{"the rules change", "", own(ported), route("HTTPRoute", "shop", "own", ported, get), nil},
 		{"deleted with its namespace", "", route("HTTPRoute", "going", "own", service, all), "", nil},

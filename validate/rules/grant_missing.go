@@ -22,7 +22,8 @@ func grantMissing() *validate.Rule {
 		Remedy: "Ask a mesh admin to label the namespace gammaguard.dev/grant=producer (routes to Services in the same namespace), consumer (routes to " +
 			"Services in other namespaces), or all. If the annotation gammaguard.dev/grant-route-kinds narrows the grant to some kinds, ask to add the " +
 			"kind of the route. If the Service is in another namespace, set namespace in the parentRef: without it, the parentRef is to a Service in the " +
-			"namespace of the route. Alternatively, attach the route to a Gateway.",
+			"namespace of the route. If the Service is in the namespace of the route, and the consumer grant is missing, correct namespace in the " +
+			"parentRef. Alternatively, attach the route to a Gateway.",
 		Citation: "GEP-1294, Goals: cluster operators SHOULD be able to grant permission for whether xRoutes in a namespace may configure mesh traffic",
 		Default:  validate.Deny,
 		Fault:    validate.GrantMissing,

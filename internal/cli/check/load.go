@@ -214,9 +214,12 @@ func (l *loader) base(input *source.Input) (routes []*manifest.Object, err error
 	return routes, nil
 }
 
-// routeNamespaces returns the namespaces of the input's routes.
+// routeNamespaces returns the namespaces of the input's routes, and those of the options.
 func (l *loader) routeNamespaces() []string {
 	seen := map[string]bool{}
+	for _, namespace := range l.options.Namespaces {
+		seen[namespace] = true
+	}
 	for _, f := range l.files {
 		for _, document := range f.Documents {
 			if document.IsRoute() {

@@ -97,7 +97,9 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 // Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
 // not in the input and that routes have as a parent.
 func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
-	t, err := LoadTraffic(ctx, options)
+	at := *options
+	at.Namespaces = []string{cmp.Or(request.Service.Namespace, options.Namespace), cmp.Or(request.From, request.Service.Namespace, options.Namespace)}
+	t, err := LoadTraffic(ctx, &at)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +130,26 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		}
 	}
 	return difference(loads[0], loads[1])
+}
+
+// DiffCluster compares what requests meet in the cluster with what they meet once the input is applied.
+func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	after, err := loadWhole(ctx, options, disk.Input(nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	base := *options
+	base.Files, base.Kustomizations, base.Charts = nil, nil, nil
+	for _, r := range after.routes {
+		base.Namespaces = append(base.Namespaces, r.Key.Namespace)
+	}
+	before, err := loadWhole(ctx, &base, disk.Input(nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	return difference(before, after)
 }
 
 // difference compares two versions that were read, and judges them.

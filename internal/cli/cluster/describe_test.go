@@ -81,6 +81,13 @@ desc-guest      consumer   label        enforce   default
 desc-stranger   none       -            audit     label
 `
 	code, stdout, stderr := run(t, "", "describe", "service/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	if _, qualified, _ := run(t, "", "describe", "svc/cart.desc", "--kubeconfig", plane.Kubeconfig); qualified != stdout {
+		t.Errorf("svc/cart.desc: %s", cmp.Diff(stdout, qualified))
+	}
+	_, drawn, _ := run(t, "", "graph", "svc/cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	if _, qualified, _ := run(t, "", "graph", "svc/cart.desc", "--kubeconfig", plane.Kubeconfig); qualified != drawn || drawn == "" {
+		t.Errorf("graph svc/cart.desc: %s", cmp.Diff(drawn, qualified))
+	}
 	if _, again, _ := run(t, "", "describe", "svc", "cart", "-n", "desc", "--kubeconfig", plane.Kubeconfig); again != stdout {
 		t.Errorf("in two words:\n%s", again)
 	}

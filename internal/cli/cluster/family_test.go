@@ -78,6 +78,9 @@ kubectl patch httproutes.gateway.networking.k8s.io web -n fam --type=json -p '[{
 		if diff := cmp.Diff(commands, d.Commands); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", route, diff)
 		}
+		if strings.Contains(stdout, "null") { // an empty list is one
+			t.Errorf("%s: %s", route, stdout)
+		}
 		state := map[string]validate.State{"guest": validate.NoGrant, "asleep": validate.Dormant}[d.Name]
 		if len(d.Parents) != 1 || len(d.Parents[0].Ports) == 0 || d.Parents[0].Ports[0].State != state {
 			t.Errorf("%s: %+v", route, d.Parents)

@@ -92,7 +92,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 			t.Errorf("audit: want %q in\n%s", want, stdout)
 		}
 	}
-	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot list routes in any namespace") {
+	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot read any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}
 }

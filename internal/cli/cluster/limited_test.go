@@ -9,7 +9,7 @@ import (
 
 // narrow gives users the right to read some of the objects of described: landlord all in
 // the namespace of the Service, guest those of a namespace with consumer routes alone, and
-// granter all namespaces, but nothing in them.
+// granter all namespaces, but nothing in them, and router the routes of the first alone.
 const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow}, rules: [
  {apiGroups: [""], resources: [services, namespaces], verbs: [get, list]},
@@ -19,6 +19,10 @@ const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: landlord}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow-guest}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: guest}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: narrow-router, namespace: narrow}, rules: [{apiGroups: [gateway.networking.k8s.io], resources: ["*"], verbs: [get, list]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow-router, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: narrow-router}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: router}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow-granter}, rules: [{apiGroups: [""], resources: [namespaces], verbs: [get, list]}]}
 ---
@@ -32,6 +36,7 @@ func TestLeastRights(t *testing.T) {
 	const (
 		route   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`
 		consume = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: guest, namespace: narrow-guest}, spec: {parentRefs: [{group: "", kind: Service, namespace: narrow, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, namespace: narrow, port: 80}]}]}}`
+		moved   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: narrow}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart, port: 90}]}]}}`
 		all     = "routes across all namespaces"
 	)
 	for _, test := range []struct {
@@ -47,10 +52,16 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "graph -n narrow", "", command.ExitClean, "HTTPRoute web", all},
 		{"landlord", "graph -A -n narrow -o html", "", command.ExitClean, "narrow/cart:80/TCP", all},
 		{"landlord", "grants -n narrow", "", command.ExitClean, "producer", "Deployment gammaguard-system/gammaguard-webhook"},
-		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot list routes in any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
+		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot read any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
+		// A Namespace in the input takes the place of the one in the cluster (docs/ci.md).
+		{"landlord", "check -f - --cluster", "{apiVersion: v1, kind: Namespace, metadata: {name: narrow}}\n---\n" + route, command.ExitFindings, "grant-missing", all},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		// The namespaces of the request and of the input count, and not the one of the kubeconfig.
+		{"landlord", "trace http://cart.narrow/", "", command.ExitClean, "HTTPRoute narrow/web", all},
+		{"landlord", "trace http://cart.narrow/ -o json", "", command.ExitClean, `"route": "HTTPRoute narrow/web"`, all},
+		{"landlord", "diff -f - --cluster", moved, command.ExitFindings, "500 (the rule has no backendRefs)  →  503", all},
 		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route in namespace narrow has an entry", "Deployment gammaguard-system/gammaguard-webhook"},
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
@@ -58,7 +69,11 @@ func TestLeastRights(t *testing.T) {
 		{"guest", "describe service/cart -n narrow", "", command.ExitUsage, "", "error: you cannot list routes in namespace narrow; ask for the ClusterRole gammaguard-viewer\n"},
 		{"guest", "graph -n narrow-guest", "", command.ExitClean, "unknown", all},
 		{"guest", "grants -n narrow-guest -o wide", "", command.ExitClean, "HTTPRoute guest", "Deployment gammaguard-system/gammaguard-webhook"},
-		{"guest", "grants list --requested -n narrow", "", command.ExitClean, "", "Namespace narrow"},
+		{"guest", "grants list --requested -n narrow", "", command.ExitUsage, "", "error: you cannot read namespace narrow; ask for the ClusterRole gammaguard-viewer\n"},
+		// What cannot be read is not reported as if it was not there.
+		{"router", "grants -n narrow", "", command.ExitUsage, "", "error: you cannot read namespace narrow; ask for the ClusterRole gammaguard-viewer\n"},
+		{"router", "conflicts -n narrow", "", command.ExitClean, "", "Routes are attached to Services in namespace narrow, but none of these Services can be read.\n"},
+		{"router", "describe service/cart -n narrow", "", command.ExitClean, "gammaguard.dev/consumer-routes   unknown ", "Namespace narrow, Service narrow/cart"},
 		// Who may grant need not see routes.
 		{"granter", "grants -A", "", command.ExitClean, "unknown", "routes across all namespaces, routes in "},
 		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow, "},

@@ -60,14 +60,20 @@ func (f *conflictFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.write(cmd, list, where), f.access.notice(cmd.ErrOrStderr(), live, len(list.Items) > 0))
+	return errors.Join(f.write(cmd, list, live, where), f.access.notice(cmd.ErrOrStderr(), live, len(list.Items) > 0))
 }
 
 // write writes the list, of what is there.
-func (f *conflictFlags) write(cmd *cobra.Command, list *conflicts.List, where string) error {
+func (f *conflictFlags) write(cmd *cobra.Command, list *conflicts.List, live *cluster.Cluster, where string) error {
 	switch out := cmd.OutOrStdout(); {
 	case isData(f.output):
 		return writeData(out, f.output, list)
+	case len(list.Items) == 0 && len(list.Unknown) > 0:
+		if live == nil { // each of them was named
+			return nil
+		}
+		_, err := printable.Fprintf(cmd.ErrOrStderr(), "Routes are attached to Services in %s, but none of these Services can be read.\n", where)
+		return err
 	case len(list.Items) == 0:
 		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes are attached to Services in %s.\n", where)
 		return err
@@ -131,11 +137,14 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 	}
 	writeNotes(cmd, input.Unbuilt())
 	namespace, where := f.in(f.options.Namespace)
-	list, unknown, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace)
-	for _, service := range unknown {
+	list, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	for _, service := range list.Unknown {
 		if live == nil { // else the notice names it
 			printable.Fprintf(cmd.ErrOrStderr(), "%s is not in the input, so its ports are not listed.\n", &service)
 		}
 	}
-	return list, live, where, err
+	return list, live, where, nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,6 +45,10 @@ func TestConflictsOfFiles(t *testing.T) {
 				t.Error("(-want +got)\n" + diff)
 			}
 		})
+	}
+	gone := manifests[strings.LastIndex(manifests, "---\n"):]
+	if got := run(t, gone, "conflicts", "-f", "-"); got != (result{stderr: "Service default/own is not in the input, so its ports are not listed.\n"}) {
+		t.Errorf("a Service that is not in the input: %+v", got)
 	}
 	if got := run(t, "a: [", "conflicts", "-f", "-"); got.code != ExitUsage || got.stdout != "" {
 		t.Errorf("a broken document: %+v", got)

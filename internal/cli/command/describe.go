@@ -21,9 +21,9 @@ func newDescribe() *cobra.Command {
 	var access *access
 	output := ""
 	cmd := &cobra.Command{
-		Use:   "describe (service/NAME | httproute/NAME)",
+		Use:   "describe (service/NAME[.NAMESPACE] | httproute/NAME)",
 		Short: "Show all about a Service or a route of a live cluster",
-		Long: `Show all about one Service, or serviceimport/NAME: its settings for consumer routes, and where they come from. It lists the
+		Long: `Show all about one Service, or serviceimport/NAME, with .NAMESPACE behind it or not: its settings for consumer routes, and where they come from. It lists the
 routes on it by port and scope, with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or
 missing if routes name it. The states are those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown.
 A route that lacks its grant applies where the mode of its namespace does not enforce, and the reason says so.
@@ -68,6 +68,9 @@ func runDescribe(cmd *cobra.Command, access *access, args []string, output strin
 			return usage(cmd, errors.New(want))
 		}
 		return usage(cmd, fmt.Errorf("%s, not %q", want, strings.Join(args, " ")))
+	}
+	if key.Namespace != "" {
+		*access.Namespace = key.Namespace
 	}
 	live, configuration, _, err := access.connectInstalled(cmd)
 	if err != nil {

@@ -257,11 +257,10 @@ func findBefore(ctx context.Context, options *check.Options, root string, paths 
 
 // compare compares the input with its base.
 func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) {
-	base := f.options
 	if f.cluster {
-		base.Files, base.Kustomizations, base.Charts = nil, nil, nil
-		return check.Diff(ctx, &base, &f.options)
+		return check.DiffCluster(ctx, &f.options)
 	}
+	base := f.options
 	if f.baseRef == "" {
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {

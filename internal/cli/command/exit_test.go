@@ -67,6 +67,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"policy", "-o", "json"}, "error: invalid argument \"json\" for \"-o, --output\" flag: must be yaml\nSee 'gammaguard policy --help' for usage\n"},
 		{[]string{"preflight", "--wait", "1s"}, "error: --wait has no effect without --installed\nSee 'gammaguard preflight --help' for usage\n"},
 		{[]string{"describe", "svc/a/b"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"svc/a/b\"\nSee 'gammaguard describe --help' for usage\n"},
+		{[]string{"describe", "svc/a."}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"svc/a.\"\nSee 'gammaguard describe --help' for usage\n"},
+		{[]string{"describe", "svc/a.b.svc"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"svc/a.b.svc\"\nSee 'gammaguard describe --help' for usage\n"},
 		{[]string{"chek"}, "error: unknown command \"chek\" for \"gammaguard\"; did you mean check?\n"},
 		{[]string{"check", "-f", shop, "elsewhere"}, "error: PATH cannot be used with -f, -k, or --helm\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "--values", "x.yaml"}, "error: --values has no effect without --helm\nSee 'gammaguard check --help' for usage\n"},

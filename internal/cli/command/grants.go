@@ -72,6 +72,9 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if len(namespaces) == 0 {
+		return unreadable(at)
+	}
 	out := cmd.OutOrStdout()
 	if f.requested {
 		values, err := live.Annotations(cmd.Context(), namespaces, grants.RequestAnnotation)
@@ -86,7 +89,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	} else {
 		routes, err = live.Routes()
 	}
-	if err != nil && (!errors.Is(err, mesh.ErrUnknown) || len(namespaces) == 0) {
+	if err != nil && !errors.Is(err, mesh.ErrUnknown) {
 		return err
 	}
 	list := grants.Find(namespaces, routes, configuration.Policy())
@@ -103,6 +106,15 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 		err = list.Table(out, f.output == "wide")
 	}
 	return errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, true))
+}
+
+// unreadable is that the user cannot read the namespace, or any if it is empty.
+func unreadable(namespace string) error {
+	where := "namespace " + namespace + ";"
+	if namespace == "" {
+		where = "any namespace; specify one that you can read with -n, or"
+	}
+	return errors.New("you cannot read " + where + " ask for the ClusterRole gammaguard-viewer")
 }
 
 // hasGrant reports whether the current namespace has what the request asks for by its own labels, if the user can read

@@ -22,7 +22,7 @@ type graphFlags struct {
 	allNamespaces bool
 	cluster       bool
 	output        string
-	// service is the Service that is named, if any; its namespace is that of the flags.
+	// service is the Service that is named, if any; its namespace is that of the flags where it names none.
 	service mesh.ServiceKey
 }
 
@@ -41,13 +41,13 @@ const graphExamples = `  # Draw the Services and routes in the current namespace
 func newGraph() *cobra.Command {
 	flags := &graphFlags{}
 	cmd := &cobra.Command{
-		Use:   "graph [service/NAME]",
+		Use:   "graph [service/NAME[.NAMESPACE]]",
 		Short: "Draw the routes on Services, and their backends",
 		Long: `Draw Service ports, the routes on them, and the backends of these routes, by namespace. A route that loses a port, lacks a grant, or has no
 effect for another reason looks different, and has the rule that says so. The page of a live cluster also has what a mesh has answered about each route (see 'gammaguard describe'). A dormant route, which no mesh acts on until it is changed, is
 drawn as such. Routes on Gateways that send requests to these Services are drawn too, as bypasses: their requests do not use the routes on the
 Service. A Service can be drawn by itself, as service/NAME or
-serviceimport/NAME.
+serviceimport/NAME, with .NAMESPACE behind it or not.
 
 Arrows to backends have what a rule matches, and the part of the requests that the backend gets.
 
@@ -158,6 +158,9 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 }
 
 func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster, string, error) {
+	if f.service.Namespace != "" {
+		*f.access.Namespace = f.service.Namespace
+	}
 	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return nil, nil, "", err
@@ -194,14 +197,15 @@ var describedKinds = map[string]string{
 	"serviceimport": mesh.ServiceImportKind, "serviceimports": mesh.ServiceImportKind,
 }
 
-// describedService reads service/NAME, or service NAME as kubectl does, in no namespace yet.
+// describedService reads service/NAME, or service NAME as kubectl does, with .NAMESPACE behind it or not, as trace does.
 func describedService(args []string) (mesh.ServiceKey, error) {
 	args = slashed(args)
 	arg := strings.Join(args, " ")
 	resource, name, _ := strings.Cut(arg, "/")
 	kind := describedKinds[strings.ToLower(resource)]
-	if kind == "" || name == "" || strings.Contains(name, "/") || len(args) > 1 {
+	name, namespace, qualified := strings.Cut(name, ".")
+	if kind == "" || name == "" || qualified && namespace == "" || strings.ContainsAny(name+namespace, "/.") || len(args) > 1 {
 		return mesh.ServiceKey{}, fmt.Errorf("specify one service/NAME or serviceimport/NAME, not %q", arg)
 	}
-	return mesh.ServiceKey{Kind: kind, Name: name}, nil
+	return mesh.ServiceKey{Kind: kind, Namespace: namespace, Name: name}, nil
 }

@@ -39,6 +39,9 @@ func TestGraphSelects(t *testing.T) {
 	if diff := cmp.Diff([]string{"GRPCRoute checkout"}, routesIn("service/checkout", "-n", "shop")); diff != "" {
 		t.Errorf("service/checkout (-want +got)\n%s", diff)
 	}
+	if diff := cmp.Diff([]string{"GRPCRoute checkout"}, routesIn("svc/checkout.shop")); diff != "" {
+		t.Errorf("svc/checkout.shop (-want +got)\n%s", diff)
+	}
 	if diff := cmp.Diff([]string{"HTTPRoute cart-consumer"}, routesIn("-n", "faces")); diff != "" {
 		t.Errorf("-n faces (-want +got)\n%s", diff)
 	}

@@ -24,6 +24,8 @@ const Kind = "PortBindingList"
 type List struct {
 	report.TypeMeta
 	Items []Binding `json:"items"`
+	// Unknown are the Services that are not known.
+	Unknown []mesh.ServiceKey `json:"-"`
 }
 
 // Binding is one port of a Service in one scope, and the routes bound to it.
@@ -83,16 +85,15 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 	for i, object := range objects {
 		routes[i] = object.Route
 	}
-	list, _, err := Among(w, routes, policy, namespace)
-	return list, err
+	return Among(w, routes, policy, namespace)
 }
 
 // Among lists the bound ports of the Services in the namespace, or in all if it is empty,
-// that are parents of the routes. It also returns the Services that are not known.
-func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (list *List, unknown []mesh.ServiceKey, _ error) {
+// that are parents of the routes.
+func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (*List, error) {
 	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var parents []mesh.ServiceKey
 	for _, route := range routes {
@@ -105,18 +106,18 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	slices.SortFunc(parents, func(a, b mesh.ServiceKey) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 	})
-	list = &List{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Items: []Binding{}}
+	list := &List{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
 		bindings, err := on(reader, engine, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
-			unknown = append(unknown, key)
+			list.Unknown = append(list.Unknown, key)
 		case err != nil:
-			return nil, nil, fmt.Errorf("%s: %w", key, err)
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		list.Items = append(list.Items, bindings...)
 	}
-	return list, unknown, nil
+	return list, nil
 }
 
 // parentsOf returns the Services that the route is bound to, or dormant on.

@@ -50,9 +50,12 @@ type Service struct {
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// From is "Service", "namespace" or "default".
+	// From is "Service", "namespace", "default", or "unknown", as the value then is: the user cannot read what may set it.
 	From string `json:"from"`
 }
+
+// unknown is what depends on objects that the user cannot read.
+const unknown = "unknown"
 
 // ErrNowhere is that the Service does not exist, and that no route names it.
 var ErrNowhere = errors.New("it does not exist, and no route names it")
@@ -160,7 +163,7 @@ func typeOf(service *mesh.Service, why error) (string, error) {
 	case errors.Is(why, mesh.ErrNotFound):
 		return "not found", nil
 	case errors.Is(why, mesh.ErrUnknown):
-		return "unknown", nil
+		return unknown, nil
 	case why != nil:
 		return "", why
 	case service.Headless && service.Type != mesh.ExternalName:
@@ -174,8 +177,8 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 	slices.Sort(names)
 	var namespaces []*mesh.Namespace
 	for _, name := range slices.Compact(names) {
-		namespace, err := mesh.Known(mesh.FindNamespace(world, name))
-		if err != nil {
+		namespace, why := mesh.FindNamespace(world, name)
+		if _, err := mesh.Known(namespace, why); err != nil {
 			return err
 		}
 		if namespace != nil {
@@ -183,6 +186,9 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 		}
 		if name == d.Namespace {
 			d.ConsumerRoutes = settings(service, namespace, &policy.Grants)
+			if label := &d.ConsumerRoutes[0]; d.Type == unknown || errors.Is(why, mesh.ErrUnknown) && label.From != "Service" {
+				label.Value, label.From = unknown, unknown
+			}
 		}
 	}
 	here := slices.DeleteFunc(slices.Clone(routes), func(o *manifest.Object) bool {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
@@ -156,7 +155,7 @@ func (d *OneRoute) judged(found *audit.Report) {
 	patch := ""
 	for i := range found.Routes {
 		route := &found.Routes[i]
-		d.Findings, d.Changes, d.Withheld = route.Findings, slices.Concat(d.Changes, route.Changes), route.Withheld
+		d.Findings, d.Changes, d.Withheld = append(d.Findings, route.Findings...), append(d.Changes, route.Changes...), route.Withheld
 		patch = route.Patch()
 	}
 	for i := range found.Namespaces {

@@ -75,7 +75,7 @@ func write(w io.Writer, sections []section, heading string, granted []grants.Nam
 // text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".
 func (s *Setting) text() string {
 	shown := cmp.Or(s.Value, "-")
-	if s.Key == mesh.ConsumerRoutesLabel && s.Value != string(mesh.ConsumersAllowed) && s.Value != string(mesh.ConsumersDenied) {
+	if s.Key == mesh.ConsumerRoutesLabel && s.From != unknown && s.Value != string(mesh.ConsumersAllowed) && s.Value != string(mesh.ConsumersDenied) {
 		shown += " (unknown: " + string(mesh.ConsumersDenied) + ")"
 	}
 	return shown

@@ -65,7 +65,7 @@ func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome,
 	}
 	creation.Relate(&verdict, &plan)
 	outcome := outcomeOf(&plan, &verdict)
-	if c.old != nil {
+	if c.old != nil && !verdict.Denied() {
 		lines, err := previewByCore(c, request.Route, judge, set)
 		if err != nil {
 			return nil, err
