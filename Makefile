@@ -93,6 +93,7 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 
 .PHONY: push
 push: ## Push an OCI archive to a registry: IMAGE=registry.example.com/gammaguard-webhook:v1.2.3, and ARCHIVE=FILE for one of a release.
+	@test '$(origin IMAGE)' != file || { echo 'error: IMAGE: want a name in your registry, such as registry.example.com/gammaguard-webhook:v1.2.3' >&2; exit 2; }
 	cd tools/release && GOWORK=off go run ./push -archive '$(abspath $(ARCHIVE))' -image '$(IMAGE)'
 
 .PHONY: cluster-up

@@ -202,7 +202,7 @@ func TestLoadRefuses(t *testing.T) {
 			`[unknown field "grants.selectors[0].namespaceSelector.matchLabel", unknown field "grants.selectors[0].role"]`,
 		},
 		{"an unknown mesh", header + "mesh: Istio\n", `mesh: Unsupported value: "Istio": supported values: "cilium", "istio", "kuma", "linkerd"`},
-		{"a mesh with a word for a version", header + "mesh: kuma@latest\n", `mesh: Invalid value: "kuma@latest": after the @ must be a version, such as kuma@2.13`},
+		{"a mesh with a word for a version", header + "mesh: kuma@latest\n", `mesh: Invalid value: "kuma@latest": after the @ must be a version, such as kuma@2.14`},
 		{"an unknown mesh with a version", header + "mesh: acme@2.13\n", `mesh: Unsupported value: "acme@2.13": supported values: "cilium", "istio", "kuma", "linkerd"`},
 		{"a field twice", header + "mode: warn\nmode: audit\n", `yaml: unmarshal errors: line 4: key "mode" already set in map`},
 		{"a field twice, JSON", `{"apiVersion":"gammaguard.dev/v1alpha1","kind":"GuardConfiguration","mode":"warn","mode":"warn"}`, `yaml: unmarshal errors: line 1: key "mode" already set in map`},

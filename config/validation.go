@@ -55,7 +55,7 @@ func validateMesh(path *field.Path, name mesh.ProfileName) field.ErrorList {
 	case name == "" || mesh.FindProfile(name) != nil:
 		return nil
 	case versioned && !mesh.IsRelease(version) && slices.Contains(mesh.ProfileNames(), mesh.ProfileName(plain)):
-		return field.ErrorList{field.Invalid(path, name, "after the @ must be a version, such as "+plain+"@2.13")}
+		return field.ErrorList{field.Invalid(path, name, "after the @ must be a version, such as "+plain+"@"+mesh.FindProfile(mesh.ProfileName(plain)).Newest)}
 	}
 	return field.ErrorList{field.NotSupported(path, name, mesh.ProfileNames())}
 }

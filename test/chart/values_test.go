@@ -112,6 +112,10 @@ func TestValues(t *testing.T) {
 // TestRefused: Helm refuses values by the schema.
 func TestRefused(t *testing.T) {
 	for values, want := range map[string]string{
+		"{components: {policies: true}, configuration: {mode: audit}}":                  "components.policies",
+		"{components: {policies: true}, configuration: {grants: {default: all}}}":       "components.policies",
+		"{components: {policies: true}, configuration: {exemptions: {groups: [a]}}}":    "components.policies",
+		"{components: {policies: true}, configuration: {rules: {grant-missing: warn}}}": "components.policies",
 		"replica: 1": "replica", "replicas: two": "/replicas", "failurePolicy: fail": "/failurePolicy",
 		"image: {digest: abc}": "/image/digest", "labels: {app.kubernetes.io/name: x}": "app.kubernetes.io/name",
 		"certificates: {issuerRef: {kind: Issuer}}": "/certificates/issuerRef",

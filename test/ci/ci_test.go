@@ -193,3 +193,15 @@ func goEnv(t *testing.T, name string) string {
 	}
 	return strings.TrimSpace(string(value))
 }
+
+// TestPushNeedsImage: make push without the name of an image goes to no registry.
+func TestPushNeedsImage(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.CommandContext(t.Context(), "env", "-u", "IMAGE", "-u", "MAKEFLAGS", "make", "-C", root, "push").CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "error: IMAGE: want a name in your registry, such as ") || strings.Contains(string(output), "go run") {
+		t.Errorf("%v: %s", err, output)
+	}
+}

@@ -109,8 +109,8 @@ You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admi
 are the users of the tour, whose manifests are in
 %s
 
-gammaguard-webhook runs as a process, not as a Deployment. So there is nothing for
-gammaguard preflight --installed and kubectl logs to find. Its log and its metrics are
+gammaguard-webhook runs as a process, not in Pods. So gammaguard preflight --installed
+finds no replica that is ready, and kubectl logs finds no log. Its log and its metrics are
 %s
 %s
 `

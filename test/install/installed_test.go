@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,12 @@ func TestInstalled(t *testing.T) {
 	o.wants(t, documentedCheck[0], 1, `(?m)^installation +fail +0 of 2 replicas are ready; image gammaguard-webhook:dev; certificates from cert-manager; mode enforce$`)
 	haveReplicas(t)
 	o.wants(t, documentedCheck[0], 0, `(?m)^a bad route in namespace gammaguard-system +ok +is refused by gammaguard$`)
-	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +none are installed: the webhook alone refuses these routes$`)
+	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +none are installed: only the webhook can refuse these routes$`)
+	const served, failurePolicy = `(?m)^has served +ok +while no replica answers, `, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`
+	o.wants(t, check, 0, served+`mesh routes are refused$`)
+	kubectl(t, "patch", "validatingwebhookconfiguration", "gammaguard", "--type=json", "-p", fmt.Sprintf(failurePolicy, "Ignore"))
+	o.wants(t, check, 0, served+`gammaguard checks no mesh route: the failurePolicy is Ignore$`)
+	kubectl(t, "patch", "validatingwebhookconfiguration", "gammaguard", "--type=json", "-p", fmt.Sprintf(failurePolicy, "Fail"))
 	kubectl(t, "apply", "-k", folder(t, "policy"))
 	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +the API server enforces those of the configuration$`)
 	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored

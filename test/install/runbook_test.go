@@ -172,10 +172,11 @@ func (o *operator) auditShop(t *testing.T, commands []string) {
 // sync of a GitOps controller takes it back, what it should be given instead holds, and in
 // the end gammaguard refuses again.
 func (o *operator) emergency(t *testing.T, commands []string) {
-	if len(commands) != 7 {
+	if len(commands) != 8 {
 		t.Fatalf("the page has the commands %q", commands)
 	}
-	remove, patch, generations, removeMutating, apply, check, audit := commands[0], commands[1], commands[2], commands[3], commands[4], commands[5], commands[6]
+	remove, removePolicy, patch, generations, removeMutating, apply, check, audit :=
+		commands[0], commands[1], commands[2], commands[3], commands[4], commands[5], commands[6], commands[7]
 	flux := strings.Replace(apply, "apply", "apply --server-side --force-conflicts --field-manager=kustomize-controller", 1)
 	o.serve(t, "config/base/guard.yaml")
 	wantRoutes(t, true)
@@ -216,6 +217,17 @@ func (o *operator) emergency(t *testing.T, commands []string) {
 	o.wants(t, audit, 1, "(?m)^shop +HTTPRoute +runbook +parent-headless +deny ")
 	o.stop(t)
 	o.must(t, remove)
+	t.Cleanup(func() { removeGrantPolicies(t) })
+	kubectl(t, "apply", "-f", filepath.Join(o.root, "config", "policy", "route_grants.yaml"))
+	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
+		const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: default, name: probe}, spec: {parentRefs: [{group: "", kind: Service, name: probe}]}}`
+		if _, stderr, _ := plane.Kubectl(t.Context(), route, "create", "--dry-run=server", "-f", "-"); !strings.Contains(stderr, "ValidatingAdmissionPolicy 'gammaguard-route-grants'") {
+			return "the policy does not refuse a route without a grant: " + stderr
+		}
+		return ""
+	})
+	o.must(t, removePolicy)
+	wantRoutes(t, false)
 	o.must(t, apply)
 }
 

@@ -180,7 +180,7 @@ func TestAuditConfiguration(t *testing.T) {
 		spec: {parentRefs: [{group: "", kind: Service, name: cart}], rules: [{backendRefs: [{group: "", kind: Service, name: cart, port: 80}]}]}}`
 	for _, args := range [][]string{{"check"}, {"trace", "service/cart:80", "-n", "old"}} {
 		args = append(args, "-f", "-", "--cluster", "--kubeconfig", plane.Kubeconfig, "--installation")
-		_, byDefault, _ := run(t, route, append(args, "guarded/nobody")...)
+		_, byDefault, _ := run(t, route, append(args, "gammaguard-system/gammaguard-webhook")...)
 		code, granted, stderr := run(t, route, append(args, "guarded/guard")...)
 		if code != command.ExitClean || strings.Contains(granted, "grant") || !strings.Contains(byDefault, "grant") {
 			t.Errorf("%v: exit code %d\n%s%s\nby the default configuration:\n%s", args, code, granted, stderr, byDefault)
@@ -208,6 +208,10 @@ func TestAuditConfiguration(t *testing.T) {
 		if code != command.ExitUsage || !strings.HasPrefix(stderr, test.want) || strings.ContainsAny(stderr, "\x1b\x07") {
 			t.Errorf("%s: exit code %d, %q", test.name, code, stderr)
 		}
+	}
+	const none = "error: --installation: Deployment guarded/nobody: not found\n"
+	if code, _, stderr := auditOf(t, "-n", "old", "--installation", "guarded/nobody"); code != command.ExitUsage || stderr != none {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if code, _, stderr := auditOf(t, "-n", "old", "--installation", "guard"); code != command.ExitUsage || stderr != "error: installation \"guard\": must be NAMESPACE/NAME\n" {
 		t.Errorf("exit code %d, %s", code, stderr)

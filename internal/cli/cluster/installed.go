@@ -60,6 +60,8 @@ type installation struct {
 	checks []Check
 	// configuration is nil if it cannot be read.
 	configuration *config.GuardConfiguration
+	// failurePolicy is that of the validating webhook; empty if it cannot be read.
+	failurePolicy admissionv1.FailurePolicyType
 	// reached is nil if the API server reaches gammaguard, or why not.
 	reached error
 }
@@ -168,6 +170,7 @@ func (i *installation) registrations() (registered bool) {
 		i.add(check, Fail, "the ValidatingWebhookConfiguration %s has no webhook %s", configurationName, validateWebhook)
 		return false
 	}
+	i.failurePolicy = policyOf(validating.Webhooks[at].FailurePolicy)
 	if len(validating.Webhooks[at].ClientConfig.CABundle) == 0 {
 		i.add(check, Fail, "the webhook %s has no caBundle yet: check the source of certificates", validateWebhook)
 		return true
@@ -179,7 +182,7 @@ func (i *installation) registrations() (registered bool) {
 	case result != OK:
 		i.add(check, result, "%s", lack)
 	default:
-		i.add(check, OK, "both are there; failurePolicy %s", policyOf(validating.Webhooks[at].FailurePolicy))
+		i.add(check, OK, "both are there; failurePolicy %s", i.failurePolicy)
 	}
 	return true
 }
@@ -197,8 +200,12 @@ func (i *installation) binding(registered bool) {
 		i.add(check, Fail, "not yet, so all routes are admitted: the ClusterRoleBinding %s has no subject. The log of gammaguard names the reason", config.ServingBinding)
 	case !registered:
 		i.add(check, Warn, "it has, and all routes are admitted all the same: the validating webhook is not registered")
+	case i.failurePolicy == admissionv1.Ignore:
+		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
+	case i.failurePolicy == "":
+		i.add(check, OK, "while no replica answers, mesh routes are refused if the failurePolicy is Fail")
 	default:
-		i.add(check, OK, "mesh routes are not admitted unchecked, also while no replica answers, if the failurePolicy is Fail")
+		i.add(check, OK, "while no replica answers, mesh routes are refused")
 	}
 }
 

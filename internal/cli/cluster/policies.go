@@ -22,7 +22,7 @@ func (i *installation) policies(configuration *config.GuardConfiguration) {
 	case err != nil:
 		i.add(check, Unclear, "%s", err)
 	case sync == grantpolicy.NotInstalled:
-		i.add(check, OK, "none are installed: the webhook alone refuses these routes")
+		i.add(check, OK, "none are installed: only the webhook can refuse these routes")
 	case sync == grantpolicy.InSync:
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:

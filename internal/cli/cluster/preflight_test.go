@@ -165,7 +165,7 @@ func TestUnguarded(t *testing.T) {
 		}
 	}
 	_, checks = preflight(t, "--overlay self-managed --as nobody")
-	if check := checks[name]; check.Result != cluster.Unclear || !strings.HasSuffix(check.Details, "you cannot read clusterrolebindings, clusterroles, rolebindings, roles") {
+	if check := checks[name]; check.Result != cluster.Unclear || !strings.HasSuffix(check.Details, "; who may write them cannot be determined; you cannot read clusterrolebindings, clusterroles, rolebindings, roles") {
 		t.Errorf("as nobody: %+v", check)
 	}
 }

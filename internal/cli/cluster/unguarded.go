@@ -63,8 +63,10 @@ func (c *Cluster) unguarded(ctx context.Context, groups *metav1.APIGroupList) (C
 	if len(named) > 0 {
 		result = Warn
 		details += "may write them: " + strings.Join(named, ", ")
+	} else if len(unread) == 0 {
+		details += "only the system may write them"
 	} else {
-		details += "by the roles that you can read, only the system may write them"
+		details += "who may write them cannot be determined"
 	}
 	if len(unread) > 0 {
 		details += "; you cannot read " + strings.Join(unread, ", ")

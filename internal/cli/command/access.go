@@ -85,13 +85,16 @@ func (a *access) connectInstalled(cmd *cobra.Command) (*cluster.Cluster, *config
 
 // installed returns the configuration of --config, or the one that the cluster's
 // gammaguard runs with, and where it is from. If that cannot be read, it is the default
-// one, which notice says.
+// one, which notice says. An installation that somebody names must exist.
 func (a *access) installed(live *cluster.Cluster) (*config.GuardConfiguration, string, error) {
 	if a.config.path != "" {
 		configuration, err := a.configuration()
 		return configuration, "file " + a.config.path, err
 	}
 	configuration, source, err := live.Configuration(a.installation, a.config.override())
+	if errors.Is(err, mesh.ErrNotFound) && a.installation != defaultInstallation {
+		return nil, "", fmt.Errorf("--installation: %w", err)
+	}
 	if errors.Is(err, mesh.ErrUnknown) || errors.Is(err, mesh.ErrNotFound) {
 		a.unconfigured = err
 		return config.Default(a.config.override()), "default", nil
@@ -134,10 +137,13 @@ func addWorld(cmd *cobra.Command, read *bool, how string) *access {
 	return a
 }
 
+// defaultInstallation is the Deployment of the manifests.
+const defaultInstallation = "gammaguard-system/gammaguard-webhook"
+
 // addInstallation adds the flag that names gammaguard in the cluster.
 func addInstallation(cmd *cobra.Command, a *access) {
 	a.names = append(a.names, "installation")
-	cmd.Flags().StringVar(&a.installation, "installation", "gammaguard-system/gammaguard-webhook", "NAMESPACE/NAME of the Deployment of gammaguard, whose ConfigMap is read")
+	cmd.Flags().StringVar(&a.installation, "installation", defaultInstallation, "NAMESPACE/NAME of the Deployment of gammaguard, whose ConfigMap is read")
 }
 
 func (a *access) configuration() (*config.GuardConfiguration, error) { return a.config.load() }

@@ -127,8 +127,11 @@ func TestCheckTemplateAtFault(t *testing.T) {
 			if got := runIn(t, folder, "check", "-o", "github"); !strings.HasPrefix(got.stdout, test.want) || got.stderr != "" {
 				t.Errorf("want %s: %+v", test.want, got)
 			}
-			if got := runIn(t, folder, "check", "--strict"); strings.Contains(got.stderr, `\n  executing`) || !strings.HasPrefix(got.stderr, "error: chart x: ") || strings.Count(got.stderr, "\n") != 1 {
-				t.Errorf("--strict: %+v", got)
+			for _, args := range []string{"check --strict", "check --helm x"} {
+				got := runIn(t, folder, strings.Fields(args)...)
+				if strings.Contains(got.stderr, `\n`) || !strings.HasPrefix(got.stderr, "error: chart x: ") || strings.Count(got.stderr, "\n") != 1 {
+					t.Errorf("%s: %+v", args, got)
+				}
 			}
 		})
 	}

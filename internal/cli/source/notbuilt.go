@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -20,6 +21,9 @@ type NotBuilt struct {
 	// At is the place that is the cause, in a template or in a kustomization; zero if it is not known.
 	At report.Place
 }
+
+// Error says why on one line: the errors of Helm and kustomize have many.
+func (n *NotBuilt) Error() string { return strings.Join(strings.Fields(n.error.Error()), " ") }
 
 // Unwrap returns why.
 func (n *NotBuilt) Unwrap() error { return n.error }
