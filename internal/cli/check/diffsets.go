@@ -36,7 +36,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	for i, version := range []*Found{before, after} {
 		disk := source.Open(&version.Options.Options, version.Options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		options, err := forAll(version.Options, disk, version.Found)
+		options, err := forAll(version.Options, disk)
 		if err == nil && options.context != nil {
 			err = errors.Join(append(options.context.broken, options.context.err)...)
 		}

@@ -247,10 +247,7 @@ func findBefore(ctx context.Context, options *check.Options, root string, paths 
 	if err != nil {
 		return nil, err
 	}
-	options.Context = nil
-	if project != nil {
-		options.Context = project.ContextFiles()
-	}
+	options.Surround(project)
 	found.Found, err = check.FindSets(ctx, options, paths, project)
 	return found, err
 }
@@ -263,6 +260,15 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 		return check.Diff(ctx, &base, &f.options)
 	}
 	if f.baseRef == "" {
+		if f.base[0] != source.Stdin {
+			project, err := sets.FindProject(f.base[0])
+			if err != nil {
+				return nil, err
+			}
+			if project != nil { // else the base is surrounded by what the input is
+				base.Surround(project)
+			}
+		}
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {
 			base.Files, base.Kustomizations = source.SplitKustomizations(base.Files)

@@ -111,6 +111,53 @@ func TestDiffOfNamedSets(t *testing.T) {
 	}
 }
 
+// TestDiffReadsContext: the context is read of each version, also where one has no set, or the input is not in a repository.
+func TestDiffReadsContext(t *testing.T) {
+	deployed(t)
+	const (
+		project   = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: [shared]\n"
+		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n"
+		removed   = "any  web-v1:80 100 %  →  web:80 100 % (HTTPRoute shop/web was removed)\n"
+	)
+	for _, folder := range []string{"base", "prod", "test", "chart"} {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, ".gammaguard.yaml", project)
+	put(t, "shared/shop.yaml", namespace)
+	commit(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, string(web), "check", "-f", "-", "--strict"); strings.Contains(got.stdout, "grant-missing") || got.stderr != "" {
+		t.Errorf("standard input: %+v", got)
+	}
+	service, _, _ := strings.Cut(string(web), "---")
+	put(t, "plain/web.yaml", service)
+	for _, args := range []string{"--base-ref HEAD", "--base-ref HEAD plain", "--base " + before, "--base " + before + "/plain -f plain", "--base " + before + "/plain plain"} {
+		got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
+		if got.code != ExitFindings || !strings.Contains(got.stdout, removed) || strings.Contains(got.stdout, "namespace") || got.stderr != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	commit(t)
+	put(t, "new/web.yaml", string(web))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "new"); got.code != ExitFindings || !strings.Contains(got.stdout, "(new HTTPRoute shop/web)") || got.stderr != "" {
+		t.Errorf("a path that is new: %+v", got)
+	}
+	put(t, "plain/web.yaml", string(web))
+	put(t, "shared/shop.yaml", strings.Replace(namespace, "producer", "none", 1))
+	if got := run(t, "", "diff", "--base", before+"/plain", "-f", "plain"); got.code != ExitFindings || !strings.Contains(got.stdout, "any  web-v1:80 100 %  →  web:80 100 %") {
+		t.Errorf("the context of the base is its own: %+v", got)
+	}
+}
+
 // TestDiffOfLeftOutSets: sets that only .gammaguard.yaml leaves out are not compared, and not called removed.
 func TestDiffOfLeftOutSets(t *testing.T) {
 	deployed(t)

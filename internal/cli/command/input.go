@@ -98,6 +98,6 @@ func applyProject(project *sets.Project, c *configuration, options *check.Option
 		}
 		c.path = project.ConfigurationFile()
 	}
-	options.Context = project.ContextFiles()
+	options.Surround(project)
 	return project.RequireContext()
 }

@@ -146,6 +146,9 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
+// Within returns the files that the project may name.
+func (p *Project) Within() *repository.Files { return p.files }
+
 // SetsBelow returns the sets of which a part is at or below one of the paths. It is an error if something that one names
 // does not exist.
 func (p *Project) SetsBelow(paths []string) (found []Set, _ error) {
