@@ -244,6 +244,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 // there before it stays.
 func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
+	var rejected []string
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
 		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
@@ -257,11 +258,14 @@ func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 			seen[r.Key] = true
 			add(r.Key, r.mutated)
 		}
+		if len(r.refusals) > 0 {
+			rejected = append(rejected, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
+		}
 	}
 	for _, object := range l.world.base.Routes() {
 		if !seen[object.Key] {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(reader, routes, traffic.Options{Engine: l.engine})
+	return traffic.New(reader, routes, traffic.Options{Engine: l.engine, Rejected: rejected})
 }

@@ -117,6 +117,10 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
 		}
 	}
+	put(t, "worse.yaml", strings.Replace(base, "value: /", "value: no-slash", 1))
+	if got := run(t, "", "diff", "--base", "base.yaml", "-f", "worse.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "→  cart:80 100 % (HTTPRoute shop/web is rejected by the API server)\n") {
+		t.Errorf("a route that was valid: %+v", got)
+	}
 }
 
 // put writes a file, in its folder.
