@@ -158,6 +158,25 @@ func TestDiffReadsContext(t *testing.T) {
 	}
 }
 
+// TestDiffOfMovedRoutes: a note says which routes are removed from one set and new in another.
+func TestDiffOfMovedRoutes(t *testing.T) {
+	deployed(t)
+	if err := os.Rename("plain", "web"); err != nil {
+		t.Fatal(err)
+	}
+	const note = "note: moved from folder HEAD:plain to folder web: HTTPRoute shop/web. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || strings.Count(got.stdout, "moved from") != 1 || !strings.Contains(got.stdout, note) {
+		t.Errorf("%+v", got)
+	}
+	commit(t)
+	if err := os.RemoveAll("web"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "moved from") {
+		t.Errorf("removed: %+v", got)
+	}
+}
+
 // TestDiffOfLeftOutSets: sets that only .gammaguard.yaml leaves out are not compared, and not called removed.
 func TestDiffOfLeftOutSets(t *testing.T) {
 	deployed(t)
