@@ -46,6 +46,8 @@ type Options struct {
 	// Complete: what is neither in the input nor in the cluster does not exist. Else
 	// it is unknown.
 	Complete bool
+	// Alone: the command reads neither a base nor a cluster besides the input, so that no error proposes them.
+	Alone bool
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only
 	// if Complete is set.
 	NoServiceImports bool

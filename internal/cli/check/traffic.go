@@ -207,7 +207,7 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 		switch len(found) {
 		case 0:
-			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
+			return t.options.lacks(string(key.Kind) + " " + key.Name)
 		case 1:
 			*key = found[0]
 		default:
@@ -219,6 +219,14 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 	}
 	return nil
+}
+
+// lacks is the error that an object is not in the input.
+func (o *Options) lacks(object string) error {
+	if o.Alone {
+		return fmt.Errorf("%s is not in the input; add it", object)
+	}
+	return fmt.Errorf("%s is not in the input; add it, or use --cluster", object)
 }
 
 // findService gives the Service its namespace, and returns an error where it is not
@@ -234,7 +242,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		if t.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}
-		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)
+		return t.options.lacks(key.String())
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
 		}
 	}
-	f.options.Stdin = cmd.InOrStdin()
+	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), !f.cluster
 	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
