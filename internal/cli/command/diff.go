@@ -148,7 +148,9 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return errors.New("PATH cannot be used with -f, -k, or --helm")
 	case slices.Contains(f.paths, source.Stdin):
 		return errStdinPath
-	case bases != 1:
+	case bases > 1:
+		return errors.New("only one of --base, --base-ref, and --cluster can be used")
+	case bases == 0:
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
