@@ -274,7 +274,7 @@ func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
 		}
 	}
 	if len(paths) > 0 {
-		d.out.Notes = append(d.out.Notes, "not compared, though they may hold routes: "+firstOf(paths)+"; run gammaguard check for details")
+		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
 	}
 	for _, n := range notices {
 		if n.Ignored > 0 {
