@@ -245,12 +245,10 @@ func (c *comparer) because(before, after *entry) string {
 	}
 	name := roleOf(before.route, c.request.Service) + before.route.String()
 	switch now := c.find(1, before.route); {
-	case now != nil && c.sides[1].routes != nil:
-		if why := c.sides[1].routes.unbound(now); why != "" {
-			return name + " does not apply: " + printable.Text(why)
-		}
-		return ""
 	case now != nil:
+		if pr := c.sides[1].routes; pr != nil && !pr.holds(now) {
+			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
+		}
 		return ""
 	case slices.Contains(c.sides[1].table.rejected, before.route.String()):
 		return name + " is rejected by the API server"

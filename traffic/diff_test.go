@@ -57,8 +57,8 @@ no change; 3 request classes unchanged
 `},
 		{"a kind takes the port", []string{all}, []string{all, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
-  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
-       grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
+  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
+       grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
