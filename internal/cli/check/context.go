@@ -31,7 +31,7 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 		return nil
 	}
 	s := &surroundings{objects: manifest.NewSet(manifest.Options{Mesh: profile})}
-	input := disk.Within(options.contextWithin).Input(nil)
+	input := disk.Beside(options.contextWithin).Input(nil)
 	for _, f := range input.Read(options.Context) {
 		s.broken = append(s.broken, f.Broken...)
 		routes := false

@@ -158,6 +158,20 @@ func TestDiffReadsContext(t *testing.T) {
 	}
 }
 
+// TestBuildsBesideContext: what is built is read where it is, and not where the context is.
+func TestBuildsBesideContext(t *testing.T) {
+	deployed(t)
+	elsewhere := t.TempDir()
+	if err := os.CopyFS(elsewhere, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: [shared]\n")
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	if got := run(t, "", "check", "-f", "plain", "-k", elsewhere+"/base", "--helm", elsewhere+"/chart"); !strings.Contains(got.stdout, "\n3 routes in ") || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestDiffOfMovedRoutes: a note says which routes are removed from one set and new in another.
 func TestDiffOfMovedRoutes(t *testing.T) {
 	deployed(t)
