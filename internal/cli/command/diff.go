@@ -145,7 +145,7 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case named && len(f.paths) > 0:
-		return errors.New("PATH cannot be used with -f, -k, or --helm")
+		return errPath
 	case slices.Contains(f.paths, source.Stdin):
 		return errStdinPath
 	case bases > 1:
