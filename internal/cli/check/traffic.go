@@ -207,7 +207,7 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 		switch len(found) {
 		case 0:
-			return t.options.lacks(string(key.Kind) + " " + key.Name)
+			return t.options.lacks(key.Kind + " " + key.Name)
 		case 1:
 			*key = found[0]
 		default:
