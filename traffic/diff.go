@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -42,7 +43,7 @@ type Change struct {
 	// Before and After are what becomes of them, in either version.
 	Before Outcome `json:"before"`
 	After  Outcome `json:"after"`
-	// Because names the route that is new, or gone.
+	// Because names the route that is new or gone, or says why it does not apply.
 	Because string `json:"because,omitempty"`
 	// Witness is one of the requests.
 	Witness Request `json:"witness"`
@@ -229,9 +230,9 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 }
 
 // because names the route that decides now and was not there before, or that
-// decided and was removed, or says that other routes apply.
+// decided and was removed or applies no longer, or says that other routes apply.
 func (c *comparer) because(before, after *entry) string {
-	if after != nil && !c.has(0, after.route) {
+	if after != nil && c.find(0, after.route) == nil {
 		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
 	}
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
@@ -239,10 +240,20 @@ func (c *comparer) because(before, after *entry) string {
 	} else if was && !is {
 		return "no consumer routes are left"
 	}
-	if before != nil && !c.has(1, before.route) {
-		return roleOf(before.route, c.request.Service) + before.route.String() + " was removed"
+	if before == nil {
+		return ""
 	}
-	return ""
+	name := roleOf(before.route, c.request.Service) + before.route.String()
+	switch now := c.find(1, before.route); {
+	case now != nil:
+		if pr := c.sides[1].routes; pr != nil && !pr.holds(now) {
+			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
+		}
+		return ""
+	case slices.Contains(c.sides[1].table.rejected, before.route.String()):
+		return name + " is rejected by the API server"
+	}
+	return name + " was removed"
 }
 
 // consumers reports whether consumer routes apply.
@@ -255,9 +266,13 @@ func roleOf(r *route, service mesh.ServiceKey) string {
 	return ""
 }
 
-// has reports whether a side has the route on the Service.
-func (c *comparer) has(at int, r *route) bool {
-	return slices.ContainsFunc(c.sides[at].table.bound[c.request.Service], func(other *route) bool {
+// find returns the route as a side has it on the Service, or nil.
+func (c *comparer) find(at int, r *route) *route {
+	bound := c.sides[at].table.bound[c.request.Service]
+	if i := slices.IndexFunc(bound, func(other *route) bool {
 		return other.Kind == r.Kind && other.Namespace == r.Namespace && other.Name == r.Name
-	})
+	}); i >= 0 {
+		return bound[i]
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
@@ -56,8 +57,8 @@ no change; 3 request classes unchanged
 `},
 		{"a kind takes the port", []string{all}, []string{all, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
-  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
-       grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches)
+  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
+       grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
@@ -90,6 +91,23 @@ note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a Regul
 				t.Errorf("%s\n%s", got, diff)
 			}
 		})
+	}
+}
+
+// TestDiffSaysWhy: a route that is still there is not called removed.
+func TestDiffSaysWhy(t *testing.T) {
+	all := http("shop/all", onCart+`, rules: [{`+toV2+`}]`)
+	ungranted := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
+	for want, after := range map[string]*Table{
+		"HTTPRoute shop/all was removed":                                                           newTable(t, Options{}),
+		"HTTPRoute shop/all is rejected by the API server":                                         newTable(t, Options{Rejected: []string{"HTTPRoute shop/all"}}),
+		"HTTPRoute shop/all does not apply: namespace shop lacks the producer grant for HTTPRoute": newTable(t, ungranted, all),
+		"HTTPRoute shop/all does not apply: its parentRef selects another port":                    newTable(t, Options{}, http("shop/all", `parentRefs: [{group: "", kind: Service, name: cart, port: 9999}], rules: [{`+toV2+`}]`)),
+	} {
+		got, err := Diff(newTable(t, Options{}, all), after)
+		if err != nil || len(got.Ports) == 0 || got.Ports[0].Changes[0].Because != want {
+			t.Errorf("want %s, got %s (%v)", want, got, err)
+		}
 	}
 }
 

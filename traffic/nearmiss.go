@@ -58,6 +58,11 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 	return misses
 }
 
+// holds reports whether a route on the Service holds the port.
+func (pr *portRoutes) holds(r *route) bool {
+	return pr.unbound(r) == "" && mesh.ScopeOf(r.Namespace, pr.service.Key) == pr.scope && pr.owner != nil && pr.owner.Holds(r.Kind)
+}
+
 // offPort says why a route on the Service does not hold the port.
 func (pr *portRoutes) offPort(r *route, from string) string {
 	scope := mesh.ScopeOf(r.Namespace, pr.service.Key)

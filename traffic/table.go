@@ -16,6 +16,8 @@ type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
 	// the mesh.
 	Engine *validate.Engine
+	// Rejected are the routes that are left out because the API server rejects them, as AttachedRoute.String names them.
+	Rejected []string
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
@@ -31,11 +33,13 @@ type Table struct {
 	compare func(a, b *entry) int
 	// gateways are the routes that attach to Gateways.
 	gateways []*mesh.Route
+	// rejected are the routes that were left out.
+	rejected []string
 }
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries}
+	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries, rejected: options.Rejected}
 	profile := t.engine.Policy().Mesh
 	lowered := routes.lower(profile)
 	for _, r := range lowered {
@@ -84,7 +88,7 @@ func (t *Table) since(before *Table) *Table {
 			}
 		}
 	}
-	after := &Table{reader: t.reader, engine: t.engine, compare: t.compare}
+	after := &Table{reader: t.reader, engine: t.engine, compare: t.compare, rejected: t.rejected}
 	after.bind(routes)
 	return after
 }

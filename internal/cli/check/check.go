@@ -124,7 +124,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 	all.Skipped = found.Skipped
 	var errs []error
 	if len(options.Context) > 0 {
-		over, err := forAll(options, disk, found)
+		over, err := forAll(options, disk)
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 		return nil
 	}
 	s := &surroundings{objects: manifest.NewSet(manifest.Options{Mesh: profile})}
-	input := disk.Input(nil)
+	input := disk.Beside(options.contextWithin).Input(nil)
 	for _, f := range input.Read(options.Context) {
 		s.broken = append(s.broken, f.Broken...)
 		routes := false
@@ -53,16 +53,14 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 	return s
 }
 
-// forAll returns the options with the context read, for the sets that were found.
-func forAll(options *Options, disk *source.Disk, found *sets.Found) (*Options, error) {
+// forAll returns the options with the context read, for all sets.
+func forAll(options *Options, disk *source.Disk) (*Options, error) {
 	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
 	if err != nil {
 		return nil, err
 	}
 	over := *options
-	if len(found.Sets) > 0 {
-		over.context = surround(options, disk.Within(found.Sets[0].Within), engine.Policy().Mesh)
-	}
+	over.context = surround(options, disk, engine.Policy().Mesh)
 	return &over, nil
 }
 

@@ -58,6 +58,9 @@ func (l *loader) define(ctx context.Context, input *source.Input) error {
 			}
 		}
 	}
+	if err := errors.Join(input.Errors()...); err != nil {
+		return err
+	}
 	if len(l.options.CRDs) > 0 && len(l.defined.trusted) == 0 {
 		return fmt.Errorf("no CustomResourceDefinition of a route kind in %s", strings.Join(l.options.CRDs, ", "))
 	}

@@ -30,13 +30,13 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{ports: map[string]int{}, out: &report.Diff{
+	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
 		disk := source.Open(&version.Options.Options, version.Options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		options, err := forAll(version.Options, disk, version.Found)
+		options, err := forAll(version.Options, disk)
 		if err == nil && options.context != nil {
 			err = errors.Join(append(options.context.broken, options.context.err)...)
 		}
@@ -82,6 +82,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 	}
 	d.noteUnread(ctx, after)
+	d.noteMoved()
 	d.out.Notes = grouped(d.out.Notes)
 	d.out.NewFindings.Sets = nil
 	d.out.NewFindings.Count()
@@ -94,7 +95,9 @@ type setsDiff struct {
 	out   *report.Diff
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
-	errs  []error
+	// left and arrived are the sets that no longer have a route, and those that have it now.
+	left, arrived map[manifest.Key][]string
+	errs          []error
 }
 
 // side is a version.
@@ -132,7 +135,7 @@ func nameOf(set *sets.Set) string {
 // compare compares two versions of a set, of which one may be nil. The error says why nothing more can be compared.
 func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	var loads [2]*loaded
-	var earlier map[manifest.Key]bool
+	var routes [2]map[manifest.Key]bool
 	var failed [2]error
 	name := ""
 	for i, set := range []*sets.Set{before, after} {
@@ -142,7 +145,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		} else {
 			options, disk, taken, name = options.Over(set), disk.Within(set.Within), set.Taken, nameOf(set)
 		}
-		l, err := loadWhole(ctx, options, disk.Input(taken), earlier)
+		l, err := loadWhole(ctx, options, disk.Input(taken), routes[0])
 		if failed[i] = err; err != nil {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -152,9 +155,9 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			}
 			continue
 		}
-		loads[i], earlier = l, map[manifest.Key]bool{}
+		loads[i], routes[i] = l, map[manifest.Key]bool{}
 		for _, r := range l.routes {
-			earlier[r.Key] = true
+			routes[i][r.Key] = true
 		}
 	}
 	if err := errors.Join(failed[:]...); err != nil {
@@ -166,7 +169,29 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	d.add(diff, name, after)
+	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
+		for key := range routes[i] {
+			if !routes[1-i][key] {
+				others[key] = append(others[key], name)
+			}
+		}
+	}
 	return nil
+}
+
+// noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same.
+func (d *setsDiff) noteMoved() {
+	moved := map[[2]string][]string{}
+	for key, from := range d.left {
+		if to := d.arrived[key]; len(to) > 0 {
+			at := [2]string{firstOf(from), firstOf(to)}
+			moved[at] = append(moved[at], key.String())
+		}
+	}
+	for at, routes := range moved {
+		slices.Sort(routes)
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
+	}
 }
 
 // fail notes that a set is not compared. It is an error if it could be before, unless it needs what is not in the repository.
@@ -249,7 +274,7 @@ func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
 		}
 	}
 	if len(paths) > 0 {
-		d.out.Notes = append(d.out.Notes, "not compared, though they may hold routes: "+firstOf(paths)+"; run gammaguard check for details")
+		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
 	}
 	for _, n := range notices {
 		if n.Ignored > 0 {

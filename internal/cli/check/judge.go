@@ -157,7 +157,10 @@ func (j *judge) firstMention(f *validate.Finding) bool {
 // unknown reports a rule that cannot be evaluated.
 func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	missing, remedy := "is not in the input", report.UnknownRemedy
-	if j.options.Cluster != nil {
+	switch {
+	case j.options.Alone:
+		remedy = report.UnknownAlone
+	case j.options.Cluster != nil:
 		missing, remedy = "is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.UnknownOf(f, missing, remedy)

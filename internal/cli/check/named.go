@@ -1,10 +1,19 @@
 package check
 
 import (
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
+
+// Surround takes over the context of a project, which may be nil.
+func (o *Options) Surround(project *sets.Project) {
+	o.Context, o.contextWithin = nil, nil
+	if project != nil {
+		o.Context, o.contextWithin = project.ContextFiles(), project.Within()
+	}
+}
 
 // Over returns the options with a set as the input.
 func (o *Options) Over(set *sets.Set) *Options {
@@ -22,7 +31,7 @@ func (o *Options) Over(set *sets.Set) *Options {
 // In returns the options with the same input as it is in a revision, as far as it exists there.
 func (o *Options) In(tree *revision.Tree) (*Options, error) {
 	in := *o
-	in.Root, in.Charts = tree.Root(), nil
+	in.Root, in.Charts, in.contextWithin = tree.Root(), nil, repository.New(tree.Root(), tree.Root())
 	var err error
 	if in.Files, err = tree.Existing(o.Files); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/definitions"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -29,6 +30,8 @@ type Options struct {
 	// Context are files and folders of the repository with objects that exist beside those of the input: of those that
 	// are neither in the input nor in Base, and before those of the cluster. They are not judged, and routes in them do not count.
 	Context []string
+	// contextWithin are the files that may be read for it, wherever the input is.
+	contextWithin *repository.Files
 	// context is what was read of them, for several sets.
 	context *surroundings
 	// Config is the configuration to judge by.
@@ -46,6 +49,8 @@ type Options struct {
 	// Complete: what is neither in the input nor in the cluster does not exist. Else
 	// it is unknown.
 	Complete bool
+	// Alone: the command reads neither a base nor a cluster besides the input, so that no error proposes them.
+	Alone bool
 	// NoServiceImports: the kind ServiceImport is not served. It has a meaning only
 	// if Complete is set.
 	NoServiceImports bool

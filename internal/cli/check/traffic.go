@@ -229,7 +229,7 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 		switch len(found) {
 		case 0:
-			return fmt.Errorf("%s %s is not in the input; add it, or use --cluster", key.Kind, key.Name)
+			return t.options.lacks(key.Kind + " " + key.Name)
 		case 1:
 			*key = found[0]
 		default:
@@ -241,6 +241,14 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 		}
 	}
 	return nil
+}
+
+// lacks is the error that an object is not in the input.
+func (o *Options) lacks(object string) error {
+	if o.Alone {
+		return fmt.Errorf("%s is not in the input; add it", object)
+	}
+	return fmt.Errorf("%s is not in the input; add it, or use --cluster", object)
 }
 
 // findService gives the Service its namespace, and returns an error where it is not
@@ -256,7 +264,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		if t.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}
-		return fmt.Errorf("%s is not in the input; add it, or use --cluster", key)
+		return t.options.lacks(key.String())
 	}
 	return nil
 }
@@ -266,6 +274,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 // there before it stays.
 func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
+	var rejected []string
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
 		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
@@ -279,11 +288,14 @@ func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 			seen[r.Key] = true
 			add(r.Key, r.mutated)
 		}
+		if len(r.refusals) > 0 {
+			rejected = append(rejected, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
+		}
 	}
 	for _, object := range l.world.base.Routes() {
 		if !seen[object.Key] {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(reader, routes, traffic.Options{Engine: l.engine})
+	return traffic.New(reader, routes, traffic.Options{Engine: l.engine, Rejected: rejected})
 }

@@ -204,7 +204,7 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 	stdin := slices.Index(names, source.Stdin)
 	switch {
 	case f.byHand && len(f.paths) > 0:
-		return errors.New("PATH cannot be used with -f, -k, or --helm")
+		return errPath
 	case slices.Contains(f.paths, source.Stdin):
 		return errStdinPath
 	case stdin >= 0 && slices.Contains(names[stdin+1:], source.Stdin):

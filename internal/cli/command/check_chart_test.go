@@ -113,7 +113,7 @@ func TestCheckTemplateAtFault(t *testing.T) {
 		"in a chart in another directory": {
 			map[string]string{"charts/s/Chart.yaml": sub, "charts/s/templates/a.yaml": "\n{{ if }}"}, "::error file=x/Chart.yaml,line=1,title=broken-document::",
 		},
-		"values": {map[string]string{"values.yaml": "a: [\n"}, "::error file=x/Chart.yaml,line=1,title=broken-document::"},
+		"values": {map[string]string{"values.yaml": "a: [\n"}, "::error file=x/values.yaml,line=1,title=broken-document::"},
 		"what a template says": {
 			map[string]string{"templates/a.yaml": "\n{{ fail `\nshop/Chart.yaml:1:1\n` }}\n"}, "::warning file=x/templates/a.yaml,line=2,title=not-checked::",
 		},

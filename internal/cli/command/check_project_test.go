@@ -45,6 +45,11 @@ func TestCheckProject(t *testing.T) {
 	if got := runIn(t, filepath.Join(folder, "plain"), "check"); !strings.Contains(got.stdout, "\n3 routes in 6 files: ") || strings.Contains(got.stdout, "folder a, b") {
 		t.Errorf("from a folder below: %+v", got)
 	}
+	if entries, err := os.ReadDir(filepath.Join(folder, "plain", "a")); err != nil {
+		t.Fatal(err)
+	} else if got := runIn(t, folder, "check", "plain/a/"+entries[0].Name()); !strings.Contains(got.stdout, "\n3 routes in 6 files: ") || strings.Contains(got.stdout, "no set has") {
+		t.Errorf("a file of a set: %+v", got)
+	}
 	project("sets: [{kustomization: nowhere}]\n")
 	if got := runIn(t, folder, "check"); got.code != ExitUsage || got.stderr != "error: .gammaguard.yaml:3: sets[0].kustomization: nowhere does not exist; paths are relative to the directory of .gammaguard.yaml\n" || got.stdout != "" {
 		t.Errorf("a set that is not there: %+v", got)

@@ -182,16 +182,17 @@ func TestCheckUnbuilt(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no YAML":        {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: invalid Kustomization: yaml: "},
-		"missing file":   {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
-		"remote base":    {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
-		"inflated chart": {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
-		"no chart":       {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: it cannot be loaded: "},
-		"no template":    {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: parse error at "},
-		"required value": {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
-		"its template":   {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: cannot be built, so its routes are not checked: dependency redis is not in its directory charts; run helm dependency build: "},
-		"broken values":  {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: values-prod.yaml: broken YAML: "},
-		"dependency":     {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
+		"no YAML":         {map[string]string{"kustomization.yaml": "resources: [\n"}, ExitFindings, "1  broken   cannot be built: invalid Kustomization: yaml: "},
+		"missing file":    {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n"}, ExitFindings, "1  broken   cannot be built: resources: a.yaml does not exist (broken-document)\n"},
+		"remote base":     {map[string]string{"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: ['https://example.invalid/a//b?ref=v1']\n"}, ExitClean, notChecked},
+		"inflated chart":  {map[string]string{"kustomization.yaml": "helmCharts: [{name: x}]\n"}, ExitClean, notChecked},
+		"no chart":        {map[string]string{"Chart.yaml": "name: [\n"}, ExitFindings, "1  broken   cannot be built: it cannot be loaded: "},
+		"no template":     {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: parse error at "},
+		"required value":  {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
+		"its template":    {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: cannot be built, so its routes are not checked: dependency redis is not in its directory charts; run helm dependency build: "},
+		"broken values":   {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: values-prod.yaml: broken YAML: "},
+		"broken defaults": {map[string]string{"Chart.yaml": chart, "values.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values.yaml\n     3  broken   cannot be built: values.yaml: broken YAML: "},
+		"dependency":      {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runIn(t, written(t, test.files), "check")

@@ -103,7 +103,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
 		}
 	}
-	f.options.Stdin = cmd.InOrStdin()
+	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), !f.cluster
 	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
@@ -145,10 +145,12 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case named && len(f.paths) > 0:
-		return errors.New("PATH cannot be used with -f, -k, or --helm")
+		return errPath
 	case slices.Contains(f.paths, source.Stdin):
 		return errStdinPath
-	case bases != 1:
+	case bases > 1:
+		return errors.New("only one of --base, --base-ref, and --cluster can be used")
+	case bases == 0:
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
@@ -247,10 +249,7 @@ func findBefore(ctx context.Context, options *check.Options, root string, paths 
 	if err != nil {
 		return nil, err
 	}
-	options.Context = nil
-	if project != nil {
-		options.Context = project.ContextFiles()
-	}
+	options.Surround(project)
 	found.Found, err = check.FindSets(ctx, options, paths, project)
 	return found, err
 }
@@ -262,6 +261,15 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	}
 	base := f.options
 	if f.baseRef == "" {
+		if f.base[0] != source.Stdin {
+			project, err := sets.FindProject(f.base[0])
+			if err != nil {
+				return nil, err
+			}
+			if project != nil { // else the base is surrounded by what the input is
+				base.Surround(project)
+			}
+		}
 		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
 		if len(f.options.Kustomizations) > 0 {
 			base.Files, base.Kustomizations = source.SplitKustomizations(base.Files)

@@ -77,7 +77,7 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	put(t, "node_modules/x.yaml", orphan)
 	got := run(t, "", "diff", "--base-ref", "HEAD")
 	if got.code != ExitUsage || !strings.Contains(got.stderr, "folder plain: not compared: plain/web.yaml:2: broken YAML") ||
-		!strings.Contains(got.stdout, "no change; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: not compared, though they may hold routes: node_modules/x.yaml") {
+		!strings.Contains(got.stdout, "no change; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: may hold routes that no set has: node_modules/x.yaml") {
 		t.Errorf("%+v", got)
 	}
 	commit(t)
@@ -108,6 +108,86 @@ func TestDiffOfNamedSets(t *testing.T) {
 	put(t, ".gammaguard.yaml", project)
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:.gammaguard.yaml:3: context[0]: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffReadsContext: the context is read of each version, also where one has no set, or the input is not in a repository.
+func TestDiffReadsContext(t *testing.T) {
+	deployed(t)
+	const (
+		project   = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: [shared]\n"
+		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n"
+		removed   = "any  web-v1:80 100 %  →  web:80 100 % (HTTPRoute shop/web was removed)\n"
+	)
+	for _, folder := range []string{"base", "prod", "test", "chart"} {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, ".gammaguard.yaml", project)
+	put(t, "shared/shop.yaml", namespace)
+	commit(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, string(web), "check", "-f", "-", "--strict"); strings.Contains(got.stdout, "grant-missing") || got.stderr != "" {
+		t.Errorf("standard input: %+v", got)
+	}
+	service, _, _ := strings.Cut(string(web), "---")
+	put(t, "plain/web.yaml", service)
+	for _, args := range []string{"--base-ref HEAD", "--base-ref HEAD plain", "--base " + before, "--base " + before + "/plain -f plain", "--base " + before + "/plain plain"} {
+		got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
+		if got.code != ExitFindings || !strings.Contains(got.stdout, removed) || strings.Contains(got.stdout, "namespace") || got.stderr != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	commit(t)
+	put(t, "new/web.yaml", string(web))
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "new"); got.code != ExitFindings || !strings.Contains(got.stdout, "(new HTTPRoute shop/web)") || got.stderr != "" {
+		t.Errorf("a path that is new: %+v", got)
+	}
+	put(t, "plain/web.yaml", string(web))
+	put(t, "shared/shop.yaml", strings.Replace(namespace, "producer", "none", 1))
+	if got := run(t, "", "diff", "--base", before+"/plain", "-f", "plain"); got.code != ExitFindings || !strings.Contains(got.stdout, "any  web-v1:80 100 %  →  web:80 100 %") {
+		t.Errorf("the context of the base is its own: %+v", got)
+	}
+}
+
+// TestBuildsBesideContext: what is built is read where it is, and not where the context is.
+func TestBuildsBesideContext(t *testing.T) {
+	deployed(t)
+	elsewhere := t.TempDir()
+	if err := os.CopyFS(elsewhere, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: [shared]\n")
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	if got := run(t, "", "check", "-f", "plain", "-k", elsewhere+"/base", "--helm", elsewhere+"/chart"); !strings.Contains(got.stdout, "\n3 routes in ") || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffOfMovedRoutes: a note says which routes are removed from one set and new in another.
+func TestDiffOfMovedRoutes(t *testing.T) {
+	deployed(t)
+	if err := os.Rename("plain", "web"); err != nil {
+		t.Fatal(err)
+	}
+	const note = "note: moved from folder HEAD:plain to folder web: HTTPRoute shop/web. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || strings.Count(got.stdout, "moved from") != 1 || !strings.Contains(got.stdout, note) {
+		t.Errorf("%+v", got)
+	}
+	commit(t)
+	if err := os.RemoveAll("web"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "moved from") {
+		t.Errorf("removed: %+v", got)
 	}
 }
 

@@ -60,6 +60,9 @@ func (f *inputFlags) complete() (named bool, err error) {
 	return f.named(), nil
 }
 
+// errPath is why PATH cannot be used; a shell makes PATHs of a pattern after -f.
+var errPath = errors.New("PATH cannot be used with -f, -k, or --helm; for several files, repeat -f")
+
 // errStdinPath is why PATH cannot be standard input: sets are found in folders.
 var errStdinPath = errors.New("to read standard input, use -f -")
 
@@ -98,6 +101,6 @@ func applyProject(project *sets.Project, c *configuration, options *check.Option
 		}
 		c.path = project.ConfigurationFile()
 	}
-	options.Context = project.ContextFiles()
+	options.Surround(project)
 	return project.RequireContext()
 }

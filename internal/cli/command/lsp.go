@@ -33,7 +33,7 @@ const lspExamples = `  # Serve an editor, which starts the command
   gammaguard lsp --crds crds/`
 
 func newLSP() *cobra.Command {
-	var options check.Options
+	options := check.Options{Alone: true}
 	var config configuration
 	cmd := &cobra.Command{
 		Use:     "lsp",

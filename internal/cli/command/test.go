@@ -91,7 +91,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(args); err != nil {
 		return usage(cmd, err)
 	}
-	f.options.Stdin = cmd.InOrStdin()
+	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), true
 	if _, err := f.project(&f.config, args...); err != nil {
 		return err
 	}

@@ -117,6 +117,29 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
 		}
 	}
+	put(t, "worse.yaml", strings.Replace(base, "value: /", "value: no-slash", 1))
+	if got := run(t, "", "diff", "--base", "base.yaml", "-f", "worse.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "→  cart:80 100 % (HTTPRoute shop/web is rejected by the API server)\n") {
+		t.Errorf("a route that was valid: %+v", got)
+	}
+}
+
+// TestAdviceNamesFlags: what to do about an object that the input lacks names only flags that the command has for it.
+func TestAdviceNamesFlags(t *testing.T) {
+	deployed(t)
+	put(t, "new/a.yaml", orphan)
+	put(t, "gammaguard-test.yaml", "{apiVersion: gammaguard.dev/v1alpha1, kind: TrafficTest, input: {files: [new]}, tests: [{name: a, request: {service: none, port: 80}, expect: {status: 404}}]}")
+	for args, want := range map[string]string{
+		"diff --base-ref HEAD new":             "are not in the input",
+		"diff --base-ref HEAD new -o markdown": "or, if they do not exist, use --complete (",
+		"test":                                 "      Service none is not in the input; add it\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "--base") || strings.Contains(got.stdout, "--cluster") {
+			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
+	if got := run(t, "", "check", "new"); !strings.Contains(got.stdout, "or use --base, --cluster, or, if they do not exist, --complete.") {
+		t.Errorf("check: %+v", got)
+	}
 }
 
 // put writes a file, in its folder.

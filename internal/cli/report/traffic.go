@@ -73,7 +73,7 @@ func (d *Diff) markdown(w io.Writer) error {
 	if len(d.NewFindings.Routes) > 0 {
 		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
 	}
-	for _, i := range d.NewFindings.Items() {
+	for _, i := range d.NewFindings.lines() {
 		place := fmt.Sprintf("%s:%d", i.File, i.Line)
 		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
 	}

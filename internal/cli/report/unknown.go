@@ -49,6 +49,9 @@ const maxLacks = 8
 // UnknownRemedy is how to make known what the input lacks.
 const UnknownRemedy = "add it to the input or to context in " + projectFile + ", or use --base, --cluster, or, if it does not exist, --complete"
 
+// UnknownAlone is UnknownRemedy for a command that reads neither a base nor a cluster besides the input.
+const UnknownAlone = "add it to the input or to context in " + projectFile + ", or, if it does not exist, use --complete"
+
 // projectFile is the name of the file that says how a repository is checked.
 const projectFile = ".gammaguard.yaml"
 

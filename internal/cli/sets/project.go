@@ -146,7 +146,10 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
-// SetsBelow returns the sets of which a part is at or below one of the paths. It is an error if something that one names
+// Within returns the files that the project may name.
+func (p *Project) Within() *repository.Files { return p.files }
+
+// SetsBelow returns the sets of which a part is at or below one of the paths, and those that have it. It is an error if something that one names
 // does not exist.
 func (p *Project) SetsBelow(paths []string) (found []Set, _ error) {
 	for i := range p.Sets {
@@ -203,7 +206,7 @@ func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	return p.set(set), nil
 }
 
-// below reports whether what there is to read is at or below one of the paths.
+// below reports whether what there is to read is at or below one of the paths, or holds it.
 func (s *Set) below(paths []string) bool {
 	roots := s.Files
 	if s.Files == nil {
@@ -212,7 +215,8 @@ func (s *Set) below(paths []string) bool {
 	for _, path := range paths {
 		above := segments(path)
 		for _, root := range roots {
-			if at := segments(root); len(at) >= len(above) && slices.Equal(above, at[:len(above)]) {
+			at := segments(root)
+			if n := min(len(at), len(above)); slices.Equal(above[:n], at[:n]) {
 				return true
 			}
 		}

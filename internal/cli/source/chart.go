@@ -105,6 +105,13 @@ func (in *Input) render(ctx context.Context, chart *Chart, apiVersions []string)
 	if r.Files, err = in.chartFiles(chart.Path); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errNotLoaded, err)
 	}
+	for i := range r.Files {
+		if file := &r.Files[i]; file.Name == "values.yaml" {
+			if _, err := yaml.ToJSON(file.Data); err != nil {
+				return nil, nil, &brokenValues{filepath.Join(chart.Path, file.Name), err}
+			}
+		}
+	}
 	for _, name := range chart.Values {
 		data, err := in.take(name)
 		if err == nil {

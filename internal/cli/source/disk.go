@@ -62,6 +62,12 @@ func (d *Disk) Within(files *repository.Files) *Disk {
 	return &Disk{files, d.options, d.builder}
 }
 
+// Beside returns the disk with other files that may be read, as Within does, to read manifests while an input of this disk is
+// built: nothing is built of it.
+func (d *Disk) Beside(files *repository.Files) *Disk {
+	return &Disk{d.Within(files).Files, d.options, nil}
+}
+
 // Read reads a file, if it may be read.
 func (d *Disk) Read(path string) ([]byte, error) {
 	if d.options.ReadFile == nil {

@@ -83,7 +83,9 @@ type Input struct {
 // Input returns what reads a set, and notes what of the repository it took, unless taken is nil.
 func (d *Disk) Input(taken *Taken) *Input {
 	in := &Input{Disk: d, taken: taken}
-	d.builder.Use(readable{in, map[string]bool{}})
+	if d.builder != nil {
+		d.builder.Use(readable{in, map[string]bool{}})
+	}
 	return in
 }
 
