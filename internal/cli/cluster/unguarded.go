@@ -60,12 +60,13 @@ func (c *Cluster) unguarded(ctx context.Context, groups *metav1.APIGroupList) (C
 	}
 	details := strings.Join(served, ", ") + " shape mesh traffic and need no grant (see docs/unguarded.md); "
 	result := OK
-	if len(named) > 0 {
+	switch {
+	case len(named) > 0:
 		result = Warn
 		details += "may write them: " + strings.Join(named, ", ")
-	} else if len(unread) == 0 {
+	case len(unread) == 0:
 		details += "only the system may write them"
-	} else {
+	default:
 		details += "who may write them cannot be determined"
 	}
 	if len(unread) > 0 {
