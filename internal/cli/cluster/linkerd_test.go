@@ -64,7 +64,7 @@ spec:
 			"- producer HTTPRoute.policy.linkerd.io own-shop/web unknown unanswered only its grant is checked: Linkerd decides what it does",
 			"- consumer of own-faces HTTPRoute.policy.linkerd.io own-faces/bypass no-grant unanswered namespace own-faces lacks the consumer grant for HTTPRoute.policy.linkerd.io",
 			"80/TCP producer HTTPRoute own-shop/web applies unanswered -",
-			"own-faces none - enforce default 0 1",
+			"own-faces none - enforce default",
 		}},
 	} {
 		code, stdout, stderr := run(t, "", append(strings.Fields(test.args), "--kubeconfig", plane.Kubeconfig)...)
