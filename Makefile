@@ -126,11 +126,11 @@ e2e: definitions controlplane ## Install each overlay on a real cluster and test
 	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/repositories ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
 
 .PHONY: scenarios
-scenarios: definitions controlplane ## Play a folder of scenarios three ways: SCENARIOS=<folder>.
+scenarios: definitions controlplane ## Play a directory of scenarios three ways: SCENARIOS=<directory>.
 	@go test -c -o $(CACHE)/bin/scenarios ./test/scenarios/runner # go test would not tell the exit codes apart
 	@for folder in "$(SCENARIOS)" "$(PWD)/$(SCENARIOS)" "$(CURDIR)/$(SCENARIOS)"; do \
 		case "$$folder" in /*) if [ -e "$$folder" ]; then exec $(CACHE)/bin/scenarios -test.run '^TestScenarios$$' -directory "$$folder"; fi;; esac; \
-	done; echo "error: SCENARIOS=$(SCENARIOS): no such folder" >&2; exit 2
+	done; echo "error: SCENARIOS=$(SCENARIOS): no such directory" >&2; exit 2
 
 # For how long each target is fuzzed.
 FUZZ ?= 5s
@@ -168,7 +168,7 @@ VULNDB ?= https://vuln.go.dev
 # VULNFLAGS=-tolerant warns instead of failing where the database cannot be reached.
 VULNFLAGS ?=
 .PHONY: vulncheck
-vulncheck: definitions $(GOVULNCHECK) ## Fail where a program can reach a known vulnerability: VULNDB=<folder of OSV files>.
+vulncheck: definitions $(GOVULNCHECK) ## Fail where a program can reach a known vulnerability: VULNDB=<directory of OSV files>.
 	go run ./test/vuln -program $(GOVULNCHECK) -db "$(VULNDB)" -accepted tools/vulnerabilities.yaml $(VULNFLAGS) ./cmd/...
 
 .PHONY: tidy-check

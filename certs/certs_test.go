@@ -84,8 +84,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{name: "valid", bundle: *bundle, now: now},
 		{name: "valid to its last second", bundle: *bundle, now: now.AddDate(1, 0, 0)},
-		{name: "no certificate", bundle: *bundle, remove: certs.CertFile, now: now, want: "certificate folder DIR has no tls.crt"},
-		{name: "no key", bundle: *bundle, remove: certs.KeyFile, now: now, want: "certificate folder DIR has no tls.key"},
+		{name: "no certificate", bundle: *bundle, remove: certs.CertFile, now: now, want: "certificate directory DIR has no tls.crt"},
+		{name: "no key", bundle: *bundle, remove: certs.KeyFile, now: now, want: "certificate directory DIR has no tls.key"},
 		{
 			name: "empty certificate", bundle: certs.Bundle{Key: bundle.Key}, now: now,
 			want: "certificate DIR/tls.crt with key tls.key: tls: failed to find any PEM data in certificate input",

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The names of the files in a certificate folder, as in a Secret of type
+// The names of the files in a certificate directory, as in a Secret of type
 // kubernetes.io/tls.
 const (
 	CertFile = "tls.crt"
@@ -97,9 +97,9 @@ func read(dir, name string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("certificate folder %s has no %s", dir, name)
+		return nil, fmt.Errorf("certificate directory %s has no %s", dir, name)
 	case err != nil:
-		return nil, fmt.Errorf("certificate folder: %w", err)
+		return nil, fmt.Errorf("certificate directory: %w", err)
 	}
 	return data, nil
 }

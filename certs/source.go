@@ -2,7 +2,7 @@ package certs
 
 import "sigs.k8s.io/controller-runtime/pkg/manager"
 
-// Source is who fills the certificate folder.
+// Source is who fills the certificate directory.
 type Source interface {
 	// SetUp hands to the manager, which has not been started, what has to run on
 	// this replica and on the leader.

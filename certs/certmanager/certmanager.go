@@ -1,6 +1,6 @@
 // Package certmanager asks cert-manager why there is no serving certificate:
 // cert-manager writes it into a Secret, and the Secret is mounted as the
-// certificate folder.
+// certificate directory.
 package certmanager
 
 import (

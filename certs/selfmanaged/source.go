@@ -2,7 +2,7 @@
 // cert-manager does, and has the webhook registrations trust the CA.
 //
 // The leader renews them, by cert-controller's rotator (rotation.go). Every
-// replica copies the certificate from the Secret into its certificate folder
+// replica copies the certificate from the Secret into its certificate directory
 // (mirror.go). A new CA comes in without a request being lost: the registrations
 // trust the old one beside it for a day (trust.go), and no replica serves a
 // certificate of the new one before they trust it.
@@ -28,7 +28,7 @@ import (
 
 // Options name what belongs together. All must be set.
 type Options struct {
-	// Dir is the certificate folder.
+	// Dir is the certificate directory.
 	Dir string
 	// Secret holds ca.crt, ca.key, tls.crt and tls.key. It must exist, but may be
 	// empty.
@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // Source is a Secret that gammaguard itself keeps filled, as the source of the
-// certificate folder.
+// certificate directory.
 type Source struct {
 	options Options
 	waiting atomic.Value // string

@@ -43,7 +43,7 @@ type guard struct {
 	logged []string // reasons of "Not ready"
 }
 
-// startGuard starts a server whose certificate folder, made by the caller, is
+// startGuard starts a server whose certificate directory, made by the caller, is
 // filled by the source.
 func startGuard(t *testing.T, dir string, source certs.Source) *guard {
 	t.Helper()
@@ -125,12 +125,12 @@ func TestReadinessNamesTheReason(t *testing.T) {
 	dir := t.TempDir()
 	g := startGuard(t, dir, certmanager.New(servingCertificate))
 	const certificate = "Certificate gammaguard-system/gammaguard-serving-cert "
-	waiting := "certificate folder DIR has no tls.crt; " + certificate + "has no conditions yet: check that cert-manager is running"
+	waiting := "certificate directory DIR has no tls.crt; " + certificate + "has no conditions yet: check that cert-manager is running"
 	g.await(t, "503 "+waiting)
 
 	failed := certificate + `is not ready: Issuing certificate as Secret does not exist (DoesNotExist); the issuer says no (Failed)`
 	setConditions(t)
-	g.await(t, "503 certificate folder DIR has no tls.crt; "+failed)
+	g.await(t, "503 certificate directory DIR has no tls.crt; "+failed)
 
 	write := func(at time.Time, hosts ...string) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestReadinessNamesTheReason(t *testing.T) {
 			told = append(told, reason)
 		}
 	}
-	want := []string{waiting, "certificate folder DIR has no tls.crt; " + failed, expired, foreign}
+	want := []string{waiting, "certificate directory DIR has no tls.crt; " + failed, expired, foreign}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("logged (-want +got):\n%s", diff)
 	}
@@ -216,7 +216,7 @@ func TestNoSecret(t *testing.T) {
 	dir := t.TempDir()
 	source := selfmanaged.New(selfmanaged.Options{Dir: dir, Secret: secretKey, Host: host, Webhooks: "gammaguard"})
 	g := startGuard(t, dir, source)
-	g.await(t, "503 certificate folder DIR has no tls.crt; Secret gammaguard-system/gammaguard-webhook-cert not found")
+	g.await(t, "503 certificate directory DIR has no tls.crt; Secret gammaguard-system/gammaguard-webhook-cert not found")
 	kubectl(t, "apply", "-k", overlay)
 	g.await(t, "200 ok")
 	remove()

@@ -89,7 +89,7 @@ func (c *certificate) valid() error {
 		if err := certs.Check(c.dir, time.Now()); err != nil {
 			return err
 		}
-		return fmt.Errorf("certificate folder %s: not read yet", c.dir)
+		return fmt.Errorf("certificate directory %s: not read yet", c.dir)
 	}
 	err := certs.CheckValidity(leaf, time.Now())
 	if err == nil && c.host != "" {

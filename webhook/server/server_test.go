@@ -88,7 +88,7 @@ func TestNotReady(t *testing.T) {
 	}()
 	base := "http://" + probes.String()
 	eventually(t, base+"/healthz", http.StatusOK, "ok")
-	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "certificate folder "+dir+" has no tls.crt")
+	eventually(t, base+"/readyz", http.StatusServiceUnavailable, "certificate directory "+dir+" has no tls.crt")
 	bundle, err := selfsigned.New("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
 func newCheck() *cobra.Command {
 	flags := &checkFlags{failOn: string(validate.Deny)}
 	cmd := &cobra.Command{
-		Use:     "check [PATH...] | (-f PATH | -k FOLDER | --helm CHART)...",
+		Use:     "check [PATH...] | (-f PATH | -k DIRECTORY | --helm CHART)...",
 		Short:   "Check routes in manifests",
 		Long:    checkLong,
 		Example: checkExamples,

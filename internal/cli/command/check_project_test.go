@@ -26,7 +26,7 @@ func TestCheckProject(t *testing.T) {
 		t.Helper()
 		var names []string
 		for line := range strings.Lines(runIn(t, folder, append([]string{"check"}, args...)...).stdout) {
-			for _, kind := range []string{"kustomization ", "chart ", "folder "} {
+			for _, kind := range []string{"kustomization ", "chart ", "directory "} {
 				if strings.HasPrefix(line, kind) {
 					names = append(names, strings.TrimSpace(line))
 				}
@@ -35,14 +35,14 @@ func TestCheckProject(t *testing.T) {
 		return strings.Join(names, "\n")
 	}
 	project("sets:\n- files: [plain/a, plain/b]\n- kustomization: deploy/prod\n- {chart: charts/shop, values: [charts/shop/ci/two.yaml]}\n")
-	want := "folder plain/a, plain/b: 3 routes\nkustomization deploy/prod: 1 route\nchart charts/shop with charts/shop/ci/two.yaml: 2 routes"
+	want := "directory plain/a, plain/b: 3 routes\nkustomization deploy/prod: 1 route\nchart charts/shop with charts/shop/ci/two.yaml: 2 routes"
 	if diff := cmp.Diff(want, sets()); diff != "" {
 		t.Error("sets (-want +got)\n" + diff)
 	}
 	if got := sets("deploy"); got != "kustomization deploy/prod: 1 route" {
 		t.Errorf("sets below deploy: %s", got)
 	}
-	if got := runIn(t, filepath.Join(folder, "plain"), "check"); !strings.Contains(got.stdout, "\n3 routes in 6 files: ") || strings.Contains(got.stdout, "folder a, b") {
+	if got := runIn(t, filepath.Join(folder, "plain"), "check"); !strings.Contains(got.stdout, "\n3 routes in 6 files: ") || strings.Contains(got.stdout, "directory a, b") {
 		t.Errorf("from a folder below: %+v", got)
 	}
 	if entries, err := os.ReadDir(filepath.Join(folder, "plain", "a")); err != nil {

@@ -51,7 +51,7 @@ func TestCheckSets(t *testing.T) {
 	for path, want := range map[string][]string{
 		"deploy/prod":         {"kustomization deploy/prod"},
 		"charts":              {"chart charts/broken", "chart charts/shop", "chart charts/shop with charts/shop/values-prod.yaml", "chart charts/shop with charts/shop/ci/two.yaml"},
-		"plain/a/routes.yaml": {"folder plain/a"},
+		"plain/a/routes.yaml": {"directory plain/a"},
 	} {
 		r, _ := checkJSON(t, "", filepath.Join(folder, filepath.FromSlash(path)))
 		var sets []string
@@ -139,7 +139,7 @@ func TestCheckOwnReport(t *testing.T) {
 	folder := written(t, map[string]string{"routes/a.yaml": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\n"})
 	for range 2 {
 		got := runIn(t, folder, "check", "-o", "text", "-o", "sarif=found.json")
-		if strings.Contains(got.stdout, "folder .") || !strings.Contains(got.stdout, "1 route in 1 file") {
+		if strings.Contains(got.stdout, "directory .") || !strings.Contains(got.stdout, "1 route in 1 file") {
 			t.Errorf("%+v", got)
 		}
 	}

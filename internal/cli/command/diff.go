@@ -76,7 +76,7 @@ const diffExamples = `  # Compare what is deployed in the current directory with
 func newDiff() *cobra.Command {
 	flags := &diffFlags{}
 	cmd := &cobra.Command{
-		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) ([PATH...] | (-f PATH | -k FOLDER | --helm CHART)...)",
+		Use:     "diff (--base PATH... | --base-ref REVISION | --cluster) ([PATH...] | (-f PATH | -k DIRECTORY | --helm CHART)...)",
 		Short:   "Show which requests a change sends somewhere else",
 		Long:    diffLong,
 		Example: diffExamples,

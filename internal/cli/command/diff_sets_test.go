@@ -54,7 +54,7 @@ func TestDiffFindsSets(t *testing.T) {
   any  pay-v2:80 100 %  →  new:80 100 %
 service shop/cart port 80, producer (kustomization prod, kustomization test)
   any  cart-v1:80 100 %  →  new:80 100 %
-service shop/web port 80, producer (folder BASEplain)
+service shop/web port 80, producer (directory BASEplain)
   any  web-v1:80 100 %  →  web:80 100 % (HTTPRoute shop/web was removed)
 `
 	for args, base := range map[string]string{"--base-ref HEAD": "HEAD:", "--base " + before: before + "/", "--base-ref HEAD .": "HEAD:"} {
@@ -76,12 +76,12 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	put(t, "plain/web.yaml", "kind: [\napiVersion: gateway.networking.k8s.io/v1\n")
 	put(t, "node_modules/x.yaml", orphan)
 	got := run(t, "", "diff", "--base-ref", "HEAD")
-	if got.code != ExitUsage || !strings.Contains(got.stderr, "folder plain: not compared: plain/web.yaml:2: broken YAML") ||
+	if got.code != ExitUsage || !strings.Contains(got.stderr, "directory plain: not compared: plain/web.yaml:2: broken YAML") ||
 		!strings.Contains(got.stdout, "no change; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: may hold routes that no set has: node_modules/x.yaml") {
 		t.Errorf("%+v", got)
 	}
 	commit(t)
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: folder plain is not compared: plain/web.yaml:2: broken YAML") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: directory plain is not compared: plain/web.yaml:2: broken YAML") {
 		t.Errorf("as it was before: %+v", got)
 	}
 	put(t, "prod/kustomization.yaml", "resources: [https://example.invalid/a]\n")
@@ -100,7 +100,7 @@ func TestDiffOfNamedSets(t *testing.T) {
 	if err := os.RemoveAll("plain"); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "service shop/web port 80, producer (folder HEAD:plain)\n") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "service shop/web port 80, producer (directory HEAD:plain)\n") {
 		t.Errorf("%+v", got)
 	}
 	put(t, ".gammaguard.yaml", project+"context: [../outside]\n")
@@ -178,7 +178,7 @@ func TestDiffOfMovedRoutes(t *testing.T) {
 	if err := os.Rename("plain", "web"); err != nil {
 		t.Fatal(err)
 	}
-	const note = "note: moved from folder HEAD:plain to folder web: HTTPRoute shop/web. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new\n"
+	const note = "note: moved from directory HEAD:plain to directory web: HTTPRoute shop/web. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new\n"
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || strings.Count(got.stdout, "moved from") != 1 || !strings.Contains(got.stdout, note) {
 		t.Errorf("%+v", got)
 	}
@@ -203,7 +203,7 @@ func TestDiffOfLeftOutSets(t *testing.T) {
 	const why = " is not compared: it is still there, but no set of .gammaguard.yaml has it\n"
 	for _, args := range [][]string{{"diff", "--base-ref", "HEAD"}, {"diff", "--base", before}} {
 		got := run(t, "", args...)
-		for _, want := range []string{"kustomization test", "folder plain", "chart chart", "chart chart with chart/values-prod.yaml"} { //nolint:dupword // kinds and names
+		for _, want := range []string{"kustomization test", "directory plain", "chart chart", "chart chart with chart/values-prod.yaml"} { //nolint:dupword // kinds and names
 			if !strings.Contains(got.stdout, "note: "+want+why) {
 				t.Errorf("%q: no note on %s", args, want)
 			}

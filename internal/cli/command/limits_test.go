@@ -19,12 +19,12 @@ import (
 
 // TestLimits: a command that takes more than it may ends with an error that says what, and where.
 func TestLimits(t *testing.T) {
-	set := "folder m"
+	set := "directory m"
 	underway.Store(&set)
 	t.Cleanup(func() { underway.Store(nil) })
 	for want, limits := range map[string]limits{
-		"it takes more than 1 MiB of memory, while it checks folder m": {time: time.Hour, memory: 1 << 20},
-		"it takes longer than 1ns, while it checks folder m":           {time: 1, memory: math.MaxInt64},
+		"it takes more than 1 MiB of memory, while it checks directory m": {time: time.Hour, memory: 1 << 20},
+		"it takes longer than 1ns, while it checks directory m":           {time: 1, memory: math.MaxInt64},
 	} {
 		before := debug.SetMemoryLimit(-1)
 		said := make(chan error)

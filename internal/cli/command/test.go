@@ -68,7 +68,7 @@ const testExamples = `  # Run the tests below the current directory
 func newTest() *cobra.Command {
 	flags := &testFlags{}
 	cmd := &cobra.Command{
-		Use:     "test [PATH...] [(-f PATH | -k FOLDER | --helm CHART)...]",
+		Use:     "test [PATH...] [(-f PATH | -k DIRECTORY | --helm CHART)...]",
 		Short:   "Run tests of what requests meet",
 		Long:    testLong,
 		Example: testExamples,

@@ -68,7 +68,7 @@ const traceExamples = `  # Trace a request from a client in namespace faces
 func newTrace() *cobra.Command {
 	flags := &traceFlags{}
 	cmd := &cobra.Command{
-		Use:     "trace (SERVICE[:PORT] | http://SERVICE.NAMESPACE[:PORT][/PATH]) [(-f PATH | -k FOLDER | --helm CHART)...]",
+		Use:     "trace (SERVICE[:PORT] | http://SERVICE.NAMESPACE[:PORT][/PATH]) [(-f PATH | -k DIRECTORY | --helm CHART)...]",
 		Short:   "Show where a request to a Service port goes",
 		Long:    traceLong,
 		Example: traceExamples,

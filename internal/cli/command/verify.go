@@ -67,7 +67,7 @@ const verifyExamples = `  # Compare a sidecar of Istio with the routes in the cl
 func newVerify() *cobra.Command {
 	flags := &verifyFlags{}
 	cmd := &cobra.Command{
-		Use:     "verify [FILE] [(-f PATH | -k FOLDER | --helm CHART)...]",
+		Use:     "verify [FILE] [(-f PATH | -k DIRECTORY | --helm CHART)...]",
 		Short:   "Compare what gammaguard says with what the proxies of your mesh were given",
 		Long:    verifyLong,
 		Example: verifyExamples,

@@ -121,8 +121,8 @@ const (
 	Kustomization SetKind = "kustomization"
 	// Chart: what Helm renders.
 	Chart SetKind = "chart"
-	// Folder: the manifests of one folder.
-	Folder SetKind = "folder"
+	// Directory: the manifests of one directory.
+	Directory SetKind = "directory"
 )
 
 // Set is a group of objects that are deployed together, and so checked together.

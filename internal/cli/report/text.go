@@ -99,7 +99,7 @@ func list(out io.Writer, paint painter, items []Item) {
 // routes, and the rest by number. The summary says all of a folder that is the only set.
 func (r *CheckReport) sets(out io.Writer) {
 	sets := r.Sets
-	if len(sets) == 1 && sets[0].Kind == Folder {
+	if len(sets) == 1 && sets[0].Kind == Directory {
 		sets = nil
 	}
 	for i := range sets {

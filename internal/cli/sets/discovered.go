@@ -110,11 +110,11 @@ func (d *discovery) plain(path string, managed bool) *Set {
 	size := 0
 	files = slices.DeleteFunc(files, func(file string) bool {
 		if size+d.folders[path].sizes[file] > source.MaxInput {
-			d.hidden(file, fmt.Sprintf("not checked: the manifests of its folder have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))
+			d.hidden(file, fmt.Sprintf("not checked: the manifests of its directory have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))
 			return true
 		}
 		size += d.folders[path].sizes[file]
 		return false
 	})
-	return &Set{Kind: report.Folder, Path: path, Files: files}
+	return &Set{Kind: report.Directory, Path: path, Files: files}
 }

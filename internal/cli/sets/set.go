@@ -39,7 +39,7 @@ func (s *Set) File() string {
 		return source.KustomizationFile(s.Path)
 	case report.Chart:
 		return filepath.Join(s.Path, source.ChartFile)
-	case report.Folder:
+	case report.Directory:
 	}
 	return ""
 }
