@@ -11,7 +11,7 @@ func TestFindingMessage(t *testing.T) {
 	const message = "it is headless; use another (parent-headless)"
 	for _, test := range []struct {
 		action, effect Action
-		lowered        DowngradeReason
+		downgraded     DowngradeReason
 		want           string
 	}{
 		{Deny, Deny, NotDowngraded, message},
@@ -23,12 +23,12 @@ func TestFindingMessage(t *testing.T) {
 		{Deny, Audit, DowngradedByExemption, "would be denied: " + message},
 		{Deny, Warn, DowngradedByMutation, "not corrected here: " + message},
 	} {
-		finding.Action, finding.Effect, finding.Downgraded = test.action, test.effect, test.lowered
+		finding.Action, finding.Effect, finding.Downgraded = test.action, test.effect, test.downgraded
 		if got := finding.Message(); got != test.want {
-			t.Errorf("%s to %s by %q: got %q, want %q", test.action, test.effect, test.lowered, got, test.want)
+			t.Errorf("%s to %s by %q: got %q, want %q", test.action, test.effect, test.downgraded, got, test.want)
 		}
 		if got, want := finding.Warning(), "spec.parentRefs[0].name: "+test.want; got != want {
-			t.Errorf("%s to %s by %q: warning %q, want %q", test.action, test.effect, test.lowered, got, want)
+			t.Errorf("%s to %s by %q: warning %q, want %q", test.action, test.effect, test.downgraded, got, want)
 		}
 	}
 }

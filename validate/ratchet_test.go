@@ -21,8 +21,8 @@ func TestRatchet(t *testing.T) {
 		rule      string
 		kind      mesh.RouteKind
 		old, spec string
-		// denied and lowered are the fields of the findings with either effect.
-		denied, lowered []string
+		// denied and downgraded are the fields of the findings with either effect.
+		denied, downgraded []string
 	}{
 		{"unchanged", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")), nil, []string{"spec.parentRefs[0].name"}},
 		{"another field changed", "parent-headless", mesh.HTTPRoute, on(service("headless")), on(service("headless")) + catchAll, nil, []string{"spec.parentRefs[0].name"}},
@@ -58,7 +58,7 @@ func TestRatchet(t *testing.T) {
 				Route: newRoute(t, test.kind, "shop", test.spec),
 				Old:   routeJSON(t, test.kind, "shop", test.old),
 			})
-			var denied, lowered []string
+			var denied, downgraded []string
 			for _, f := range verdict.Findings {
 				switch {
 				case f.Action != validate.Deny || f.Rule != test.rule:
@@ -66,16 +66,16 @@ func TestRatchet(t *testing.T) {
 				case f.Effect == validate.Deny && f.Downgraded == validate.NotDowngraded:
 					denied = append(denied, f.Field)
 				case f.Effect == validate.Warn && f.Downgraded == validate.DowngradedByUpdate:
-					lowered = append(lowered, f.Field)
+					downgraded = append(downgraded, f.Field)
 				default:
-					t.Errorf("effect %s, lowered by %q", f.Effect, f.Downgraded)
+					t.Errorf("effect %s, downgraded by %q", f.Effect, f.Downgraded)
 				}
 			}
 			if diff := cmp.Diff(test.denied, denied); diff != "" {
 				t.Errorf("denied (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(test.lowered, lowered); diff != "" {
-				t.Errorf("lowered to warnings (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.downgraded, downgraded); diff != "" {
+				t.Errorf("downgraded to warnings (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestRatchetOld(t *testing.T) {
 	}
 	verdict := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route})
 	if !verdict.Denied() {
-		t.Error("a CREATE, which has no old object, is lowered")
+		t.Error("a CREATE, which has no old object, is downgraded")
 	}
 	world := &failsLater{Reader: newWorld(t, cluster), good: 1}
 	_, err = newEngine(t, only(map[string]validate.Action{"parent-headless": validate.Deny})).Judge(&validate.Request{Route: route, Old: old}, world)

@@ -97,10 +97,10 @@ func strangersWriteNoRecord(t *testing.T) {
 	want := `
 # HELP gammaguard_findings_total ` + help + `
 # TYPE gammaguard_findings_total counter
-gammaguard_findings_total{authenticated="false",effect="audit",lowered="exemption",namespace="shop",rule="parent-headless"} 1
-gammaguard_findings_total{authenticated="false",effect="deny",lowered="",namespace="_other",rule="grant-missing"} 505
-gammaguard_findings_total{authenticated="true",effect="audit",lowered="exemption",namespace="shop",rule="parent-headless"} 1
-gammaguard_findings_total{authenticated="true",effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{authenticated="false",downgraded="exemption",effect="audit",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{authenticated="false",downgraded="",effect="deny",namespace="_other",rule="grant-missing"} 505
+gammaguard_findings_total{authenticated="true",downgraded="exemption",effect="audit",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{authenticated="true",downgraded="",effect="deny",namespace="shop",rule="parent-headless"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.findings, strings.NewReader(want)); err != nil {
 		t.Error(err)

@@ -170,8 +170,8 @@ gammaguard_webhook_requests_total{authenticated="false",kind="other",operation="
 	want = `
 # HELP gammaguard_findings_total Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation, mutation), namespace (_other beyond the first 500, and where it does not exist), and whether the caller was authenticated by a client certificate.
 # TYPE gammaguard_findings_total counter
-gammaguard_findings_total{authenticated="false",effect="deny",lowered="",namespace="shop",rule="parent-headless"} 1
-gammaguard_findings_total{authenticated="false",effect="warn",lowered="dry-run",namespace="shop",rule="parent-not-found"} 1
+gammaguard_findings_total{authenticated="false",downgraded="",effect="deny",namespace="shop",rule="parent-headless"} 1
+gammaguard_findings_total{authenticated="false",downgraded="dry-run",effect="warn",namespace="shop",rule="parent-not-found"} 1
 `
 	if err := testutil.CollectAndCompare(o.Metrics.findings, strings.NewReader(want)); err != nil {
 		t.Error(err)

@@ -52,7 +52,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		findings: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_findings_total",
 			Help: "Findings of the validating webhook by rule, effect (deny, warn, audit, off), why the effect is less severe than the action of the rule (update, dry-run, mode, exemption, annotation, mutation), namespace (_other beyond the first 500, and where it does not exist), and whether the caller was authenticated by a client certificate.",
-		}, []string{"rule", "effect", "lowered", "namespace", "authenticated"}),
+		}, []string{"rule", "effect", "downgraded", "namespace", "authenticated"}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "gammaguard_mutations_total",
 			Help: "Fields that mutations set, or left as they were, by mutation, why it was left (empty: it was set; controller, exemption, mode), and namespace (_other beyond the first 500, and where it does not exist).",

@@ -51,7 +51,7 @@ func (t *trail) failed(r *review, err error, message string, fields ...any) {
 	}
 }
 
-// wouldDeny reports whether the finding denies, or would where nothing lowered it. A field
+// wouldDeny reports whether the finding denies, or would where nothing downgraded it. A field
 // that a mutation would set denies nothing.
 func wouldDeny(f validate.Finding) bool {
 	return f.Action == validate.Deny && f.Downgraded != validate.DowngradedByMutation
@@ -91,7 +91,7 @@ func (t *trail) note(r *review, verdict *validate.Verdict) {
 		return
 	}
 	t.log.Info(message, "user", shortened(r.UserInfo.Username), "operation", r.Operation, "kind", r.kind(),
-		"namespace", shortened(r.Object.Metadata.Namespace), "name", shortened(r.name()), "rules", rules, "lowered", string(why), "dryRun", r.DryRun,
+		"namespace", shortened(r.Object.Metadata.Namespace), "name", shortened(r.name()), "rules", rules, "downgraded", string(why), "dryRun", r.DryRun,
 		"caller", r.address, "authenticated", r.authenticated)
 }
 

@@ -54,10 +54,10 @@ func TestTrail(t *testing.T) {
 	} {
 		ask(t, handler, request)
 	}
-	line := func(message, user, operation, lowered string, dryRun bool, rules ...any) map[string]any {
+	line := func(message, user, operation, downgraded string, dryRun bool, rules ...any) map[string]any {
 		return map[string]any{
 			"msg": message, "user": user, "operation": operation, "kind": "HTTPRoute", "namespace": "shop", "name": "web",
-			"rules": rules, "lowered": lowered, "dryRun": dryRun, "caller": "192.0.2.1", "authenticated": false,
+			"rules": rules, "downgraded": downgraded, "dryRun": dryRun, "caller": "192.0.2.1", "authenticated": false,
 		}
 	}
 	want := lines{

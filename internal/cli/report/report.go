@@ -236,7 +236,7 @@ type Finding struct {
 	Effect validate.Action `json:"effect"`
 	// Downgraded says why the effect is milder than the action: update, dry-run, mode,
 	// exemption, annotation or mutation.
-	Downgraded string `json:"lowered,omitempty"`
+	Downgraded string `json:"downgraded,omitempty"`
 	// Unknown says that the finding is about something that is not known. Its
 	// effect is deny if the check is strict.
 	Unknown bool   `json:"unknown,omitempty"`

@@ -212,9 +212,9 @@ func TestReads(t *testing.T) {
 			"a refusal", "faces", on(service("vault, namespace: closed")), nil, nil,
 			[]string{"Namespace closed", "Namespace faces", "Service closed/vault"},
 		},
-		{"lowered by the mode", "shop", on(service("headless")), &validate.Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
+		{"downgraded by the mode", "shop", on(service("headless")), &validate.Policy{Mode: mesh.Audit}, nil, []string{"Service shop/headless", "Namespace shop"}},
 		{
-			"lowered by an exemption", "shop", on(service("headless")), &validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"shop"}}}, nil,
+			"downgraded by an exemption", "shop", on(service("headless")), &validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"shop"}}}, nil,
 			[]string{"Service shop/headless", "Namespace shop"},
 		},
 		{"it was so before", "shop", on(service("headless")), nil, old, nil},
