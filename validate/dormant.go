@@ -44,18 +44,3 @@ func (e *Engine) describeDormant(parent *Parent) Finding {
 	f.Problem = who + " on this parentRef: " + f.Problem
 	return f
 }
-
-// AddDormant adds what is dormant of the stored route to the verdict on the rest of it. The error is the failure of
-// a read.
-func (e *Engine) AddDormant(verdict *Verdict, route *mesh.Route, reader mesh.Reader) error {
-	if route.Dormant(e.policy.Mesh) == 0 {
-		return nil
-	}
-	namespace, err := mesh.Known(mesh.FindNamespace(reader, route.Metadata.Namespace))
-	if err != nil {
-		return err
-	}
-	verdict.Findings = append(verdict.Findings, e.Dormant(route, namespace)...)
-	sortFindings(verdict.Findings)
-	return nil
-}

@@ -152,6 +152,14 @@ func (v *Verdict) Answered() iter.Seq[*Finding] {
 	}
 }
 
+// Add adds findings, in their places.
+func (v *Verdict) Add(findings ...Finding) {
+	if len(findings) > 0 {
+		v.Findings = append(v.Findings, findings...)
+		sortFindings(v.Findings)
+	}
+}
+
 // says reports whether there is anything to answer but that the request is admitted.
 func (v *Verdict) says() bool { return len(v.Findings)+len(v.Unknown)+len(v.UnknownIgnores) > 0 }
 

@@ -49,7 +49,6 @@ func (l *labels) preview(ctx context.Context, r *review) (*validate.LabelPreview
 	}
 	preview := l.Engine.PreviewLabels(l.Reader, old, now)
 	partial := l.eachRoute(ctx, r, now.Name, func(route *mesh.Route) error {
-		route = l.Awake(route)
 		plan, err := l.Plan(route, validate.User{}, l.Changes(route, preview.After()), preview.After())
 		if err != nil {
 			return err

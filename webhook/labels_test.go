@@ -140,6 +140,22 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestLabelsDormant: of a stored route that no mesh reads, a preview counts what would be denied once a mutation corrects it.
+func TestLabelsDormant(t *testing.T) {
+	set := world(t, `
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: fine, namespace: shop}, spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Service, name: cart}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: typo, namespace: shop}, spec: {parentRefs: [{group: gateway.networking.k8s.io, kind: Service, name: crat}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}`)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	response := ask(t, previewLabels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: warn}", "labels: {gammaguard.dev/grant: all}"))
+	if diff := cmp.Diff([]string{"if created now, 1 of 2 routes would be denied: HTTPRoute typo (parent-not-found)"}, response.Warnings); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestManyRoutes: a preview reads so many routes, and says so.
 func TestManyRoutes(t *testing.T) {
 	manifests := []string{adopted}

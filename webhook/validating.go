@@ -42,7 +42,9 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 && len(changes) == 0 {
 		return admit
 	}
-	v.relate(r, &verdict)
+	if err := v.relate(r, &verdict); err != nil {
+		v.trail.failed(r, err, "Failed to compare the route with mode enforce", "route", shortened(r.Object.String()))
+	}
 	v.count(r, &verdict)
 	v.trail.note(r, &verdict)
 	answered := answer{warnings: warnings(&verdict, changes), audit: findingsAnnotations(&verdict), outcome: admitted}
@@ -52,19 +54,21 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 	return answered
 }
 
-// relate has findings say what is true of fields that mutations leave as they are. The
-// caches will do: a verdict does not depend on it.
-func (v *validating) relate(r *review, verdict *validate.Verdict) {
+// relate has findings say what is true in mode enforce, where mutations leave fields as they are. The caches will do: a
+// verdict does not depend on it.
+func (v *validating) relate(r *review, verdict *validate.Verdict) error {
 	withheld := func(f validate.Finding) bool {
 		return f.Downgraded == validate.DowngradedByMode || f.Downgraded == validate.DowngradedByExemption
 	}
 	if !slices.ContainsFunc(verdict.Findings, withheld) {
-		return
+		return nil
 	}
 	judge := creation.Judge{Engine: v.engine, Off: v.Off}
-	if plan, err := judge.Plan(r.Object, r.user(), judge.Changes(r.Object, v.Reader), v.Reader); err == nil {
-		creation.Relate(verdict, &plan)
+	plan, err := judge.Plan(r.Object, r.user(), judge.Changes(r.Object, v.Reader), v.Reader)
+	if err != nil {
+		return err
 	}
+	return judge.Relate(verdict, r.toJudge(), &plan, v.Reader)
 }
 
 // judge judges by the cache; what would be denied is confirmed by live reads. While the

@@ -137,8 +137,8 @@ func place(o *manifest.Object) report.Place {
 
 // judge judges a mutated route, and reports it.
 func (v *version) judge(object *manifest.Object, plan *mutate.Plan) error {
-	verdict, err := v.engine.Judge(&validate.Request{Route: object.Route, KeepExisting: true}, v.set)
-	creation.Relate(&verdict, plan)
+	judge := creation.Judge{Engine: v.engine}
+	verdict, err := judge.Judge(&validate.Request{Route: object.Route, KeepExisting: true}, plan, v.set)
 	judged := &report.Route{RouteName: report.RouteName{Kind: object.Route.Kind, Namespace: object.Key.Namespace, Name: object.Key.Name}, Place: place(object)}
 	judged.Changes, judged.Withheld = report.ChangesOf(plan)
 	for _, changes := range [][]report.Change{judged.Changes, judged.Withheld} {

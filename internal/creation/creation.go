@@ -74,18 +74,34 @@ func (j *Judge) Create(stored *mesh.Route, world mesh.Reader) (mutate.Plan, vali
 	if err != nil {
 		return plan, validate.Verdict{}, err
 	}
-	verdict, err := j.Engine.Judge(&validate.Request{Route: mutate.Mutated(&route, plan.Made()), Stored: true}, world)
-	Relate(&verdict, &plan)
+	verdict, err := j.Judge(&validate.Request{Route: mutate.Mutated(&route, plan.Made()), Stored: true}, &plan, world)
 	return plan, verdict, err
 }
 
-// Relate has findings say what is true of fields that a mutation would set but for the mode
-// or an exemption: that they would be denied is not.
-func Relate(verdict *validate.Verdict, plan *mutate.Plan) {
+// Judge judges the request, in whose route the plan has been carried out, and completes the verdict as Relate does.
+func (j *Judge) Judge(request *validate.Request, plan *mutate.Plan, world mesh.Reader) (validate.Verdict, error) {
+	verdict, err := j.Engine.Judge(request, world)
+	if err == nil {
+		err = j.Relate(&verdict, request, plan, world)
+	}
+	return verdict, err
+}
+
+// Relate completes the verdict on a request whose changes the mode or an exemption withholds, so that it says what mode
+// enforce would: a field that a mutation would set would not be denied, and what the changes bring out would be. The
+// error is a read that failed.
+func (j *Judge) Relate(verdict *validate.Verdict, request *validate.Request, plan *mutate.Plan, world mesh.Reader) error {
 	switch plan.Withheld() {
 	case mutate.WithheldByMode, mutate.WithheldByExemption:
 	default:
-		return
+		return nil
+	}
+	if len(plan.Changes) == 0 {
+		return nil
+	}
+	changed, err := j.denials(request, plan.Changes, world)
+	if err != nil {
+		return err
 	}
 	for i := range verdict.Findings {
 		f := &verdict.Findings[i]
@@ -96,4 +112,23 @@ func Relate(verdict *validate.Verdict, plan *mutate.Plan) {
 			}
 		}
 	}
+	verdict.Add(slices.DeleteFunc(changed, func(f validate.Finding) bool { return find(verdict, &f) != nil })...)
+	return nil
+}
+
+// denials returns the findings on the request with the changes whose rules deny, with their effects in the mode.
+func (j *Judge) denials(request *validate.Request, changes []mutate.Change, world mesh.Reader) ([]validate.Finding, error) {
+	changed := *request
+	changed.Route = mutate.Mutated(request.Route, changes)
+	verdict, err := j.Engine.Judge(&changed, world)
+	return slices.DeleteFunc(verdict.Findings, func(f validate.Finding) bool { return f.Action != validate.Deny }), err
+}
+
+// find returns the finding of the verdict of the rule and field of another one, or nil.
+func find(verdict *validate.Verdict, f *validate.Finding) *validate.Finding {
+	i := slices.IndexFunc(verdict.Findings, func(g validate.Finding) bool { return g.Rule == f.Rule && g.Field == f.Field })
+	if i < 0 {
+		return nil
+	}
+	return &verdict.Findings[i]
 }

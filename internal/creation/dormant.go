@@ -1,19 +1,50 @@
 package creation
 
 import (
+	"slices"
+
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// Audit judges a stored route. What of it is dormant is found to be so, and nothing else is
-// judged by it; the rest is judged as Create does.
+// Audit judges a stored route. What of it is dormant is found to be so, and has no other effect; so only what would be denied
+// of it, if the route were created now, is judged by it. The rest is judged as Create does.
 func (j *Judge) Audit(route *mesh.Route, world mesh.Reader) (mutate.Plan, validate.Verdict, error) {
 	plan, verdict, err := j.Create(j.Awake(route), world)
-	if err == nil {
-		err = j.Engine.AddDormant(&verdict, route, world)
+	if err == nil && route.Dormant(j.Engine.Policy().Mesh) != 0 {
+		err = j.addDormant(&verdict, route, world)
 	}
 	return plan, verdict, err
+}
+
+// addDormant adds what is dormant of the stored route to the verdict on the rest of it. Whether the grant is missing, the
+// remedy of what is dormant says.
+func (j *Judge) addDormant(verdict *validate.Verdict, route *mesh.Route, world mesh.Reader) error {
+	namespace, err := mesh.Known(mesh.FindNamespace(world, route.Metadata.Namespace))
+	if err != nil {
+		return err
+	}
+	created := mutate.Plan{Changes: j.Changes(route, world), Mode: mesh.Enforce, Controller: owner(route)}
+	woken, err := j.denials(&validate.Request{Route: route, Stored: true}, created.Made(), world)
+	if err != nil {
+		return err
+	}
+	denied := validate.Verdict{Findings: woken}
+	dormant := j.Engine.Dormant(route, namespace)
+	for i := range dormant {
+		f := &dormant[i]
+		if still := find(&denied, f); still != nil {
+			f.Effect, f.Downgraded = still.Effect, still.Downgraded
+		} else {
+			f.Action = validate.Audit // a mutation would correct it
+		}
+	}
+	verdict.Add(dormant...)
+	verdict.Add(slices.DeleteFunc(woken, func(f validate.Finding) bool {
+		return f.Rule == validate.RuleGrantMissing || find(verdict, &f) != nil
+	})...)
+	return nil
 }
 
 // Awake returns a stored route without what is dormant of it.

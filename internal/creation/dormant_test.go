@@ -19,8 +19,8 @@ const cluster = `
 {apiVersion: v1, kind: Service, metadata: {name: bare, namespace: shop}, spec: {clusterIP: None, ports: [{port: 80}]}}
 `
 
-// TestAudit: of a stored route, what is dormant is found to be so, and nothing else is; the
-// rest is judged where it stands. The patch makes mesh parents of what can only be meant so.
+// TestAudit: of a stored route, what is dormant is found to be so, with what would be denied of it if the route were created
+// now; the rest is judged where it stands. The patch makes mesh parents of what can only be meant so.
 func TestAudit(t *testing.T) {
 	core, gateway, imports := "core", mesh.GatewayGroup, mesh.MulticlusterGroup
 	empty, version := "", "networking.istio.io/v1"
@@ -32,19 +32,22 @@ func TestAudit(t *testing.T) {
 		patch   string
 	}{
 		"live":    {nil, []mesh.ParentRef{bare}, []string{"parent-headless deny spec.parentRefs[0].name"}, ""},
-		"dormant": {nil, []mesh.ParentRef{{Group: &gateway, Kind: "Service", Name: "bare"}}, []string{"parent-group-invalid audit spec.parentRefs[0].group"}, `[{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]`},
+		"dormant": {nil, []mesh.ParentRef{{Group: &gateway, Kind: "Service", Name: "bare"}}, []string{"parent-group-invalid dormant spec.parentRefs[0].group", "parent-headless deny spec.parentRefs[0].name"}, `[{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]`},
 		"mixed": {
 			nil,
 			[]mesh.ParentRef{{Group: &core, Kind: "service", Name: "bare"}, bare},
-			[]string{"parent-group-invalid audit spec.parentRefs[0].kind", "parent-headless deny spec.parentRefs[1].name"},
+			[]string{
+				"parent-group-invalid dormant spec.parentRefs[0].kind", "parent-headless deny spec.parentRefs[0].name",
+				"parent-duplicate deny spec.parentRefs[1]", "parent-headless deny spec.parentRefs[1].name",
+			},
 			`[{"op":"replace","path":"/spec/parentRefs/0/kind","value":"Service"},{"op":"replace","path":"/spec/parentRefs/0/group","value":""}]`,
 		},
 		"read":  {mesh.FindProfile(mesh.Linkerd), []mesh.ParentRef{{Group: &core, Kind: "service", Name: "bare"}}, []string{"parent-headless deny spec.parentRefs[0].name"}, ""},
-		"vague": {nil, []mesh.ParentRef{{Group: &core, Kind: "ServiceImport", Name: "bare"}}, []string{"parent-group-invalid audit spec.parentRefs[0].group"}, ""},
+		"vague": {nil, []mesh.ParentRef{{Group: &core, Kind: "ServiceImport", Name: "bare"}}, []string{"parent-group-invalid deny spec.parentRefs[0].group"}, ""},
 		"others": {
 			nil,
 			[]mesh.ParentRef{{Group: &version, Kind: "ServiceEntry", Name: "out"}, {Group: &gateway, Kind: "ServiceImport", Name: "far"}},
-			[]string{"parent-group-invalid audit spec.parentRefs[1].group"},
+			[]string{"parent-group-invalid dormant spec.parentRefs[1].group"},
 			`[{"op":"replace","path":"/spec/parentRefs/1/group","value":"` + imports + `"}]`,
 		},
 	} {
@@ -63,11 +66,15 @@ func TestAudit(t *testing.T) {
 				t.Fatalf("%+v", verdict.Findings)
 			}
 			for i, f := range verdict.Findings {
-				if got := f.Rule + " " + string(f.Effect) + " " + f.Field; got != test.found[i] {
+				effect := string(f.Effect)
+				if f.Downgraded == validate.DowngradedByDormancy {
+					effect = string(f.Downgraded)
+				}
+				if got := f.Rule + " " + effect + " " + f.Field; got != test.found[i] {
 					t.Errorf("got %s, want %s", got, test.found[i])
 				}
-				if dormant := f.Downgraded == validate.DowngradedByDormancy; dormant != (f.Rule == "parent-group-invalid") {
-					t.Errorf("%s: downgraded by %q", f.Rule, f.Downgraded)
+				if denies := f.Action == validate.Deny; denies != (effect == "deny") {
+					t.Errorf("%s: action %s, effect %s", f.Rule, f.Action, effect)
 				}
 			}
 			if patch := patch(t, judge.Waking(route)); patch != test.patch {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
-	"github.com/gammaguard/gammaguard/internal/creation"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status/desired"
 	"github.com/gammaguard/gammaguard/validate"
@@ -67,11 +66,14 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	if j.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
 		judge = func(req *validate.Request) (validate.Verdict, error) { return j.engine.Judge(req, j.world) }
 	}
-	verdict, err := judge(j.request(r))
+	request := j.request(r)
+	verdict, err := judge(request)
+	if err == nil {
+		err = j.creation.Relate(&verdict, request, &r.plan, j.world)
+	}
 	if err != nil {
 		return nil, err
 	}
-	creation.Relate(&verdict, &r.plan)
 	if len(verdict.Unknown) > 0 {
 		judged.Verdict = report.Unknown
 		if j.options.Strict {

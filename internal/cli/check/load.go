@@ -22,10 +22,12 @@ import (
 type loaded struct {
 	options *Options
 	engine  *validate.Engine
-	world   *world
-	defined *defined
-	files   []*source.File
-	routes  []*route
+	// creation decides which mutations are made.
+	creation creation.Judge
+	world    *world
+	defined  *defined
+	files    []*source.File
+	routes   []*route
 	// broken are the documents that can be read, but not understood; each is a *manifest.Error.
 	broken []error
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
@@ -68,8 +70,6 @@ type route struct {
 // loader loads one input.
 type loader struct {
 	*loaded
-	// creation decides which mutations are made.
-	creation creation.Judge
 	// declared says where each object that bears on routes stands first.
 	declared map[manifest.Key]report.Place
 	// arrived counts the routes that are new.
@@ -85,8 +85,10 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 		return nil, err
 	}
 	l := &loader{
-		loaded:   &loaded{options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh)},
-		creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
+		loaded: &loaded{
+			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
+			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
+		},
 		declared: map[manifest.Key]report.Place{},
 	}
 	if l.world.context = options.context; l.world.context == nil {

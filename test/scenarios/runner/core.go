@@ -59,11 +59,10 @@ func judgeByCore(c *change, judge *creation.Judge, set *manifest.Set) (*Outcome,
 		}
 		request.Object = text
 	}
-	verdict, err := judge.Engine.Judge(request, set)
+	verdict, err := judge.Judge(request, &plan, set)
 	if err != nil {
 		return nil, err
 	}
-	creation.Relate(&verdict, &plan)
 	outcome := outcomeOf(&plan, &verdict)
 	if c.old != nil && !verdict.Denied() {
 		lines, err := previewByCore(c, request.Route, judge, set)
