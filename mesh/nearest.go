@@ -7,6 +7,9 @@ import "github.com/agext/levenshtein"
 func Nearest(word string, known []string) string {
 	best, least := "", (len(word)+1)/3+1
 	for _, candidate := range known {
+		if max(len(word)-len(candidate), len(candidate)-len(word)) >= least {
+			continue // also for speed: others may have written the word
+		}
 		if distance := levenshtein.Distance(word, candidate, nil); distance < least {
 			best, least = candidate, distance
 		}
