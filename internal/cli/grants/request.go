@@ -67,7 +67,8 @@ func decodeRequest(text string) (*Request, error) {
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return nil, errors.New(`must be producer, consumer, or all, or {"role": "producer", "reason": "TEXT"}`)
 	}
-	return r, r.check()
+	err := r.check()
+	return r, err
 }
 
 // RequestKind is the kind of the JSON and YAML forms of the requests.
