@@ -235,6 +235,9 @@ func TestMatchConditionsOfLabels(t *testing.T) {
 		{"another annotation changes", ", annotations: {a: b}", ", annotations: {a: c}", false},
 		{"namespaces are refused", "", ", annotations: {gammaguard.dev/consumer-routes-from: a=b}", true},
 		{"the grant is narrowed", "", ", annotations: {gammaguard.dev/grant-route-kinds: TCPRoute}", true},
+		{"a misspelled annotation comes", ", annotations: {a: b}", ", annotations: {a: b, gammaguard.dev/grant-route-kind: TCPRoute}", true},
+		{"a misspelled label comes", "", ", labels: {gammaguard.dev/grnat: all}", true},
+		{"a misspelled label stays, or goes", ", labels: {gammaguard.dev/grnat: all, gammaguard.dev/x: a}", ", labels: {gammaguard.dev/grnat: all, team: a}", false},
 		{"kinds are refused", ", annotations: {gammaguard.dev/consumer-route-kinds: TCPRoute}", ", annotations: {gammaguard.dev/consumer-route-kinds: UDPRoute}", true},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, namespace(test.now), namespace(test.old), test.want) })
@@ -260,6 +263,11 @@ func TestMatchConditionsOfServices(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { wantMatch(t, matcher, service(test.now), service(test.old), test.want) })
 	}
+	keyed := func(meta string) *unstructured.Unstructured {
+		return object(t, "metadata: {name: cart"+meta+"}\nspec: {}")
+	}
+	wantMatch(t, matcher, keyed(", annotations: {gammaguard.dev/consumer-route-from: a=b}"), keyed(""), true)
+	wantMatch(t, matcher, keyed(", annotations: {gammaguard.dev/consumer-route-from: a=b}, labels: {a: b}"), keyed(", annotations: {gammaguard.dev/consumer-route-from: a=b}"), false)
 	for spec, want := range map[string]bool{"type: ExternalName": true, "type: ClusterIP": false, "ports: [{port: 80}]": false} {
 		t.Run("created with "+spec, func(t *testing.T) { wantMatch(t, matcher, service(spec), nil, want) })
 	}

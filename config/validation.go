@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -249,22 +248,10 @@ func filled(path *field.Path, values []string) field.ErrorList {
 func unknown(path *field.Path, id, what string, known []string) *field.Error {
 	err := field.NotSupported[string](path, id, nil)
 	err.Detail = "unknown " + what
-	if near := nearest(id, known); near != "" {
+	if near := mesh.Nearest(id, known); near != "" {
 		err.Detail += `; did you mean "` + near + `"?`
 	} else if len(known) < 10 {
 		err.Detail += ", valid values: " + strings.Join(known, ", ")
 	}
 	return err
-}
-
-// nearest returns the known word that the given one was probably meant to be, or nothing if
-// none is near: at most one edit in three letters.
-func nearest(word string, known []string) string {
-	best, least := "", len(word)/3+1
-	for _, candidate := range known {
-		if distance := levenshtein.Distance(word, candidate, nil); distance < least {
-			best, least = candidate, distance
-		}
-	}
-	return best
 }

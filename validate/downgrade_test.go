@@ -168,8 +168,35 @@ func TestIgnoreAnnotation(t *testing.T) {
 		if diff := cmp.Diff(test.want, effects(verdict)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.ignore, diff)
 		}
-		if diff := cmp.Diff(test.unknown, verdict.UnknownIgnores); diff != "" {
+		if diff := cmp.Diff(test.unknown, names(verdict.UnknownIgnores)); diff != "" {
 			t.Errorf("%q: what silences nothing (-want +got):\n%s", test.ignore, diff)
+		}
+	}
+}
+
+// names returns what the warnings about the annotation are about.
+func names(findings []validate.Finding) (all []string) {
+	for i := range findings {
+		all = append(all, findings[i].Reference.Detail)
+	}
+	return all
+}
+
+// TestUnknownIgnoresSay: each name that silences nothing has its reason and its fix.
+func TestUnknownIgnoresSay(t *testing.T) {
+	route := newRoute(t, mesh.HTTPRoute, "shop", on(service("cart")))
+	for ignore, want := range map[string]string{
+		"backend-no-endpoint":            `"backend-no-endpoint" is not a rule; did you mean backend-no-endpoints?`,
+		"parent-headless":                `"parent-headless" denies, so a route cannot ignore it; correct the route, and remove the ID`,
+		"no-catch-all hostnames-ignored": `"no-catch-all hostnames-ignored" is not a rule; separate IDs by commas`,
+		"service-becomes-external-name":  `"service-becomes-external-name" is about Services, so a route cannot ignore it; remove it`,
+		"whatever":                       `"whatever" is not a rule; use the ID at the end of a warning`,
+	} {
+		route.Metadata.Annotations.Ignore = ignore
+		unknown := judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route}).UnknownIgnores
+		want = "metadata.annotations[gammaguard.dev/ignore]: " + want + " (ignore-annotation)"
+		if len(unknown) != 1 || unknown[0].Warning() != want {
+			t.Errorf("got %+v, want %s", unknown, want)
 		}
 	}
 }
@@ -185,7 +212,7 @@ func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, effects(verdict)); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"hostnames-ignored"}, verdict.UnknownIgnores); diff != "" {
+	if diff := cmp.Diff([]string{"hostnames-ignored"}, names(verdict.UnknownIgnores)); diff != "" {
 		t.Errorf("what silences nothing (-want +got):\n%s", diff)
 	}
 }

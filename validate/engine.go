@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -128,9 +129,9 @@ type Verdict struct {
 	// Unknown are findings that could not be determined because the reader does not
 	// know enough.
 	Unknown []Finding
-	// UnknownIgnores are the names in the route's ignore annotation that silence
-	// nothing: they are no rules, or rules that deny.
-	UnknownIgnores []string
+	// UnknownIgnores are warnings about the names in the route's ignore annotation that silence
+	// nothing: they are not rules, or rules that deny.
+	UnknownIgnores []Finding
 }
 
 // Denied reports whether any finding denies the request.
@@ -232,21 +233,33 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
 }
 
-// unknownIgnores returns the names in the ignore annotation that silence nothing.
-func (e *Engine) unknownIgnores(route *mesh.Route) []string {
-	var unknown []string
-	for id := range ignored(route) {
-		if rule := e.byID[id]; rule.Rule == nil || rule.OfServices || !rule.HasWarnings && rule.action == Deny {
-			unknown = append(unknown, id)
+// unknownIgnores returns warnings about the names in the ignore annotation that silence nothing.
+func (e *Engine) unknownIgnores(route *mesh.Route) []Finding {
+	var unknown []Finding
+	for _, id := range slices.Sorted(maps.Keys(ignored(route))) {
+		rule := e.byID[id]
+		if rule.Rule != nil && !rule.OfServices && (rule.HasWarnings || rule.action != Deny) {
+			continue
 		}
+		f := Finding{
+			Rule: IgnoreAnnotationID, Action: Warn, Effect: Warn, Field: "metadata.annotations[" + mesh.IgnoreAnnotation + "]",
+			Value: route.Metadata.Annotations.Ignore, Reference: Reference{Detail: id},
+			Problem: fmt.Sprintf("%.100q is not a rule", id), Remedy: "use the ID at the end of a warning",
+		}
+		switch near := mesh.Nearest(id, slices.Sorted(maps.Keys(e.byID))); {
+		case rule.Rule != nil && rule.OfServices:
+			f.Problem, f.Remedy = fmt.Sprintf("%q is about Services, so a route cannot ignore it", id), "remove it"
+		case rule.Rule != nil:
+			f.Problem, f.Remedy = fmt.Sprintf("%q denies, so a route cannot ignore it", id), "correct the route, and remove the ID"
+		case len(strings.Fields(id)) > 1:
+			f.Remedy = "separate IDs by commas"
+		case near != "":
+			f.Remedy = "did you mean " + near + "?"
+		}
+		f.quote()
+		unknown = append(unknown, f)
 	}
-	slices.Sort(unknown)
 	return unknown
-}
-
-// UnknownIgnore is the warning about a name among the UnknownIgnores.
-func UnknownIgnore(name string) string {
-	return fmt.Sprintf("metadata.annotations[%s]: %q is not an ignorable rule", mesh.IgnoreAnnotation, name)
 }
 
 // maxIgnored is how many names in the ignore annotation are read: more than there are

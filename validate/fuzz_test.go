@@ -235,7 +235,8 @@ func FuzzIgnoreAnnotation(f *testing.F) {
 				t.Errorf("%s leads to %s, silenced = %v", f.Rule, f.Effect, want)
 			}
 		}
-		for _, name := range verdict.UnknownIgnores {
+		for i := range verdict.UnknownIgnores {
+			name := verdict.UnknownIgnores[i].Reference.Detail
 			if rule := rules.Find(name); !names[name] || rule != nil && !rule.OfServices && (rule.Default != validate.Deny || rule.HasWarnings) {
 				t.Errorf("%q is told to be unknown", name)
 			}

@@ -23,3 +23,6 @@ const (
 	// RuleParentKindNotAllowed goes by a list in the configuration.
 	RuleParentKindNotAllowed = "parent-kind-not-allowed"
 )
+
+// IgnoreAnnotationID is the ID of the findings about the ignore annotation itself. It is not one of a rule.
+const IgnoreAnnotationID = "ignore-annotation"

@@ -33,7 +33,7 @@ func (l *labels) answer(ctx context.Context, r *review) (answer, error) {
 	if err != nil && !partial {
 		return answer{}, err
 	}
-	warnings := labelWarnings(preview)
+	warnings := append(ineffectiveKeys(mesh.NamespaceKind, r), labelWarnings(preview)...)
 	if partial {
 		warnings = append(warnings, fmt.Sprintf("only the first %d routes of the namespace were checked; run gammaguard audit", maxRoutes))
 	}

@@ -116,6 +116,23 @@ func TestLabels(t *testing.T) {
 			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",
 			[]string{"if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
 		},
+		{
+			"misspelled keys", "labels: {gammaguard.dev/x: a}", "labels: {gammaguard.dev/x: b, gammaguard.dev/grnat: all}, annotations: {gammaguard.dev/grant-route-kind: TCPRoute, gammaguard.dev/grant-request: x}",
+			[]string{
+				"the label gammaguard.dev/grnat has no effect here; did you mean the label gammaguard.dev/grant?",
+				"the annotation gammaguard.dev/grant-route-kind has no effect here; did you mean the annotation gammaguard.dev/grant-route-kinds?",
+			},
+		},
+		{
+			"more misspelled keys than are named", "labels: {}", "labels: {gammaguard.dev/grant1: a, gammaguard.dev/grant2: a, gammaguard.dev/grant3: a, gammaguard.dev/grant4: a, gammaguard.dev/grant5: a, gammaguard.dev/grant6: a}",
+			[]string{
+				"the label gammaguard.dev/grant1 has no effect here; did you mean the label gammaguard.dev/grant?",
+				"the label gammaguard.dev/grant2 has no effect here; did you mean the label gammaguard.dev/grant?",
+				"the label gammaguard.dev/grant3 has no effect here; did you mean the label gammaguard.dev/grant?",
+				"the label gammaguard.dev/grant4 has no effect here; did you mean the label gammaguard.dev/grant?",
+				"the label gammaguard.dev/grant5 has no effect here; did you mean the label gammaguard.dev/grant?",
+			},
+		},
 		{"the other grant goes", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: producer}", nil},
 		{"a grant comes", "labels: {gammaguard.dev/mode: enforce}", "labels: {gammaguard.dev/mode: enforce, gammaguard.dev/grant: all}", nil},
 		{

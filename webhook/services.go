@@ -67,6 +67,7 @@ func (s *services) preview(ctx context.Context, r *review) (_ answer, err error)
 		return admit, nil
 	}
 	if old != nil {
+		change.Own = ineffectiveKeys(mesh.ServiceKind, r)
 		err = change.AddParents()
 	}
 	if err != nil || !change.BecomesExternalName() {

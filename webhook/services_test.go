@@ -88,6 +88,18 @@ func TestServices(t *testing.T) {
 			}
 		})
 	}
+	misspelled := strings.Replace(serviceObject("shop", http), "name: cart", "name: cart, labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/consumer-route-from: a=b}", 1)
+	for old, want := range map[string][]string{
+		serviceObject("shop", http): {
+			"the label gammaguard.dev/grant has no effect here; these have: labels consumer-routes; annotations consumer-routes-from, consumer-route-kinds",
+			"the annotation gammaguard.dev/consumer-route-from has no effect here; did you mean the annotation gammaguard.dev/consumer-routes-from?",
+		},
+		misspelled: nil,
+	} {
+		if diff := cmp.Diff(want, ask(t, handler, admission{operation: operationUpdate, old: old, object: misspelled}).Warnings); diff != "" {
+			t.Errorf("misspelled keys (-want +got)\n%s", diff)
+		}
+	}
 	o.Stored = storedRoutes{set, errors.New("too slow")}
 	response := ask(t, previewServices(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
 	if !response.Allowed || strings.Join(response.Warnings, "") != undetermined {

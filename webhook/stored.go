@@ -20,6 +20,8 @@ const (
 	previewBody = 512 << 10
 	// maxRoutes is how many routes of a namespace a preview reads.
 	maxRoutes = 3000
+	// maxIneffective is how many of the labels and annotations without an effect a preview names.
+	maxIneffective = 5
 )
 
 // errLimitReached: so many routes have been read.
@@ -105,4 +107,19 @@ func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f 
 		}
 	}
 	return nil
+}
+
+// ineffectiveKeys warns of gammaguard's labels and annotations that the change brings in, and that have no effect on the kind.
+func ineffectiveKeys(kind string, r *review) []string {
+	had := map[mesh.IneffectiveKey]bool{}
+	for key := range mesh.IneffectiveKeys(kind, r.OldObject) {
+		had[key] = true
+	}
+	var all []string
+	for key := range mesh.IneffectiveKeys(kind, r.objectText()) {
+		if len(all) < maxIneffective && !had[key] {
+			all = append(all, warning(key.String(), ""))
+		}
+	}
+	return all
 }

@@ -13,6 +13,8 @@ import (
 const (
 	maxWarning     = 256 // characters
 	maxAllWarnings = 4 << 10
+	// maxWord is how many bytes of a word are left out rather than cut.
+	maxWord = 32
 	// moreWarnings is reserved for the count of those that do not fit.
 	moreWarnings = 32
 )
@@ -26,14 +28,15 @@ func warnings(verdict *validate.Verdict, changes []string) []string {
 			all = append(all, warning(f.Warning(), f.Rule))
 		}
 	}
-	for _, name := range verdict.UnknownIgnores {
-		all = append(all, warning(validate.UnknownIgnore(name), ""))
+	for i := range verdict.UnknownIgnores {
+		all = append(all, warning(verdict.UnknownIgnores[i].Warning(), validate.IgnoreAnnotationID))
 	}
 	return bounded(append(all, changes...))
 }
 
 // warning makes a text fit to be one warning: a line that only shows, which a header can
-// hold, and cut if it is too long, except for the rule at its end, if any.
+// hold. Of one that is too long, what comes after how to fix it is left out; it is cut, after a word,
+// if it still is. The rule at its end, if any, stays.
 func warning(text, rule string) string {
 	text = printable.Text(text)
 	if utf8.RuneCountInString(text) <= maxWarning {
@@ -44,8 +47,16 @@ func warning(text, rule string) string {
 	if rule == "" || !strings.HasSuffix(text, ending) {
 		ending = ""
 	}
-	kept := []rune(strings.TrimSuffix(text, ending))
-	return string(kept[:maxWarning-len(gap)-utf8.RuneCountInString(ending)]) + gap + ending
+	text = strings.TrimSuffix(text, ending)
+	room := maxWarning - utf8.RuneCountInString(ending)
+	if last := strings.LastIndex(text, "; "); last > strings.Index(text, "; ") && utf8.RuneCountInString(text[:last]) <= room {
+		return text[:last] + ending
+	}
+	kept := string([]rune(text)[:room-len(gap)])
+	if space := strings.LastIndexByte(kept, ' '); space > len(kept)-maxWord {
+		kept = kept[:space]
+	}
+	return kept + gap + ending
 }
 
 // bounded keeps the warnings under 4 KiB, and counts those that do not fit.

@@ -47,6 +47,8 @@ func TestWarning(t *testing.T) {
 		{"long", strings.Repeat("x", 300) + " (rule)", "rule", strings.Repeat("x", 246) + "... (rule)"},
 		{"long without a rule", strings.Repeat("é", 257), "", strings.Repeat("é", 253) + "..."},
 		{"just fits", strings.Repeat("é", 249) + " (rule)", "rule", strings.Repeat("é", 249) + " (rule)"},
+		{"in a word", strings.Repeat("word ", 60) + "(rule)", "rule", strings.Repeat("word ", 48) + "word... (rule)"},
+		{"after the fix", "field: wrong; fix it; " + strings.Repeat("x", 300) + " (rule)", "rule", "field: wrong; fix it (rule)"},
 		{"lines", "a\nb\r\tc", "", `a\nb\r\tc`},
 	} {
 		if got := warning(test.text, test.rule); got != test.want {
@@ -60,8 +62,8 @@ func TestUnknownIgnores(t *testing.T) {
 	object := strings.Replace(routeOn(onCart), "uid: u1", `uid: u1, annotations: {gammaguard.dev/ignore: "no-such, parent-headless, no-catch-all"}`, 1)
 	response := ask(t, handler, admission{object: object})
 	want := []string{
-		`metadata.annotations[gammaguard.dev/ignore]: "no-such" is not an ignorable rule`,
-		`metadata.annotations[gammaguard.dev/ignore]: "parent-headless" is not an ignorable rule`,
+		`metadata.annotations[gammaguard.dev/ignore]: "no-such" is not a rule; use the ID at the end of a warning (ignore-annotation)`,
+		`metadata.annotations[gammaguard.dev/ignore]: "parent-headless" denies, so a route cannot ignore it; correct the route, and remove the ID (ignore-annotation)`,
 	}
 	if diff := cmp.Diff(want, response.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -50,7 +50,7 @@ func demo(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	say(started, "building and starting gammaguard-webhook, and registering config/webhook")
-	g, err := guard.Start(ctx, plane, guard.Options{})
+	g, err := guard.Start(ctx, plane, guard.Options{Args: []string{"--shutdown-delay", "0s"}}) // nobody waits for its last requests
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func TestUninstall(t *testing.T) {
 	}
 	const namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: marked, labels: {` + mesh.GrantLabel + `: all, ` + mesh.ModeLabel + `: warn, ` + mesh.ConsumerRoutesLabel + `: deny,
 		gammaguard.dev/scrape: allow}, annotations: {` + mesh.ConsumerRoutesFromAnnotation + `: a=b, ` + mesh.ConsumerRouteKindsAnnotation + `: HTTPRoute, ` +
-		mesh.GrantRouteKindsAnnotation + `: HTTPRoute, ` + grants.RequestAnnotation + `: x}}}`
+		mesh.GrantRouteKindsAnnotation + `: HTTPRoute, ` + mesh.GrantRequestAnnotation + `: x}}}`
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if _, stderr, err := plane.Kubectl(ctx, "", "delete", "namespace", system, "--wait=false"); err != nil {
@@ -67,7 +67,7 @@ func TestUninstall(t *testing.T) {
 	}
 	traces := []string{
 		"controllerName: example.test/gammaguard", mesh.GrantLabel, mesh.ModeLabel, mesh.ConsumerRoutesLabel, "gammaguard.dev/scrape",
-		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, mesh.GrantRouteKindsAnnotation, grants.RequestAnnotation,
+		mesh.ConsumerRoutesFromAnnotation, mesh.ConsumerRouteKindsAnnotation, mesh.GrantRouteKindsAnnotation, mesh.GrantRequestAnnotation,
 	}
 	before := stored()
 	for _, trace := range traces {

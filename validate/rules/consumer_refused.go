@@ -63,7 +63,7 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 
 // brief cuts a text that others wrote.
 func brief(text string) string {
-	const most = 40
+	const most = 100
 	if len(text) <= most {
 		return text
 	}

@@ -47,6 +47,14 @@ func TestConsumerRefused(t *testing.T) {
 			},
 		},
 		{
+			name: "by a longer selector, whole", namespace: "lab", spec: on(service("wordy, namespace: shop")),
+			routes: `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: wordy, annotations: {gammaguard.dev/consumer-routes-from: "kubernetes.io/metadata.name in (faces, team-a)"}}, spec: {ports: [{port: 80}]}}`,
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/wordy accepts routes only from namespaces that match "kubernetes.io/metadata.name in (faces, team-a)"` +
+					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
+			},
+		},
+		{
 			name: "by the Service's kinds", kind: mesh.TCPRoute, namespace: "faces", spec: on(service("choosy, namespace: shop")),
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts consumer routes only of kind HTTPRoute, GRPCRoute` +

@@ -32,8 +32,17 @@ func describeParentNotFound(_ *validate.Policy, parent *validate.Parent) validat
 	return notFound(parent.Key, parent.Missing, validate.Finding{
 		Field:  parent.Path("name"),
 		Value:  parent.Ref.Name,
-		Remedy: "create it first, or correct the reference",
+		Remedy: "create it first, or correct the reference" + forgottenNamespace(parent.Ref.Namespace, "parentRef"),
 	})
+}
+
+// forgottenNamespace says how to refer to a Service elsewhere, where the reference has no namespace. It is the same whatever
+// exists.
+func forgottenNamespace(namespace, in string) string {
+	if namespace != "" {
+		return ""
+	}
+	return "; for a Service elsewhere, set namespace in the " + in
 }
 
 // notFound completes the finding that a Service or ServiceImport does not exist or,

@@ -21,7 +21,7 @@ func TestParentNotFound(t *testing.T) {
 		{
 			name: "not found", namespace: "faces", spec: on(service("cart"), service("cart, namespace: lab"), serviceImport("cart, namespace: shop")),
 			want: []string{
-				`NotFound spec.parentRefs[0].name "cart": Service faces/cart does not exist; create it first, or correct the reference`,
+				`NotFound spec.parentRefs[0].name "cart": Service faces/cart does not exist; create it first, or correct the reference; for a Service elsewhere, set namespace in the parentRef`,
 				`NotFound spec.parentRefs[1].name "cart": Service lab/cart does not exist; create it first, or correct the reference`,
 				`NotFound spec.parentRefs[2].name "cart": ServiceImport shop/cart does not exist; create it first, or correct the reference`,
 			},

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -40,10 +41,10 @@ func describeParentPortNotFound(_ *validate.Policy, parent *validate.Parent) val
 		f.Field, f.Value = parent.Path("port"), ref.Port
 		f.Problem = fmt.Sprintf("%s has no port %d", parent.Key, ref.Port)
 	case ref.Port != 0 && nameFits:
-		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Field, f.Value, f.Remedy = parent.Path("sectionName"), ref.SectionName, useSectionName(ref, parent.Service.Ports, parent.Route.Kind.Transport())
 		f.Problem = fmt.Sprintf("port %d of %s is not named %s", ref.Port, parent.Key, ref.SectionName)
 	default:
-		f.Field, f.Value = parent.Path("sectionName"), ref.SectionName
+		f.Field, f.Value, f.Remedy = parent.Path("sectionName"), ref.SectionName, useSectionName(ref, parent.Service.Ports, parent.Route.Kind.Transport())
 		f.Problem = fmt.Sprintf("%s has no port named %s", parent.Key, ref.SectionName)
 	}
 	return f
@@ -52,18 +53,45 @@ func describeParentPortNotFound(_ *validate.Policy, parent *validate.Parent) val
 // maxListed is the maximum number of names that a message lists.
 const maxListed = 6
 
+// usable returns the ports with the protocol.
+func usable(ports []mesh.Port, protocol mesh.Protocol) []mesh.Port {
+	return slices.DeleteFunc(slices.Clone(ports), func(port mesh.Port) bool { return port.Protocol != protocol })
+}
+
 // useOneOf lists the ports that can be used instead: those with the protocol.
 func useOneOf(ports []mesh.Port, protocol mesh.Protocol) string {
-	var usable []mesh.Port
-	for _, port := range ports {
-		if port.Protocol == protocol {
-			usable = append(usable, port)
-		}
-	}
-	if len(usable) == 0 {
+	all := usable(ports, protocol)
+	if len(all) == 0 {
 		return fmt.Sprintf("add a %s port to it", protocol)
 	}
-	return "use one of its ports: " + portList(usable)
+	return "use one of its ports: " + portList(all)
+}
+
+// useSectionName says what to write in the place of a sectionName that names no such port: the name of the port of that number, if
+// there is one.
+func useSectionName(ref *mesh.ParentRef, ports []mesh.Port, protocol mesh.Protocol) string {
+	all := usable(ports, protocol)
+	meant := slices.IndexFunc(all, func(port mesh.Port) bool {
+		return port.Number == ref.Port || strconv.Itoa(int(port.Number)) == ref.SectionName
+	})
+	switch {
+	case meant >= 0:
+		all = all[meant : meant+1]
+	case len(all) == 0, ref.Port != 0:
+		return useOneOf(ports, protocol)
+	case len(all) > 1:
+		return "name one of its ports: " + portList(all)
+	}
+	switch port := all[0]; {
+	case ref.Port != 0 && port.Name == "":
+		return "omit sectionName"
+	case ref.Port != 0:
+		return "use sectionName: " + port.Name + ", or omit it"
+	case port.Name == "":
+		return fmt.Sprintf("replace sectionName with port: %d", port.Number)
+	default:
+		return fmt.Sprintf("use sectionName: %s, or port: %d", port.Name, port.Number)
+	}
 }
 
 // portList lists ports for a message.

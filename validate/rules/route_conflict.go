@@ -40,13 +40,21 @@ func describePortsLost(_ *validate.Policy, parent *validate.Parent) validate.Fin
 	f := validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("%s, so this %s is ignored there", lostPorts(parent), parent.Route.Kind),
-		Remedy:  "use another port, or one route kind",
 	}
-	if kept := parent.Kept(); len(kept) > 0 {
+	kept := parent.Kept()
+	if len(kept) > 0 {
 		f.Problem += ", but not on " + portsNamed(portNumbers(kept))
-		f.Remedy = "set port or sectionName in the parentRef, or use one route kind"
 	}
+	f.Remedy = separate(len(kept) > 0)
 	return f
+}
+
+// separate says how to end a conflict about ports, of a parentRef that also has others or not.
+func separate(others bool) string {
+	if others {
+		return "set port or sectionName in the parentRef, or use one route kind"
+	}
+	return "use another port, or one route kind"
 }
 
 // lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
@@ -104,6 +112,6 @@ func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("this %s takes %s of %s from %s", own.Kind, portsNamed(portNumbers(taken)), parent.Key, from),
-		Remedy:  "use another port, or one route kind",
+		Remedy:  separate(len(parent.Ports) > len(taken)),
 	})
 }

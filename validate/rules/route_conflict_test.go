@@ -52,7 +52,7 @@ func TestRouteConflict(t *testing.T) {
 			routes: routeText(mesh.GRPCRoute, "faces", "g", fromShop) + routeText(mesh.TCPRoute, "faces", "t", on(service("cart, namespace: shop"))),
 			want: []string{
 				`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute faces/g` + someLost,
-				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 8080 of Service shop/cart from TCPRoute faces/t` + specific,
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute takes port 8080 of Service shop/cart from TCPRoute faces/t; set port or sectionName in the parentRef, or use one route kind`,
 			},
 		},
 		{

@@ -118,14 +118,15 @@ const maxWarning = 256
 var realistic = map[string]int{
 	"backend-external-name":    49, // in a mirror of a backendRef
 	"backend-has-routes":       14,
-	"backend-not-found":        57, // in a mirror
+	"backend-not-found":        30, // in a mirror
 	"backend-not-permitted":    22,
 	"backend-port-not-found":   60,
-	"consumer-refused":         18,
+	"consumer-refused":         16,
 	"grant-missing":            10,
 	"no-catch-all":             33,
 	"parent-app-protocol":      43,
 	"parent-headless":          56,
+	"parent-not-found":         44,
 	"parent-port-not-found":    57,
 	"producer-routes-replaced": 10,
 	"service-not-enrolled":     40,

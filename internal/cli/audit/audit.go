@@ -258,6 +258,9 @@ func (a *auditor) judge(route *mesh.Route) (Route, error) {
 	for i := range verdict.Findings {
 		judged.Findings = append(judged.Findings, report.FindingOf(&verdict.Findings[i]))
 	}
+	for i := range verdict.UnknownIgnores {
+		judged.Findings = append(judged.Findings, report.FindingOf(&verdict.UnknownIgnores[i]))
+	}
 	for i := range verdict.Unknown {
 		judged.Findings = append(judged.Findings, unknown(&verdict.Unknown[i]))
 	}

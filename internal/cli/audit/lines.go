@@ -35,6 +35,8 @@ type line struct {
 	namespace, kind, rule, action, field, message, fix string
 	names                                              []string
 	class                                              string
+	// rank is the class that it would have in mode enforce, and that it is sorted by.
+	rank string
 	// first: it comes before others of its class.
 	first bool
 }
@@ -55,7 +57,8 @@ func (r *Report) lines(wide bool) []line {
 
 // compare is negative if a is to be done before b.
 func (a line) compare(b line) int {
-	if c := cmp.Compare(slices.Index(classes, a.class), slices.Index(classes, b.class)); c != 0 {
+	at := func(class string) int { return slices.Index(classes, class) }
+	if c := cmp.Or(cmp.Compare(at(a.rank), at(b.rank)), cmp.Compare(at(a.class), at(b.class))); c != 0 {
 		return c
 	}
 	if a.first != b.first {
@@ -71,17 +74,23 @@ func (a line) compare(b line) int {
 func (r *Route) lines(wide bool) []line {
 	var lines []line
 	for _, change := range slices.Concat(r.Changes, r.Withheld) {
-		l := line{rule: change.Mutation, class: classChange, action: classChange, field: change.Field, message: change.Message}
+		l := line{rule: change.Mutation, class: classChange, rank: classChange, action: classChange, field: change.Field, message: change.Message}
 		if change.Withheld != mutate.NotWithheld {
 			l.class, l.action = string(change.Effect), string(change.Effect)+" ("+string(change.Withheld)+")"
+			if change.Withheld != mutate.WithheldByMode {
+				l.rank = l.class
+			}
 		}
 		lines = append(lines, l)
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		// A missing grant hides other findings, and one that would deny but for the mode is next.
-		l := line{rule: f.Rule, class: string(f.Effect), action: string(f.Effect), field: cmp.Or(f.Field, "-"), message: f.Problem, fix: f.Remedy}
-		l.first = f.Action == validate.Deny && (f.Effect != validate.Deny || f.Rule == validate.RuleGrantMissing)
+		// A missing grant hides other findings.
+		l := line{rule: f.Rule, class: string(f.Effect), rank: string(f.Effect), action: string(f.Effect), field: cmp.Or(f.Field, "-"), message: f.Problem, fix: f.Remedy}
+		if f.Downgraded == string(validate.DowngradedByMode) {
+			l.rank = string(f.Action)
+		}
+		l.first = f.Action == validate.Deny && (l.rank != string(validate.Deny) || f.Rule == validate.RuleGrantMissing)
 		if f.Downgraded != "" {
 			l.action += " (" + f.Downgraded + ")"
 		}
@@ -93,7 +102,7 @@ func (r *Route) lines(wide bool) []line {
 	for i := range r.Replaced {
 		replaced := &r.Replaced[i]
 		lines = append(lines, line{
-			rule: classReplaced, class: classReplaced, action: "-", field: replaced.Field, message: replaced.message(),
+			rule: classReplaced, class: classReplaced, rank: classReplaced, action: "-", field: replaced.Field, message: replaced.message(),
 			fix: "add the rule that these clients lack to their routes, or ask their owner to remove these",
 		})
 	}

@@ -77,6 +77,26 @@ func TestTableOfConflicts(t *testing.T) {
 	}
 }
 
+// TestTableInModeAudit: what mode enforce would deny is above what is only shown.
+func TestTableInModeAudit(t *testing.T) {
+	r := audited(t, strings.NewReplacer("gammaguard.dev/grant: producer}", "gammaguard.dev/grant: producer, gammaguard.dev/mode: audit}", "{name: lab}", "{name: lab, labels: {gammaguard.dev/mode: audit}}").Replace(tabled))
+	var out strings.Builder
+	if err := r.Table(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		for _, id := range []string{"grant-missing", "parent-not-found", "hostnames-ignored", "parent-section"} {
+			if strings.Contains(line, id) && !slices.Contains(got, id) {
+				got = append(got, id)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"grant-missing", "parent-not-found", "hostnames-ignored", "parent-section"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s\n%s", diff, out.String())
+	}
+}
+
 // TestTable: what to do first is above the rest, equal findings share a line, and the summary counts
 // what the lines show.
 func TestTable(t *testing.T) {

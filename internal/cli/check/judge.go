@@ -2,9 +2,7 @@ package check
 
 import (
 	"iter"
-	"strings"
 
-	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/status/desired"
@@ -98,8 +96,8 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 			judged.Findings = append(judged.Findings, unknown)
 		}
 	}
-	for _, name := range verdict.UnknownIgnores {
-		judged.Findings = append(judged.Findings, ignoresNothing(r, name))
+	for i := range verdict.UnknownIgnores {
+		judged.Findings = append(judged.Findings, findingOf(r, &verdict.UnknownIgnores[i]))
 	}
 	judged.Findings = append(judged.Findings, names...)
 	judged.Status, err = j.status(r)
@@ -171,16 +169,4 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 		finding.Effect = validate.Deny
 	}
 	return finding
-}
-
-// ignoresNothing tells of a name in the ignore annotation that silences nothing, in
-// the words of the webhook.
-func ignoresNothing(r *route, name string) report.Finding {
-	path, problem, _ := strings.Cut(validate.UnknownIgnore(name), ": ")
-	return report.Finding{
-		Rule: explain.IgnoreAnnotation, Action: validate.Warn, Effect: validate.Warn,
-		Field: path, Line: r.Line(path), Value: r.Route.Metadata.Annotations.Ignore,
-		Problem: problem, Remedy: "specify rules whose action is warn or audit", Message: problem,
-		Reference: validate.Reference{Detail: name},
-	}
 }

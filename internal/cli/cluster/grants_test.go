@@ -92,6 +92,15 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 			t.Errorf("audit: want %q in\n%s", want, stdout)
 		}
 	}
+	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: grants-f, annotations: {gammaguard.dev/grant-route-kind: HTTPRoute}}}\n---\n"+
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: grants-f, labels: {gammaguard.dev/consumer-route: deny}}, spec: {ports: [{port: 80}]}}", "apply", "-f", "-")
+	const onNamespace = "note: Namespace grants-f: the annotation gammaguard.dev/grant-route-kind has no effect here; did you mean the annotation gammaguard.dev/grant-route-kinds?\n"
+	const onService = "note: Service grants-f/cart: the label gammaguard.dev/consumer-route has no effect here; did you mean the label gammaguard.dev/consumer-routes?\n"
+	for args, want := range map[string]string{"grants": onNamespace, "grants -A -o wide": onNamespace, "describe service/cart": onNamespace + onService} {
+		if _, stdout, stderr := run(t, "", append(strings.Fields(args), "-n", "grants-f", "--kubeconfig", plane.Kubeconfig)...); !strings.HasSuffix(stdout, want) {
+			t.Errorf("%s: want %q at the end of\n%s%s", args, want, stdout, stderr)
+		}
+	}
 	if code, _, stderr := run(t, "", "grants", "-A", "--as", "nobody", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || !strings.Contains(stderr, "you cannot read any namespace") {
 		t.Errorf("as nobody: exit code %d, %s", code, stderr)
 	}
@@ -115,18 +124,35 @@ func TestGrantRequests(t *testing.T) {
 	if code, said := request("-n", "asks-b", "--role", "producer", "--reason", "x"); code != command.ExitClean || said != "Namespace asks-b has the grant producer already; nothing was requested.\n" {
 		t.Errorf("granted: exit code %d: %s", code, said)
 	}
-	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: asks-d}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-e}}\n", "apply", "-f", "-")
+	kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: asks-d}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-e}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: asks-f}}\n", "apply", "-f", "-")
 	kubectl(t, "", "annotate", "namespace", "asks-d", `gammaguard.dev/grant-request={"role":"all","reason":"\u001b[2J\nasks-x all"}`)
 	kubectl(t, "", "annotate", "namespace", "asks-e", "gammaguard.dev/grant-request=please")
+	kubectl(t, "", "annotate", "namespace", "asks-f", "gammaguard.dev/grant-request=producer")
 	const want = `NAMESPACE REQUESTED REASON COMMAND
 asks-a consumer canary of the cart kubectl label namespace asks-a gammaguard.dev/grant=all --overwrite
 asks-c all canary of the cart kubectl label namespace asks-c gammaguard.dev/grant=all
 asks-d - invalid: reason: must be one line -
-asks-e - invalid: not a request -
+asks-e - invalid: must be producer, consumer, or all, or {"role": "producer", "reason": "TEXT"} -
+asks-f producer - kubectl label namespace asks-f gammaguard.dev/grant=producer
 `
 	code, stdout, stderr := run(t, "", "grants", "list", "-A", "--requested", "--kubeconfig", plane.Kubeconfig)
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean {
 		t.Errorf("exit code %d, %s (-want +got)\n%s\n%s", code, stderr, diff, stdout)
+	}
+	_, stdout, _ = run(t, "", "grants", "list", "-A", "--requested", "-o", "json", "--kubeconfig", plane.Kubeconfig)
+	var list grants.RequestList
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil || list.Kind != grants.RequestKind || len(list.Items) != 5 {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	if diff := cmp.Diff(grants.Requested{
+		Namespace: "asks-a", Role: mesh.GrantConsumer, Reason: "canary of the cart", Granted: "producer",
+		Command: "kubectl label namespace asks-a gammaguard.dev/grant=all --overwrite",
+	}, list.Items[0]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, stdout, _ = run(t, "", "grants", "list", "-n", "asks-f", "--requested", "-o", "wide", "--kubeconfig", plane.Kubeconfig)
+	if diff := cmp.Diff(strings.Fields("NAMESPACE REQUESTED REASON GRANT COMMAND asks-f producer - none kubectl label namespace asks-f gammaguard.dev/grant=producer"), strings.Fields(stdout)); diff != "" {
+		t.Errorf("-o wide (-want +got)\n%s", diff)
 	}
 	selectors := filepath.Join(t.TempDir(), "guard.yaml")
 	if err := os.WriteFile(selectors, []byte(`
@@ -152,6 +178,7 @@ grants:
 		{"error: required: --reason\n", []string{"--role", "all", "--reason", " "}},
 		{"error: reason: must be one line", []string{"--role", "all", "--reason", "a\nb"}},
 		{"must be at most 1024; shorten the reason", []string{"--role", "all", "--reason", strings.Repeat("x", 1024)}},
+		{"; ask a mesh admin to run: kubectl label namespace asks-a gammaguard.dev/grant=all\n", []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
 		{`cannot patch resource "namespaces"`, []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
 	} {
 		if code, said := request(bad.args...); code != command.ExitUsage || !strings.Contains(said, bad.want) {

@@ -7,13 +7,18 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+var (
+	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	serviceResource   = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+)
 
 // Namespaces returns the namespace, or all if the name is empty, that the user may read.
 func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
@@ -34,32 +39,52 @@ func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
 	return []*mesh.Namespace{namespace}, nil
 }
 
-// Annotations returns the values of the annotation on the namespaces that have it.
-func (c *Cluster) Annotations(ctx context.Context, namespaces []*mesh.Namespace, key string) (map[string]string, error) {
-	values := map[string]string{}
-	if len(namespaces) == 0 { // the user may read none
-		return values, nil
-	}
-	if len(namespaces) == 1 {
+// NamespaceObjects returns the namespaces as they are stored.
+func (c *Cluster) NamespaceObjects(ctx context.Context, namespaces []*mesh.Namespace) ([]unstructured.Unstructured, error) {
+	switch len(namespaces) {
+	case 0: // the user may read none
+		return nil, nil
+	case 1:
 		object, err := c.objects.Resource(namespaceResource).Get(ctx, namespaces[0].Name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
-		if value, some := object.GetAnnotations()[key]; some {
-			values[object.GetName()] = value
-		}
-		return values, nil
+		return []unstructured.Unstructured{*object}, nil
 	}
 	list, err := c.objects.Resource(namespaceResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		if value, some := list.Items[i].GetAnnotations()[key]; some {
-			values[list.Items[i].GetName()] = value
+	return list.Items, nil
+}
+
+// Ineffective says which of gammaguard's labels and annotations have no effect on the objects.
+func Ineffective(objects []unstructured.Unstructured) (all []string) {
+	for i := range objects {
+		text, err := objects[i].MarshalJSON()
+		if err != nil {
+			continue
+		}
+		key := manifest.Key{Kind: objects[i].GetKind(), Namespace: objects[i].GetNamespace(), Name: objects[i].GetName()}
+		for ineffective := range mesh.IneffectiveKeys(key.Kind, text) {
+			all = append(all, fmt.Sprintf("%s: %s", key, ineffective))
 		}
 	}
-	return values, nil
+	return all
+}
+
+// IneffectiveAt says it of the current namespace and of the Service, if it is one: of what the user can read.
+func (c *Cluster) IneffectiveAt(service mesh.ServiceKey) []string {
+	var objects []unstructured.Unstructured
+	if object, err := c.objects.Resource(namespaceResource).Get(c.ctx, c.Current, metav1.GetOptions{}); err == nil {
+		objects = append(objects, *object)
+	}
+	if service.Kind == mesh.ServiceKind {
+		if object, err := c.objects.Resource(serviceResource).Namespace(service.Namespace).Get(c.ctx, service.Name, metav1.GetOptions{}); err == nil {
+			objects = append(objects, *object)
+		}
+	}
+	return Ineffective(objects)
 }
 
 // Annotate sets an annotation of the namespace.

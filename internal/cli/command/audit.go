@@ -35,7 +35,8 @@ For each namespace, the command reports how many routes would be denied, which g
 route that lacks a grant, the findings include those that the missing grant hides.
 
 The table has what to do first above the rest: missing grants, other denials, warnings, and changes that mutations would make. Findings that
-are equal but for the route share a line, and the summary counts each of them. With -o wide, each has a line of its own, with how to fix it.
+a mode downgrades stand where mode enforce would have them. Findings that are equal but for the route share a line, and the summary counts
+each of them. With -o wide, each has a line of its own, with how to fix it.
 
 A parentRef that no mesh acts on, such as kind Service with the wrong group, is dormant: it has no effect until the route is changed. The
 command does not judge it as live. It prints the commands that make such routes live: first the grant, if it is missing, then the patches.

@@ -21,10 +21,10 @@ func TestCheckKeys(t *testing.T) {
 		"dev/kustomization.yaml": "resources: [../base]\n", "prod/kustomization.yaml": "resources: [../base]\n",
 	}
 	want := []string{
-		"note: shared/ns.yaml:7: Namespace shop: the label gammaguard.dev/grant-routez has no effect here; these have: label grant, label mode, label consumer-routes, annotation grant-route-kinds, annotation consumer-routes-from, annotation consumer-route-kinds",
-		"note: shared/ns.yaml:10: Namespace shop: the annotation gammaguard.dev/mode has no effect here; these have: ",
-		"note: base/all.yaml:7: Service shop/cart: the label gammaguard.dev/grant has no effect here; these have: label consumer-routes, annotation consumer-routes-from, annotation consumer-route-kinds",
-		"note: base/all.yaml:16: HTTPRoute shop/cart: the annotation gammaguard.dev/ingore has no effect here; these have: annotation ignore",
+		"note: shared/ns.yaml:7: Namespace shop: the label gammaguard.dev/grant-routez has no effect here; these have: labels grant, mode, consumer-routes, scrape; annotations grant-route-kinds, grant-request, consumer-routes-from, consumer-route-kinds",
+		"note: shared/ns.yaml:10: Namespace shop: the annotation gammaguard.dev/mode has no effect here; did you mean the label gammaguard.dev/mode?",
+		"note: base/all.yaml:7: Service shop/cart: the label gammaguard.dev/grant has no effect here; these have: labels consumer-routes; annotations consumer-routes-from, consumer-route-kinds",
+		"note: base/all.yaml:16: HTTPRoute shop/cart: the annotation gammaguard.dev/ingore has no effect here; did you mean the annotation gammaguard.dev/ignore?",
 		"note: base/all.yaml:20: kind GrpcRoute does not exist, so the object is not checked; if a route is meant, write GRPCRoute",
 	}
 	folder := written(t, files)

@@ -107,7 +107,7 @@ func describeService(live *cluster.Cluster, configuration *config.GuardConfigura
 	if err != nil {
 		return nil, err
 	}
-	d.Unseen = live.Unseen()
+	d.Notes, d.Unseen = live.IneffectiveAt(key), live.Unseen()
 	return d, nil
 }
 
@@ -150,7 +150,7 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 		if err != nil {
 			return nil, err
 		}
-		d.Unseen = live.Unseen()
+		d.Notes, d.Unseen = live.IneffectiveAt(mesh.ServiceKey{}), live.Unseen()
 		return d, nil
 	}
 	return nil, fmt.Errorf("%s %s/%s does not exist, or you cannot read it; the routes that you can read there: %s",

@@ -2,9 +2,11 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
@@ -57,9 +59,6 @@ With --requested, list the grants that namespaces ask for and do not have, with 
 }
 
 func (f *grantFlags) list(cmd *cobra.Command) error {
-	if f.requested && f.output != "" {
-		return usage(cmd, errors.New("--requested and --output cannot be used together"))
-	}
 	live, configuration, _, err := f.access.connectInstalled(cmd)
 	if err != nil {
 		return err
@@ -76,12 +75,26 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 		return unreadable(at)
 	}
 	out := cmd.OutOrStdout()
+	objects, err := live.NamespaceObjects(cmd.Context(), namespaces)
+	if err != nil {
+		return err
+	}
 	if f.requested {
-		values, err := live.Annotations(cmd.Context(), namespaces, grants.RequestAnnotation)
-		if err != nil {
-			return err
+		values := map[string]string{}
+		for i := range objects {
+			if value, asks := objects[i].GetAnnotations()[mesh.GrantRequestAnnotation]; asks {
+				values[objects[i].GetName()] = value
+			}
 		}
-		return errors.Join(grants.Requests(out, cmd.ErrOrStderr(), namespaces, values, configuration.Policy()), f.access.notice(cmd.ErrOrStderr(), live, len(values) > 0))
+		list := grants.FindRequests(namespaces, values, configuration.Policy())
+		list.Unseen = live.Unseen()
+		switch f.output {
+		case "json", "yaml":
+			err = writeData(out, f.output, list)
+		default:
+			err = list.Table(out, cmd.ErrOrStderr(), f.output == "wide")
+		}
+		return errors.Join(err, f.access.notice(cmd.ErrOrStderr(), live, len(values) > 0))
 	}
 	var routes []*manifest.Object
 	if at != "" {
@@ -98,7 +111,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 			item.Uses, item.Lacks = nil, nil
 		}
 	}
-	list.Unseen = live.Unseen()
+	list.Notes, list.Unseen = cluster.Ineffective(objects), live.Unseen()
 	switch f.output {
 	case "json", "yaml":
 		err = writeData(out, f.output, list)
@@ -117,21 +130,15 @@ func unreadable(namespace string) error {
 	return errors.New("you cannot read " + where + " ask for the ClusterRole gammaguard-viewer")
 }
 
-// hasGrant reports whether the current namespace has what the request asks for by its own labels, if the user can read
-// them. Selectors of the configuration do not count: who requests a grant need not be able to read it.
-func hasGrant(live *cluster.Cluster, request *grants.Request) (bool, error) {
-	namespace, err := mesh.Known(mesh.FindNamespace(live, live.Current))
-	return namespace != nil && request.Granted(namespace, &config.Default().Policy().Grants), err
-}
-
 func newGrantsRequest() *cobra.Command {
 	var access *access
 	role, reason := "", ""
 	cmd := &cobra.Command{
 		Use:   "request --role ROLE --reason TEXT",
 		Short: "Ask mesh admins for a grant",
-		Long: `Write the annotation ` + grants.RequestAnnotation + ` on the namespace. The annotation asks for a grant, and gives nothing. Mesh admins list
-the requests with 'gammaguard grants list -A --requested'. You need permission to patch the namespace.`,
+		Long: `Write the annotation ` + mesh.GrantRequestAnnotation + ` on the namespace. The annotation asks for a grant, and gives nothing. Mesh admins list
+the requests with 'gammaguard grants list -A --requested'. You need permission to patch the namespace; without it, the error has the command
+that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"role": "producer", "reason": "canary of the cart"}.`,
 		Example: `  # Ask for the producer grant
   gammaguard grants request -n shop --role producer --reason "canary of the cart"`,
 		Args: noArguments,
@@ -154,13 +161,21 @@ the requests with 'gammaguard grants list -A --requested'. You need permission t
 			if err != nil {
 				return err
 			}
-			if has, err := hasGrant(live, request); err != nil || has {
-				if has {
-					_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
-				}
+			// Selectors of the configuration do not count: who requests a grant need not be able to read it.
+			policy := config.Default().Policy()
+			namespace, err := mesh.Known(mesh.FindNamespace(live, live.Current))
+			if err != nil {
 				return err
 			}
-			if err := live.Annotate(cmd.Context(), live.Current, grants.RequestAnnotation, value); err != nil {
+			if namespace != nil && request.Granted(namespace, &policy.Grants) {
+				_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
+				return err
+			}
+			err = live.Annotate(cmd.Context(), live.Current, mesh.GrantRequestAnnotation, value)
+			if apierrors.IsForbidden(err) {
+				return fmt.Errorf("%w; ask a mesh admin to run: %s", err, request.Command(live.Current, namespace, policy))
+			}
+			if err != nil {
 				return err
 			}
 			_, err = printable.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.\n", role, live.Current)

@@ -42,6 +42,8 @@ type Service struct {
 	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
 	// are the routes on it.
 	Grants []grants.Namespace `json:"grants"`
+	// Notes name the labels and annotations of gammaguard that have no effect where they are.
+	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }

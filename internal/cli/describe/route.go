@@ -39,6 +39,8 @@ type OneRoute struct {
 	Commands []string `json:"commands"`
 	// Grants is the grant of its namespace; empty if that cannot be read.
 	Grants []grants.Namespace `json:"grants"`
+	// Notes name the labels and annotations of gammaguard that have no effect where they are.
+	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }

@@ -37,7 +37,7 @@ func (d *OneRoute) Text(w io.Writer) error {
 	if len(findings) == 1 {
 		sections[2] = section{"No findings.", nil}
 	}
-	if err := write(w, sections, "Grant of its namespace:", d.Grants); err != nil || len(d.Commands) == 0 {
+	if err := write(w, sections, "Grant of its namespace:", d.Grants, d.Notes); err != nil || len(d.Commands) == 0 {
 		return err
 	}
 	printable.Fprintf(w, "\nTo fix what a command can fix; a grant takes a mesh admin:\n")

@@ -41,7 +41,7 @@ func (d *Service) Text(w io.Writer) error {
 	if len(d.GatewayRoutes) > 0 {
 		sections = append(sections, section{"Routes on Gateways that send requests to this Service, and bypass the routes on it:", d.gatewayRoutes()})
 	}
-	return write(w, sections, "Grants of its namespace, and of those of the routes on it:", d.Grants)
+	return write(w, sections, "Grants of its namespace, and of those of the routes on it:", d.Grants, d.Notes)
 }
 
 // section is a table under a heading, which can be empty.
@@ -50,8 +50,8 @@ type section struct {
 	table   [][]string
 }
 
-// write writes the sections, with an empty line after each, and the grants, if there are some.
-func write(w io.Writer, sections []section, heading string, granted []grants.Namespace) error {
+// write writes the sections, with an empty line after each, the grants, if there are some, and the notes.
+func write(w io.Writer, sections []section, heading string, granted []grants.Namespace, notes []string) error {
 	for _, s := range sections {
 		if s.heading != "" {
 			printable.Row(w, s.heading)
@@ -66,10 +66,10 @@ func write(w io.Writer, sections []section, heading string, granted []grants.Nam
 		}
 	}
 	if len(granted) == 0 {
-		return nil
+		return grants.WriteNotes(w, notes)
 	}
 	printable.Row(w, heading)
-	return (&grants.List{Items: granted}).TableWithoutRoutes(w)
+	return (&grants.List{Items: granted, Notes: notes}).TableWithoutRoutes(w)
 }
 
 // text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".

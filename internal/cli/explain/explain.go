@@ -24,7 +24,7 @@ const (
 	ObjectDuplicate   = "object-duplicate"
 	Schema            = "schema"
 	VersionNotServed  = "version-not-served"
-	IgnoreAnnotation  = "ignore-annotation"
+	IgnoreAnnotation  = validate.IgnoreAnnotationID
 	NameReference     = "name-reference"
 	ParentKindOmitted = "parent-kind-omitted"
 )

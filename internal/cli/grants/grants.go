@@ -26,6 +26,8 @@ const Kind = "GrantList"
 type List struct {
 	report.TypeMeta
 	Items []Namespace `json:"items"`
+	// Notes name the labels and annotations of gammaguard that have no effect where they are.
+	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }
@@ -196,5 +198,18 @@ func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []stri
 		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), string(n.Mode), n.ModeFrom}
 		printable.Row(out, append(row, cells(n)...)...)
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return WriteNotes(w, l.Notes)
+}
+
+// WriteNotes writes notes below a table.
+func WriteNotes(w io.Writer, notes []string) error {
+	for _, note := range notes {
+		if _, err := printable.Fprintf(w, "note: %s\n", note); err != nil {
+			return err
+		}
+	}
+	return nil
 }

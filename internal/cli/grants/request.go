@@ -1,6 +1,7 @@
 package grants
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,19 +12,17 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
-// RequestAnnotation, on a namespace, asks mesh admins for a grant. It gives nothing.
-const RequestAnnotation = "gammaguard.dev/grant-request"
-
 // maxRequest bounds the annotation's value, in bytes.
 const maxRequest = 1 << 10
 
-// Request is the value of RequestAnnotation.
+// Request is the value of mesh.GrantRequestAnnotation.
 type Request struct {
 	Role   mesh.Grant `json:"role"`
 	Reason string     `json:"reason"`
@@ -43,7 +42,7 @@ func (r *Request) Encode() (string, error) {
 
 func (r *Request) check() error {
 	switch {
-	case !slices.Contains([]mesh.Grant{mesh.GrantProducer, mesh.GrantConsumer, mesh.GrantAll}, r.Role):
+	case !slices.Contains(roles, r.Role):
 		return errors.New("role: must be producer, consumer, or all")
 	case strings.TrimSpace(r.Reason) == "":
 		return errors.New("reason: required")
@@ -53,45 +52,95 @@ func (r *Request) check() error {
 	return nil
 }
 
-// decodeRequest reads a value that anybody may have written.
+// roles are those that can be asked for.
+var roles = []mesh.Grant{mesh.GrantProducer, mesh.GrantConsumer, mesh.GrantAll}
+
+// decodeRequest reads a value that anybody may have written: a role alone, or with a reason, as JSON.
 func decodeRequest(text string) (*Request, error) {
 	if len(text) > maxRequest {
 		return nil, fmt.Errorf("longer than %d bytes", maxRequest)
 	}
-	r := &Request{}
+	r := &Request{Role: mesh.Grant(text)}
+	if slices.Contains(roles, r.Role) {
+		return r, nil
+	}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, errors.New("not a request")
+		return nil, errors.New(`must be producer, consumer, or all, or {"role": "producer", "reason": "TEXT"}`)
 	}
 	err := r.check()
 	return r, err
 }
 
-// Requests writes what namespaces ask for and are not granted yet, with the command that
-// grants it; to messages that there is none. Values are the annotations by namespace.
-func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) error {
-	slices.SortFunc(namespaces, func(a, b *mesh.Namespace) int { return strings.Compare(a.Name, b.Name) })
-	rows := [][]string{{"NAMESPACE", "REQUESTED", "REASON", "COMMAND"}}
+// RequestKind is the kind of the JSON and YAML forms of the requests.
+const RequestKind = "GrantRequestList"
+
+// RequestList is what namespaces ask for and are not granted yet, by name.
+type RequestList struct {
+	report.TypeMeta
+	Items []Requested `json:"items"`
+	// Unseen lists what the user cannot read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Requested is the request of one namespace.
+type Requested struct {
+	Namespace string     `json:"namespace"`
+	Role      mesh.Grant `json:"role,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	// Command grants what the request asks for.
+	Command string `json:"command,omitempty"`
+	// Granted is what the namespace is granted now.
+	Granted string `json:"granted"`
+	// Invalid is why the request cannot be read.
+	Invalid string `json:"invalid,omitempty"`
+}
+
+// FindRequests lists the requests; values are the annotations by namespace.
+func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy *validate.Policy) *RequestList {
+	list := &RequestList{TypeMeta: report.Typed(RequestKind), Items: []Requested{}}
 	for _, namespace := range namespaces {
 		value, asks := values[namespace.Name]
 		if !asks {
 			continue
 		}
+		item := Requested{Namespace: namespace.Name, Granted: Effective(namespace, policy)}
 		request, err := decodeRequest(value)
 		if err != nil {
-			rows = append(rows, []string{namespace.Name, "-", "invalid: " + err.Error(), "-"})
-			continue
+			item.Invalid = err.Error()
+		} else {
+			if request.Granted(namespace, &policy.Grants) {
+				continue
+			}
+			item.Role, item.Reason, item.Command = request.Role, request.Reason, request.Command(namespace.Name, namespace, policy)
 		}
-		if missing := request.missing(namespace, &policy.Grants); len(missing) > 0 {
-			rows = append(rows, []string{namespace.Name, string(request.Role), request.Reason, rules.GrantCommand(policy, namespace.Name, namespace, mesh.RouteKinds(), missing...)})
-		}
+		list.Items = append(list.Items, item)
 	}
-	if len(rows) == 1 {
+	slices.SortFunc(list.Items, func(a, b Requested) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return list
+}
+
+// Table writes the requests as a table, or to messages that there is none; wide has what each namespace is granted now.
+func (l *RequestList) Table(w, messages io.Writer, wide bool) error {
+	if len(l.Items) == 0 {
 		_, err := printable.Fprintf(messages, "No namespace asks for a grant that it does not have.\n")
 		return err
 	}
 	out := printers.GetNewTabWriter(w)
-	for _, row := range rows {
-		printable.Row(out, row...)
+	row := func(namespace, requested, reason, granted, command string) {
+		cells := []string{namespace, requested, reason, granted, command}
+		if !wide {
+			cells = slices.Delete(cells, 3, 4)
+		}
+		printable.Row(out, cells...)
+	}
+	row("NAMESPACE", "REQUESTED", "REASON", "GRANT", "COMMAND")
+	for i := range l.Items {
+		item := &l.Items[i]
+		reason := item.Reason
+		if item.Invalid != "" {
+			reason = "invalid: " + item.Invalid
+		}
+		row(item.Namespace, cmp.Or(string(item.Role), "-"), cmp.Or(reason, "-"), item.Granted, cmp.Or(item.Command, "-"))
 	}
 	return out.Flush()
 }
@@ -99,6 +148,11 @@ func Requests(w, messages io.Writer, namespaces []*mesh.Namespace, values map[st
 // Granted reports whether the namespace has what the request asks for.
 func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) bool {
 	return len(r.missing(namespace, policy)) == 0
+}
+
+// Command returns the command that grants what the request asks for to the namespace of that name, nil if it cannot be read.
+func (r *Request) Command(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
+	return rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
 }
 
 // missing returns the roles of the request that the namespace does not have for every kind

@@ -119,8 +119,8 @@ func outcomeOf(plan *mutate.Plan, verdict *validate.Verdict) *Outcome {
 			lines = append(lines, "Warning: "+finding.Warning())
 		}
 	}
-	for _, name := range verdict.UnknownIgnores {
-		lines = append(lines, "Warning: "+validate.UnknownIgnore(name))
+	for i := range verdict.UnknownIgnores {
+		lines = append(lines, "Warning: "+verdict.UnknownIgnores[i].Warning())
 	}
 	outcome := read(lines...)
 	outcome.Denied = verdict.Denied()
