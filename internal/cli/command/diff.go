@@ -38,8 +38,8 @@ of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
-base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. So is a set that is still
-there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
+base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
+note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
 
 With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.

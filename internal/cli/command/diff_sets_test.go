@@ -85,8 +85,19 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 		t.Errorf("as it was before: %+v", got)
 	}
 	put(t, "prod/kustomization.yaml", "resources: [https://example.invalid/a]\n")
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: kustomization prod is not compared: ") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomization prod: not compared: ") ||
+		!strings.Contains(got.stdout, " unchanged; 2 sets not compared\n") {
 		t.Errorf("remote: %+v", got)
+	}
+	commit(t)
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "markdown"); got.code != ExitClean || !strings.Contains(got.stdout, "unchanged; 2 sets not compared**\n") {
+		t.Errorf("remote in both: %+v", got)
+	}
+	for _, fails := range []string{"{{ required `no backend` .Values.none }}", "{{ .Values.none.backend }}"} {
+		put(t, "chart/templates/none.yaml", fails)
+		if got := run(t, "", "diff", "--base-ref", "HEAD", "chart"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 2 sets not compared\n") {
+			t.Errorf("%s: %+v", fails, got)
+		}
 	}
 }
 
