@@ -41,7 +41,8 @@ what is deployed together below each PATH, by default the current directory. It 
 base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
 note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
 
-With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
+With --cluster, the base is what the cluster stores. As after kubectl apply, routes that the input lacks stay, and so do stored labels and
+annotations that it does not set and that kubectl did not apply before. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out. Findings of gammaguard check that the base does not have
