@@ -95,7 +95,7 @@ func newDiff() *cobra.Command {
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
-	f.paths = args
+	f.paths = source.Whole(args)
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
@@ -103,6 +103,9 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
 			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
 		}
+	}
+	if err := exist("base", f.base); err != nil {
+		return usage(cmd, err)
 	}
 	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), !f.cluster
 	project, err := f.project(&f.access.config, f.paths...)
