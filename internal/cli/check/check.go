@@ -218,7 +218,7 @@ func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, bui
 	switch {
 	case strict || set.Named:
 		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
-	case built.Broken && !(built.Values && set.Others): // else the others show whether it is broken
+	case built.Broken && (!built.Values || !set.Others): // else the others show whether it is broken
 		all.SeenFile(set.File())
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return nil

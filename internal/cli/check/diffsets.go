@@ -201,7 +201,7 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	built := (*source.NotBuilt)(nil)
 	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
 	d.out.NotCompared++
-	if failed[1] != nil && failed[0] == nil && !(isNew && needs) {
+	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
 		d.errs = append(d.errs, fmt.Errorf("%s: not compared: %w", name, failed[1]))
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -159,7 +159,7 @@ func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
 // Object returns the object as it is stored, in JSON.
 func (c *Cluster) Object(_ context.Context, key manifest.Key) ([]byte, error) {
 	return cached(c, "%s", key, func(ctx context.Context, key manifest.Key) ([]byte, error) {
-		if key.Name == "" || len(path.IsValidPathSegmentName(key.Name))+len(path.IsValidPathSegmentName(key.Namespace)) > 0 {
+		if key.Name == "" || len(content.IsPathSegmentName(key.Name))+len(content.IsPathSegmentName(key.Namespace)) > 0 {
 			return nil, mesh.ErrNotFound // no API server stores it
 		}
 		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind})
