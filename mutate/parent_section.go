@@ -12,8 +12,8 @@ func parentSection() *Mutation {
 		Title: "If several parentRefs refer to one Service by port only, each gets the sectionName of its port",
 		Rationale: "A route can attach to some ports of a Service with one parentRef for each port. The CEL rules of the standard " +
 			"CustomResourceDefinitions compare parentRefs to the same parent by sectionName only, and reject parentRefs that set only a port. The " +
-			"sectionName of a Service port is its name. If the port of one of these parentRefs has no name, does not exist, or is not set, no parentRef " +
-			"is changed. The API server rejects the route anyway.",
+			"sectionName of a Service port is its name. If the port of one of these parentRefs has no name, does not exist, is not set, or is that of " +
+			"another one, no parentRef is changed. The API server rejects the route anyway.",
 		Citation:      "GEP-1294, Ports; HTTPRoute (standard channel), spec.parentRefs: sectionName must be unique when parentRefs includes 2 or more references to the same parent",
 		ReadsServices: true,
 		find:          findParentSections,
@@ -34,12 +34,19 @@ func findParentSections(p *pass) []Change {
 			closed[key] = true
 		}
 	}
-	names := make([]string, len(refs))
+	names, taken := make([]string, len(refs)), map[section]bool{}
+	for i := range refs {
+		if refs[i].SectionName != "" {
+			taken[section{keyOf(&refs[i]), refs[i].SectionName}] = true
+		}
+	}
 	for i := range refs {
 		key := keyOf(&refs[i])
 		if count[key] > 1 && !closed[key] && p.lacksSection(&refs[i]) {
 			names[i] = p.portName(&refs[i])
-			closed[key] = names[i] == ""
+			at := section{key, names[i]}
+			closed[key] = names[i] == "" || taken[at] // parent-duplicate says what to do
+			taken[at] = true
 		}
 	}
 	var changes []Change
@@ -60,6 +67,12 @@ func (p *pass) lacksSection(ref *mesh.ParentRef) bool {
 // parentKey is a parent as CEL compares it, by what is written: a namespace that is left
 // out is another one than the route's own spelled out.
 type parentKey struct{ group, kind, namespace, name string }
+
+// section is a section of a parent.
+type section struct {
+	parent parentKey
+	name   string
+}
 
 func keyOf(ref *mesh.ParentRef) parentKey {
 	return parentKey{ref.EffectiveGroup(), ref.Kind, ref.Namespace, ref.Name}

@@ -68,6 +68,11 @@ func TestParentSection(t *testing.T) {
 func TestParentSectionDoesNotGuess(t *testing.T) {
 	run(t, []example{
 		{
+			name: "one port twice",
+			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 80}, {group: "", kind: Service, name: two, port: 80}]`,
+			read: []string{"shop/two"},
+		},
+		{
 			name: "one parentRef needs none",
 			spec: `  parentRefs: [{group: "", kind: Service, name: two, port: 90}]`,
 		},

@@ -18,6 +18,8 @@ type Difference struct {
 	Ports []PortDifference `json:"ports,omitempty"`
 	// Unchanged counts the other request classes of the Services that have routes.
 	Unchanged int `json:"unchanged"`
+	// NotCompared counts the sets of manifests that are not compared, where several are.
+	NotCompared int `json:"notCompared,omitempty"`
 	// Notes say what the difference depends on.
 	Notes []string `json:"notes,omitempty"`
 }

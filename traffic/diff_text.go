@@ -152,18 +152,22 @@ func (c *Class) String() string {
 	return strings.TrimSpace(method + " " + c.rest())
 }
 
-// summary reads "2 Services, 3 changes; 41 other request classes unchanged".
+// summary reads "2 Services, 3 changes; 41 other request classes unchanged; 1 set not compared".
 func (d *Difference) summary() string {
+	left := ""
+	if d.NotCompared > 0 {
+		left = "; " + count(d.NotCompared, "set", "sets") + " not compared"
+	}
 	if len(d.Ports) == 0 {
-		return fmt.Sprintf("no change; %s unchanged", count(d.Unchanged, "request class", "request classes"))
+		return fmt.Sprintf("no change; %s unchanged%s", count(d.Unchanged, "request class", "request classes"), left)
 	}
 	var services []string
 	for i := range d.Ports {
 		services = append(services, d.Ports[i].Service)
 	}
 	slices.Sort(services)
-	return fmt.Sprintf("%s, %s; %s unchanged", count(len(slices.Compact(services)), "Service", "Services"),
-		count(d.Changes(), "change", "changes"), count(d.Unchanged, "other request class", "other request classes"))
+	return fmt.Sprintf("%s, %s; %s unchanged%s", count(len(slices.Compact(services)), "Service", "Services"),
+		count(d.Changes(), "change", "changes"), count(d.Unchanged, "other request class", "other request classes"), left)
 }
 
 func count(n int, one, many string) string {

@@ -15,6 +15,8 @@ type cluster struct{ *manifest.Set }
 
 func (cluster) Definition(context.Context, string) ([]byte, error) { return nil, mesh.ErrNotFound }
 
+func (cluster) Object(context.Context, manifest.Key) ([]byte, error) { return nil, mesh.ErrNotFound }
+
 func (c cluster) Routes(...string) ([]*manifest.Object, error) { return c.Set.Routes(), nil }
 
 // TestAsMode: in another mode, the same is read of the cluster, parents of other

@@ -201,6 +201,9 @@ func alike(errs []error) (all []error) {
 // notBuilt reports that the set could not be built, or returns why that is an error.
 func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
 	why := strings.Join(strings.Fields(built.Why), " ") // on one line
+	if built.Values && !set.Named && set.Values == "" && !set.Others {
+		why += "; if it needs values, add a file with these to the chart's directory ci"
+	}
 	at, name, placed := built.At, described.String(), why
 	if set.Kustomization != "" {
 		name = "kustomize " + set.Path
@@ -215,7 +218,7 @@ func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, bui
 	switch {
 	case strict || set.Named:
 		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
-	case built.Broken:
+	case built.Broken && (!built.Values || !set.Others): // else the others show whether it is broken
 		all.SeenFile(set.File())
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return nil

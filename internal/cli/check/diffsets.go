@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,6 +74,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 				return nil, err
 			}
 			if name != "" {
+				d.out.NotCompared++
 				d.out.Notes = append(d.out.Notes, name+" is not compared: it is still there, but no set of "+sets.ProjectFile+" has it")
 				continue
 			}
@@ -194,19 +196,17 @@ func (d *setsDiff) noteMoved() {
 	}
 }
 
-// fail notes that a set is not compared. It is an error if it could be before, unless it needs what is not in the repository.
+// fail notes that a set is not compared. It is an error if it could be before, or if it is new and broken.
 func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	built := (*source.NotBuilt)(nil)
-	why := failed[1]
-	if why == nil {
-		why = failed[0]
-	}
-	switch {
-	case failed[1] != nil && (failed[0] == nil || isNew) && (!errors.As(failed[1], &built) || built.Broken):
+	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
+	d.out.NotCompared++
+	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
 		d.errs = append(d.errs, fmt.Errorf("%s: not compared: %w", name, failed[1]))
-	default:
-		d.out.Notes = append(d.out.Notes, name+" is not compared: "+strings.Join(strings.Fields(why.Error()), " "))
+		return
 	}
+	why := strings.Join(strings.Fields(cmp.Or(failed[1], failed[0]).Error()), " ")
+	d.out.Notes = append(d.out.Notes, name+" is not compared: "+strings.TrimPrefix(why, name+": "))
 }
 
 // add adds what changes in a set.

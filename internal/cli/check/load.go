@@ -100,7 +100,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 	if err := l.read(ctx, input); err != nil {
 		return nil, err
 	}
-	if err := l.fill(input, earlier); err != nil {
+	if err := l.fill(ctx, input, earlier); err != nil {
 		return nil, err
 	}
 	return l.loaded, l.write(ctx)
@@ -129,9 +129,12 @@ func (l *loader) read(ctx context.Context, input *source.Input) error {
 }
 
 // fill fills the world with what was read, and with what was there before.
-func (l *loader) fill(input *source.Input, earlier map[manifest.Key]bool) error {
+func (l *loader) fill(ctx context.Context, input *source.Input, earlier map[manifest.Key]bool) error {
 	before, err := l.base(input)
 	if err := errors.Join(err, input.Over()); err != nil {
+		return err
+	}
+	if err := l.apply(ctx, before); err != nil {
 		return err
 	}
 	var delivered []delivery

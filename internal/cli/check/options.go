@@ -92,6 +92,8 @@ type Cluster interface {
 	// Definition returns the CustomResourceDefinition of that name, in JSON. The error is
 	// mesh.ErrNotFound where there is none.
 	Definition(ctx context.Context, name string) ([]byte, error)
+	// Object returns the object as it is stored, in JSON. The error is mesh.ErrNotFound where there is none.
+	Object(ctx context.Context, key manifest.Key) ([]byte, error)
 	// Routes returns all routes of the cluster, or, of a kind that may not be listed in all
 	// namespaces, those of the given ones. The error is mesh.ErrUnknown where none may be
 	// listed.

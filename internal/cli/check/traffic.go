@@ -149,7 +149,26 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := before.judgeStored(after.routes); err != nil {
+		return nil, err
+	}
 	return difference(before, after)
+}
+
+// judgeStored takes those stored routes that the others take the place of for routes of the input.
+func (l *loaded) judgeStored(others []*route) error {
+	for _, r := range others {
+		object := l.world.base.Get(r.Key)
+		if object == nil || l.world.files.Get(r.Key) != nil {
+			continue
+		}
+		if err := l.world.files.Put(object); err != nil {
+			return err
+		}
+		stored := &route{Document: source.Document{Object: object}, file: &source.File{Name: object.Origin.File}, mutated: l.world.files.Get(r.Key).Route}
+		l.routes = append(l.routes, stored)
+	}
+	return nil
 }
 
 // difference compares two versions that were read, and judges them.

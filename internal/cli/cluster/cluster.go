@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/kube"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -144,6 +146,30 @@ func (c *Cluster) Do(read mesh.Read) mesh.Answer {
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
 	return cached(c, "%s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
 		object, err := c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, mesh.ErrNotFound
+		case err != nil:
+			return nil, err
+		}
+		return object.MarshalJSON()
+	})
+}
+
+// Object returns the object as it is stored, in JSON.
+func (c *Cluster) Object(_ context.Context, key manifest.Key) ([]byte, error) {
+	return cached(c, "%s", key, func(ctx context.Context, key manifest.Key) ([]byte, error) {
+		if key.Name == "" || len(content.IsPathSegmentName(key.Name))+len(content.IsPathSegmentName(key.Namespace)) > 0 {
+			return nil, mesh.ErrNotFound // no API server stores it
+		}
+		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: key.Group, Kind: key.Kind})
+		if meta.IsNoMatchError(err) {
+			return nil, mesh.ErrNotServed
+		}
+		if err != nil {
+			return nil, err
+		}
+		object, err := c.objects.Resource(mapping.Resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, mesh.ErrNotFound

@@ -123,7 +123,7 @@ func newCheck() *cobra.Command {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
-	f.paths = args
+	f.paths = source.Whole(args)
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}

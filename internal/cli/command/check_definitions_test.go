@@ -94,7 +94,7 @@ func TestCheckDefinitions(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--crds testdata/shop": "error: no CustomResourceDefinition of a route kind in testdata/shop\n",
-		"--crds missing":       "error: missing: no such file or directory\n",
+		"--crds missing":       "error: --crds missing: no such file or directory\nSee 'gammaguard check --help' for usage\n",
 		"--channel nightly":    `error: invalid argument "nightly" for "--channel" flag: must be one of standard, experimental` + "\nSee 'gammaguard check --help' for usage\n",
 	} {
 		if got := run(t, route("v1"), append([]string{"check", "-f", "-"}, strings.Fields(args)...)...); got.code != ExitUsage || got.stderr != want {

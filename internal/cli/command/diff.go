@@ -38,10 +38,11 @@ of gammaguard trace.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
-base. A set that can no longer be read is an error, and others that cannot be read are reported as not compared. So is a set that is still
-there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
+base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
+note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
 
-With --cluster, the base is what the cluster stores, and routes that the input lacks stay, as after kubectl apply. All input is one set
+With --cluster, the base is what the cluster stores. As after kubectl apply, routes that the input lacks stay, and so do stored labels and
+annotations that it does not set and that kubectl did not apply before. All input is one set
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out. Findings of gammaguard check that the base does not have
@@ -94,7 +95,7 @@ func newDiff() *cobra.Command {
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
-	f.paths = args
+	f.paths = source.Whole(args)
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
@@ -102,6 +103,9 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if _, err := os.Lstat(name); name != source.Stdin && errors.Is(err, fs.ErrNotExist) && revision.Exists(cmd.Context(), name) {
 			return usage(cmd, fmt.Errorf("%s is a git revision: use --base-ref %s", name, name))
 		}
+	}
+	if err := exist("base", f.base); err != nil {
+		return usage(cmd, err)
 	}
 	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), !f.cluster
 	project, err := f.project(&f.access.config, f.paths...)

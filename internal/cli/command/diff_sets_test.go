@@ -85,8 +85,19 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 		t.Errorf("as it was before: %+v", got)
 	}
 	put(t, "prod/kustomization.yaml", "resources: [https://example.invalid/a]\n")
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: kustomization prod is not compared: ") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomization prod: not compared: ") ||
+		!strings.Contains(got.stdout, " unchanged; 2 sets not compared\n") {
 		t.Errorf("remote: %+v", got)
+	}
+	commit(t)
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "markdown"); got.code != ExitClean || !strings.Contains(got.stdout, "unchanged; 2 sets not compared**\n") {
+		t.Errorf("remote in both: %+v", got)
+	}
+	for _, fails := range []string{"{{ required `no backend` .Values.none }}", "{{ .Values.none.backend }}"} {
+		put(t, "chart/templates/none.yaml", fails)
+		if got := run(t, "", "diff", "--base-ref", "HEAD", "chart"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 2 sets not compared\n") {
+			t.Errorf("%s: %+v", fails, got)
+		}
 	}
 }
 
@@ -225,5 +236,28 @@ func TestDiffOfLeftOutSets(t *testing.T) {
 	got := run(t, "", "diff", "--base-ref", "HEAD")
 	if got.code != ExitFindings || !strings.Contains(got.stdout, "HTTPRoute shop/web was removed") || strings.Count(got.stdout, why) != 1 {
 		t.Errorf("removed: %+v", got)
+	}
+}
+
+// TestPathsArePartsOfSets: a PATH that is a file of a chart, or a kustomization, stands for the whole, and a flag's path that does not
+// exist is an error of the flag.
+func TestPathsArePartsOfSets(t *testing.T) {
+	deployed(t)
+	for args, want := range map[string]string{
+		"chart/templates/pay.yaml chart/values-prod.yaml": "chart chart: 1 route\nchart chart with chart/values-prod.yaml: 1 route\n",
+		"prod/kustomization.yaml":                         "kustomization prod: 1 route\n",
+	} {
+		if got := run(t, "", append([]string{"check"}, strings.Fields(args)...)...); !strings.Contains(got.stdout, want) || got.stderr != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	put(t, "chart/values.yaml", "backend: other\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "chart/values.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "other:80") {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range []string{"check --base nope", "check --crds nope", "diff --base nope prod"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, " nope: no such file or directory") || !strings.Contains(got.stderr, "--") {
+			t.Errorf("%s: %+v", args, got)
+		}
 	}
 }

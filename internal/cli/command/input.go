@@ -2,7 +2,9 @@ package command
 
 import (
 	"errors"
-	"path/filepath"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -45,12 +47,11 @@ func addDefinitions(cmd *cobra.Command, options *check.Options) {
 // be named that makes it a kustomization or a chart.
 func (f *inputFlags) complete() (named bool, err error) {
 	for i, path := range f.options.Kustomizations {
-		if folder := filepath.Dir(path); source.KustomizationFile(folder) == filepath.Clean(path) {
-			f.options.Kustomizations[i] = folder
-		}
+		f.options.Kustomizations[i] = source.Folder(path)
 	}
-	if filepath.Base(f.chart.Path) == source.ChartFile {
-		f.chart.Path = filepath.Dir(f.chart.Path)
+	f.chart.Path = source.Folder(f.chart.Path)
+	if err := errors.Join(exist("crds", f.options.CRDs), exist("base", f.options.Base)); err != nil {
+		return false, err
 	}
 	if f.chart.Path != "" {
 		f.options.Charts = []source.Chart{f.chart}
@@ -58,6 +59,16 @@ func (f *inputFlags) complete() (named bool, err error) {
 		return false, errors.New("--values has no effect without --helm")
 	}
 	return f.named(), nil
+}
+
+// exist returns an error if a path that a flag names does not exist.
+func exist(flag string, paths []string) error {
+	for _, path := range paths {
+		if _, err := os.Lstat(path); path != source.Stdin && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--%s %s: no such file or directory", flag, path)
+		}
+	}
+	return nil
 }
 
 // errPath is why PATH cannot be used; a shell makes PATHs of a pattern after -f.

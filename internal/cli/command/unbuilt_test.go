@@ -89,7 +89,7 @@ func TestStumbles(t *testing.T) {
 		"diff --cluster -":         "error: to read standard input, use -f -\n",
 		"check none":               "error: none: no such file or directory\n",
 		"test none":                "error: none: no such file or directory\n",
-		"diff --base none a":       "error: none: no such file or directory\n",
+		"diff --base none a":       "error: --base none: no such file or directory\nSee 'gammaguard diff --help' for usage\n",
 		"trace cart:80 -f none":    "error: none: no such file or directory\n",
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.HasPrefix(got.stderr, want) {

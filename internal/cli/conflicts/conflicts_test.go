@@ -133,3 +133,5 @@ func TestRefused(t *testing.T) {
 }
 
 func (*cluster) Definition(context.Context, string) ([]byte, error) { return nil, mesh.ErrUnknown }
+
+func (*cluster) Object(context.Context, manifest.Key) ([]byte, error) { return nil, mesh.ErrUnknown }

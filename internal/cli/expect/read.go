@@ -79,7 +79,10 @@ func (r *Request) parse() (problems []string) {
 	case short == "" || strings.Contains(short, "/") || found && namespace == "":
 		fail("%q: want NAMESPACE/NAME, or NAME", name)
 	}
-	if r.Port < 1 || r.Port > 65535 {
+	switch {
+	case r.Port == 0:
+		fail("port is required")
+	case r.Port < 0 || r.Port > 65535:
 		fail("port: must be from 1 to 65535")
 	}
 	if r.Protocol != "" && p.Protocol != mesh.TCP && p.Protocol != mesh.UDP {

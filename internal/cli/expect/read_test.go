@@ -101,7 +101,7 @@ t.yaml:4: tests[0].request: grpc cannot be used with method or path
 t.yaml:4: tests[0].request: method: "A B" is not a valid method
 t.yaml:4: tests[0].request: one of service and serviceImport is required
 t.yaml:4: tests[0].request: path "x": it must start with /
-t.yaml:4: tests[0].request: port: must be from 1 to 65535`,
+t.yaml:4: tests[0].request: port is required`,
 	},
 	{
 		text: header + "tests:\n- {name: a, request: {service: c, port: 80, headers: {A: x, a: y}}, expect: {asInRevision: '--output=x'}}\n", alike: true,

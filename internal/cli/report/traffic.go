@@ -38,7 +38,10 @@ func (d *Diff) Text(w io.Writer, color bool) error {
 	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
 		return err
 	}
-	printable.Fprintf(w, "\nnew findings:\n")
+	printable.Fprintf(w, "\n")
+	if found, _, _ := d.NewFindings.told(); len(found) > 0 { // what is unknown has its own heading
+		printable.Fprintf(w, "new findings:\n")
+	}
 	return d.NewFindings.Text(w, color)
 }
 

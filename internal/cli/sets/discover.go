@@ -251,6 +251,7 @@ func (d *discovery) file(path string) {
 	size := source.Size(data)
 	data = yaml.UTF8(data)
 	h, may := routesIn(d.namespace, path, data)
+	h.template = d.inChart[at] == chartMade
 	settings := name == ProjectFile || slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 	if may {
 		d.holders = append(d.holders, h)

@@ -24,8 +24,9 @@ func (d *discovery) sets() []Set {
 		sets = append(sets, Set{Kind: report.Kustomization, Path: folder, Kustomization: folder})
 	}
 	for _, chart := range d.charts {
-		sets = append(sets, Set{Kind: report.Chart, Path: chart, Chart: &source.Chart{Path: chart}})
-		for _, file := range d.valuesOf(chart) {
+		values := d.valuesOf(chart)
+		sets = append(sets, Set{Kind: report.Chart, Path: chart, Chart: &source.Chart{Path: chart}, Others: len(values) > 0})
+		for _, file := range values {
 			sets = append(sets, Set{Kind: report.Chart, Path: chart, Values: file, Chart: &source.Chart{Path: chart, Values: []string{file}}})
 		}
 	}

@@ -38,6 +38,8 @@ type holder struct {
 	// and foreign for a template that does not look like one of a route.
 	routes          []source.Place
 	unread, foreign bool
+	// template is set for a file that Helm makes objects of.
+	template bool
 	// place says where it is; by is the pattern by which it is left aside on purpose, if that is why.
 	place place
 	by    ignorePattern
@@ -137,8 +139,14 @@ func (h *holder) taken(t *source.Taken, path string) bool {
 	return !slices.ContainsFunc(h.routes, func(at source.Place) bool { return !t.Has(path, at) })
 }
 
+// addValues is what to do about a template that made nothing.
+const addValues = "add a file with the values that make it to the directory ci of the chart"
+
 func (h *holder) reason() string {
-	const remedy = "check it with -f, or name it in " + guardIgnore
+	remedy := "check it with -f, or name it in " + guardIgnore
+	if h.template {
+		remedy = addValues + ", or name it in " + guardIgnore
+	}
 	switch {
 	case h.place == ignoredByGit:
 		return "ignored by .gitignore, and it may hold routes; " + remedy

@@ -109,7 +109,7 @@ func relative(path string) string {
 func loadProject(data []byte, folder string, files *repository.Files) (*Project, error) {
 	p := &Project{folder: folder, files: files}
 	p.document = strict.Decode(p.File(), data, report.APIVersion, projectKind, p)
-	if p.document.Err() == nil {
+	if p.document.Alone(); p.document.Err() == nil {
 		p.validate()
 	}
 	if err := p.document.Err(); err != nil {
@@ -174,10 +174,10 @@ func (p *Project) set(s *ProjectSet) *Set {
 	}
 	switch {
 	case s.Chart != "":
-		chart := &source.Chart{Path: p.path(s.Chart), Values: all(s.Values)}
+		chart := &source.Chart{Path: source.Folder(p.path(s.Chart)), Values: all(s.Values)}
 		return &Set{Kind: report.Chart, Path: chart.Path, Values: strings.Join(chart.Values, ", "), Named: true, Chart: chart}
 	case s.Kustomization != "":
-		path := p.path(s.Kustomization)
+		path := source.Folder(p.path(s.Kustomization))
 		return &Set{Kind: report.Kustomization, Path: path, Named: true, Kustomization: path}
 	}
 	files := all(s.Files)

@@ -25,8 +25,8 @@ var projects = map[string]string{
 	"": "",
 	"sets:\n- files: [manifests, more.yaml]\n- kustomization: overlays/prod\n- {chart: charts/shop, values: [prod.yaml]}\n" +
 		"ignore: ['*.tmpl.yaml']\nconfiguration: guard.yaml\nfailOn: warn\n": "",
-	"sets:\n- {}\n":                                ":4: sets[0]: one of files, kustomization, and chart is required",
-	"sets: [{files: [a], chart: b}]\n":             ":3: sets[0]: one of files, kustomization, and chart is required",
+	"sets:\n- {}\n":                                ":4: sets[0]: exactly one of files, kustomization, and chart is required",
+	"sets: [{files: [a], chart: b}]\n":             ":3: sets[0]: exactly one of files, kustomization, and chart is required",
 	"sets:\n- files: [a]\n  values: [b]\n":         ":5: sets[0].values: has no effect without chart",
 	"failOn: off\n":                                ":3: failOn: must be one of never, deny, warn, audit",
 	"failOn: nothing\n":                            ":3: failOn: must be one of never, deny, warn, audit",
@@ -75,6 +75,22 @@ func TestProject(t *testing.T) {
 		}
 		if err := schema.Validate(value); (err != nil) != (want != "") {
 			t.Errorf("%q: the schema says %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestProjectBeyondSchema: what no schema says.
+func TestProjectBeyondSchema(t *testing.T) {
+	for text, want := range map[string]string{
+		"context: [/etc/hosts]\n":            ":3: context[0]: /etc/hosts must be relative to the directory of this file",
+		"failOn: deny\n---\nfailOn: never\n": ":4: a second document is not read; write each file as one document",
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, sets.ProjectFile), []byte(projectHeader+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sets.FindProject(folder); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

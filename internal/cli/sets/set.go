@@ -25,6 +25,8 @@ type Set struct {
 	Taken *source.Taken
 	// Named is set if somebody named it, so that it must be there.
 	Named bool
+	// Others is set for a chart with its own values that is a set with other values, too.
+	Others bool
 	// One of the following is what there is to read.
 	Files         []string
 	Kustomization string

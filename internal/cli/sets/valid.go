@@ -52,7 +52,7 @@ func (p *Project) validateSet(field string, set *ProjectSet, fail failing) {
 	}
 	switch {
 	case named != 1:
-		fail(field, "one of files, kustomization, and chart is required")
+		fail(field, "exactly one of files, kustomization, and chart is required")
 	case len(set.Values) > 0 && set.Chart == "":
 		fail(field+".values", "has no effect without chart")
 	}
@@ -83,7 +83,9 @@ func (s *ProjectSet) paths(field string) iter.Seq2[string, string] {
 // exist is found out where it is read.
 func (p *Project) inside(field, name string, fail failing) {
 	path := p.absolute(name)
-	if !p.files.Inside(path) {
+	if filepath.IsAbs(filepath.FromSlash(name)) {
+		fail(field, "%s must be relative to the directory of this file", name)
+	} else if !p.files.Inside(path) {
 		fail(field, "%v", &repository.OutsideError{Path: path})
 	} else if _, _, err := p.files.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		fail(field, "%v", err)

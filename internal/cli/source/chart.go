@@ -59,20 +59,25 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 	if files, skipped, err = in.render(ctx, chart, apiVersions); err != nil {
 		failed := (*build.Error)(nil)
 		broken := errors.Is(err, errNotLoaded) || errors.As(err, &failed) && (failed.NotLoaded || failed.NotParsed || failed.Exhausted)
+		values := failed != nil && !broken && len(failed.Missing) == 0
+		broken = broken || values && !demands.MatchString(failed.Error())
 		var at report.Place
 		if failed != nil {
 			at = in.cause(chart, failed.Error())
 		}
-		if values, ok := errors.AsType[*brokenValues](err); ok {
-			broken, at = true, report.Place{File: values.file, Line: values.line()}
+		if file, ok := errors.AsType[*brokenValues](err); ok {
+			broken, at = true, report.Place{File: file.file, Line: file.line()}
 		}
 		if failed != nil && len(failed.Missing) > 0 {
 			err = fmt.Errorf("dependency %s is not in its directory charts; run helm dependency build: %w", strings.Join(failed.Missing, ", "), err)
 		}
-		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: err.Error(), Broken: broken, At: at}
+		return nil, nil, &NotBuilt{error: fmt.Errorf("chart %s: %w", chart.Path, err), Why: err.Error(), Broken: broken, Values: values, At: at}
 	}
 	return files, skipped, nil
 }
+
+// demands is how Helm begins an error of a chart that demands values: by the functions required and fail, or by its schema.
+var demands = regexp.MustCompile(`^(?:execution error at \(|values don't meet the specifications of the schema)`)
 
 // causes are the ways in which Helm begins an error with the place in a template: of one that cannot be parsed, of one that
 // fails on purpose, and of one that fails otherwise.

@@ -176,6 +176,37 @@ func KustomizationFile(folder string) string {
 	return folder
 }
 
+// Folder returns the folder of a file that makes it a kustomization or a chart, and any other path as it is.
+func Folder(path string) string {
+	folder := filepath.Dir(path)
+	if file := KustomizationFile(folder); filepath.Base(path) == ChartFile || file != folder && file == filepath.Clean(path) {
+		return folder
+	}
+	return path
+}
+
+// Whole returns the paths, each once, with the folder of the kustomization or of the outermost chart in the place of a file that
+// makes it one, or is in the chart: a part of one is not deployed by itself.
+func Whole(paths []string) (whole []string) {
+	for _, path := range paths {
+		path = Folder(path)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
+				if IsChart(folder) {
+					path = folder
+				}
+				if folder == filepath.Dir(folder) {
+					break
+				}
+			}
+		}
+		if !slices.Contains(whole, path) {
+			whole = append(whole, path)
+		}
+	}
+	return whole
+}
+
 // SplitKustomizations tells the folders that hold a kustomization from other paths.
 func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	for _, path := range paths {

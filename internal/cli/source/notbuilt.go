@@ -18,6 +18,8 @@ type NotBuilt struct {
 	// Broken: no more input, such as what is not on this disk, or values, would help. Remote:
 	// it needs what is not in the repository.
 	Broken, Remote bool
+	// Values: a template fails, or the values do not match the chart's schema, so that other values may help.
+	Values bool
 	// At is the place that is the cause, in a template or in a kustomization; zero if it is not known.
 	At report.Place
 }

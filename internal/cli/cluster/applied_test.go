@@ -1,0 +1,43 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+)
+
+// TestDiffAsApplied: what is stored keeps its labels when it is applied, and findings on the stored routes are not new.
+func TestDiffAsApplied(t *testing.T) {
+	const (
+		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: applied}}\n---\n"
+		service   = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: applied}, spec: {ports: [{port: 80}]}}\n---\n"
+		route     = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: applied}, spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}],
+ rules: [{matches: [{path: {type: PathPrefix, value: /v1}}], backendRefs: [{name: cart, port: 80}]}]}}
+`
+	)
+	kubectl(t, namespace+service+route, "apply", "-f", "-")
+	kubectl(t, "", "label", "namespace", "applied", "gammaguard.dev/grant=producer")
+	kubectl(t, "", "label", "service", "cart", "-n", "applied", "gammaguard.dev/consumer-routes=deny")
+	diff := func(input string) (int, string, string) {
+		return run(t, input, "diff", "--cluster", "-f", "-", "--kubeconfig", plane.Kubeconfig)
+	}
+	if code, out, complaint := diff(namespace + service + route); code != command.ExitClean || !strings.HasPrefix(out, "no change; ") || strings.Contains(out, "new findings") {
+		t.Errorf("exit code %d: %s%s", code, out, complaint)
+	}
+	consumer := "{apiVersion: v1, kind: Namespace, metadata: {name: clients, labels: {gammaguard.dev/grant: consumer}}}\n---\n" + strings.NewReplacer(
+		"name: cart, namespace: applied}, spec", "name: mine, namespace: clients}, spec", "name: cart, port: 80}", "name: cart, namespace: applied, port: 80}").Replace(route)
+	labeled := func(label string) string {
+		return strings.Replace(service, "namespace: applied", "namespace: applied, labels: {"+label+"}", 1)
+	}
+	const deny, allow, refused, applies = "gammaguard.dev/consumer-routes: deny", "gammaguard.dev/consumer-routes: allow", "(consumer-refused)", "(producer-routes-replaced)"
+	for _, step := range []struct{ label, want string }{{"", refused}, {allow, applies}} {
+		if _, out, complaint := diff(labeled(step.label) + consumer); !strings.Contains(out, step.want) {
+			t.Errorf("%q: want %s in %s%s", step.label, step.want, out, complaint)
+		}
+	}
+	kubectl(t, labeled(deny), "apply", "-f", "-") // what was applied is removed with what is applied next
+	if _, out, complaint := diff(service + consumer); !strings.Contains(out, applies) {
+		t.Errorf("%s%s", out, complaint)
+	}
+}
