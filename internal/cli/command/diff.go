@@ -125,7 +125,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := errors.Join(f.write(diff, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
-	if diff.Changes() > 0 {
+	if !diff.Empty() {
 		return errFindings
 	}
 	return nil
