@@ -39,7 +39,14 @@ func (d *Diff) Text(w io.Writer, color bool) error {
 		return err
 	}
 	printable.Fprintf(w, "\nnew findings:\n")
-	return d.NewFindings.Text(w, color)
+	return d.findings().Text(w, color)
+}
+
+// findings are the new ones, as they are listed.
+func (d *Diff) findings() *CheckReport {
+	listed := *d.NewFindings
+	listed.once = true
+	return &listed
 }
 
 // maxComment is how long a comment on GitHub may be, in characters.
@@ -73,7 +80,7 @@ func (d *Diff) markdown(w io.Writer) error {
 	if len(d.NewFindings.Routes) > 0 {
 		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
 	}
-	for _, i := range d.NewFindings.lines() {
+	for _, i := range d.findings().lines() {
 		place := fmt.Sprintf("%s:%d", i.File, i.Line)
 		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
 	}
