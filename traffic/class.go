@@ -213,7 +213,8 @@ func (c *comparer) witness(p *point, found *cell) (Request, bool) {
 		}
 	}
 	r = c.plainest(p, found, rivals)
-	return r, c.confirms(&r, found)
+	ok := c.confirms(&r, found)
+	return r, ok
 }
 
 // maxRivals is how many conditions a request is kept from meeting, to find one of a class.

@@ -41,7 +41,7 @@ func within(where string, r *Request) bool {
 	}
 	where, notGRPC := strings.CutSuffix(where, notGRPC)
 	if text, ok := strings.CutPrefix(where, "~ "); ok {
-		return !(notGRPC && r.GRPC()) && matches(text, r.path())
+		return (!notGRPC || !r.GRPC()) && matches(text, r.path())
 	}
 	where = strings.TrimSpace(where)
 	if notGRPC && r.GRPC() {
@@ -56,7 +56,7 @@ func within(where string, r *Request) bool {
 func matches(text, path string) bool {
 	text, _, _ = strings.Cut(text, " such as ")
 	text, except, excepted := strings.Cut(strings.TrimSuffix(text, ")"), " (except ~ ")
-	return regexp.MustCompile("^"+text+"$").MatchString(path) && !(excepted && regexp.MustCompile("^"+except+"$").MatchString(path))
+	return regexp.MustCompile("^"+text+"$").MatchString(path) && (!excepted || !regexp.MustCompile("^"+except+"$").MatchString(path))
 }
 
 // excepts reports whether the class says that the request is an exception; it may be

@@ -1,15 +1,15 @@
 package traffic
 
 import (
-	"unicode"
-	"unicode/utf8"
-
 	"encoding/binary"
-	"github.com/gammaguard/gammaguard/mesh"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // The bounds of the steps of one search for an example, and of those for the clients of one port.

@@ -33,8 +33,7 @@ func TestDiffOfChangedExpressions(t *testing.T) {
   any  v~[0-9]+ (except v~[0-9])  cart-v2:8080 100 %  →  cart-v1:8080 100 %
 ` + note + fmt.Sprintf(part, "[0-9]", "header v", "00") + `1 Service, 1 change; 2 other request classes unchanged
 `},
-		{"none that tells them apart", path(`/items/[0-9]`), path(`/items/\d`),
-			`note: HTTPRoute shop/re rule[0] match[0]: the regular expression on the path was "/items/[0-9]" and is now "/items/\\d"; no example tells them apart, so it is not known which requests go somewhere else
+		{"none that tells them apart", path(`/items/[0-9]`), path(`/items/\d`), `note: HTTPRoute shop/re rule[0] match[0]: the regular expression on the path was "/items/[0-9]" and is now "/items/\\d"; no example tells them apart, so it is not known which requests go somewhere else
 ` + note + `1 regular expression changed; 4 request classes unchanged
 `},
 		{"the same", path(`/items/[0-9]`), path(`/items/[0-9]`), "no change; 4 request classes unchanged\n"},

@@ -197,9 +197,12 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	diff, err := c.diff()
-	if err == nil && !asked {
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case !asked:
 		d.add(diff, name, after)
-	} else if err == nil { // once it is known what other sets have now
+	default: // once it is known what other sets have now
 		d.later = append(d.later, func() error {
 			known = d.moved
 			diff, err := c.diff()
@@ -208,8 +211,6 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			}
 			return err
 		})
-	} else {
-		return fmt.Errorf("%s: %w", name, err)
 	}
 	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
 		for key := range routes[i] {

@@ -51,7 +51,7 @@ are listed below the changes.
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
 
-Exit codes: 0 if no request goes somewhere else, 1 if one does or a changed regular expression leaves that open, 2 if the usage is invalid or input cannot be read.`
+Exit codes: 0 if no request goes somewhere else, 1 if one does or may, 2 if the usage is invalid or input cannot be read.`
 
 const diffExamples = `  # Compare what is deployed in the current directory with the branch main
   gammaguard diff --base-ref main
