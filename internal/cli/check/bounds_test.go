@@ -61,7 +61,7 @@ func TestInputIsBounded(t *testing.T) {
 		routes  int
 		skipped string
 	}{
-		"named":      {nil, project, []string{"chart c with large.yaml", "folder l: ", "kustomization p: "}, 1, ""},
+		"named":      {nil, project, []string{"chart c with large.yaml", "directory l: ", "kustomization p: "}, 1, ""},
 		"discovered": {[]string{"l", "m"}, nil, nil, 2, "l/7.yaml l/8.yaml"},
 	} {
 		found, err := check.FindSets(t.Context(), options, test.paths, test.project)
