@@ -78,6 +78,8 @@ image: definitions ## Make the webhook's image, the OCI archive dist/gammaguard-
 .PHONY: release
 release: definitions ## Make the files of a release in dist/release, without Docker: VERSION=v1.2.3 IMAGE_NAME=registry.example.com/gammaguard-webhook KEY=release.key.
 	@echo '$(VERSION)' | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+' || { echo 'error: VERSION=$(VERSION): want a version such as v1.2.3' >&2; exit 2; }
+	@changed="$$(git status --porcelain)"; if [ -n "$$changed" ] && [ -z '$(UNCOMMITTED_FOR_TESTS)' ]; then \
+		echo 'error: a release is made of a commit, and these files are not committed:' >&2; echo "$$changed" >&2; exit 2; fi
 	@rm -rf dist/build
 	@set -e; for platform in $(PLATFORMS); do \
 		folder=dist/build/$${platform%/*}-$${platform#*/} programs=./cmd/gammaguard; \
@@ -86,7 +88,7 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -buildvcs=false \
 			-ldflags "$(LDFLAGS)" -o $$folder/ $$programs; \
 	done
-	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision '$(COMMIT)' -image '$(IMAGE_NAME)' \
+	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision "$$(git rev-parse HEAD)" -image '$(IMAGE_NAME)' \
 		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release \
 		-date "$$(git log -1 --format=%cI)" $(if $(BUILDER),-builder '$(BUILDER)') -key '$(if $(findstring ://,$(KEY)),$(KEY),$(abspath $(KEY)))'
 	@ls dist/release
@@ -136,7 +138,7 @@ scenarios: definitions controlplane ## Play a directory of scenarios three ways:
 FUZZ ?= 5s
 .PHONY: attack
 attack: definitions controlplane ## Try to get round gammaguard, and fuzz it; FUZZ=10m for each fuzz target.
-	go test -count=1 -timeout $(TEST_TIMEOUT) ./test/attack ./test/repositories
+	go test -count=1 -timeout $(TEST_TIMEOUT) $(if $(shell command -v strace),-tags e2e) ./test/attack ./test/repositories
 	go test -count=1 -timeout $(TEST_TIMEOUT) -run '^TestHostileText$$' ./internal/cli/cluster ./internal/cli/lsp ./webhook
 	@$(MAKE) --no-print-directory fuzz
 

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
@@ -49,13 +50,13 @@ func bruteDecide(routes apiRoutes, merges bool, r *Request) string {
 		case kind == "GRPCRoute" && merges:
 			held := bruteGRPC(routes, namespace, r, true)
 			if http {
-				held = append(bruteHTTP(routes, namespace, r), held...)
+				held = append(bruteHTTP(routes, namespace, r, true), held...)
 			}
 			return byTheLetter(held)
 		case kind == "TCPRoute":
 			return fmt.Sprintf("TCPRoute %s/%s rule[0] match[0]", namespace, routes.TCP[0].Name)
 		case kind == "HTTPRoute":
-			return byTheLetter(bruteHTTP(routes, namespace, r))
+			return byTheLetter(bruteHTTP(routes, namespace, r, merges))
 		case kind == "GRPCRoute":
 			return byTheLetter(bruteGRPC(routes, namespace, r, false))
 		}
@@ -67,7 +68,7 @@ func bound(of, namespace string, parents []gatewayv1.ParentReference, port int32
 	return of == namespace && (parents[0].Port == nil || *parents[0].Port == port)
 }
 
-func bruteHTTP(routes apiRoutes, namespace string, r *Request) []opinion {
+func bruteHTTP(routes apiRoutes, namespace string, r *Request, expressionsLast bool) []opinion {
 	var held []opinion
 	for _, route := range routes.HTTP {
 		if !bound(route.Namespace, namespace, route.Spec.ParentRefs, r.Port) {
@@ -83,7 +84,7 @@ func bruteHTTP(routes apiRoutes, namespace string, r *Request) []opinion {
 					place: fmt.Sprintf("HTTPRoute %s/%s rule[%d] match[%d]", route.Namespace, route.Name, i, j), rule: i, match: j,
 					created: route.CreationTimestamp.Unix(), name: route.Namespace + "/" + route.Name,
 				}
-				if brutePath(m.Path, r.Path, &o) && bruteMethod(m.Method, r.Method, &o) && bruteHeaders(m.Headers, r, &o) && bruteParams(m.QueryParams, r, &o) {
+				if brutePath(m.Path, r.Path, expressionsLast, &o) && bruteMethod(m.Method, r.Method, &o) && bruteHeaders(m.Headers, r, &o) && bruteParams(m.QueryParams, r, &o) {
 					held = append(held, o)
 				}
 			}
@@ -92,10 +93,18 @@ func bruteHTTP(routes apiRoutes, namespace string, r *Request) []opinion {
 	return held
 }
 
-func brutePath(m *gatewayv1.HTTPPathMatch, path string, o *opinion) bool {
+// brutePath reports whether a path matches. Where an expression stands is specific to the implementation: before every
+// prefix, unless it is said to be last, and then the longer one is first.
+func brutePath(m *gatewayv1.HTTPPathMatch, path string, expressionsLast bool, o *opinion) bool {
 	if m == nil {
 		o.prefixLength = 1
 		return true
+	}
+	if *m.Type == gatewayv1.PathMatchRegularExpression {
+		if o.prefixLength = 1 << 20; expressionsLast {
+			o.prefixLength = len(*m.Value) - 1<<20
+		}
+		return regexp.MustCompile("^" + *m.Value + "$").MatchString(path)
 	}
 	if *m.Type == gatewayv1.PathMatchExact {
 		o.exact = true

@@ -61,6 +61,7 @@ func (c *comparer) look(p *point) {
 		p.lists = [2][]reduced{}
 		return
 	}
+	c.differs = true
 	c.work -= workOfLine * (len(p.lists[0]) + len(p.lists[1]))
 	cells, ok := c.compare(p.lists)
 	if !ok {
@@ -93,9 +94,9 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		Before:  c.outcomes[before.outcome],
 		After:   c.outcomes[after.outcome],
 		Because: c.because(before.decides(), after.decides()),
-		Witness: c.witness(p, found),
 	}
-	if c.regular && !c.confirms(&out.Witness, found) {
+	var ok bool
+	if out.Witness, ok = c.witness(p, found); !ok {
 		return out, false
 	}
 	out.Class = c.class(p, found)
@@ -198,9 +199,66 @@ func (c *comparer) text(conditions, given []int) string {
 	return strings.Join(texts, " ")
 }
 
-// witness returns the plainest request of a cell: it has what the conditions ask
-// for, and a method that no match there looks for.
-func (c *comparer) witness(p *point, found *cell) Request {
+// witness returns a request of a cell. Where regular expressions take part, there may be none: its values
+// must meet them, and no other match may decide.
+func (c *comparer) witness(p *point, found *cell) (Request, bool) {
+	r := c.plainest(p, found, nil)
+	if !c.regular || c.confirms(&r, found) {
+		return r, true
+	}
+	rivals := c.rivals(p, found)
+	for i := range rivals {
+		if r = c.plainest(p, found, rivals[i:i+1]); c.confirms(&r, found) {
+			return r, true
+		}
+	}
+	r = c.plainest(p, found, rivals)
+	ok := c.confirms(&r, found)
+	return r, ok
+}
+
+// maxRivals is how many conditions a request is kept from meeting, to find one of a class.
+const maxRivals = 32
+
+// rivals are the other conditions at the point on what the cell has regular expressions on.
+func (c *comparer) rivals(p *point, found *cell) (rivals []*condition) {
+	for _, list := range p.lists {
+		for i := range list {
+			for _, id := range list[i].conditions {
+				rival := c.conditions[id]
+				if !slices.Contains(rivals, rival) && !slices.Contains(found.conditions, id) && len(c.regularOn(found, rival.Subject)) > 0 && len(rivals) < maxRivals {
+					rivals = append(rivals, rival)
+				}
+			}
+		}
+	}
+	return rivals
+}
+
+// regularOn returns the conditions of a cell on a subject, if one of them is a regular expression.
+func (c *comparer) regularOn(found *cell, subject mesh.Subject) (on []*condition) {
+	regular := false
+	for _, id := range found.conditions {
+		if condition := c.conditions[id]; condition.Subject == subject {
+			on = append(on, condition)
+			regular = regular || condition.Type == mesh.RegularExpression
+		}
+	}
+	if !regular {
+		return nil
+	}
+	return on
+}
+
+// on returns the conditions on a subject.
+func on(all []*condition, subject mesh.Subject) []*condition {
+	return slices.DeleteFunc(slices.Clone(all), func(c *condition) bool { return c.Subject != subject })
+}
+
+// plainest returns the plainest request of a cell: it has what the conditions ask
+// for, and a method that no match there looks for. It does not meet those of the rivals that are
+// on a subject of which it has a choice.
+func (c *comparer) plainest(p *point, found *cell, rivals []*condition) Request {
 	r := p.at
 	r.Headers, r.Query = maps.Clone(p.at.Headers), nil
 	for _, id := range found.conditions {
@@ -208,7 +266,7 @@ func (c *comparer) witness(p *point, found *cell) Request {
 		text := condition.Text
 		switch condition.Type {
 		case mesh.RegularExpression:
-			text = condition.example()
+			text, _ = example(c.regularOn(found, condition.Subject), on(rivals, condition.Subject), &c.searches)
 		case mesh.Subdomain:
 			text = "any" + text
 		}

@@ -119,8 +119,8 @@ func (t *Table) classesFor(routes *portRoutes, from string) (classes []RequestCl
 			if !ok {
 				continue
 			}
-			class := RequestClass{Class: c.class(p, &found), Witness: c.witness(p, &found), Outcome: c.outcomes[found.sides[0].outcome]}
-			if c.regular && !c.confirms(&class.Witness, &found) {
+			class := RequestClass{Class: c.class(p, &found), Outcome: c.outcomes[found.sides[0].outcome]}
+			if class.Witness, ok = c.witness(p, &found); !ok {
 				continue
 			}
 			seen[e] = true

@@ -28,6 +28,10 @@ type comparer struct {
 	buffers [2][]reduced
 	// work counts down; at 0 only witnesses are looked for.
 	work int
+	// searches counts down the steps of searches for examples.
+	searches int
+	// differs: at some point, the matches of the sides are not the same.
+	differs bool
 	// grpc: some points fix the method and the content type.
 	grpc          bool
 	witnessesOnly bool
@@ -38,7 +42,7 @@ type comparer struct {
 
 // newComparer returns a comparer without sides.
 func newComparer(request Request, work int) *comparer {
-	return &comparer{request: request, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work}
+	return &comparer{request: request, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work, searches: maxSearches}
 }
 
 // maxComparisons bounds the comparisons for the clients of one port, before witnesses must

@@ -16,6 +16,8 @@ import (
 type Difference struct {
 	// Ports are the Service ports with changes.
 	Ports []PortDifference `json:"ports,omitempty"`
+	// Expressions are regular expressions that changed, where it is not known whether requests go somewhere else.
+	Expressions []ExpressionChange `json:"expressions,omitempty"`
 	// Unchanged counts the other request classes of the Services that have routes.
 	Unchanged int `json:"unchanged"`
 	// NotCompared counts the sets of manifests that are not compared, where several are.
@@ -104,10 +106,10 @@ func (d *differ) service(key mesh.ServiceKey) error {
 		d.out.Notes = append(d.out.Notes, noteAssumed(key))
 	case unknown[0]:
 		services[0] = services[1]
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input before: it is assumed to be as after")
-	case unknown[1]:
+		d.out.Notes = append(d.out.Notes, noteExists(key))
+	case unknown[1]: // something else has it now
 		services[1] = services[0]
-		d.out.Notes = append(d.out.Notes, key.String()+" is not in the input after: it is assumed to be as before")
+		d.out.Notes = append(d.out.Notes, noteExists(key))
 	}
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {
@@ -192,6 +194,15 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	if err != nil {
 		return err
 	}
+	for _, unclear := range c.unclear() {
+		c.differs = true
+		if !slices.Contains(d.out.Expressions, unclear) {
+			d.out.Expressions = append(d.out.Expressions, unclear)
+		}
+	}
+	if c.differs {
+		c.approximate()
+	}
 	d.out.Unchanged += c.unchanged
 	d.out.Notes = append(d.out.Notes, c.notes...)
 	out.WitnessesOnly = out.WitnessesOnly || c.witnessesOnly
@@ -222,7 +233,11 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 		if s.routes == nil {
 			continue
 		}
-		notes, err := s.table.doubts(s.routes, witness, s.routes.decide(witness))
+		chosen := s.routes.decide(witness)
+		if s.routes.onlyGRPC(witness, chosen) {
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on port %d of %s match gRPC requests only, whose content-type is application/grpc", s.routes.port.Number, s.routes.service.Key))
+		}
+		notes, err := s.table.doubts(s.routes, witness, chosen)
 		if err != nil {
 			return err
 		}
@@ -236,6 +251,9 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && c.find(0, after.route) == nil {
 		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
+	}
+	if c.sides[1].missing != "" {
+		return ""
 	}
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
 		return "consumer routes replace producer routes"

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -29,12 +30,19 @@ func (c *Class) contains(r *Request, consumers map[string]bool) bool {
 
 // within reports whether a request is where the class says: "/v2*", "grpc a.B/*".
 func within(where string, r *Request) bool {
+	if text, ok := strings.CutPrefix(where, "grpc ~ "); ok {
+		_, _, ok := r.call()
+		return ok && matches(text, r.path())
+	}
 	if method, ok := strings.CutPrefix(where, "grpc "); ok {
 		service, name, _ := strings.Cut(method, "/")
 		gotService, gotName, ok := r.call()
 		return ok && (service == "*" || service == gotService) && (name == "*" || name == gotName)
 	}
 	where, notGRPC := strings.CutSuffix(where, notGRPC)
+	if text, ok := strings.CutPrefix(where, "~ "); ok {
+		return (!notGRPC || !r.GRPC()) && matches(text, r.path())
+	}
 	where = strings.TrimSpace(where)
 	if notGRPC && r.GRPC() {
 		return false
@@ -42,6 +50,13 @@ func within(where string, r *Request) bool {
 	under, isPrefix := strings.CutSuffix(where, "*")
 	under = strings.TrimRight(under, "/")
 	return where == "" || where == r.path() || isPrefix && (r.path() == under || strings.HasPrefix(r.path(), under+"/"))
+}
+
+// matches reports whether a path is of a class of regular expressions: "/v[0-9]+ (except ~ /v[0-9]) such as /v00".
+func matches(text, path string) bool {
+	text, _, _ = strings.Cut(text, " such as ")
+	text, except, excepted := strings.Cut(strings.TrimSuffix(text, ")"), " (except ~ ")
+	return regexp.MustCompile("^"+text+"$").MatchString(path) && (!excepted || !regexp.MustCompile("^"+except+"$").MatchString(path))
 }
 
 // excepts reports whether the class says that the request is an exception; it may be
@@ -61,6 +76,12 @@ func (c *Class) excepts(r *Request) (is, maybe bool) {
 // readClass reads the text of an exception: "/v2* (not gRPC) GET tenant=gold".
 func readClass(text string) *Class {
 	c := &Class{}
+	if before, example, ok := strings.Cut(text, " such as "); ok { // the expression has spaces
+		example, rest, _ := strings.Cut(example, " ")
+		c = readClass(rest)
+		c.Where = strings.TrimSpace(before + " such as " + example + " " + c.Where)
+		return c
+	}
 	if strings.Contains(text, notGRPC) {
 		text = strings.Replace(text, notGRPC, "", 1)
 		c.Where = notGRPC

@@ -60,6 +60,7 @@ service shop/cart port 80, producer
   any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
+note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, whose content-type is application/grpc
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"server names, where the mesh matches them", nil, []string{object("TLSRoute shop/tls", onCart+`, hostnames: ["*.example", a.example], rules: [{`+toV1+`}]`)}, by(t, validate.Policy{Mesh: mergingMesh()}), `
@@ -77,7 +78,7 @@ service shop/cart port 80, producer
 		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
   any  ~ /v[0-9]+ such as /v0  cart-v1:8080 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/re)
-note: regular expressions are compared as text, and by examples of what they match: changes within what they match may be missing
+note: regular expressions of HTTPRoute shop/re are compared as text, and by examples of what they match: changes within what they match may be missing
 note: HTTPRoute shop/all rule[0] match[0] matches too: the precedence of a RegularExpression is implementation-specific
 1 Service, 1 change; 3 other request classes unchanged
 `},
@@ -204,25 +205,34 @@ note: Service shop/cart-v1 is not in the input: it is assumed to exist
 	}
 }
 
-// TestDiffOfOneKnownService: a Service that only one version of the input has is not
-// a change, since nothing says that it is new or gone.
+// TestDiffOfOneKnownService: what the version before has and the one after lacks was removed, unless
+// something else has it now; what is only in the one after is no change by itself.
 func TestDiffOfOneKnownService(t *testing.T) {
-	table := func(manifests ...string) *Table {
+	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
+	table := func(options Options, manifests ...string) *Table {
 		w := newWorld()
 		w.incomplete = true
-		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
+		return tableOf(w, w.read(t, strings.Join(append(manifests, route), "\n---\n")).stored(t), options)
 	}
-	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
-	for want, tables := range map[string][2]*Table{
-		"before: it is assumed to be as after": {table(route), table(shop, route)},
-		"after: it is assumed to be as before": {table(shop, route), table(route)},
+	const assumed = "note: Service shop/cart is not in the input: it is assumed to exist\n"
+	for _, test := range []struct {
+		name          string
+		before, after *Table
+		changes       int
+		want          string
+	}{
+		{"it is new", table(Options{}), table(Options{}, shop), 0, assumed},
+		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service\n"},
+		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(mesh.Read) bool { return true }}), 0, assumed},
 	} {
-		got, err := Diff(tables[0], tables[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Changes() != 0 || !strings.Contains(got.String(), "note: Service shop/cart is not in the input "+want+"\n") {
-			t.Errorf("want %q in\n%s", want, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(test.before, test.after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Changes() != test.changes || !strings.Contains(got.String(), test.want) {
+				t.Errorf("want %d changes, and %q in\n%s", test.changes, test.want, got)
+			}
+		})
 	}
 }

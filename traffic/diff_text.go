@@ -20,6 +20,18 @@ func (d *Difference) Changes() int {
 	return n
 }
 
+// Empty reports whether no request is known to go somewhere else, and none may because of a regular expression that changed.
+func (d *Difference) Empty() bool { return d.Changes() == 0 && len(d.Expressions) == 0 }
+
+// notes returns all notes.
+func (d *Difference) notes() []string {
+	var notes []string
+	for i := range d.Expressions {
+		notes = append(notes, d.Expressions[i].String())
+	}
+	return append(notes, d.Notes...)
+}
+
 // String writes the difference for people: a line for each change, and a summary.
 func (d *Difference) String() string {
 	var out strings.Builder
@@ -33,7 +45,7 @@ func (d *Difference) String() string {
 			printable.Fprintf(&out, "  %s\n", onlyWitnesses)
 		}
 	}
-	for _, note := range d.Notes {
+	for _, note := range d.notes() {
 		printable.Fprintf(&out, "note: %s\n", note)
 	}
 	printable.Fprintf(&out, "%s\n", d.summary())
@@ -44,16 +56,26 @@ func (d *Difference) String() string {
 // counts the rest.
 func (d *Difference) Brief(lines int) []string {
 	var brief []string
-	total := d.Changes()
+	total := d.Changes() + len(d.Expressions)
+	full := func() bool { return len(brief) == lines-1 && total > lines }
 	for i := range d.Ports {
 		port := &d.Ports[i]
 		for j := range port.Changes {
-			if len(brief) == lines-1 && total > lines {
-				return append(brief, fmt.Sprintf("%d more changes; run gammaguard diff", total-len(brief)))
+			if full() {
+				break
 			}
 			columns := port.Changes[j].columns(port.Namespace)
 			brief = append(brief, printable.Sprintf("%s, %s: %s → %s", port.title(), &port.Changes[j].Class, columns[2], columns[3]))
 		}
+	}
+	for i := range d.Expressions {
+		if full() {
+			break
+		}
+		brief = append(brief, printable.Text(d.Expressions[i].String()))
+	}
+	if full() {
+		brief = append(brief, fmt.Sprintf("%d more changes; run gammaguard diff", total-len(brief)))
 	}
 	return brief
 }
@@ -116,18 +138,11 @@ func (p *PortDifference) rows() []string {
 // columns returns the method, the rest of the class, and what becomes of it before
 // and after.
 func (c *Change) columns(namespace string) [4]string {
-	method := c.Class.Method
-	if method == "" && !strings.HasPrefix(c.Class.Where, "grpc ") {
-		method = "any"
-	}
-	if c.Class.From != "" {
-		method = strings.TrimSpace("from namespace " + c.Class.From + ": " + method)
-	}
 	after := c.After.Text(namespace)
 	if c.Because != "" {
 		after += " (" + c.Because + ")"
 	}
-	return [4]string{printable.Text(method), printable.Text(c.Class.rest()), c.Before.Text(namespace), printable.Text(after)}
+	return [4]string{printable.Text(c.Class.head()), printable.Text(c.Class.rest()), c.Before.Text(namespace), printable.Text(after)}
 }
 
 // rest writes the class but for the method and the client.
@@ -144,12 +159,18 @@ func (c *Class) rest() string {
 }
 
 // String reads "from namespace faces: POST /v2*".
-func (c *Class) String() string {
-	method := cmp.Or(c.Method, "any")
-	if c.From != "" {
-		method = "from namespace " + c.From + ": " + method
+func (c *Class) String() string { return strings.TrimSpace(c.head() + " " + c.rest()) }
+
+// head writes the client and the method, which of gRPC is always the same.
+func (c *Class) head() string {
+	method := c.Method
+	if method == "" && !strings.HasPrefix(c.Where, "grpc ") {
+		method = "any"
 	}
-	return strings.TrimSpace(method + " " + c.rest())
+	if c.From != "" {
+		method = strings.TrimSpace("from namespace " + c.From + ": " + method)
+	}
+	return method
 }
 
 // summary reads "2 Services, 3 changes; 41 other request classes unchanged; 1 set not compared".
@@ -158,16 +179,23 @@ func (d *Difference) summary() string {
 	if d.NotCompared > 0 {
 		left = "; " + count(d.NotCompared, "set", "sets") + " not compared"
 	}
+	unclear := ""
+	if n := len(d.Expressions); n > 0 {
+		unclear = count(n, "regular expression changed", "regular expressions changed")
+	}
 	if len(d.Ports) == 0 {
-		return fmt.Sprintf("no change; %s unchanged%s", count(d.Unchanged, "request class", "request classes"), left)
+		return fmt.Sprintf("%s; %s unchanged%s", cmp.Or(unclear, "no change"), count(d.Unchanged, "request class", "request classes"), left)
+	}
+	if unclear != "" {
+		unclear = ", " + unclear
 	}
 	var services []string
 	for i := range d.Ports {
 		services = append(services, d.Ports[i].Service)
 	}
 	slices.Sort(services)
-	return fmt.Sprintf("%s, %s; %s unchanged%s", count(len(slices.Compact(services)), "Service", "Services"),
-		count(d.Changes(), "change", "changes"), count(d.Unchanged, "other request class", "other request classes"), left)
+	return fmt.Sprintf("%s, %s%s; %s unchanged%s", count(len(slices.Compact(services)), "Service", "Services"),
+		count(d.Changes(), "change", "changes"), unclear, count(d.Unchanged, "other request class", "other request classes"), left)
 }
 
 func count(n int, one, many string) string {
@@ -195,7 +223,7 @@ func (d *Difference) Markdown() string {
 			printable.Fprintf(&out, "\n%s\n", onlyWitnesses)
 		}
 	}
-	for _, note := range d.Notes {
+	for _, note := range d.notes() {
 		printable.Fprintf(&out, "\n> %s\n", printable.Code(note))
 	}
 	return out.String()

@@ -93,6 +93,24 @@ func TestRequestString(t *testing.T) {
 	}
 }
 
+// TestRequestStringOfACall: --grpc has no place for a query.
+func TestRequestStringOfACall(t *testing.T) {
+	var r Request
+	for _, err := range []error{r.SetTarget("service/cart:80", "shop"), r.SetGRPC("items/x")} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	r.From = "shop"
+	if got, want := r.String(), `service/cart.shop:80 --from shop --grpc items/x`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	r.Query = map[string]string{"debug": "1"}
+	if got, want := r.String(), `service/cart.shop:80 --from shop --method POST --path '/items/x?debug=1' -H 'content-type: application/grpc'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestExample(t *testing.T) {
 	for text, want := range map[string]string{
 		"/v[0-9]+": "/v0", "/(a|b)/?": "/a", "gold.*": "gold", "[A-Z]{3}": "AAA", `\d+\.\d`: "0.0", "(?=x)y": "(?=x)y", `a\b`: "a", `\Ba`: "",

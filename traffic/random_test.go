@@ -118,6 +118,9 @@ func (c *choices) httpMatch() gatewayv1.HTTPRouteMatch {
 	var m gatewayv1.HTTPRouteMatch
 	if c.maybe(80) {
 		kind, text := pick(c, gatewayv1.PathMatchPathPrefix, gatewayv1.PathMatchExact), pick(c, "/a", "/a/b", "/", "/a/b/", "/ab", "/a/b/c")
+		if c.maybe(15) { // both match some paths, and one of them others too
+			kind, text = gatewayv1.PathMatchRegularExpression, pick(c, "/a/[0-9]+", "/a/[0-9]")
+		}
 		m.Path = &gatewayv1.HTTPPathMatch{Type: &kind, Value: &text}
 	}
 	if c.maybe(30) {
@@ -167,7 +170,7 @@ func (c *choices) request() Request {
 		Service: mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"},
 		Port:    pick(c, int32(80), 8080), From: pick(c, "shop", "faces", "lab"),
 		Method:  pick(c, "GET", "POST", "PUT"),
-		Path:    pick(c, "/", "/a", "/a/", "/a/b", "/ab", "/a/b/", "/a/b/c", "/a/b/c/d", "/b"),
+		Path:    pick(c, "/", "/a", "/a/", "/a/b", "/ab", "/a/b/", "/a/b/c", "/a/b/c/d", "/b", "/a/5", "/a/57"),
 		Headers: map[string]string{}, Query: map[string]string{},
 	}
 	for _, name := range []string{"x", "y"} {
@@ -181,7 +184,7 @@ func (c *choices) request() Request {
 		}
 	}
 	if c.maybe(25) {
-		r.Method, r.Path = "POST", "/"+pick(c, "a.S", "bb.S", "c")+"/"+pick(c, "Do", "Undo", "Go")
+		r.Method, r.Path = "POST", "/"+pick(c, "a.S", "bb.S", "c", "a")+"/"+pick(c, "Do", "Undo", "Go", "5", "57")
 		r.Headers[contentType] = grpcContent
 	}
 	return r

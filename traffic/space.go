@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -52,8 +51,9 @@ type texts struct {
 	paths, names, services, methods, contents set
 	// calls are the gRPC methods that are matched with their service.
 	calls map[[2]string]bool
-	// examples are regular expressions by a path that they match.
-	examples map[string]string
+	// expressions are those on paths, and examples what is said of the paths that stand for them.
+	expressions []*condition
+	examples    map[string]string
 }
 
 // notGRPC marks the classes of requests that are not gRPC, where that matters.
@@ -63,7 +63,7 @@ type set map[string]bool
 
 // space cuts the requests to a port into points, each after its parent.
 func (c *comparer) space() []*point {
-	t := texts{set{}, set{}, set{}, set{}, set{}, map[[2]string]bool{}, map[string]string{}}
+	t := texts{paths: set{}, names: set{}, services: set{}, methods: set{}, contents: set{}, calls: map[[2]string]bool{}, examples: map[string]string{}}
 	for i := range c.sides {
 		if routes := c.sides[i].routes; routes != nil {
 			for j := range routes.entries {
@@ -72,15 +72,19 @@ func (c *comparer) space() []*point {
 			}
 		}
 	}
+	c.findExamples(&t)
 	var points []*point
 	for _, name := range serverNames(t.names) {
 		at := c.request
 		at.ServerName = name.at.ServerName
 		paths := pathPoints(at, t.paths)
-		if c.grpc {
-			for _, p := range paths {
+		for _, p := range paths {
+			p.text = t.described(p.text, p.text)
+			if c.grpc {
 				p.plain, p.text = true, strings.TrimSpace(p.text+" "+notGRPC)
 			}
+		}
+		if c.grpc {
 			t.contents[grpcContent] = true
 			for _, content := range slices.Sorted(maps.Keys(t.contents)) {
 				at.Headers = map[string]string{contentType: content}
@@ -88,9 +92,6 @@ func (c *comparer) space() []*point {
 			}
 		}
 		for _, p := range paths {
-			if expression := t.examples[p.text]; expression != "" {
-				p.text = fmt.Sprintf("~ %s such as %s", expression, p.text)
-			}
 			p.text = strings.TrimSpace(name.text + " " + p.text)
 		}
 		points = append(points, paths...)
@@ -110,12 +111,13 @@ func (c *comparer) collect(t *texts, conditions []condition) {
 			text = "*" + text
 			c.regular = c.regular || conditions[i].Dimension == mesh.HostDimension
 		case mesh.RegularExpression:
-			c.approximate()
-			if text = conditions[i].example(); text == "" {
+			c.regular = true
+			if conditions[i].Dimension == mesh.PathDimension {
+				t.addExpression(&conditions[i])
 				continue
 			}
-			if conditions[i].Dimension == mesh.PathDimension && !t.paths[text] {
-				t.examples[text] = conditions[i].Text
+			if text = conditions[i].example(); text == "" {
+				continue
 			}
 		}
 		switch conditions[i].Dimension {
@@ -142,10 +144,18 @@ func (c *comparer) collect(t *texts, conditions []condition) {
 	}
 }
 
-// approximate notes that regular expressions are compared by samples.
-func (c *comparer) approximate() {
-	c.regular = true
-	c.notes = append(c.notes, "regular expressions are compared as text, and by examples of what they match: changes within what they match may be missing")
+func (t *texts) addExpression(c *condition) {
+	if !slices.ContainsFunc(t.expressions, func(other *condition) bool { return other.Text == c.Text }) {
+		t.expressions = append(t.expressions, c)
+	}
+}
+
+// described returns the text of a class of requests, of which a path stands for an expression.
+func (t *texts) described(text, path string) string {
+	if expression := t.examples[path]; expression != "" {
+		return expression + " such as " + text
+	}
+	return text
 }
 
 // serverNames returns a point for each server name, and one for all others.
@@ -248,15 +258,19 @@ func callPoints(template Request, t *texts) []*point {
 			of[method] = true
 		}
 	}
-	return callTree(template, methods)
+	return callTree(template, methods, t)
 }
 
 // callTree makes the points of services and their methods; "*" stands for others.
-func callTree(template Request, methods map[string]set) []*point {
+func callTree(template Request, methods map[string]set, t *texts) []*point {
 	var out []*point
 	named := map[[2]string]*point{}
 	newPoint := func(service, method string, around ...*point) *point {
-		p := &point{at: template, text: "grpc " + service + "/" + method, fixed: true}
+		text := service + "/" + method
+		if !t.methods[method] && !t.calls[[2]string{service, method}] {
+			text = t.described(text, "/"+text)
+		}
+		p := &point{at: template, text: "grpc " + text, fixed: true}
 		named[[2]string{service, method}] = p
 		if service == "*" {
 			service = fresh("", func(name string) bool { return methods[name] != nil })

@@ -18,6 +18,9 @@ type Options struct {
 	Engine *validate.Engine
 	// Rejected are the routes that are left out because the API server rejects them, as AttachedRoute.String names them.
 	Rejected []string
+	// Elsewhere reports whether something else that is deployed has what the Reader does not know. What it has not, and another
+	// version has, is removed. It may be nil.
+	Elsewhere func(read mesh.Read) bool
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
@@ -35,11 +38,13 @@ type Table struct {
 	gateways []*mesh.Route
 	// rejected are the routes that were left out.
 	rejected []string
+	// elsewhere is that of the options.
+	elsewhere func(read mesh.Read) bool
 }
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries, rejected: options.Rejected}
+	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries, rejected: options.Rejected, elsewhere: options.Elsewhere}
 	profile := t.engine.Policy().Mesh
 	lowered := routes.lower(profile)
 	for _, r := range lowered {
@@ -68,7 +73,7 @@ func (t *Table) bind(routes []*route) {
 }
 
 // since returns the Table as the version that follows another one: of routes whose
-// age is not known those that are new are the younger ones.
+// age is not known those that are new are the younger ones, and what the other one has and this one lacks was removed.
 func (t *Table) since(before *Table) *Table {
 	had := map[string]bool{}
 	for _, routes := range before.bound {
@@ -88,9 +93,25 @@ func (t *Table) since(before *Table) *Table {
 			}
 		}
 	}
-	after := &Table{reader: t.reader, engine: t.engine, compare: t.compare, rejected: t.rejected}
+	after := &Table{reader: mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) }), engine: t.engine, compare: t.compare, rejected: t.rejected}
 	after.bind(routes)
 	return after
+}
+
+// doSince answers a read of the version that follows another one: it has lost what that one had.
+func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
+	answer := t.reader.Do(read)
+	switch read.Kind {
+	case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
+		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil || t.elsewhere != nil && t.elsewhere(read) {
+			return answer
+		}
+		if read.Kind == mesh.ReadReferenceGrants {
+			return mesh.Answer{}
+		}
+		return mesh.Answer{Err: mesh.ErrNotFound}
+	}
+	return answer
 }
 
 // entry is a match of a rule of a route that holds a port.

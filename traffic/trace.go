@@ -71,8 +71,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, pr.doubts())...)
-	_, byPath := t.engine.Policy().Mesh.ByPath()
-	if chosen == nil && pr.kind == mesh.GRPCRoute && !request.GRPC() && !byPath {
+	if pr.onlyGRPC(&request, chosen) {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD")
 	}
 	if chosen != nil && chosen.byPath && !request.GRPC() {
@@ -93,6 +92,11 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	}
 	trace.NotTaken = t.nearMisses(pr, &request, chosen)
 	return trace, nil
+}
+
+// onlyGRPC reports whether no match decides the request for the reason that it is not a gRPC one.
+func (pr *portRoutes) onlyGRPC(r *Request, chosen *entry) bool {
+	return chosen == nil && pr.kind == mesh.GRPCRoute && !r.GRPC() && !slices.ContainsFunc(pr.entries, func(e entry) bool { return e.byPath })
 }
 
 // compact drops texts that stand before, and makes texts of the others that only show:

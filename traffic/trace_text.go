@@ -100,7 +100,8 @@ func (r *Request) String() string {
 	if r.FromGateway {
 		parts[1] = "--from-gateway"
 	}
-	if _, method, ok := r.call(); ok && method != "" {
+	calls := r.calls()
+	if calls {
 		parts = append(parts, "--grpc "+grpcArgument(r.Path))
 	} else {
 		if r.Method != "" {
@@ -114,7 +115,7 @@ func (r *Request) String() string {
 		parts = append(parts, "-H "+printable.Shell("host: "+r.Host))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		if name != contentType || r.Headers[name] != grpcContent {
+		if !calls || name != contentType || r.Headers[name] != grpcContent {
 			parts = append(parts, "-H "+printable.Shell(name+": "+r.Headers[name]))
 		}
 	}
@@ -122,6 +123,12 @@ func (r *Request) String() string {
 		parts = append(parts, "--server-name "+printable.Shell(r.ServerName))
 	}
 	return strings.Join(parts, " ")
+}
+
+// calls reports whether the request is one that --grpc makes, but for its headers.
+func (r *Request) calls() bool {
+	service, method, ok := r.call()
+	return ok && service != "" && method != "" && !strings.Contains(method, "/") && r.method() == "POST" && len(r.Query) == 0
 }
 
 // grpcArgument returns the path of a call as SERVICE/METHOD, for a shell.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -41,6 +42,27 @@ func (s *Set) Do(read mesh.Read) mesh.Answer {
 		return mesh.Answer{Err: s.object(read.Object())}
 	}
 	return mesh.Answer{Err: s.absent()}
+}
+
+// Has yields the reads of namespaces, Services, and ReferenceGrants that objects of the set answer.
+func (s *Set) Has() iter.Seq[mesh.Read] {
+	return func(yield func(mesh.Read) bool) {
+		for name := range s.namespaces {
+			if !yield(mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}) {
+				return
+			}
+		}
+		for key := range s.services {
+			if !yield(mesh.Read{Kind: mesh.ReadService, Service: key}) {
+				return
+			}
+		}
+		for key := range s.grants {
+			if !yield(mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: key.Namespace}) {
+				return
+			}
+		}
+	}
 }
 
 // ServicesNamed returns the Services, or ServiceImports, of the set with that name,

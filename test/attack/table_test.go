@@ -235,7 +235,7 @@ var attacks = []attack{
 	},
 	{
 		"Repositories", author, "Write thousands of patterns in `.gitignore` or `.helmignore`, for thousands of files",
-		"the number of comparisons is bounded, and an error names the file",
+		"the number of comparisons is bounded. A file with too many patterns is reported and has no effect, and `--strict` fails",
 		[]string{"internal/cli/check.TestIgnoresAreBounded", "internal/cli/sets.TestComparisonsAreBounded", "internal/cli/source.TestComparisonsAreBounded"},
 	},
 	{

@@ -194,6 +194,32 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(value))
 }
 
+// TestReleaseNeedsCommit: a release names the commit that it is made of, so all of it is committed.
+func TestReleaseNeedsCommit(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "Makefile"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if output, err := exec.CommandContext(t.Context(), "git", "init", "-q", folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	output, err := exec.CommandContext(t.Context(), "env", "-u", "MAKEFLAGS", "make", "-C", folder, "-o", "definitions", "release", "VERSION=v1.2.3").CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "not committed:\n?? Makefile\n") {
+		t.Errorf("%v: %s", err, output)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "dist")); err == nil {
+		t.Error("it made something")
+	}
+}
+
 // TestPushNeedsImage: make push without the name of an image goes to no registry.
 func TestPushNeedsImage(t *testing.T) {
 	root, err := bed.Root()

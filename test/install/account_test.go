@@ -151,6 +151,12 @@ func TestServiceAccountMakesOwnEvents(t *testing.T) {
 		return &unstructured.Unstructured{Object: object}
 	}
 	field := func(name string, value any) func(fields) { return func(e fields) { e[name] = value } }
+	onPolicy := func(name, reason string) func(fields) {
+		return func(e fields) {
+			delete(e, "related")
+			maps.Copy(e, fields{"action": "Compare", "reason": reason, "regarding": fields{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "name": name}})
+		}
+	}
 	foreign := event(field("reportingController", "kubelet"))
 	if err := boss.Create(t.Context(), foreign); err != nil {
 		t.Fatal(err)
@@ -176,7 +182,10 @@ func TestServiceAccountMakesOwnEvents(t *testing.T) {
 		"on the Lease, by the other API": {func(e fields) {
 			maps.Copy(e, fields{"reason": "LeaderElection", "type": "Normal", "action": "", "regarding": fields{"kind": "Lease", "namespace": "default", "name": "gammaguard-webhook"}})
 		}, false},
-		"related Secret": {field("related", fields{"apiVersion": "v1", "kind": "Secret", "namespace": "default", "name": "cart"}), false},
+		"on the policy of routes": {onPolicy("gammaguard-route-grants", "PolicyDiffers"), true},
+		"on another policy":       {onPolicy("gammaguard-events", "PolicyDiffers"), false},
+		"on it, another reason":   {onPolicy("gammaguard-route-grants", "Conflicted"), false},
+		"related Secret":          {field("related", fields{"apiVersion": "v1", "kind": "Secret", "namespace": "default", "name": "cart"}), false},
 	} {
 		made := event(test.change)
 		if test.pass {

@@ -30,7 +30,8 @@ func checkProducerRoutesReplaced(p *validate.Pass, parent *validate.Parent) {
 	}
 	var held []mesh.PortScope
 	for at, owner := range p.Owned(parent) {
-		if owner.Holds(p.Route.Kind) {
+		// Of several routes, the oldest replaces the producer routes, and the others change nothing.
+		if owner.Holds(p.Route.Kind) && owner.Routes[0].Same(p.Attached()) {
 			held = append(held, at)
 		}
 	}

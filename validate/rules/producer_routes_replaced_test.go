@@ -64,9 +64,13 @@ func TestProducerRoutesReplaced(t *testing.T) {
 			want: []string{meets + `ports 80, 8080 of Service shop/cart no longer meet HTTPRoute shop/one and 2 more, for example GET /` + remedy},
 		},
 		{
-			name: "what a consumer route did before", namespace: "faces", spec: fromFaces + getOnly,
+			name: "an older consumer route does it already", namespace: "faces", spec: fromFaces + getOnly,
 			routes: producer(mesh.HTTPRoute, "old", cart80+getOnly) + routeText(mesh.HTTPRoute, "faces", "mine", fromFaces+catchAll),
-			want:   []string{meets + `port 80 of Service shop/cart no longer meet HTTPRoute shop/old, for example GET /` + remedy},
+		},
+		{
+			name: "an older consumer route does it on another port", namespace: "faces", spec: anyPort + getOnly,
+			routes: producer(mesh.HTTPRoute, "old", on(service("cart"))+getOnly) + routeText(mesh.HTTPRoute, "faces", "mine", fromFaces+catchAll),
+			want:   []string{meets + `port 8080 of Service shop/cart no longer meet HTTPRoute shop/old, for example GET /` + remedy},
 		},
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
@@ -31,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, out: &report.Diff{
+	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]bool{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -83,6 +84,16 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 			}
 		}
 	}
+	for _, compare := range d.later {
+		if err := compare(); err != nil {
+			return nil, err
+		}
+	}
+	if d.compared == 1 {
+		for i := range d.out.Ports {
+			d.out.Ports[i].Sets = nil
+		}
+	}
 	d.noteUnread(ctx, after)
 	d.noteMoved()
 	d.out.Notes = grouped(d.out.Notes)
@@ -99,7 +110,11 @@ type setsDiff struct {
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]string
-	errs          []error
+	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
+	moved    map[mesh.Read]bool
+	later    []func() error
+	compared int
+	errs     []error
 }
 
 // side is a version.
@@ -140,6 +155,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	var routes [2]map[manifest.Key]bool
 	var failed [2]error
 	name := ""
+	d.compared++
 	for i, set := range []*sets.Set{before, after} {
 		options, disk, taken := d.sides[i].options, d.sides[i].disk, (*source.Taken)(nil)
 		if set == nil {
@@ -166,11 +182,38 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
 	}
-	diff, err := difference(loads[0], loads[1])
+	for read := range loads[1].world.files.Has() {
+		if loads[0].world.Do(read).Err != nil {
+			d.moved[read] = true
+		}
+	}
+	asked, known := false, map[mesh.Read]bool(nil)
+	c, err := judged(loads[0], loads[1], func(read mesh.Read) bool {
+		if after == nil { // files without routes are of no set: its Services can be in some
+			return true
+		}
+		asked = true
+		return known[read]
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	d.add(diff, name, after)
+	diff, err := c.diff()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case !asked:
+		d.add(diff, name, after)
+	default: // once it is known what other sets have now
+		d.later = append(d.later, func() error {
+			known = d.moved
+			diff, err := c.diff()
+			if err == nil {
+				d.add(diff, name, after)
+			}
+			return err
+		})
+	}
 	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
 		for key := range routes[i] {
 			if !routes[1-i][key] {

@@ -29,7 +29,7 @@ func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Traffic{l, l.table(l.world)}, nil
+	return &Traffic{l, l.table(l.world, nil)}, nil
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -61,7 +61,7 @@ func (t *Traffic) Configured() *traffic.Table {
 			return mesh.Answer{HasEndpoints: true}
 		}
 		return t.world.Do(read)
-	}))
+	}), nil)
 }
 
 // Reader shows what the rules see of the input.
@@ -173,32 +173,50 @@ func (l *loaded) judgeStored(others []*route) error {
 
 // difference compares two versions that were read, and judges them.
 func difference(before, after *loaded) (*report.Diff, error) {
-	var (
-		tables  [2]*traffic.Table
-		reports [2]*report.CheckReport
-		notes   []string
-	)
+	c, err := judged(before, after, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.diff()
+}
+
+// comparison is two versions that were read and judged.
+type comparison struct {
+	tables   [2]*traffic.Table
+	findings *report.CheckReport
+	notes    []string
+}
+
+// judged judges two versions that were read. Elsewhere reports whether something else that is deployed has what the version
+// after lacks; nil if nothing does.
+func judged(before, after *loaded, elsewhere func(read mesh.Read) bool) (*comparison, error) {
+	c := &comparison{}
+	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
-		tables[i] = l.table(l.world)
-		notes = append(notes, l.leftOut()...)
+		c.tables[i] = l.table(l.world, elsewhere)
+		c.notes = append(c.notes, l.leftOut()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
 	}
-	difference, err := traffic.Diff(tables[0], tables[1])
+	for _, n := range after.unbuiltNotices() {
+		c.notes = append(c.notes, n.Path+": "+n.Message)
+	}
+	slices.Sort(c.notes)
+	c.notes = slices.Compact(c.notes)
+	c.findings = reports[1].Since(reports[0])
+	return c, nil
+}
+
+// diff compares what requests meet.
+func (c *comparison) diff() (*report.Diff, error) {
+	difference, err := traffic.Diff(c.tables[0], c.tables[1])
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range after.unbuiltNotices() {
-		notes = append(notes, n.Path+": "+n.Message)
-	}
-	slices.Sort(notes)
-	difference.Notes = append(difference.Notes, slices.Compact(notes)...)
-	return &report.Diff{
-		TypeMeta:   report.Typed(report.DiffKind),
-		Difference: difference, NewFindings: reports[1].Since(reports[0]),
-	}, nil
+	difference.Notes = append(difference.Notes, c.notes...)
+	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: c.findings}, nil
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
@@ -291,7 +309,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (l *loaded) table(reader mesh.Reader) *traffic.Table {
+func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) bool) *traffic.Table {
 	var routes traffic.Routes
 	var rejected []string
 	add := func(key manifest.Key, route *mesh.Route) {
@@ -316,5 +334,5 @@ func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(reader, routes, traffic.Options{Engine: l.engine, Rejected: rejected})
+	return traffic.New(reader, routes, traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere})
 }

@@ -39,7 +39,8 @@ of gammaguard trace.
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
 base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
-note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. Each version is complete by itself: a route that is only in the base is removed.
+note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. A route, Service, Namespace, or
+ReferenceGrant that only the base has is removed. Other objects that the input lacks are assumed to exist, unless --complete is set.
 
 With --cluster, the base is what the cluster stores. As after kubectl apply, routes that the input lacks stay, and so do stored labels and
 annotations that it does not set and that kubectl did not apply before. All input is one set
@@ -51,7 +52,7 @@ are listed below the changes.
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
 
-Exit codes: 0 if no request goes somewhere else, 1 if one does, 2 if the usage is invalid or input cannot be read.`
+Exit codes: 0 if no request goes somewhere else, 1 if one does or may, 2 if the usage is invalid or input cannot be read.`
 
 const diffExamples = `  # Compare what is deployed in the current directory with the branch main
   gammaguard diff --base-ref main
@@ -129,7 +130,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := errors.Join(f.write(diff, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
-	if diff.Changes() > 0 {
+	if !diff.Empty() {
 		return errFindings
 	}
 	return nil

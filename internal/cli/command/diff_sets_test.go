@@ -202,6 +202,43 @@ func TestDiffOfMovedRoutes(t *testing.T) {
 	}
 }
 
+// TestDiffOfRemovedServices: what the base of a set has and the set lacks was removed, unless another set has it now.
+func TestDiffOfRemovedServices(t *testing.T) {
+	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n"
+	deployed(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, route, _ := strings.Cut(string(web), "---\n")
+	other := strings.ReplaceAll(route, "web", "other")
+	put(t, "plain/shop.yaml", namespace)
+	put(t, "other/other.yaml", other)
+	commit(t)
+	for _, test := range []struct {
+		name   string
+		change func()
+		code   int
+		want   string
+	}{
+		{"the Service", func() { put(t, "plain/web.yaml", route) }, ExitFindings, "any  web-v1:80 100 %  →  no such Service\n"},
+		{"it moves", func() { put(t, "plain/web.yaml", route); put(t, "other/web.yaml", service) }, 0, "Service shop/web"},
+		{"the namespace", func() { put(t, "plain/shop.yaml", "") }, ExitFindings, "namespace shop lacks the producer grant"},
+		{"the route", func() { put(t, "plain/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
+	} {
+		put(t, "plain/web.yaml", string(web))
+		put(t, "plain/shop.yaml", namespace)
+		put(t, "other/web.yaml", "")
+		test.change()
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "plain"); strings.Contains(got.stdout, "(directory") {
+		t.Errorf("of one set, its name says nothing: %+v", got)
+	}
+}
+
 // TestDiffOfLeftOutSets: sets that only .gammaguard.yaml leaves out are not compared, and not called removed.
 func TestDiffOfLeftOutSets(t *testing.T) {
 	deployed(t)

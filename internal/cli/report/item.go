@@ -84,7 +84,34 @@ func (r *CheckReport) Items() []Item {
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	return r.distinct(items)
+	items = r.distinct(items)
+	if r.once {
+		items = withoutAlike(items)
+	}
+	return items
+}
+
+// withoutAlike leaves out what is found in the same words on several routes, such as all of a Service port, but for the first
+// one, which counts them.
+func withoutAlike(items []Item) (kept []Item) {
+	type words struct{ id, word, text string }
+	first, more := map[words]int{}, map[int]int{}
+	for _, i := range items {
+		key := words{i.ID, i.Word, i.text()}
+		at, again := first[key]
+		if again && i.Object != "" && !i.lacks {
+			more[at]++
+			continue
+		}
+		if !again {
+			first[key] = len(kept)
+		}
+		kept = append(kept, i)
+	}
+	for at, n := range more {
+		kept[at].Object += " and " + Count(n, "more route", "more routes")
+	}
+	return kept
 }
 
 // fingerprint is the same when lines move.

@@ -41,6 +41,8 @@ type CheckReport struct {
 	// listed is how large the parts of the report are, in bytes, and left are those beyond its bound.
 	listed int
 	left   Summary
+	// once: what is found in equal words on several routes is listed once.
+	once bool
 }
 
 // New returns an empty report.

@@ -38,11 +38,19 @@ func (d *Diff) Text(w io.Writer, color bool) error {
 	if _, err := printable.Fprintf(w, "%s", printable.Layout(d.String())); err != nil || len(d.NewFindings.Routes) == 0 {
 		return err
 	}
+	listed := d.findings()
 	printable.Fprintf(w, "\n")
-	if found, _, _ := d.NewFindings.told(); len(found) > 0 { // what is unknown has its own heading
+	if found, _, _ := listed.told(); len(found) > 0 { // what is unknown has its own heading
 		printable.Fprintf(w, "new findings:\n")
 	}
-	return d.NewFindings.Text(w, color)
+	return listed.Text(w, color)
+}
+
+// findings are the new ones, as they are listed.
+func (d *Diff) findings() *CheckReport {
+	listed := *d.NewFindings
+	listed.once = true
+	return &listed
 }
 
 // maxComment is how long a comment on GitHub may be, in characters.
@@ -76,7 +84,7 @@ func (d *Diff) markdown(w io.Writer) error {
 	if len(d.NewFindings.Routes) > 0 {
 		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
 	}
-	for _, i := range d.NewFindings.lines() {
+	for _, i := range d.findings().lines() {
 		place := fmt.Sprintf("%s:%d", i.File, i.Line)
 		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
 	}

@@ -1,0 +1,80 @@
+package traffic
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// TestDiffOfChangedExpressions: an expression that matches less or more than before is a change, on whatever it is.
+func TestDiffOfChangedExpressions(t *testing.T) {
+	const note = "note: regular expressions of HTTPRoute shop/re are compared as text, and by examples of what they match: changes within what they match may be missing\n"
+	const first = "note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is implementation-specific\n"
+	const part = "note: the regular expression \"%s\" matches a part of the %s \"%s\", not all of it: implementations differ in whether that is a match\n"
+	path := func(text string) string {
+		return http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: '`+text+`'}}], `+toV2+`}, {`+toV1+`}]`)
+	}
+	header := func(text string) string {
+		return http("shop/re", onCart+`, rules: [{matches: [{headers: [{type: RegularExpression, name: v, value: '`+text+`'}]}], `+toV2+`}, {`+toV1+`}]`)
+	}
+	for _, test := range []struct{ name, before, after, want string }{
+		{"a path, narrower", path("/items/[0-9]+"), path("/items/[0-9]"), `service shop/cart port 80, producer
+  any  ~ /items/[0-9]+ (except ~ /items/[0-9]) such as /items/00  cart-v2:8080 100 %  →  cart-v1:8080 100 %
+` + note + first + fmt.Sprintf(part, "/items/[0-9]", "path", "/items/00") + `1 Service, 1 change; 4 other request classes unchanged
+`},
+		{"a path, wider", path("/items/[0-9]{1,4}"), path("/items/[0-9]+"), `service shop/cart port 80, producer
+  any  ~ /items/[0-9]+ (except ~ /items/[0-9]{1,4}) such as /items/00000  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+` + note + fmt.Sprintf(part, "/items/[0-9]{1,4}", "path", "/items/00000") + first + `1 Service, 1 change; 4 other request classes unchanged
+`},
+		{"a header, narrower", header("[0-9]+"), header("[0-9]"), `service shop/cart port 80, producer
+  any  v~[0-9]+ (except v~[0-9])  cart-v2:8080 100 %  →  cart-v1:8080 100 %
+` + note + fmt.Sprintf(part, "[0-9]", "header v", "00") + `1 Service, 1 change; 2 other request classes unchanged
+`},
+		{"none that tells them apart", path(`/items/[0-9]`), path(`/items/\d`), `note: HTTPRoute shop/re rule[0] match[0]: the regular expression on the path was "/items/[0-9]" and is now "/items/\\d"; no example tells them apart, so it is not known which requests go somewhere else
+` + note + `1 regular expression changed; 4 request classes unchanged
+`},
+		{"the same", path(`/items/[0-9]`), path(`/items/[0-9]`), "no change; 4 request classes unchanged\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(newTable(t, Options{}, test.before), newTable(t, Options{}, test.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.String()); diff != "" {
+				t.Errorf("%s\n%s", got, diff)
+			}
+		})
+	}
+}
+
+// TestExampleOfSeveral: an example meets all of some expressions, and none of others, if there is one.
+func TestExampleOfSeveral(t *testing.T) {
+	for _, test := range []struct {
+		these, others []string
+		want          string
+		all           bool
+	}{
+		{[]string{"[0-9]+"}, []string{"[0-9]{1,4}"}, "00000", true},
+		{[]string{"[0-9]"}, []string{`\d`}, "", true},
+		{[]string{"a.*", ".*b"}, nil, "ab", true},
+		{[]string{"(gold|silver)"}, []string{"g.*"}, "silver", true},
+		{[]string{"(?i)gold"}, []string{"gold"}, "golD", true},
+		{[]string{`.*\bb`}, []string{"b"}, "!b", true},
+		{[]string{"(a|b)*a(a|b){16}"}, []string{"(a|b)*"}, "", false}, // it takes too long
+	} {
+		conditions := func(texts []string) (out []*condition) {
+			for _, text := range texts {
+				c := newCondition(mesh.Condition{Type: mesh.RegularExpression, Text: text})
+				out = append(out, &c)
+			}
+			return out
+		}
+		budget := maxSearches
+		if got, all := example(conditions(test.these), conditions(test.others), &budget); got != test.want || all != test.all {
+			t.Errorf("%s without %s: %q, %v; want %q, %v", test.these, test.others, got, all, test.want, test.all)
+		}
+	}
+}
