@@ -30,6 +30,9 @@ type Options struct {
 	Burst int
 	// Workers is how many Services are reconciled concurrently; zero is 4.
 	Workers int
+	// Stopping reports whether the process shuts down. From then on, it writes no status, although it may serve for a while
+	// longer; nil is never.
+	Stopping func() bool
 	// Registerer takes the metrics; nil is controller-runtime's.
 	Registerer prometheus.Registerer
 }
@@ -47,6 +50,9 @@ func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 	options.Settings.ControllerName = cmp.Or(options.Settings.ControllerName, desired.ControllerName)
 	if options.Registerer == nil {
 		options.Registerer = ctrlmetrics.Registry
+	}
+	if options.Stopping == nil {
+		options.Stopping = func() bool { return false }
 	}
 	d := newDamper()
 	m, err := newMetrics(options.Registerer, d.contested)
@@ -73,6 +79,7 @@ func Add(mgr manager.Manager, cache *kube.Cache, options Options) error {
 		writer:        writer,
 		eventRecorder: eventRecorder{mgr.GetEventRecorder("gammaguard")},
 		metrics:       m,
+		stopping:      options.Stopping,
 	}
 	cache.OnChange(r.enqueuer.changed)
 	yes := true

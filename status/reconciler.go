@@ -32,6 +32,7 @@ type reconciler struct {
 	writer        *writer
 	eventRecorder eventRecorder
 	metrics       *metrics
+	stopping      func() bool
 }
 
 // Reconcile handles one Service: for all routes that are bound or marked there, it
@@ -39,6 +40,9 @@ type reconciler struct {
 // differ.
 func (r *reconciler) Reconcile(ctx context.Context, service mesh.ServiceKey) (reconcile.Result, error) {
 	r.metrics.reconciles.Inc()
+	if r.stopping() {
+		return reconcile.Result{}, nil // the next leader looks at all Services
+	}
 	found, err := r.compare(service, desired.NewView(r.engine, r.cache, r.settings))
 	if err != nil {
 		return reconcile.Result{}, err

@@ -83,7 +83,11 @@ func (m *mirror) follow(ctx context.Context, changed <-chan struct{}) {
 		}
 		// Without a certificate readiness tells the reason.
 		if before := m.source.waiting.Swap(reason); before != reason && reason != "" && certs.Check(m.source.options.Dir, time.Now()) == nil {
-			m.log.Info("Keeping the certificate that is served", "reason", reason)
+			if errors.As(err, new(noSecret)) {
+				m.log.Error(err, "Keeping the certificate that is served; a replica that starts has none")
+			} else {
+				m.log.Info("Keeping the certificate that is served", "reason", reason)
+			}
 		}
 		var again <-chan time.Time
 		if wait > 0 {
@@ -126,6 +130,14 @@ func (m *mirror) look(ctx context.Context, now time.Time) (wait time.Duration, e
 	return 0, nil
 }
 
+// noSecret says that a Secret is missing, which gammaguard has no right to create.
+type noSecret client.ObjectKey
+
+// Error implements error.
+func (n noSecret) Error() string {
+	return fmt.Sprintf("Secret %s/%s not found; apply the overlay, or run helm upgrade, again", n.Namespace, n.Name)
+}
+
 // read returns what the Secret holds.
 func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 	name := m.source.options.Secret
@@ -133,7 +145,7 @@ func (m *mirror) read(ctx context.Context) (*certs.Bundle, error) {
 	err := m.cache.Get(ctx, name, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("Secret %s not found", name) //nolint:staticcheck // the name of a kind
+		return nil, noSecret(name)
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}

@@ -30,17 +30,17 @@ type Source interface {
 // Compare compares the set with what the API server has. Where they differ, why names each
 // object and the reason. The error is the failure of a read.
 func (s *Set) Compare(ctx context.Context, source Source) (sync Sync, why string, err error) {
-	var reasons []string
+	var reasons, others []string
 	found := 0
-	note := func(what string, exists bool, digest string, equal func() bool) {
+	note := func(kind, name string, exists bool, digest string, equal func() bool) {
 		switch {
 		case !exists:
-			reasons = append(reasons, what+" is missing")
+			reasons = append(reasons, kind+" "+name+" is missing")
 			return
 		case digest != s.Digest():
-			reasons = append(reasons, fmt.Sprintf("%s is of another configuration, or of another version of gammaguard (digest %.40q, want %s)", what, digest, s.Digest()))
+			others = append(others, name)
 		case !equal():
-			reasons = append(reasons, what+" was edited")
+			reasons = append(reasons, kind+" "+name+" was edited")
 		}
 		found++
 	}
@@ -52,7 +52,7 @@ func (s *Set) Compare(ctx context.Context, source Source) (sync Sync, why string
 	if policy != nil {
 		digest = policy.Annotations[DigestAnnotation]
 	}
-	note(s.Policy.Kind+" "+s.Policy.Name, policy != nil, digest, func() bool { return equality.Semantic.DeepEqual(policy.Spec, s.Policy.Spec) })
+	note(s.Policy.Kind, s.Policy.Name, policy != nil, digest, func() bool { return equality.Semantic.DeepEqual(policy.Spec, s.Policy.Spec) })
 	for _, want := range s.Bindings {
 		binding, err := source.Binding(ctx, want.Name)
 		if err != nil {
@@ -62,7 +62,13 @@ func (s *Set) Compare(ctx context.Context, source Source) (sync Sync, why string
 		if binding != nil {
 			digest = binding.Annotations[DigestAnnotation]
 		}
-		note(want.Kind+" "+want.Name, binding != nil, digest, func() bool { return equality.Semantic.DeepEqual(binding.Spec, want.Spec) })
+		note(want.Kind, want.Name, binding != nil, digest, func() bool { return equality.Semantic.DeepEqual(binding.Spec, want.Spec) })
+	}
+	switch {
+	case len(others) == 1:
+		reasons = append(reasons, others[0]+" is of another configuration or version of gammaguard")
+	case len(others) > 1:
+		reasons = append(reasons, fmt.Sprintf("%d objects are of another configuration or version of gammaguard: %s", len(others), strings.Join(others, ", ")))
 	}
 	switch {
 	case found == 0:

@@ -123,6 +123,7 @@ func TestRefused(t *testing.T) {
 		"configuration: {rules: {parent-hedless: off}}":   "parent-hedless",
 		"configuration: {rules: {parent-headless: nono}}": "/configuration/rules/parent-headless",
 		"components: {metric: true}":                      "metric",
+		"components: {monitoring: true}":                  "components.monitoring needs components.metrics",
 	} {
 		if _, err := render(t, "gammaguard-system", values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %s", values, err, want)

@@ -106,8 +106,8 @@ func TestUpgrade(t *testing.T) {
 	}
 	t.Run("first steps", func(t *testing.T) {
 		printed := runbook(t, "## First steps", current)
-		if got := strings.Count(printed[0], " Running "); got != 2 || !strings.Contains(printed[1], `"msg":`) {
-			t.Errorf("%d Pods run, and the log is\n%s", got, printed[1])
+		if got := strings.Count(printed[0], " Running "); got != 2 || !strings.Contains(printed[2], `"msg":`) {
+			t.Errorf("%d Pods run, and the log is\n%s", got, printed[2])
 		}
 	})
 }

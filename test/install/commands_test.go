@@ -55,6 +55,7 @@ var played = map[string]struct {
 	"kubectl create clusterrolebinding mesh-viewers --clusterrole=gammaguard-viewer --group=mesh-viewers":                     {0, `created`},
 	"kubectl create configmap -n gammaguard-system gammaguard-client-ca --from-file=ca.crt":                                   {0, `created`},
 	"kubectl create rolebinding mesh-viewers -n gammaguard-system --role=gammaguard-viewer --group=mesh-viewers":              {0, `created`},
+	"kubectl describe pods -n gammaguard-system":                                                                              {0, `^$`},
 	"kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes":                                          {0, `(?m)^kubernetes +IPv4 +\d+ `},
 	"kubectl get pods -n gammaguard-system":                                                                                   {0, `^$`},
 	"kubectl label namespace monitoring gammaguard.dev/scrape=allow":                                                          {0, `labeled`},

@@ -32,7 +32,7 @@ var elsewhere = map[string][]string{
 	"test/e2e.TestOverlays": {
 		"kubectl apply -k ", "kubectl delete -k ", "kubectl rollout status -n gammaguard-system deployment/gammaguard-webhook",
 	},
-	"test/e2e.TestUpgrade":         {"kubectl logs -n gammaguard-system deployment/gammaguard-webhook --tail=50"},
+	"test/e2e.TestUpgrade":         {"kubectl logs -n gammaguard-system -l app.kubernetes.io/name=gammaguard --prefix --tail=50"},
 	"test/install.TestAdoption":    {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "kubectl label namespaces --all gammaguard.dev/mode-", "jq -r "},
 	"test/install.TestHelm":        {"helm ", "kubectl label namespace gammaguard-system "},
 	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,7 @@ type guard struct {
 
 	mu     sync.Mutex
 	logged []string // reasons of "Not ready"
+	errors []string
 }
 
 // startGuard starts a server whose certificate directory, made by the caller, is
@@ -53,10 +55,16 @@ func startGuard(t *testing.T, dir string, source certs.Source) *guard {
 	}
 	g := &guard{dir: dir, registry: prometheus.NewRegistry()}
 	log := funcr.NewJSON(func(line string) {
-		var entry struct{ Msg, Reason string }
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "Not ready" {
-			g.mu.Lock()
-			defer g.mu.Unlock()
+		var entry struct{ Msg, Reason, Error string }
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if entry.Error != "" {
+			g.errors = append(g.errors, entry.Msg+": "+entry.Error)
+		}
+		if entry.Msg == "Not ready" {
 			g.logged = append(g.logged, g.general(entry.Reason))
 		}
 	}, funcr.Options{})
@@ -216,13 +224,16 @@ func TestNoSecret(t *testing.T) {
 	dir := t.TempDir()
 	source := selfmanaged.New(selfmanaged.Options{Dir: dir, Secret: secretKey, Host: host, Webhooks: "gammaguard"})
 	g := startGuard(t, dir, source)
-	g.await(t, "503 certificate directory DIR has no tls.crt; Secret gammaguard-system/gammaguard-webhook-cert not found")
+	g.await(t, "503 certificate directory DIR has no tls.crt; Secret gammaguard-system/gammaguard-webhook-cert not found; apply the overlay, or run helm upgrade, again")
 	kubectl(t, "apply", "-k", overlay)
 	g.await(t, "200 ok")
 	remove()
 	background.Eventually(t, func() string {
-		if source.Waiting() == "" {
-			return "the source has not noticed yet"
+		const want = "Keeping the certificate that is served; a replica that starts has none: Secret gammaguard-system/gammaguard-webhook-cert not found; apply the overlay, or run helm upgrade, again"
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !slices.Contains(g.errors, want) {
+			return fmt.Sprintf("no error %q in %q", want, g.errors)
 		}
 		return ""
 	})

@@ -250,7 +250,7 @@ func wantAdmittedAtOnce(t *testing.T) {
 func haveReplicas(t *testing.T) {
 	t.Helper()
 	kubectl(t, "patch", "deployment", "-n", system, "gammaguard-webhook", "--subresource=status", "--type=merge", "-p",
-		`{"status": {"replicas": 2, "readyReplicas": 2}}`)
+		`{"status": {"observedGeneration": 99, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}}`)
 }
 
 // restore: gammaguard is there before its Pods can run. Then it runs, and writes status.

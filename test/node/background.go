@@ -53,8 +53,18 @@ func Up(ctx context.Context) error {
 			return errors.Join(err, Down(context.WithoutCancel(ctx)))
 		}
 	}
-	fmt.Fprintf(os.Stderr, "\nThe cluster is up. Use it with:\n\n  %s get pods -A\n\nIts logs are in %s. Stop it with: make cluster-down\n",
-		filepath.Join(dir, "kubectl"), filepath.Join(dir, "logs"))
+	fmt.Fprintf(os.Stderr, `
+The cluster is up. Use it with:
+
+  %[1]s/kubectl get pods -A
+
+After 'make build image', load the image gammaguard-webhook:dev, and run gammaguard, with:
+
+  %[1]s/ctr images import dist/gammaguard-webhook.tar
+  %[1]s/gammaguard preflight --overlay self-managed
+
+Its logs are in %[1]s/logs. Stop it with: make cluster-down
+`, dir)
 	return nil
 }
 

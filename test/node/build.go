@@ -55,17 +55,30 @@ func build(ctx context.Context, dir string) error {
 			}
 		}
 	}
-	if err := writeKubectl(dir); err != nil {
+	if err := writeScripts(dir); err != nil {
 		return err
 	}
 	return BuildImage(ctx, filepath.Join(bin, "pause"), pauseImage, filepath.Join(dir, "pause.tar"))
 }
 
-// writeKubectl writes a kubectl that enters the cluster's network, for use by hand.
-func writeKubectl(dir string) error {
-	script := fmt.Sprintf("#!/bin/sh\nexec nsenter --net=%s -- env KUBECONFIG='%s' '%s' \"$@\"\n",
-		namespacePath, filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "bin", "kubectl"))
-	return os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o755) //nolint:gosec // a program
+// writeScripts writes a kubectl and a gammaguard that enter the cluster's network, and a ctr for its images and containers.
+func writeScripts(dir string) error {
+	root, err := bed.Root()
+	if err != nil {
+		return err
+	}
+	enter := fmt.Sprintf("nsenter --net=%s -- env KUBECONFIG='%s'", namespacePath, filepath.Join(dir, "kubeconfig"))
+	for name, command := range map[string]string{
+		"kubectl":    fmt.Sprintf("%s '%s'", enter, filepath.Join(dir, "bin", "kubectl")),
+		"gammaguard": fmt.Sprintf("%s '%s'", enter, filepath.Join(root, "bin", "gammaguard")),
+		"ctr":        fmt.Sprintf("'%s' --address '%s' --namespace k8s.io", filepath.Join(dir, "bin", "ctr"), filepath.Join(dir, "containerd.sock")),
+	} {
+		script := "#!/bin/sh\nexec " + command + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+			return err
+		}
+	}
+	return nil
 }
 
 // BuildImage puts a static binary into an image in an OCI archive, with the tool

@@ -8,7 +8,7 @@
 // Everything runs inside a network namespace of its own, from which nothing leads
 // outside, and in a PID and a mount namespace of its supervisor: when that ends, by
 // cluster down or by kill -9, all that it started ends, and every mount goes.
-// .cache/cluster holds the cluster's files: kubectl for use by hand, its logs, the
+// .cache/cluster holds the cluster's files: kubectl, gammaguard, and ctr for use by hand, its logs, the
 // API server's audit log.
 //
 // It needs root, Linux and a few Debian packages, which Prerequisites
@@ -191,6 +191,5 @@ func Ctr(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	args = append([]string{"--address", filepath.Join(dir, "containerd.sock"), "--namespace", "k8s.io"}, args...)
-	return run(ctx, filepath.Join(dir, "bin", "ctr"), args...)
+	return run(ctx, filepath.Join(dir, "ctr"), args...)
 }

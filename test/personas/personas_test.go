@@ -64,7 +64,7 @@ func TestPersonas(t *testing.T) {
 			t.Helper()
 			start(t)
 			if _, stderr, err := plane.Kubectl(t.Context(), "", "patch", "deployment", "-n", "gammaguard-system", "gammaguard-webhook", "--subresource=status", "--type=merge",
-				"-p", `{"status": {"replicas": 2, "readyReplicas": 2}}`); err != nil {
+				"-p", `{"status": {"observedGeneration": 99, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}}`); err != nil {
 				t.Fatal(stderr)
 			}
 		},

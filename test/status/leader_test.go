@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // takeover is the longest that client-go takes until another replica leads: it sees
@@ -128,6 +129,24 @@ func TestLeaderStops(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestStopping: a leader that shuts down writes no status while it goes on serving. What is removed from the
+// status of a route then stays away.
+func TestStopping(t *testing.T) {
+	c := newCluster(t, "stopping", mesh.GrantAll)
+	r := start(t, &validate.Policy{})
+	loser, _ := c.contest()
+	c.expect(loser, "cart:80 Conflicted")
+	c.settleOn(r, loser)
+	r.stopping.Store(true)
+	looks := r.looks(t)
+	c.setParents(loser, []any{})
+	r.waitForLook(t, looks)
+	c.expect(loser)
+	if _, patches := r.requests.of("stopping"); patches != 1 {
+		t.Errorf("%d patches, want the first one alone", patches)
+	}
 }
 
 // contest creates a route that loses a port of a Service to another.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type replica struct {
 	registry *prometheus.Registry
 	requests *requestLog
 	stop     func()
+	stopping atomic.Bool // see status.Options
 	// left is what replicas before this one left in their queues.
 	left float64
 }
@@ -59,7 +61,7 @@ func start(t *testing.T, policy *validate.Policy, wraps ...transport.WrapperFunc
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.cache, err = assemble(mgr, status.Options{Engine: engineOf(policy), Registerer: r.registry}); err != nil {
+	if r.cache, err = assemble(mgr, status.Options{Engine: engineOf(policy), Stopping: r.stopping.Load, Registerer: r.registry}); err != nil {
 		t.Fatal(err)
 	}
 	r.stop = background.Start(t, mgr.Start)

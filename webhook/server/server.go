@@ -98,7 +98,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	if err := status.Add(s.manager, s.cache, status.Options{
-		Engine: engine, Settings: desired.Settings(s.options.Guard.Status), Registerer: s.options.Registerer,
+		Engine: engine, Settings: desired.Settings(s.options.Guard.Status), Stopping: s.draining.Load, Registerer: s.options.Registerer,
 	}); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
@@ -241,8 +241,8 @@ func (s stored) Routes(ctx context.Context, kind mesh.RouteKind, namespace strin
 	return s.reader.Routes(ctx, kind, namespace, each)
 }
 
-// Run serves until the context is canceled. Then it reports that it is not ready, goes on
-// serving for the shutdown delay, and returns when all requests are answered.
+// Run serves until the context is canceled. Then it reports that it is not ready, writes no more
+// status, goes on serving for the shutdown delay, and returns when all requests are answered.
 func (s *Server) Run(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/kube"
@@ -33,7 +34,9 @@ type Cluster struct {
 	ctx     context.Context // of the command: mesh.Reader has none
 	reader  *kube.Reader
 	objects dynamic.Interface
-	mapper  meta.RESTMapper
+	// metadata is for objects whose content is not to be read.
+	metadata metadata.Interface
+	mapper   meta.RESTMapper
 	// discovery is for what is served.
 	discovery discovery.DiscoveryInterface
 	kept      map[any]any // answers by question
@@ -69,6 +72,10 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 	if err != nil {
 		return nil, err
 	}
+	metadata, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
 	mapper, err := getter.ToRESTMapper()
 	if err != nil {
 		return nil, err
@@ -82,7 +89,7 @@ func Connect(ctx context.Context, getter genericclioptions.RESTClientGetter) (*C
 		return nil, err
 	}
 	return &Cluster{
-		Current: current, ctx: ctx, reader: reader, objects: client, mapper: mapper, discovery: groups,
+		Current: current, ctx: ctx, reader: reader, objects: client, metadata: metadata, mapper: mapper, discovery: groups,
 		kept: map[any]any{}, unseen: map[string]bool{}, unlisted: map[string][]string{},
 	}, nil
 }

@@ -41,7 +41,7 @@ func (c *Cluster) Configuration(deployment string, overrides ...config.Override)
 	if !ok {
 		return nil, "", fmt.Errorf("installation %q: must be NAMESPACE/NAME", deployment)
 	}
-	at := objectOf{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", namespace, name}
+	at := deploymentOf(namespace, name)
 	object, err := cached(c, "%s", at, c.get)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", at, err)

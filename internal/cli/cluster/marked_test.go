@@ -88,3 +88,64 @@ clear-b     HTTPRoute   1        1
 		t.Errorf("as nobody: exit code %d, %q, %q", code, stdout, stderr)
 	}
 }
+
+// TestStatusClearAwaitsPods: while gammaguard runs that writes entries of these names, none is removed. The command waits for Pods
+// that terminate, and for nobody where the user cannot list them.
+func TestStatusClearAwaitsPods(t *testing.T) {
+	kubectl(t, `{apiVersion: v1, kind: Namespace, metadata: {name: clear-guard}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: guard, namespace: clear-guard}, data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration}"}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: clear-guard}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: guard, namespace: clear-guard}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
+ spec: {containers: [{name: webhook, image: x}], volumes: [{name: config, configMap: {name: guard}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: old, namespace: clear-guard, finalizers: [example.com/runs], labels: {app.kubernetes.io/name: gammaguard, app.kubernetes.io/component: webhook}}, spec: {containers: [{name: webhook, image: x}]}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: clear}, rules: [{apiGroups: [gateway.networking.k8s.io], resources: ["*"], verbs: ["*"]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: clear}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: clear}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: clearer}]}
+`, "apply", "-f", "-")
+	other := filepath.Join(t.TempDir(), "guard.yaml")
+	if err := os.WriteFile(other, []byte("apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {controllerName: example.com/former}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clear := func(args ...string) (int, string) {
+		code, stdout, stderr := run(t, "", append([]string{"status", "clear", "-n", "clear-guard", "--installation", "clear-guard/guard", "--confirm", "--kubeconfig", plane.Kubeconfig}, args...)...)
+		return code, stdout + stderr
+	}
+	const runs = "error: Deployment clear-guard/guard runs, and writes the entries again; first run: kubectl scale -n clear-guard deployment/guard --replicas=0\n"
+	if code, out := clear(); code != command.ExitUsage || out != runs {
+		t.Errorf("it runs: exit code %d: %s", code, out)
+	}
+	if code, out := clear("--config", other); code != command.ExitClean || !strings.HasPrefix(out, "No route in namespace clear-guard has an entry of example.com/former.") {
+		t.Errorf("it writes others: exit code %d: %s", code, out)
+	}
+	const unlisted = "you cannot list the Pods of namespace clear-guard; if gammaguard still runs, it writes the entries again\n"
+	if code, out := clear("--as", "clearer"); code != command.ExitClean || !strings.Contains(out, unlisted) {
+		t.Errorf("as clearer: exit code %d: %s", code, out)
+	}
+	kubectl(t, "", "scale", "-n", "clear-guard", "deployment/guard", "--replicas=0")
+	kubectl(t, "", "delete", "pod", "-n", "clear-guard", "old", "--wait=false")
+	says, out, ended := make(said, 1), &strings.Builder{}, make(chan int)
+	go func() {
+		ended <- command.Main([]string{"gammaguard", "status", "clear", "-n", "clear-guard", "--installation", "clear-guard/guard", "--confirm", "--kubeconfig", plane.Kubeconfig}, strings.NewReader(""), out, says)
+	}()
+	if text := <-says; text != "waiting for the Pods of gammaguard to terminate\n" {
+		t.Errorf("it does not wait: %s", text)
+	}
+	kubectl(t, "", "patch", "pod", "-n", "clear-guard", "old", "--type=merge", "-p", `{"metadata": {"finalizers": null}}`)
+	if code := <-ended; code != command.ExitClean || out.String() != "No route in namespace clear-guard has an entry of gammaguard.dev/guard.\n" {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// said passes on what a command writes.
+type said chan string
+
+// Write implements io.Writer.
+func (s said) Write(text []byte) (int, error) {
+	s <- string(text)
+	return len(text), nil
+}

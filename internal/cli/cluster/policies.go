@@ -6,19 +6,17 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
-// policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration; nil if that
-// cannot be read.
-func (i *installation) policies(configuration *config.GuardConfiguration) {
+// policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration.
+func (i *installation) policies() {
 	const check = "policies on routes without a grant"
-	if configuration == nil {
+	if i.configuration == nil {
 		i.add(check, Unclear, "the configuration cannot be read")
 		return
 	}
-	switch sync, why, err := grantpolicy.New(configuration.Policy()).Compare(i.ctx, policySource{i}); {
+	switch sync, why, err := grantpolicy.New(i.configuration.Policy()).Compare(i.ctx, policySource{i}); {
 	case err != nil:
 		i.add(check, Unclear, "%s", err)
 	case sync == grantpolicy.NotInstalled:
@@ -26,7 +24,7 @@ func (i *installation) policies(configuration *config.GuardConfiguration) {
 	case sync == grantpolicy.InSync:
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:
-		i.add(check, Fail, "apply what 'gammaguard policy' writes for the configuration: %s", why)
+		i.add(check, Fail, "%s; apply what 'gammaguard policy' writes for the configuration", why)
 	}
 }
 

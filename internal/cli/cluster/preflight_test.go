@@ -212,6 +212,9 @@ func TestInstalled(t *testing.T) {
 				t.Fatal(err)
 			}
 			resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+			if object.Kind == "Deployment" && !strings.Contains(document, "app.kubernetes.io/component: webhook\n        app.kubernetes.io/name: gammaguard\n") {
+				t.Errorf("%s: the labels of the Pods are not those by which they are listed", overlay)
+			}
 			if !asked[resource.Group+"/"+resource.Resource] {
 				t.Errorf("%s: %s is not asked for", overlay, resource)
 			}

@@ -2,13 +2,17 @@ package command
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 func newStatus() *cobra.Command {
@@ -52,7 +56,8 @@ counts them. Entries of other controllers stay as they are.
 
 An entry is removed if its controllerName is status.controllerName of the configuration that gammaguard in the cluster runs with, or one of
 status.formerControllerNames. Use this command to uninstall gammaguard. Scale the Deployment to zero first: while gammaguard runs, it writes
-the entries again. Delete it afterwards: it says where the configuration is.`,
+the entries again. With --confirm, the command fails if the Deployment has replicas. It waits for up to a minute until their Pods have terminated,
+and afterwards counts the entries again. Delete the Deployment last: it says where the configuration is.`,
 		Example: `  # Count the entries
   gammaguard status clear -A
 
@@ -82,6 +87,11 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 		namespace, where = "", ""
 	}
 	names := ownControllers(configuration)
+	if f.confirm {
+		if err := f.awaitWriter(cmd, live, names); err != nil {
+			return err
+		}
+	}
 	marked, err := live.MarkedRoutes(cmd.Context(), namespace, names)
 	if err != nil {
 		return err
@@ -99,7 +109,12 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	}
 	done := 0
 	if f.confirm {
-		done, err = clearAll(cmd, live, marked, names)
+		err = clearAll(cmd, live, marked, names)
+		left, counted := live.MarkedRoutes(cmd.Context(), namespace, names)
+		if err = errors.Join(err, counted); err == nil && len(left) > 0 {
+			err = fmt.Errorf("%s%s have entries again: something writes them, such as gammaguard in another namespace", report.Count(len(left), "route", "routes"), where)
+		}
+		done = max(0, len(marked)-len(left))
 	}
 	switch {
 	case isData(f.output):
@@ -113,8 +128,27 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	return errors.Join(err, written)
 }
 
-// clearAll removes the entries of the controllers, and returns from how many routes it did.
-func clearAll(cmd *cobra.Command, live *cluster.Cluster, marked []cluster.MarkedRoute, names []string) (done int, err error) {
+// stopLimit is how long Pods may take to terminate, which have 40 seconds.
+const stopLimit = time.Minute
+
+// awaitWriter waits until no gammaguard runs that writes entries of these controllers, as far as its configuration says.
+func (f *clearFlags) awaitWriter(cmd *cobra.Command, live *cluster.Cluster, names []string) error {
+	running, _, err := live.Configuration(f.access.installation)
+	if err == nil && !slices.Contains(names, running.Status.ControllerName) {
+		return nil
+	}
+	err = live.AwaitStopped(cmd.Context(), f.access.installation, stopLimit, func() {
+		printable.Fprintf(cmd.ErrOrStderr(), "waiting for the Pods of gammaguard to terminate\n")
+	})
+	if errors.Is(err, mesh.ErrUnknown) {
+		printable.Fprintf(cmd.ErrOrStderr(), "%s; if gammaguard still runs, it writes the entries again\n", err)
+		return nil
+	}
+	return err
+}
+
+// clearAll removes the entries of the controllers.
+func clearAll(cmd *cobra.Command, live *cluster.Cluster, marked []cluster.MarkedRoute, names []string) error {
 	var errs []error
 	for i := range marked {
 		if err := live.ClearStatus(cmd.Context(), &marked[i], names); err != nil {
@@ -124,5 +158,5 @@ func clearAll(cmd *cobra.Command, live *cluster.Cluster, marked []cluster.Marked
 			printable.Fprintf(cmd.ErrOrStderr(), "cleared %d of %d routes\n", tried, len(marked))
 		}
 	}
-	return len(marked) - len(errs), errors.Join(errs...)
+	return errors.Join(errs...)
 }
