@@ -70,7 +70,7 @@ func TestPolicies(t *testing.T) {
 		{nil, errors.New("forbidden"), -1, ""},
 		{same, nil, 1, ""},
 		{same, nil, 1, ""},
-		{differs, nil, 0, "Warning PolicyDiffers not what the configuration of gammaguard asks for; apply what 'gammaguard policy' writes for it: ValidatingAdmissionPolicy"},
+		{differs, nil, 0, "Warning PolicyDiffers not what the configuration of gammaguard asks for; apply what 'gammaguard policy' writes for it: 5 objects are of another configuration"},
 		{differs, nil, 0, ""},
 		{same, nil, 1, ""},
 		{nil, nil, 0, "all of them were removed"},

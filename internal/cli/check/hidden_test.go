@@ -256,7 +256,6 @@ func TestHiddenRoutes(t *testing.T) {
 		"a helper of the chart around":           {map[string]string{"c/Chart.yaml": chartFile, "c/templates/_h.tpl": helper, "c/charts/d/Chart.yaml": dependency, "c/charts/d/templates/b.yaml": "{{ if .Values.use }}\n" + helped + "{{ end }}\n"}, "c/charts/d: a chart with templates that may make routes, and of which no set has made one"},
 		"annotations of a patch":                 {map[string]string{"k/kustomization.yaml": "resources: [s.txt]\npatches: [{path: b.yaml, target: {kind: Nope}}]\n", "k/s.txt": route("b"), "k/b.yaml": strings.Replace(route("b"), "name: b", "name: b, annotations: {retry.linkerd.io/http: 5xx}", 1)}, "k/b.yaml: it holds routes that no set has"},
 		"a project file below":                   {map[string]string{"n/.gammaguard.yaml": route("b")}, ""},
-		"behind the project":                     {map[string]string{".gammaguard.yaml": projectHeader + "---\n" + route("b")}, ""},
 		"behind a kustomization":                 {map[string]string{"k/kustomization.yaml": "resources: []\n---\n" + route("b")}, "k/kustomization.yaml: it holds routes that no set has"},
 		"escapes":                                {map[string]string{"m/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", `"gateway\x2enetworking.k8s.io/v1"`, "apiVersion", `? "api\x56ersion"`+"\n#\n", "kind", "? kind\n ").Replace(evil)}, ""},
 		"base64":                                 {map[string]string{"m/a.yaml": strings.Replace(evil, "gateway.networking.k8s.io/v1", `!!binary Z2F0ZXdheS5uZXR3b3JraW5nLms4cy5pby92MQ==`, 1)}, ""},
