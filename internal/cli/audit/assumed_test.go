@@ -47,3 +47,5 @@ func TestAsMode(t *testing.T) {
 		}
 	}
 }
+
+func (cluster) Unlisted(string) []mesh.RouteKind { return nil }
