@@ -91,9 +91,7 @@ const (
 // the namespace, which is nil if it does not exist. The Service's own label and
 // annotations each override those of its namespace, and the label of either the default; an
 // unknown value of the label, and an annotation that cannot be read, refuse. The Service and
-// its namespace may be nil, where they do not exist. Where the Service refuses by the same
-// setting as its namespace or the default, that is named, so that the answer does not depend
-// on the Service.
+// its namespace may be nil, where they do not exist. The refusal names the setting that counts.
 func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from *Namespace, kind RouteKind) Refusal {
 	if theirs == nil {
 		theirs = &Namespace{}
@@ -103,12 +101,12 @@ func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from
 	}
 	policy, _ := theirs.Policy()
 	if label := cmp.Or(ConsumerRoutes(service.ConsumerRoutes), policy.ConsumerRoutes, p.ConsumerRoutes, ConsumersAllowed); label != ConsumersAllowed {
-		by := RefusedByService
+		by := RefusedByDefault
 		switch {
-		case policy.ConsumerRoutes == ConsumersDenied:
+		case service.ConsumerRoutes != "":
+			by = RefusedByService
+		case policy.ConsumerRoutes != "":
 			by = RefusedByNamespace
-		case policy.ConsumerRoutes == "" && p.ConsumerRoutes == ConsumersDenied:
-			by = RefusedByDefault
 		}
 		return Refusal{By: by, Setting: ConsumerRoutesLabel}
 	}
@@ -121,13 +119,13 @@ func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from
 	return Refusal{}
 }
 
-// refusing returns the annotation that refuses, of the Service's own and its
-// namespace's; nil if the one that counts accepts.
+// refusing returns the annotation that counts, of the Service's own and its namespace's, if it
+// refuses; nil if it accepts.
 func refusing[A any](own, theirs *A, accepts func(*A) bool) (*A, RefusedBy) {
 	switch counts := cmp.Or(own, theirs); {
 	case counts == nil || accepts(counts):
 		return nil, NotRefused
-	case theirs != nil && !accepts(theirs):
+	case own == nil:
 		return theirs, RefusedByNamespace
 	}
 	return own, RefusedByService

@@ -23,8 +23,8 @@ func TestRefusesConsumers(t *testing.T) {
 			{absent, "allow"},
 			{absent, absent},
 		},
-		mesh.RefusedByService:   {{"", "deny"}, {"", "perhaps"}, {"allow", "deny"}, {absent, "deny"}},
-		mesh.RefusedByNamespace: {{"deny", ""}, {"deny", "deny"}, {"deny", "perhaps"}, {"deny", absent}, {"perhaps", ""}},
+		mesh.RefusedByService:   {{"", "deny"}, {"", "perhaps"}, {"allow", "deny"}, {absent, "deny"}, {"deny", "deny"}, {"deny", "perhaps"}},
+		mesh.RefusedByNamespace: {{"deny", ""}, {"deny", absent}, {"perhaps", ""}},
 	} {
 		for _, test := range all {
 			var ns *mesh.Namespace
@@ -91,7 +91,9 @@ func TestRefusesConsumersByAnnotation(t *testing.T) {
 		"an empty selector selects all":     {side{"", none, "-"}, side{"", "", "-"}, mesh.NotRefused, "", false},
 		"the Service overrides":             {side{"", none, "-"}, side{"", gold, "-"}, mesh.NotRefused, "", false},
 		"the Service overrides, narrower":   {side{"", gold, "-"}, side{"", none, "-"}, ours, from, false},
-		"both select others":                {side{"", none, "-"}, side{"", none, "-"}, theirs_, from, false},
+		"both select others":                {side{"", none, "-"}, side{"", none, "-"}, ours, from, false},
+		"both refuse the kind":              {side{"", "-", "GRPCRoute"}, side{"", "-", "TCPRoute"}, ours, kinds, false},
+		"the Service's cannot be read":      {side{"", none, "-"}, side{"", "a in", "-"}, ours, from, true},
 		"kinds":                             {silent, side{"", "-", "HTTPRoute"}, mesh.NotRefused, "", false},
 		"kinds with spaces":                 {silent, side{"", "-", " GRPCRoute , HTTPRoute"}, mesh.NotRefused, "", false},
 		"other kinds":                       {silent, side{"", "-", "GRPCRoute,TCPRoute"}, ours, kinds, false},
@@ -140,7 +142,7 @@ func TestRefusesConsumersByAnnotation(t *testing.T) {
 }
 
 // TestRefusesConsumersByDefault: the default counts where neither the namespace nor the Service
-// has the label. Where the Service refuses too, the answer does not depend on it.
+// has the label.
 func TestRefusesConsumersByDefault(t *testing.T) {
 	policy := &mesh.GrantPolicy{ConsumerRoutes: mesh.ConsumersDenied}
 	for _, test := range []struct {
@@ -148,8 +150,8 @@ func TestRefusesConsumersByDefault(t *testing.T) {
 		want               mesh.RefusedBy
 	}{
 		{"", "", mesh.RefusedByDefault},
-		{"", "deny", mesh.RefusedByDefault},
-		{"", "yes", mesh.RefusedByDefault},
+		{"", "deny", mesh.RefusedByService},
+		{"", "yes", mesh.RefusedByService},
 		{"", "allow", mesh.NotRefused},
 		{"allow", "", mesh.NotRefused},
 		{"allow", "deny", mesh.RefusedByService},

@@ -37,13 +37,13 @@ func otherPort(service *mesh.Service, name string) int32 {
 }
 
 // noteAssumed says what is assumed of the Service.
-func noteAssumed(key mesh.ServiceKey) string {
-	return key.String() + " is not in the input: it is assumed to have the ports that routes name"
+func (t *Table) noteAssumed(key mesh.ServiceKey) string {
+	return t.lacks(key.String()) + ": it is assumed to have the ports that routes name"
 }
 
 // noteExists says that the Service is assumed to exist; noteAssumed says more.
-func noteExists(key mesh.ServiceKey) string {
-	return key.String() + " is not in the input: it is assumed to exist"
+func (t *Table) noteExists(key mesh.ServiceKey) string {
+	return t.lacks(key.String()) + ": it is assumed to exist"
 }
 
 // assumedFor returns the Service, which is not in the input, as routes name it, and with the port of the request if a route

@@ -75,7 +75,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	service, err := mesh.FindService(t.reader, key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
-		s.doubt = noteExists(key)
+		s.doubt = t.noteExists(key)
 	case errors.Is(err, mesh.ErrNotFound):
 		s.absent, s.failure, s.problem = true, invalidBackend, "does not exist"
 		return s, nil
@@ -86,7 +86,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 		permitted, err := t.permitted(from, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
-			s.doubt = "the ReferenceGrants of namespace " + key.Namespace + " are not in the input"
+			s.doubt = t.lacks("a ReferenceGrant of namespace " + key.Namespace)
 		case err != nil:
 			return s, fmt.Errorf("ReferenceGrants in %s: %w", key.Namespace, err)
 		case !permitted:

@@ -103,13 +103,13 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	case unknown[0] && unknown[1]:
 		service := assumedService(key, d.tables[0], d.tables[1])
 		services = [2]*mesh.Service{service, service}
-		d.out.Notes = append(d.out.Notes, noteAssumed(key))
+		d.out.Notes = append(d.out.Notes, d.tables[1].noteAssumed(key))
 	case unknown[0]:
 		services[0] = services[1]
-		d.out.Notes = append(d.out.Notes, noteExists(key))
+		d.out.Notes = append(d.out.Notes, d.tables[0].noteExists(key))
 	case unknown[1]: // something else has it now
 		services[1] = services[0]
-		d.out.Notes = append(d.out.Notes, noteExists(key))
+		d.out.Notes = append(d.out.Notes, d.tables[1].noteExists(key))
 	}
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {
@@ -183,7 +183,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
 				return err
 			}
-			c.notes = append(c.notes, s.routes.doubts()...)
+			c.notes = append(c.notes, s.table.unknowns(s.routes)...)
 			held = held || s.routes.scope.Role() == mesh.Consumer
 		}
 	}
@@ -270,7 +270,7 @@ func (c *comparer) because(before, after *entry) string {
 			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
 		}
 		return ""
-	case slices.Contains(c.sides[1].table.rejected, before.route.String()):
+	case slices.Contains(c.sides[1].table.options.Rejected, before.route.String()):
 		return name + " is rejected by the API server"
 	}
 	return name + " was removed"

@@ -46,7 +46,7 @@ func (g *GatewayRoute) String() string {
 }
 
 // GatewayRoutes returns, for each of the Services, the routes on Gateways that send requests to it,
-// mirrored ones included, by name and port. The reader is asked for ReferenceGrants, the profile says
+// mirrored ones included, by name and port. The reader is asked for Gateways and ReferenceGrants, the profile says
 // what the mesh takes for a Service. The error is the failure of a read.
 func GatewayRoutes(routes iter.Seq[*mesh.Route], reader mesh.Reader, profile *mesh.Profile, services ...mesh.ServiceKey) (map[mesh.ServiceKey][]GatewayRoute, error) {
 	found := make(map[mesh.ServiceKey][]GatewayRoute, len(services))
@@ -96,22 +96,44 @@ func addRule(sending []GatewayRoute, reader mesh.Reader, route *mesh.Route, back
 			return sending, nil
 		}
 	}
-	problem, err := unpermitted(reader, route, key)
+	problem := ungated(reader, route)
+	var err error
+	if problem == "" {
+		problem, err = unpermitted(reader, route, key)
+	}
 	return append(sending, GatewayRoute{Route: name, Gateways: gatewaysOf(route), Port: backend.Ref.Port, Rules: []int{backend.Rule}, Problem: problem}), err
+}
+
+// gateways returns the Gateways and ListenerSets that the route attaches to by a parentRef.
+func gateways(route *mesh.Route) (keys []mesh.ObjectKey) {
+	for i := range route.Spec.ParentRefs {
+		ref := &route.Spec.ParentRefs[i]
+		key := mesh.ObjectKey{Group: mesh.GatewayGroup, Kind: ref.EffectiveKind(), Namespace: cmp.Or(ref.Namespace, route.Metadata.Namespace), Name: ref.Name}
+		if ref.Class(nil) == mesh.GatewayParent && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// ungated says that no Gateway sends the requests, since none of the route exists. What cannot be known is no problem.
+func ungated(reader mesh.Reader, route *mesh.Route) string {
+	keys := gateways(route)
+	missing := func(key mesh.ObjectKey) bool { return errors.Is(mesh.FindObject(reader, key), mesh.ErrNotFound) }
+	switch {
+	case route.Spec.AttachesByDefault(), slices.ContainsFunc(keys, func(key mesh.ObjectKey) bool { return !missing(key) }):
+		return ""
+	case len(keys) == 1:
+		return "the " + keys[0].Kind + " does not exist"
+	}
+	return "its Gateways do not exist"
 }
 
 // gatewaysOf names the Gateways and ListenerSets that the route attaches to.
 func gatewaysOf(route *mesh.Route) []string {
 	var names []string
-	for i := range route.Spec.ParentRefs {
-		ref := &route.Spec.ParentRefs[i]
-		if ref.Class(nil) != mesh.GatewayParent {
-			continue
-		}
-		name := ref.EffectiveKind() + " " + cmp.Or(ref.Namespace, route.Metadata.Namespace) + "/" + ref.Name
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	for _, key := range gateways(route) {
+		names = append(names, key.Kind+" "+key.Namespace+"/"+key.Name)
 	}
 	if route.Spec.AttachesByDefault() {
 		names = append(names, "the default Gateways")
@@ -164,7 +186,7 @@ func (t *Table) fromGateway(request *Request) (*Trace, error) {
 		trace.Notes = append(trace.Notes, fmt.Sprintf("the %ss on the port do not apply to these requests: a Gateway uses the routes on the Gateway", pr.kind))
 	}
 	trace.Notes = append(trace.Notes, pr.notes...)
-	for _, other := range t.bound[request.Service] {
+	for _, other := range t.on(request.Service) {
 		trace.NotTaken = append(trace.NotTaken, NearMiss{Route: other.String(), Reason: "requests from a Gateway use the routes on the Gateway"})
 	}
 	return trace, nil

@@ -47,7 +47,7 @@ func (t *Table) nearMisses(pr *portRoutes, r *Request, chosen *entry) []NearMiss
 		best[at] = len(misses)
 		misses = append(misses, NearMiss{e.route.String(), &e.rule, reason})
 	}
-	for _, other := range t.bound[pr.service.Key] {
+	for _, other := range t.on(pr.service.Key) {
 		if !holding[other] {
 			misses = append(misses, NearMiss{Route: other.String(), Reason: pr.offPort(other, r.From)})
 		}

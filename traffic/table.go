@@ -21,6 +21,10 @@ type Options struct {
 	// Elsewhere reports whether something else that is deployed has what the Reader does not know. What it has not, and another
 	// version has, is removed. It may be nil.
 	Elsewhere func(read mesh.Read) bool
+	// Live says that what is not known is what the user cannot read in a cluster, not what the input lacks.
+	Live bool
+	// Unread reports whether routes in the namespace cannot be read; nil if all can be.
+	Unread func(namespace string) bool
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one
@@ -28,23 +32,22 @@ type Options struct {
 type Table struct {
 	reader mesh.Reader
 	engine *validate.Engine
-	// bound are the routes with a mesh parentRef to a Service, the oldest first.
-	bound map[mesh.ServiceKey][]*route
+	// options are those that it was made with.
+	options Options
+	// bound are the routes with a mesh parentRef to a Service, the oldest first, and dormant those whose parentRefs to it no
+	// mesh acts on.
+	bound, dormant map[mesh.ServiceKey][]*route
 	// views are what has been worked out for Services.
 	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
 	compare func(a, b *entry) int
 	// gateways are the routes that attach to Gateways.
 	gateways []*mesh.Route
-	// rejected are the routes that were left out.
-	rejected []string
-	// elsewhere is that of the options.
-	elsewhere func(read mesh.Read) bool
 }
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: options.Engine, compare: compareEntries, rejected: options.Rejected, elsewhere: options.Elsewhere}
+	t := &Table{reader: reader, engine: options.Engine, options: options, compare: compareEntries}
 	profile := t.engine.Policy().Mesh
 	lowered := routes.lower(profile)
 	for _, r := range lowered {
@@ -61,9 +64,18 @@ func New(reader mesh.Reader, routes Routes, options Options) *Table {
 
 // bind takes the routes for those that there are.
 func (t *Table) bind(routes []*route) {
-	t.bound, t.views = map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
+	t.bound, t.dormant, t.views = map[mesh.ServiceKey][]*route{}, map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
 	slices.SortStableFunc(routes, compareRoutes)
 	for _, r := range routes {
+		for i := range r.Parents {
+			if r.Parents[i].Class(t.engine.Policy().Mesh) != mesh.LookAlikeParent {
+				continue
+			}
+			key := r.Parents[i].Service(r.Namespace)
+			if on := t.dormant[key]; len(on) == 0 || on[len(on)-1] != r {
+				t.dormant[key] = append(on, r)
+			}
+		}
 		for key := range r.ParentServices() {
 			if bound := t.bound[key]; len(bound) == 0 || bound[len(bound)-1] != r {
 				t.bound[key] = append(bound, r)
@@ -93,7 +105,8 @@ func (t *Table) since(before *Table) *Table {
 			}
 		}
 	}
-	after := &Table{reader: mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) }), engine: t.engine, compare: t.compare, rejected: t.rejected}
+	reader := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) })
+	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare}
 	after.bind(routes)
 	return after
 }
@@ -103,7 +116,7 @@ func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
 	answer := t.reader.Do(read)
 	switch read.Kind {
 	case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
-		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil || t.elsewhere != nil && t.elsewhere(read) {
+		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil || t.options.Elsewhere != nil && t.options.Elsewhere(read) {
 			return answer
 		}
 		if read.Kind == mesh.ReadReferenceGrants {
@@ -173,6 +186,17 @@ type serviceView struct {
 	bindings map[*mesh.AttachedRoute][]validate.Binding
 }
 
+// on returns the routes on the Service, with those that are only dormant on it behind the others.
+func (t *Table) on(key mesh.ServiceKey) []*route {
+	all := slices.Clip(t.bound[key])
+	for _, r := range t.dormant[key] {
+		if !slices.Contains(t.bound[key], r) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // view returns the Service with its routes.
 func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 	if v := t.views[service]; v != nil {
@@ -180,7 +204,7 @@ func (t *Table) view(service *mesh.Service) (*serviceView, error) {
 	}
 	v := &serviceView{routes: map[*mesh.AttachedRoute]*route{}, bindings: map[*mesh.AttachedRoute][]validate.Binding{}}
 	var attached []*mesh.AttachedRoute
-	for _, r := range t.bound[service.Key] {
+	for _, r := range t.on(service.Key) {
 		v.routes[&r.AttachedRoute] = r
 		attached = append(attached, &r.AttachedRoute)
 	}
@@ -254,17 +278,25 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 	return pr, nil
 }
 
-// doubts says what is not known of the routes that hold the port, and assumed.
-func (pr *portRoutes) doubts() []string {
+// lacks says that something is not known: "namespace shop is not in the input".
+func (t *Table) lacks(what string) string {
+	if t.options.Live {
+		return what + " cannot be read"
+	}
+	return what + " is not in the input"
+}
+
+// unknowns says what is not known of the routes that hold the port, and assumed.
+func (t *Table) unknowns(pr *portRoutes) []string {
 	var doubts []string
 	for i := range pr.entries {
 		r := pr.entries[i].route
 		for _, b := range pr.bindings[&r.AttachedRoute] {
 			switch {
 			case b.Unknown.Has(validate.GrantMissing):
-				doubts = append(doubts, fmt.Sprintf("namespace %s is not in the input: it is assumed to have the grant", r.Namespace))
+				doubts = append(doubts, t.lacks("namespace "+r.Namespace)+": it is assumed to have the grant")
 			case b.Unknown.Has(validate.ConsumerRefused):
-				doubts = append(doubts, fmt.Sprintf("namespace %s is not in the input: it is assumed to accept consumer routes", pr.service.Key.Namespace))
+				doubts = append(doubts, t.lacks("namespace "+pr.service.Key.Namespace)+": it is assumed to accept consumer routes")
 			}
 		}
 	}
@@ -288,11 +320,14 @@ func (pr *portRoutes) unbound(r *route) string {
 		case here, b.At.Port == 0 && b.Fault != validate.ParentPortNotFound:
 			why, _ = b.Reason()
 		}
+		if b.State == validate.Dormant && why != "" {
+			why = string(validate.Dormant) + ": " + why
+		}
 	}
 	return cmp.Or(why, "its parentRef selects another port")
 }
 
-// service returns a Service. One that is not in the input is taken to have the port.
+// service returns a Service. One that is not known is taken to have the port.
 func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (*mesh.Service, error) {
 	service, err := mesh.FindService(t.reader, key)
 	if errors.Is(err, mesh.ErrUnknown) {

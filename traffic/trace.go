@@ -9,6 +9,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Trace is the way of one request: the match that decides, what becomes of the
@@ -62,7 +63,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	chosen := pr.decide(&request)
-	trace := &Trace{Request: request, Scope: scopeText(pr, request.From), RouteKind: pr.kind}
+	trace := &Trace{Request: request, Scope: t.scopeText(pr, request.From), RouteKind: pr.kind}
 	if chosen != nil {
 		trace.Chosen = chosen.place()
 	}
@@ -70,7 +71,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {
 		return nil, err
 	}
-	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, pr.doubts())...)
+	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, t.unknowns(pr), t.unread(pr, request.From))...)
 	if pr.onlyGRPC(&request, chosen) {
 		trace.Notes = append(trace.Notes, "GRPCRoutes match gRPC requests only, and the content-type of this request is not application/grpc; to trace a gRPC request, use --grpc SERVICE/METHOD")
 	}
@@ -87,8 +88,8 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		return nil, err
 	}
 	trace.Notes = compact(append(trace.Notes, ends...))
-	if slices.Contains(pr.notes, noteAssumed(request.Service)) {
-		trace.Notes = slices.DeleteFunc(trace.Notes, func(note string) bool { return note == noteExists(request.Service) })
+	if slices.Contains(pr.notes, t.noteAssumed(request.Service)) {
+		trace.Notes = slices.DeleteFunc(trace.Notes, func(note string) bool { return note == t.noteExists(request.Service) })
 	}
 	trace.NotTaken = t.nearMisses(pr, &request, chosen)
 	return trace, nil
@@ -120,21 +121,21 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	service, err := mesh.FindService(t.reader, r.Service)
 	if errors.Is(err, mesh.ErrUnknown) {
 		if assumed := t.assumedFor(r); assumed != nil {
-			service, err, notes = assumed, nil, []string{noteAssumed(r.Service)}
+			service, err, notes = assumed, nil, []string{t.noteAssumed(r.Service)}
 		}
 	}
 	switch {
 	case errors.Is(err, mesh.ErrNotFound):
 		return nil, fmt.Errorf("%s does not exist", r.Service)
 	case errors.Is(err, mesh.ErrUnknown):
-		return nil, fmt.Errorf("%s is not in the input", r.Service)
+		return nil, errors.New(t.lacks(r.Service.String()))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
 	at, err := r.find(service)
 	if err != nil {
 		if notes != nil {
-			return nil, fmt.Errorf("%w, as routes name them, since the Service is not in the input", err)
+			return nil, fmt.Errorf("%w, as routes name them, since %s", err, t.lacks("the Service"))
 		}
 		return nil, err
 	}
@@ -163,6 +164,9 @@ func (r *Request) find(service *mesh.Service) (at int, err error) {
 		if r.Port == 0 {
 			wanted = r.PortName
 		}
+		if len(service.Ports) == 0 {
+			return 0, fmt.Errorf("%s has no ports", r.Service)
+		}
 		return 0, fmt.Errorf("%s has no port %s: its ports are %s", r.Service, wanted, portList(service))
 	}
 	if r.Port = service.Ports[at].Number; r.Port != 0 { // else the Service is assumed
@@ -173,9 +177,6 @@ func (r *Request) find(service *mesh.Service) (at int, err error) {
 
 // portList reads "80 (http), 53 (dns)".
 func portList(service *mesh.Service) string {
-	if len(service.Ports) == 0 {
-		return "none"
-	}
 	texts := make([]string, len(service.Ports))
 	for i, port := range service.Ports {
 		texts[i] = port.String()
@@ -184,11 +185,34 @@ func portList(service *mesh.Service) string {
 }
 
 // scopeText says which routes were looked for and found.
-func scopeText(pr *portRoutes, from string) string {
-	if asked := mesh.ScopeOf(from, pr.service.Key); asked != pr.scope {
-		return fmt.Sprintf("%s: none; %s", asked, pr.scope)
+func (t *Table) scopeText(pr *portRoutes, from string) string {
+	asked := mesh.ScopeOf(from, pr.service.Key)
+	switch {
+	case asked == pr.scope:
+		return pr.scope.String()
+	case t.unseen(from):
+		return fmt.Sprintf("%s: %s; %s", asked, validate.Unknown, pr.scope)
 	}
-	return pr.scope.String()
+	return fmt.Sprintf("%s: none; %s", asked, pr.scope)
+}
+
+// unseen reports whether routes in the namespace cannot be read.
+func (t *Table) unseen(namespace string) bool {
+	return t.options.Unread != nil && t.options.Unread(namespace)
+}
+
+// unread notes the namespaces whose routes the outcome depends on and cannot be read.
+func (t *Table) unread(pr *portRoutes, from string) (notes []string) {
+	namespaces := []string{from}
+	if from != pr.service.Key.Namespace && pr.scope.Role() == mesh.Producer {
+		namespaces = append(namespaces, pr.service.Key.Namespace)
+	}
+	for _, namespace := range namespaces {
+		if t.unseen(namespace) {
+			notes = append(notes, "routes in namespace "+namespace+" cannot be read: they are assumed not to exist")
+		}
+	}
+	return notes
 }
 
 // ends notes the routes on backends, which do not apply: a backend is the end of

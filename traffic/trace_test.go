@@ -276,6 +276,19 @@ func TestTraceOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestTraceOfDormant: a route that no mesh acts on is not taken, and the trace says why.
+func TestTraceOfDormant(t *testing.T) {
+	w := newWorld()
+	dormant := `parentRefs: [{group: core, kind: Service, name: cart, port: 80}], rules: [{` + toV1 + `}]`
+	trace, err := tableOf(w, w.read(t, shop+"---\n"+http("shop/soap", dormant)).stored(t), Options{}).Trace(ask(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trace.NotTaken) != 1 || trace.NotTaken[0].Route != "HTTPRoute shop/soap" || !strings.HasPrefix(trace.NotTaken[0].Reason, "dormant: ") || trace.Chosen != nil {
+		t.Errorf("%+v", trace)
+	}
+}
+
 // TestTraceOfUnknownService: a Service that is not in the input has the ports that routes name, as in a difference.
 func TestTraceOfUnknownService(t *testing.T) {
 	w := newWorld()

@@ -74,7 +74,7 @@ func resourcePath(group, version string) []string {
 }
 
 // Object reports whether the object exists, as mesh.FindObject does. What may not or
-// cannot be read is unknown.
+// cannot be read is unknown, for the reason that the error has too.
 func (r *Reader) Object(ctx context.Context, key mesh.ObjectKey) error {
 	select {
 	case r.slots <- struct{}{}:
@@ -83,11 +83,12 @@ func (r *Reader) Object(ctx context.Context, key mesh.ObjectKey) error {
 		return mesh.ErrUnknown
 	}
 	err := r.object(ctx, key)
-	if err != nil && !errors.Is(err, mesh.ErrNotFound) {
-		err = mesh.ErrUnknown
+	if err == nil || errors.Is(err, mesh.ErrNotFound) {
+		r.observe("parent", err)
+		return err
 	}
-	r.observe("parent", err)
-	return err
+	r.observe("parent", mesh.ErrUnknown)
+	return errors.Join(mesh.ErrUnknown, err)
 }
 
 func (r *Reader) object(ctx context.Context, key mesh.ObjectKey) error {

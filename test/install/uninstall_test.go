@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/internal/cli/command"
-	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 )

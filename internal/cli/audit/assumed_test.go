@@ -49,3 +49,5 @@ func TestAsMode(t *testing.T) {
 		}
 	}
 }
+
+func (cluster) Unlisted(string) []mesh.RouteKind { return nil }

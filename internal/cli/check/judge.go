@@ -61,7 +61,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		return judged, nil
 	}
 	judge := j.tables.Judge
-	if j.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place
+	if j.world.rejected[r.Key] || j.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place, or none
 		judge = func(req *validate.Request) (validate.Verdict, error) { return j.engine.Judge(req, j.world) }
 	}
 	request := j.request(r)

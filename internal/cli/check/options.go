@@ -98,4 +98,6 @@ type Cluster interface {
 	// namespaces, those of the given ones. The error is mesh.ErrUnknown where none may be
 	// listed.
 	Routes(namespaces ...string) ([]*manifest.Object, error)
+	// Unlisted returns the kinds of which the routes in the namespace could not be listed.
+	Unlisted(namespace string) []mesh.RouteKind
 }

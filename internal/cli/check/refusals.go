@@ -42,7 +42,15 @@ func (l *loader) write(ctx context.Context) error {
 			return l.defined.advise(ctx, r, w)
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, r := range l.routes {
+		if len(r.refusals) > 0 && r.mutated != nil && l.world.files.Get(r.Key).Route == r.mutated {
+			l.world.rejected[r.Key] = true
+		}
+	}
+	return nil
 }
 
 // refusal is a reason for which the API server refuses a route.

@@ -78,15 +78,17 @@ func (t *Traffic) Unbuilt() (notes []string) {
 	return notes
 }
 
-// Routes returns all routes of the input, with the mutations; and, if there is a cluster, those of its routes that the
+// Routes returns the routes of the input that the API server does not reject, with the mutations; and, if there is a cluster, those of its routes that the
 // input does not replace.
 func (t *Traffic) Routes() (routes []*mesh.Route) {
 	for _, object := range t.world.files.Routes() {
-		routes = append(routes, object.Route)
+		if !t.world.rejected[object.Key] {
+			routes = append(routes, object.Route)
+		}
 	}
 	if t.options.Cluster != nil {
 		for _, object := range t.world.base.Routes() {
-			if t.world.files.Get(object.Key) == nil {
+			if !t.world.replaces(object.Key) {
 				routes = append(routes, object.Route)
 			}
 		}
@@ -334,5 +336,9 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) bool) 
 			add(object.Key, object.Route)
 		}
 	}
-	return traffic.New(reader, routes, traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere})
+	made := traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere}
+	if cluster := l.options.Cluster; cluster != nil {
+		made.Live, made.Unread = true, func(namespace string) bool { return len(cluster.Unlisted(namespace)) > 0 }
+	}
+	return traffic.New(reader, routes, made)
 }

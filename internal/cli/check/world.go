@@ -13,6 +13,8 @@ import (
 // the context, then the cluster.
 type world struct {
 	files *manifest.Set
+	// rejected are the routes of files that the API server rejects, so that what was there before them stays.
+	rejected map[manifest.Key]bool
 	// base also reports whether what is nowhere does not exist, or is unknown.
 	base    *manifest.Set
 	context *surroundings // may be nil
@@ -25,7 +27,7 @@ var _ mesh.Reader = (*world)(nil)
 func newWorld(options *Options, profile *mesh.Profile) *world {
 	complete := options.Complete && options.Cluster == nil
 	return &world{
-		files: manifest.NewSet(manifest.Options{Mesh: profile}),
+		files: manifest.NewSet(manifest.Options{Mesh: profile}), rejected: map[manifest.Key]bool{},
 		base: manifest.NewSet(manifest.Options{
 			Mesh: profile, Complete: complete, NoServiceImports: complete && options.NoServiceImports, Serves: options.Serves,
 		}),
@@ -108,17 +110,20 @@ func (w *world) referenceGrants(read mesh.Read) mesh.Answer {
 	return mesh.Answer{ReferenceGrants: slices.Concat(answer.ReferenceGrants, beside.ReferenceGrants, before.ReferenceGrants)}
 }
 
-// attachedRoutes returns those of the input, each in the place of the one that was there
-// before, and the others that were there.
+// attachedRoutes returns those of the input that are not rejected, each in the place of the one
+// that was there before, and the others that were there.
 func (w *world) attachedRoutes(read mesh.Read) []*mesh.AttachedRoute {
-	routes := slices.Clip(w.files.Do(read).AttachedRoutes)
+	routes := slices.DeleteFunc(slices.Clone(w.files.Do(read).AttachedRoutes), func(route *mesh.AttachedRoute) bool { return w.rejected[routeKey(route)] })
 	for _, route := range w.base.Do(read).AttachedRoutes {
-		if w.files.Get(routeKey(route)) == nil {
+		if !w.replaces(routeKey(route)) {
 			routes = append(routes, route)
 		}
 	}
 	return routes
 }
+
+// replaces reports whether the input has a route of that name, which the API server does not reject.
+func (w *world) replaces(key manifest.Key) bool { return w.files.Get(key) != nil && !w.rejected[key] }
 
 func routeKey(r *mesh.AttachedRoute) manifest.Key {
 	return manifest.Key{Group: mesh.GatewayGroup, Kind: string(r.Kind), Namespace: r.Namespace, Name: r.Name}

@@ -72,7 +72,7 @@ PORT     SCOPE                       ROUTE                              STATE   
 
 Routes on Gateways that send requests to this Service, and bypass the routes on it:
 ROUTE                 GATEWAYS              PORT   PROBLEM
-HTTPRoute desc/edge   Gateway desc/public   80     -
+HTTPRoute desc/edge   Gateway desc/public   80     the Gateway does not exist
 
 Grants of its namespace, and of those of the routes on it:
 NAMESPACE       GRANT      GRANTED BY   MODE      SET BY

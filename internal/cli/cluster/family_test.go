@@ -60,7 +60,7 @@ Grant of its namespace:
 NAMESPACE   GRANT      GRANTED BY   MODE      SET BY
 fam         producer   label        enforce   default
 
-To fix what a command can fix; a grant takes a mesh admin:
+To fix what a command can fix:
 kubectl patch httproutes.gateway.networking.k8s.io web -n fam --type=json -p '[{"op":"add","path":"/spec/parentRefs/0/sectionName","value":"http"},{"op":"add","path":"/spec/parentRefs/1/sectionName","value":"admin"}]'
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(stdout)); diff != "" || code != command.ExitClean || stderr != notInstalled {

@@ -121,7 +121,7 @@ func hostileCases(root, evil string) []hostileCase {
 		{command: "completion fish", quiet: true},
 		{command: "completion powershell", quiet: true},
 		{command: "completion zsh", quiet: true},
-		{command: "conflicts", args: []string{"-f", "-"}, stdin: documents},
+		{command: "conflicts", args: []string{"-f", "-"}, stdin: documents, plain: true}, // it lists no route of such a name, and says so
 		{command: "conflicts", args: at, quiet: true},
 		{command: "describe", args: all(at, []string{"service/cart"})},
 		{command: "describe", args: all(at, []string{"service/" + evil}), fails: true},

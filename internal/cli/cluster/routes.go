@@ -21,7 +21,7 @@ import (
 // namespaces that the user may list, or in the current one. The error is mesh.ErrUnknown
 // if nothing could be listed.
 func (c *Cluster) Routes(namespaces ...string) ([]*manifest.Object, error) {
-	where := "any namespace; specify one that you can read with -n, or"
+	where := "all namespaces; specify one that you can read with -n, or"
 	if len(namespaces) > 0 {
 		where = "namespace " + strings.Join(namespaces, ", ") + ";"
 	}
@@ -51,10 +51,10 @@ func (c *Cluster) RoutesIn(namespace string) ([]*manifest.Object, error) {
 	return c.gather("namespace "+namespace+";", func(kind mesh.RouteKind) ([]*manifest.Object, bool, error) { return c.routesIn(kind, namespace) })
 }
 
-// Lists reports whether any routes in the namespace could be listed, as far as they were asked
-// for.
-func (c *Cluster) Lists(namespace string) bool {
-	return slices.ContainsFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return !slices.Contains(c.unlisted[namespace], string(kind)) })
+// Unlisted returns the kinds of which the routes in the namespace could not be listed, as far as they were
+// asked for.
+func (c *Cluster) Unlisted(namespace string) []mesh.RouteKind {
+	return slices.DeleteFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return !slices.Contains(c.unlisted[namespace], string(kind)) })
 }
 
 // gather returns the routes of every kind. Where says which are asked for, up to what else may help.

@@ -48,6 +48,8 @@ func TestViewer(t *testing.T) {
 		{"graph -n viewed -f - --cluster", command.ExitClean},
 		{"conflicts -n viewed -f - --cluster", command.ExitClean},
 		{"diff -f - --cluster", command.ExitFindings},
+		{"describe httproute/edge -n viewed", command.ExitClean},
+		{"trace service/cart:80 -n viewed --from-gateway", command.ExitClean},
 	} {
 		code, stdout, stderr := run(t, route, append(strings.Fields(test.args), "--as", "viewer", "--kubeconfig", plane.Kubeconfig)...)
 		if code != test.code || stderr != "" {

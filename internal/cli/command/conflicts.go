@@ -135,9 +135,9 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 	if err != nil {
 		return nil, nil, "", err
 	}
-	writeNotes(cmd, input.Unbuilt())
+	writeNotes(cmd, input.Notes())
 	namespace, where := f.in(f.options.Namespace)
-	list, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace)
+	list, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace, assumed(live))
 	if err != nil {
 		return nil, nil, "", err
 	}

@@ -46,6 +46,10 @@ func TestConflictsOfFiles(t *testing.T) {
 			}
 		})
 	}
+	rejected := manifests + "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: bad, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}], rules: [{matches: [{path: {value: x}}]}]}}\n"
+	if got := run(t, rejected, "conflicts", "-f", "-", "-o", "wide"); strings.Contains(got.stdout, "shop/bad") || !strings.Contains(got.stderr, "HTTPRoute shop/bad is left out, because the API server rejects it") {
+		t.Errorf("a rejected route: %+v", got)
+	}
 	gone := manifests[strings.LastIndex(manifests, "---\n"):]
 	if got := run(t, gone, "conflicts", "-f", "-"); got != (result{stderr: "Service default/own is not in the input, so its ports are not listed.\n"}) {
 		t.Errorf("a Service that is not in the input: %+v", got)

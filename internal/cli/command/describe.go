@@ -23,8 +23,8 @@ func newDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe (service/NAME[.NAMESPACE] | httproute/NAME)",
 		Short: "Show all about a Service or a route of a live cluster",
-		Long: `Show all about one Service, or serviceimport/NAME, with .NAMESPACE behind it or not: its settings for consumer routes, and where they come from. It lists the
-routes on it by port and scope, with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or
+		Long: `Show all about one Service or ServiceImport, which you name as service/NAME or service/NAME.NAMESPACE: its settings for consumer routes, and
+where they come from. It lists the routes on it by port and scope, with what becomes of each, and the grants of the namespaces of these routes. The Service can be headless, or
 missing if routes name it. The states are those of the graph: applies, shares, replaced, loses, no-grant, refused, invalid, unsupported, dormant, and unknown.
 A route that lacks its grant applies where the mode of its namespace does not enforce, and the reason says so.
 

@@ -62,6 +62,7 @@ func TestWrongUse(t *testing.T) {
 	}{
 		{nil, "error: a command is required\n"},
 		{[]string{"audit", "shop"}, "error: the command takes no arguments, such as \"shop\"; specify a namespace with -n\nSee 'gammaguard audit --help' for usage\n"},
+		{[]string{"conflicts", "app"}, "error: the command takes no arguments, such as \"app\"; specify a namespace with -n, or files with -f\nSee 'gammaguard conflicts --help' for usage\n"},
 		{[]string{"policy", "shop"}, "error: the command takes no arguments, such as \"shop\"\nSee 'gammaguard policy --help' for usage\n"},
 		{[]string{"status", "clean"}, "error: unknown command \"clean\" for \"gammaguard status\"\nSee 'gammaguard status --help' for usage\n"},
 		{[]string{"policy", "-o", "json"}, "error: invalid argument \"json\" for \"-o, --output\" flag: must be yaml\nSee 'gammaguard policy --help' for usage\n"},

@@ -107,7 +107,7 @@ func (f *grantFlags) list(cmd *cobra.Command) error {
 	}
 	list := grants.Find(namespaces, routes, configuration.Policy())
 	for i := range list.Items {
-		if item := &list.Items[i]; !live.Lists(item.Name) {
+		if item := &list.Items[i]; len(live.Unlisted(item.Name)) == len(mesh.RouteKinds()) {
 			item.Uses, item.Lacks = nil, nil
 		}
 	}

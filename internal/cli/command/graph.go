@@ -141,19 +141,16 @@ func (f *graphFlags) ofFiles(cmd *cobra.Command) (*graph.Graph, *cluster.Cluster
 	if err != nil {
 		return nil, nil, "", err
 	}
-	writeNotes(cmd, input.Unbuilt())
-	namespace, assumed := f.options.Namespace, validate.Faults(0)
+	writeNotes(cmd, input.Notes())
+	namespace := f.options.Namespace
 	if f.service.Name != "" {
 		if err := input.FindNamespace(&f.service, true); err != nil {
 			return nil, nil, "", err
 		}
 		namespace = f.service.Namespace
 	}
-	if live == nil {
-		assumed = validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
-	}
 	selection, title := f.selection(namespace)
-	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed, nil)
+	drawn, err := graph.Draw(input.Reader(), input.Routes(), f.options.Config.Policy(), selection, assumed(live), nil)
 	return drawn, live, title, err
 }
 
@@ -189,6 +186,14 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, *cluster.Clust
 	}
 	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0, answers.Read(objects, ownControllers(configuration)))
 	return drawn, live, title, err
+}
+
+// assumed are the faults that, in files alone, are assumed not to be there.
+func assumed(live *cluster.Cluster) validate.Faults {
+	if live != nil {
+		return 0
+	}
+	return validate.Only(validate.GrantMissing) | validate.Only(validate.ConsumerRefused)
 }
 
 // describedKinds are the resource names of what can be described and drawn.

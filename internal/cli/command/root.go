@@ -163,7 +163,11 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case cmd.HasSubCommands():
 		return usage(cmd, fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
 	case cmd.Flags().Lookup("namespace") != nil:
-		return usage(cmd, fmt.Errorf("the command takes no arguments, such as %q; specify a namespace with -n", args[0]))
+		how := "specify a namespace with -n"
+		if cmd.Flags().Lookup("filename") != nil {
+			how += ", or files with -f"
+		}
+		return usage(cmd, fmt.Errorf("the command takes no arguments, such as %q; %s", args[0], how))
 	}
 	return usage(cmd, fmt.Errorf("the command takes no arguments, such as %q", args[0]))
 }

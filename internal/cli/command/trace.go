@@ -27,7 +27,7 @@ type traceFlags struct {
 const traceLong = `Show where a request to a Service port goes: the match that decides, the backends with their shares, and what filters
 change. It also shows each rule that does not decide, with the reason.
 
-SERVICE is the name of a Service, alone or as service/NAME, svc/NAME, or serviceimport/NAME, with .NAMESPACE behind it or not. PORT is its
+SERVICE is the name of a Service, alone or as service/NAME, svc/NAME, serviceimport/NAME, or service NAME, with .NAMESPACE behind it or not. PORT is its
 number or its name; a Service with one port needs none. A URL has the path, the query, and the Host header of the request, too.
 
 Without -f, -k, and --helm, the command reads the live cluster, with the configuration that gammaguard in the cluster runs with. With them,
@@ -92,6 +92,9 @@ func newTrace() *cobra.Command {
 }
 
 func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
+	if len(args) == 2 && describedKinds[strings.ToLower(args[0])] != "" {
+		args = slashed(args)
+	}
 	options := &f.options
 	options.Stdin = cmd.InOrStdin()
 	if err := f.validate(cmd, args); err != nil {

@@ -313,6 +313,9 @@ func TestTraceByConfiguration(t *testing.T) {
 not taken: HTTPRoute faces/c: namespace faces lacks the consumer grant for HTTPRoute
 not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute, according to routeKinds in the configuration
 `
+	if got := run(t, manifests, "trace", "service", "cart", "--from", "faces", "-f", "-", "--config", configuration); got.stdout != want {
+		t.Errorf("in two words: %+v", got)
+	}
 	got := run(t, manifests, "trace", "service/cart:80", "--from", "faces", "-f", "-", "--config", configuration)
 	if diff := cmp.Diff(result{ExitClean, want, ""}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

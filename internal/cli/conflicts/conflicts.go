@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gammaguard/gammaguard/internal/cli/bindings"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -85,12 +86,12 @@ func Find(cluster check.Cluster, policy *validate.Policy, namespace string) (*Li
 	for i, object := range objects {
 		routes[i] = object.Route
 	}
-	return Among(w, routes, policy, namespace)
+	return Among(w, routes, policy, namespace, 0)
 }
 
 // Among lists the bound ports of the Services in the namespace, or in all if it is empty,
-// that are parents of the routes.
-func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string) (*List, error) {
+// that are parents of the routes. Of the assumed faults, those that cannot be known count as not there.
+func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, namespace string, assumed validate.Faults) (*List, error) {
 	engine, err := validate.New(rules.Catalog(), policy)
 	if err != nil {
 		return nil, err
@@ -108,14 +109,14 @@ func Among(reader mesh.Reader, routes []*mesh.Route, policy *validate.Policy, na
 	})
 	list := &List{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Items: []Binding{}}
 	for _, key := range slices.Compact(parents) {
-		bindings, err := on(reader, engine, key)
+		found, err := on(reader, engine, key, assumed)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
 			list.Unknown = append(list.Unknown, key)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		list.Items = append(list.Items, bindings...)
+		list.Items = append(list.Items, found...)
 	}
 	return list, nil
 }
@@ -136,7 +137,7 @@ func parentsOf(route *mesh.Route, profile *mesh.Profile) []mesh.ServiceKey {
 }
 
 // on lists the bound ports of one Service: none if it does not exist.
-func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding, error) {
+func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey, assumed validate.Faults) ([]Binding, error) {
 	service, err := mesh.FindService(w, key)
 	if errors.Is(err, mesh.ErrNotFound) {
 		return nil, nil
@@ -154,7 +155,7 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 		return nil, err
 	}
 	slices.SortStableFunc(all, validate.Binding.Compare)
-	var bindings []Binding
+	var found []Binding
 	for len(all) > 0 {
 		at := all[0].At
 		n := slices.IndexFunc(all, func(b validate.Binding) bool { return b.At != at })
@@ -162,15 +163,15 @@ func on(w mesh.Reader, engine *validate.Engine, key mesh.ServiceKey) ([]Binding,
 			n = len(all)
 		}
 		if at.Port != 0 {
-			bindings = append(bindings, binding(service, at, owners[at], all[:n]))
+			found = append(found, binding(service, at, owners, all[:n], assumed))
 		}
 		all = all[n:]
 	}
-	return bindings, nil
+	return found, nil
 }
 
 // binding describes one port.
-func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, all []validate.Binding) Binding {
+func binding(service *mesh.Service, at mesh.PortScope, owners mesh.PortOwners, all []validate.Binding, assumed validate.Faults) Binding {
 	b := Binding{
 		Service: Service(service.Key), Port: at.Port, Protocol: at.Protocol, Scope: at.Scope.String(),
 	}
@@ -179,14 +180,12 @@ func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, all []
 			b.PortName = port.Name
 		}
 	}
-	if owner != nil {
-		b.Winner = owner.Kind
-	}
 	losers := map[mesh.RouteKind]bool{}
 	for i := range all {
 		route := all[i].Route
+		shown := bindings.RouteOf(&all[i], assumed, nil)
 		r := Route{
-			RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, State: all[i].State, Standing: standing(all[i].State),
+			RouteName: report.RouteName{Kind: route.Kind, Namespace: route.Namespace, Name: route.Name}, State: shown.State, Standing: standing(shown.State), Reason: shown.Reason,
 		}
 		if slices.ContainsFunc(b.Routes, func(o Route) bool { return o.RouteName == r.RouteName }) {
 			continue // by two parentRefs
@@ -195,12 +194,17 @@ func binding(service *mesh.Service, at mesh.PortScope, owner *mesh.Owner, all []
 			created := time.Unix(route.Created, 0).UTC()
 			r.Created = &created
 		}
-		r.Reason, _ = all[i].Reason()
+		if r.State.InEffect() {
+			b.Winner = owners[at].Kind
+		}
 		losers[route.Kind] = losers[route.Kind] || r.State == validate.Loses
 		b.Routes = append(b.Routes, r)
 	}
 	b.Conflict = slices.ContainsFunc(b.Routes, func(r Route) bool { return r.State == validate.Loses })
 	b.Why = why(b.Winner, losers, b.Routes)
+	if at.Scope.Role() == mesh.Consumer && owners[mesh.PortScope{Port: at.Port, Protocol: at.Protocol}] != nil && b.Why == noRoute {
+		b.Why = "no consumer route applies, so producer routes do"
+	}
 	return b
 }
 
@@ -215,13 +219,19 @@ func standing(state validate.State) string {
 	return "absent"
 }
 
+// noRoute is why there is no winner.
+const noRoute = "no route applies"
+
 // why says in one clause why the winner has the port.
 func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
 	if winner == "" {
+		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Unknown }) {
+			return bindings.Unread
+		}
 		if !slices.ContainsFunc(routes, func(r Route) bool { return r.State != validate.Dormant }) {
 			return "dormant routes only"
 		}
-		return "no route applies"
+		return noRoute
 	}
 	var names []string
 	for _, kind := range mesh.RouteKinds() {

@@ -65,14 +65,14 @@ shop        cart                90/TCP          producer              TCPRoute s
 shop        cart                90/TCP          consumer of web       GRPCRoute web/visitor             -                      consumer routes replace producer routes   TCPRoute shop/oldest (replaced)
 web         serviceimport/far   443/TCP         producer              GRPCRoute web/visitor             -                      the only route   -
 web         page                8080/TCP        producer              HTTPRoute web/gone                -                      the only route   -
-web         page                8080/TCP        consumer of nowhere   -                                 -                      no route applies   HTTPRoute nowhere/stranger (no-grant)
+web         page                8080/TCP        consumer of nowhere   -                                 -                      no consumer route applies, so producer routes do   HTTPRoute nowhere/stranger (no-grant)
 `,
 	}, {
 		name: "one namespace, wide", namespace: "web", wide: true,
 		want: `SERVICE             PORT       SCOPE                 WINNER                  LOSERS   WHY                   OTHERS
 serviceimport/far   443/TCP    producer              GRPCRoute web/visitor   -        the only route        -
 page                8080/TCP   producer              HTTPRoute web/gone      -        the only route        -
-page                8080/TCP   consumer of nowhere   -                       -        no route applies      HTTPRoute nowhere/stranger (no-grant: namespace nowhere lacks the consumer grant for HTTPRoute)
+page                8080/TCP   consumer of nowhere   -                       -        no consumer route applies, so producer routes do      HTTPRoute nowhere/stranger (no-grant: namespace nowhere lacks the consumer grant for HTTPRoute)
 `,
 	}} {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,3 +135,5 @@ func TestRefused(t *testing.T) {
 func (*cluster) Definition(context.Context, string) ([]byte, error) { return nil, mesh.ErrUnknown }
 
 func (*cluster) Object(context.Context, manifest.Key) ([]byte, error) { return nil, mesh.ErrUnknown }
+
+func (*cluster) Unlisted(string) []mesh.RouteKind { return nil }

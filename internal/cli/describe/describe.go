@@ -54,6 +54,8 @@ type Setting struct {
 	Value string `json:"value"`
 	// From is "Service", "namespace", "default", or "unknown", as the value then is: the user cannot read what may set it.
 	From string `json:"from"`
+	// Invalid is set for an annotation that cannot be read, which accepts no consumer route.
+	Invalid bool `json:"invalid,omitempty"`
 }
 
 // unknown is what depends on objects that the user cannot read.
@@ -212,7 +214,7 @@ func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.Gra
 	if namespace != nil {
 		theirs = *namespace
 	}
-	label := Setting{mesh.ConsumerRoutesLabel, string(cmp.Or(policy.ConsumerRoutes, mesh.ConsumersAllowed)), "default"}
+	label := Setting{Key: mesh.ConsumerRoutesLabel, Value: string(cmp.Or(policy.ConsumerRoutes, mesh.ConsumersAllowed)), From: "default"}
 	if value, set := theirs.Labels[mesh.ConsumerRoutesLabel]; set {
 		label.Value, label.From = value, "namespace"
 	}
@@ -222,15 +224,15 @@ func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.Gra
 	all := []Setting{label}
 	switch {
 	case own.From != nil:
-		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, own.From.Value, "Service"})
+		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, own.From.Value, "Service", own.From.Invalid})
 	case theirs.From != nil:
-		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, theirs.From.Value, "namespace"})
+		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, theirs.From.Value, "namespace", theirs.From.Invalid})
 	}
 	switch {
 	case own.Kinds != nil:
-		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, own.Kinds.Value, "Service"})
+		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, own.Kinds.Value, "Service", own.Kinds.Invalid})
 	case theirs.Kinds != nil:
-		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, theirs.Kinds.Value, "namespace"})
+		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, theirs.Kinds.Value, "namespace", theirs.Kinds.Invalid})
 	}
 	return all
 }

@@ -37,6 +37,8 @@ type OneRoute struct {
 	// Commands fix what a command can fix, in the order in which they are to be run: the grant, then the
 	// patches. A comment names an owner that is to be corrected instead.
 	Commands []string `json:"commands"`
+	// needsGrant reports whether one of them is a grant, which takes a mesh admin.
+	needsGrant bool
 	// Grants is the grant of its namespace; empty if that cannot be read.
 	Grants []grants.Namespace `json:"grants"`
 	// Notes name the labels and annotations of gammaguard that have no effect where they are.
@@ -162,7 +164,7 @@ func (d *OneRoute) judged(found *audit.Report) {
 	}
 	for i := range found.Namespaces {
 		if command := found.Namespaces[i].Command; command != "" {
-			d.Commands = append(d.Commands, command)
+			d.Commands, d.needsGrant = append(d.Commands, command), true
 		}
 		d.Commands = append(d.Commands, found.Namespaces[i].Wake...)
 	}

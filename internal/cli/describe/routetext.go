@@ -40,7 +40,11 @@ func (d *OneRoute) Text(w io.Writer) error {
 	if err := write(w, sections, "Grant of its namespace:", d.Grants, d.Notes); err != nil || len(d.Commands) == 0 {
 		return err
 	}
-	printable.Fprintf(w, "\nTo fix what a command can fix; a grant takes a mesh admin:\n")
+	heading := "To fix what a command can fix:"
+	if d.needsGrant {
+		heading = "To fix what a command can fix; a grant takes a mesh admin:"
+	}
+	printable.Fprintf(w, "\n%s\n", heading)
 	for _, command := range d.Commands {
 		printable.Row(w, command)
 	}

@@ -72,9 +72,13 @@ func write(w io.Writer, sections []section, heading string, granted []grants.Nam
 	return (&grants.List{Items: granted, Notes: notes}).TableWithoutRoutes(w)
 }
 
-// text is the value, with what an unknown one of the label acts as: "no (unknown: deny)".
+// text is the value, with what an unknown one of the label acts as: "no (unknown: deny)", and
+// that an annotation cannot be read.
 func (s *Setting) text() string {
 	shown := cmp.Or(s.Value, "-")
+	if s.Invalid {
+		shown += " (cannot be read: " + string(mesh.ConsumersDenied) + ")"
+	}
 	if s.Key == mesh.ConsumerRoutesLabel && s.From != unknown && s.Value != string(mesh.ConsumersAllowed) && s.Value != string(mesh.ConsumersDenied) {
 		shown += " (unknown: " + string(mesh.ConsumersDenied) + ")"
 	}

@@ -14,7 +14,9 @@ import (
 // unknown is what is not known about a namespace.
 type unknown struct {
 	namespace, remedy string
-	first             Place
+	// missing reads "is not in the input".
+	missing string
+	first   Place
 	// lacks are the objects that the input lacks, and rules the rules that depend on them.
 	lacks, rules map[string]bool
 	places       map[Place]bool
@@ -22,7 +24,7 @@ type unknown struct {
 
 // unknowns returns what is unknown, by namespaces. Findings that do not say what they lack are not among them.
 func (r *CheckReport) unknowns() []*unknown {
-	of := map[[2]string]*unknown{}
+	of := map[[3]string]*unknown{}
 	for i := range r.Routes {
 		route := &r.Routes[i]
 		for j := range route.Findings {
@@ -30,16 +32,17 @@ func (r *CheckReport) unknowns() []*unknown {
 			if f.Effect != EffectUnknown || f.Lacks == "" {
 				continue
 			}
-			at := [2]string{cmp.Or(f.Reference.Service.Namespace, f.Reference.Namespace, route.Namespace), f.Remedy}
+			missing := strings.TrimPrefix(f.Problem, f.Lacks+" ")
+			at := [3]string{cmp.Or(f.Reference.Service.Namespace, f.Reference.Namespace, route.Namespace), f.Remedy, missing}
 			place := Place{cmp.Or(f.File, route.File), f.Line}
 			if of[at] == nil {
-				of[at] = &unknown{at[0], at[1], place, map[string]bool{}, map[string]bool{}, map[Place]bool{}}
+				of[at] = &unknown{at[0], at[1], missing, place, map[string]bool{}, map[string]bool{}, map[Place]bool{}}
 			}
 			of[at].lacks[f.Lacks], of[at].rules[f.Rule], of[at].places[place] = true, true, true
 		}
 	}
 	return slices.SortedFunc(maps.Values(of), func(a, b *unknown) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.remedy, b.remedy))
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.remedy, b.remedy), cmp.Compare(a.missing, b.missing))
 	})
 }
 
@@ -56,7 +59,7 @@ const UnknownAlone = "add it to the input or to context in " + projectFile + ", 
 const projectFile = ".gammaguard.yaml"
 
 // inPlural has a remedy speak of several objects.
-var inPlural = strings.NewReplacer("add it", "add them", "read it", "read them", "it does", "they do")
+var inPlural = strings.NewReplacer("is not in", "are not in", "add it", "add them", "read it", "read them", "it does", "they do")
 
 // String reads "Namespace shop, Service cart are not in the input; add them to the input ... (grant-missing,
 // parent-not-found)".
@@ -81,11 +84,11 @@ func (u *unknown) fact() string {
 	if more := len(lacks) - maxLacks; more > 0 {
 		lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 	}
-	is := "is"
+	missing := u.missing
 	if len(lacks) > 1 {
-		is = "are"
+		missing = inPlural.Replace(missing)
 	}
-	return strings.Join(lacks, ", ") + " " + is + " not in the input"
+	return strings.Join(lacks, ", ") + " " + missing
 }
 
 func (u *unknown) ruleNames() string { return strings.Join(slices.Sorted(maps.Keys(u.rules)), ", ") }
