@@ -138,7 +138,7 @@ rules:
 		t.Errorf("-A: exit code %d, %+v\n%s", code, all.Namespaces, stderr)
 	}
 	for args, where := range map[string]string{
-		"audit -n lean": "namespace lean;", "audit -A": "any namespace; specify one that you can read with -n, or", "conflicts -n lean": "namespace lean;",
+		"audit -n lean": "namespace lean;", "audit -A": "all namespaces; specify one that you can read with -n, or", "conflicts -n lean": "namespace lean;",
 	} {
 		code, _, stderr := run(t, "", append(strings.Fields(args), "--as", "nobody", "--kubeconfig", plane.Kubeconfig)...)
 		if code != command.ExitUsage || stderr != "error: you cannot list routes in "+where+" ask for the ClusterRole gammaguard-viewer\n" {
