@@ -178,8 +178,7 @@ func (a *adoption) announce(t *testing.T, command string) {
 	})
 }
 
-// preview: the dry run names as many routes as were announced to be denied. One of the 20 is
-// dormant, and so the change does nothing to it.
+// preview: the dry run names as many routes as were announced to be denied, the dormant one among the 20 included.
 func (a *adoption) preview(t *testing.T, command string) {
 	a.inBoth(t, command, func(namespace, command string) {
 		denied := 0
@@ -189,7 +188,7 @@ func (a *adoption) preview(t *testing.T, command string) {
 			}
 		}
 		code, _, stderr := a.sh(t, command)
-		if want := fmt.Sprintf("Warning: if created now, %d of 19 routes would be denied: ", denied); code != 0 || denied == 0 || !strings.HasPrefix(stderr, want) {
+		if want := fmt.Sprintf("Warning: if created now, %d of 20 routes would be denied: ", denied); code != 0 || denied == 0 || !strings.HasPrefix(stderr, want) {
 			t.Errorf("%s: exit code %d: want %s, got %s", namespace, code, want, stderr)
 		}
 	})
