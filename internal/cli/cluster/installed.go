@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,109 +115,6 @@ func (i *installation) read(at schema.GroupVersionResource, namespace, name stri
 		return Unclear, err.Error()
 	}
 	return OK, ""
-}
-
-// deployment checks the replicas and their configuration.
-func (i *installation) deployment(installation, name string) {
-	const check = "installation"
-	namespace, _, _ := strings.Cut(installation, "/")
-	var deployment appsv1.Deployment
-	if result, lack := i.read(appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, name, &deployment); result != OK {
-		i.add(check, result, "%s", lack)
-		return
-	}
-	var images []string
-	certificates, secret := "a Secret", ""
-	for _, container := range deployment.Spec.Template.Spec.Containers {
-		images = append(images, container.Image)
-		for _, arg := range container.Args {
-			if strings.HasPrefix(arg, "--cert-manager-certificate=") {
-				certificates = "cert-manager"
-			} else if name, is := strings.CutPrefix(arg, "--cert-secret="); is {
-				certificates, secret = "gammaguard", name
-			}
-		}
-	}
-	result, details, unfinished := replicas(&deployment)
-	waiting := i.waiting(namespace)
-	if len(waiting) > 0 {
-		details += "; " + strings.Join(waiting, ", ")
-	}
-	details += "; "
-	if unfinished {
-		details += "to be rolled out: "
-	}
-	details += fmt.Sprintf("image %s; certificates from %s; ", strings.Join(images, ", "), certificates)
-	configuration, _, err := i.Configuration(installation)
-	switch {
-	case err == nil:
-		i.configuration = configuration
-		details += "mode " + string(configuration.Mode)
-	case errors.Is(err, mesh.ErrUnknown):
-		details += "mode unknown"
-	default:
-		result = Fail
-		details += "the configuration cannot be read: " + err.Error()
-	}
-	if secret != "" && !i.hasSecret(secret) {
-		if result == OK {
-			result = Warn
-		}
-		details += "; there is no Secret " + secret + ", so no Pod that starts becomes ready: apply the overlay again"
-	}
-	i.add(check, result, "%s", details)
-}
-
-// replicas says how many replicas are ready, or that the rollout of the Deployment is unfinished: then, other replicas than
-// those that the Deployment describes can be the ready ones.
-func replicas(deployment *appsv1.Deployment) (result Result, details string, unfinished bool) {
-	status, wanted := &deployment.Status, wanted(deployment)
-	details = fmt.Sprintf("%d of %d replicas are ready", status.ReadyReplicas, wanted)
-	switch {
-	case status.Replicas > status.UpdatedReplicas:
-		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, the others run an older image or configuration",
-			status.UpdatedReplicas, wanted), true
-	case status.Replicas > 0 && status.ObservedGeneration < deployment.Generation:
-		return Fail, "the rollout is not finished: the last change of the Deployment has not been processed", true
-	case status.ReadyReplicas == 0:
-		return Fail, details, false
-	case status.ReadyReplicas < wanted:
-		return Warn, details, false
-	}
-	return OK, details, false
-}
-
-// maxWaiting is how many Pods that are not ready are named.
-const maxWaiting = 3
-
-// waiting says why Pods are not ready, if the user can list them, and notes whether any has run.
-func (i *installation) waiting(namespace string) (waiting []string) {
-	pods, err := i.pods(i.ctx, namespace)
-	if err != nil || len(pods) == 0 {
-		return nil
-	}
-	i.neverRan = !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return hasRun(&pod) })
-	for p := range pods {
-		if reason := waitingFor(&pods[p]); reason != "" && pods[p].DeletionTimestamp == nil && len(waiting) < maxWaiting {
-			waiting = append(waiting, "Pod "+pods[p].Name+": "+reason)
-		}
-	}
-	return waiting
-}
-
-// hasSecret reports whether the Secret, as NAMESPACE/NAME, exists, or may exist. It reads only the metadata.
-func (i *installation) hasSecret(secret string) bool {
-	namespace, name, _ := strings.Cut(secret, "/")
-	_, err := i.metadata.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(namespace).Get(i.ctx, name, metav1.GetOptions{})
-	return !apierrors.IsNotFound(err)
-}
-
-// unlessNeverRan returns a hint that is of use where gammaguard has run.
-func (i *installation) unlessNeverRan(hint string) string {
-	if i.neverRan {
-		return ""
-	}
-	return hint
 }
 
 // registrations checks the webhook configurations, and reports whether the validating one

@@ -111,19 +111,19 @@ func TestStatusClearAwaitsPods(t *testing.T) {
 	if err := os.WriteFile(other, []byte("apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nstatus: {controllerName: example.com/former}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	clear := func(args ...string) (int, string) {
+	cleared := func(args ...string) (int, string) {
 		code, stdout, stderr := run(t, "", append([]string{"status", "clear", "-n", "clear-guard", "--installation", "clear-guard/guard", "--confirm", "--kubeconfig", plane.Kubeconfig}, args...)...)
 		return code, stdout + stderr
 	}
 	const runs = "error: Deployment clear-guard/guard runs, and writes the entries again; first run: kubectl scale -n clear-guard deployment/guard --replicas=0\n"
-	if code, out := clear(); code != command.ExitUsage || out != runs {
+	if code, out := cleared(); code != command.ExitUsage || out != runs {
 		t.Errorf("it runs: exit code %d: %s", code, out)
 	}
-	if code, out := clear("--config", other); code != command.ExitClean || !strings.HasPrefix(out, "No route in namespace clear-guard has an entry of example.com/former.") {
+	if code, out := cleared("--config", other); code != command.ExitClean || !strings.HasPrefix(out, "No route in namespace clear-guard has an entry of example.com/former.") {
 		t.Errorf("it writes others: exit code %d: %s", code, out)
 	}
 	const unlisted = "you cannot list the Pods of namespace clear-guard; if gammaguard still runs, it writes the entries again\n"
-	if code, out := clear("--as", "clearer"); code != command.ExitClean || !strings.Contains(out, unlisted) {
+	if code, out := cleared("--as", "clearer"); code != command.ExitClean || !strings.Contains(out, unlisted) {
 		t.Errorf("as clearer: exit code %d: %s", code, out)
 	}
 	kubectl(t, "", "scale", "-n", "clear-guard", "deployment/guard", "--replicas=0")

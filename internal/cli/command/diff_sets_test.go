@@ -281,7 +281,7 @@ func TestDiffOfLeftOutSets(t *testing.T) {
 func TestPathsArePartsOfSets(t *testing.T) {
 	deployed(t)
 	for args, want := range map[string]string{
-		"chart/templates/pay.yaml chart/values-prod.yaml": "chart chart: 1 route\nchart chart with chart/values-prod.yaml: 1 route\n",
+		"chart/templates/pay.yaml chart/values-prod.yaml": "chart chart: 1 route\nchart chart with chart/values-prod.yaml: 1 route\n", //nolint:dupword // kinds and names
 		"prod/kustomization.yaml":                         "kustomization prod: 1 route\n",
 	} {
 		if got := run(t, "", append([]string{"check"}, strings.Fields(args)...)...); !strings.Contains(got.stdout, want) || got.stderr != "" {
