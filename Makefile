@@ -53,7 +53,9 @@ help: ## List the targets.
 ##@ Use
 .PHONY: demo
 demo: definitions ## Start a real API server with gammaguard and play a tour; ONCE=1 ends after it.
-	ONCE=$(ONCE) go run ./test/demo
+	@mkdir -p $(CACHE)/bin
+	go build -o $(CACHE)/bin/demo ./test/demo
+	@ONCE=$(ONCE) exec $(CACHE)/bin/demo # go run would call an interrupt an error
 
 .PHONY: build
 build: definitions ## Build gammaguard-webhook and gammaguard into bin/.

@@ -18,8 +18,7 @@ func (j *Judge) Audit(route *mesh.Route, world mesh.Reader) (mutate.Plan, valida
 	return plan, verdict, err
 }
 
-// addDormant adds what is dormant of the stored route to the verdict on the rest of it. Whether the grant is missing, the
-// remedy of what is dormant says.
+// addDormant adds what is dormant of the stored route to the verdict on the rest of it.
 func (j *Judge) addDormant(verdict *validate.Verdict, route *mesh.Route, world mesh.Reader) error {
 	namespace, err := mesh.Known(mesh.FindNamespace(world, route.Metadata.Namespace))
 	if err != nil {
@@ -42,7 +41,7 @@ func (j *Judge) addDormant(verdict *validate.Verdict, route *mesh.Route, world m
 	}
 	verdict.Add(dormant...)
 	verdict.Add(slices.DeleteFunc(woken, func(f validate.Finding) bool {
-		return f.Rule == validate.RuleGrantMissing || find(verdict, &f) != nil
+		return find(verdict, &f) != nil
 	})...)
 	return nil
 }
