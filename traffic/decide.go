@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -23,7 +24,7 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	case e != nil:
 		return t.outcome(pr, e)
 	case pr.kind == "":
-		return forwarded(backendName(pr.service.Key, pr.port.Number)), nil, nil
+		return t.unrouted(pr)
 	}
 	kind := pr.kind
 	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
@@ -35,6 +36,23 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 		return out, nil, nil
 	}
 	return failed(noMatch, kind, "no rule matches"), nil, nil
+}
+
+// unrouted returns what becomes of requests to a port without routes: they go to the Service itself.
+func (t *Table) unrouted(pr *portRoutes) (Outcome, []string, error) {
+	out := forwarded(backendName(pr.service.Key, pr.port.Number))
+	if pr.service.Type == mesh.ExternalName {
+		return out, nil, nil
+	}
+	has, err := mesh.HasEndpoints(t.reader, pr.service.Key)
+	switch {
+	case errors.Is(err, mesh.ErrUnknown):
+	case err != nil:
+		return Outcome{}, nil, fmt.Errorf("endpoints of %s: %w", pr.service.Key, err)
+	case !has:
+		out.Shares[0].Reason = "it has no endpoints"
+	}
+	return out, nil, nil
 }
 
 // doubts says what the choice of the match for the request depends on, where

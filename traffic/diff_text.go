@@ -175,16 +175,16 @@ func (c *Class) head() string {
 
 // summary reads "2 Services, 3 changes; 41 other request classes unchanged; 1 set not compared".
 func (d *Difference) summary() string {
-	left := ""
+	left, none := "", "no change"
 	if d.NotCompared > 0 {
-		left = "; " + count(d.NotCompared, "set", "sets") + " not compared"
+		left, none = "; "+count(d.NotCompared, "set", "sets")+" not compared", "no change in what was compared"
 	}
 	unclear := ""
 	if n := len(d.Expressions); n > 0 {
 		unclear = count(n, "regular expression changed", "regular expressions changed")
 	}
 	if len(d.Ports) == 0 {
-		return fmt.Sprintf("%s; %s unchanged%s", cmp.Or(unclear, "no change"), count(d.Unchanged, "request class", "request classes"), left)
+		return fmt.Sprintf("%s; %s unchanged%s", cmp.Or(unclear, none), count(d.Unchanged, "request class", "request classes"), left)
 	}
 	if unclear != "" {
 		unclear = ", " + unclear

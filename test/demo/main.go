@@ -109,6 +109,9 @@ You are the cluster's administrator; kubectl --as dev and kubectl --as mesh-admi
 are the users of the tour, whose manifests are in
 %s
 
+No controller runs here that makes EndpointSlices, so a Service of your own has no endpoints
+(backend-no-endpoints), and requests to it fail, until you create an EndpointSlice for it.
+
 gammaguard-webhook runs as a process, not in Pods. So gammaguard preflight --installed
 finds no replica that is ready, and kubectl logs finds no log. Its log and its metrics are
 %s

@@ -54,14 +54,16 @@ func Up(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(os.Stderr, `
-The cluster is up. Use it with:
+The cluster is up. With this PATH, the kubectl and gammaguard of all pages use it:
 
-  %[1]s/kubectl get pods -A
+  export PATH="%[1]s:$PATH"
+  kubectl get pods -A
 
-After 'make build image', load the image gammaguard-webhook:dev, and run gammaguard, with:
+After 'make build image', load the image gammaguard-webhook:dev, and install gammaguard:
 
-  %[1]s/ctr images import dist/gammaguard-webhook.tar
-  %[1]s/gammaguard preflight --overlay self-managed
+  ctr images import dist/gammaguard-webhook.tar
+  gammaguard preflight --overlay self-managed
+  kubectl apply -k config/overlays/self-managed
 
 Its logs are in %[1]s/logs. Stop it with: make cluster-down
 `, dir)
