@@ -107,30 +107,36 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 }
 
 // read reads what is judged.
-func (l *loader) read(ctx context.Context, input *source.Input) error {
-	l.files = input.Read(l.options.Files)
+func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
+	l.files, l.skipped, err = l.build(ctx, input, l.options)
 	l.unbuilt = input.Unbuilt()
-	for _, folder := range l.options.Kustomizations {
-		files, err := input.Kustomize(ctx, folder)
-		if err != nil {
-			return err
-		}
-		l.files = append(l.files, files...)
-	}
-	for i := range l.options.Charts {
-		files, skipped, err := input.Render(ctx, &l.options.Charts[i], l.defined.apiVersions())
-		if err != nil {
-			return err
-		}
-		l.files, l.skipped = append(l.files, files...), append(l.skipped, skipped...)
-	}
 	input.Take(l.files)
-	return nil
+	return err
+}
+
+// build reads the files that the options name, and what is built of the others.
+func (l *loader) build(ctx context.Context, input *source.Input, options *Options) (files []*source.File, skipped []report.Skipped, err error) {
+	files = input.Read(options.Files)
+	for _, folder := range options.Kustomizations {
+		made, err := input.Kustomize(ctx, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, made...)
+	}
+	for i := range options.Charts {
+		made, left, err := input.Render(ctx, &options.Charts[i], l.defined.apiVersions())
+		if err != nil {
+			return nil, nil, err
+		}
+		files, skipped = append(files, made...), append(skipped, left...)
+	}
+	return files, skipped, nil
 }
 
 // fill fills the world with what was read, and with what was there before.
 func (l *loader) fill(ctx context.Context, input *source.Input, earlier map[manifest.Key]bool) error {
-	before, err := l.base(input)
+	before, err := l.base(ctx, input)
 	if err := errors.Join(err, input.Over()); err != nil {
 		return err
 	}
@@ -200,14 +206,18 @@ func (l *loader) declare(f *source.File, d *source.Document) {
 
 // base reads what is there already, and returns the routes. Those of a cluster are
 // older than those in files.
-func (l *loader) base(input *source.Input) (routes []*manifest.Object, err error) {
+func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manifest.Object, err error) {
 	if l.options.Cluster != nil {
 		routes, err = l.options.Cluster.Routes(l.routeNamespaces()...)
 		if err != nil && !errors.Is(err, mesh.ErrUnknown) {
 			return nil, err
 		}
 	}
-	for _, f := range input.Read(l.options.Base) {
+	files, _, err := l.build(ctx, input, l.options.Before(l.options.Base))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {
 				l.broken = append(l.broken, err)

@@ -28,6 +28,20 @@ func (o *Options) Over(set *sets.Set) *Options {
 	return &over
 }
 
+// Before returns the options with other paths as the input, read as this input is: where it has kustomizations, folders with one
+// are built, and where it has a chart, folders with one are rendered with the same values.
+func (o *Options) Before(paths []string) *Options {
+	before := *o
+	before.Files, before.Kustomizations, before.Charts = paths, nil, nil
+	if len(o.Kustomizations) > 0 {
+		before.Files, before.Kustomizations = source.SplitKustomizations(before.Files)
+	}
+	if len(o.Charts) > 0 {
+		before.Files, before.Charts = source.SplitCharts(before.Files, o.Charts[0].Values)
+	}
+	return &before
+}
+
 // In returns the options with the same input as it is in a revision, as far as it exists there.
 func (o *Options) In(tree *revision.Tree) (*Options, error) {
 	in := *o

@@ -85,7 +85,7 @@ const checkExamples = `  # Find the sets in the current directory, and check eac
   # Report what Istio ignores, in addition to what the specification forbids
   gammaguard check -f manifests/ --mesh istio
 
-  # Check only what a change introduces, as the webhook does for updates
+  # Check routes that exist already as updates, as the webhook does
   gammaguard check -f manifests/ --base main/manifests/
 
   # Write SARIF for code scanning, in addition to text, and fail on warnings too
@@ -110,7 +110,7 @@ func newCheck() *cobra.Command {
 	flags.add(cmd)
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
-	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; for a git revision, gammaguard diff --base-ref lists new findings")
+	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values; for a git revision, gammaguard diff --base-ref lists new findings")
 	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)

@@ -215,6 +215,34 @@ func TestCheckBase(t *testing.T) {
 	}
 }
 
+// TestCheckBaseBuilt: the base is built as the input is, so that a fault that it has already only warns.
+func TestCheckBaseBuilt(t *testing.T) {
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/grant: all}}}\n---\n"
+	for name, files := range map[string]map[string]string{
+		"-k":     {"kustomization.yaml": "resources: [routes.yaml]\nnameSuffix: -prod\n", "routes.yaml": namespace + orphan},
+		"--helm": {"Chart.yaml": "{apiVersion: v2, name: shop, version: 0.1.0}\n", "templates/routes.yaml": namespace + strings.ReplaceAll(orphan, "name: a}", "name: {{ .Release.Name }}-a}")},
+	} {
+		folder := t.TempDir()
+		for file, text := range files {
+			path := filepath.Join(folder, file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, got := checkJSON(t, "", name, folder, "--complete")
+		if got.code != ExitFindings || len(r.Broken) > 0 {
+			t.Errorf("%s without a base: %+v", name, got)
+		}
+		r, got = checkJSON(t, "", name, folder, "--base", folder, "--complete")
+		if got.code != ExitClean || len(r.Broken) > 0 || r.Summary.Warnings == 0 {
+			t.Errorf("%s with the same base: %+v", name, got)
+		}
+	}
+}
+
 // TestCheckExemption: --as is in whose name the routes would be applied.
 func TestCheckExemption(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "guard.yaml")

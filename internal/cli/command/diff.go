@@ -264,8 +264,8 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if f.cluster {
 		return check.DiffCluster(ctx, &f.options)
 	}
-	base := f.options
 	if f.baseRef == "" {
+		base := f.options.Before(f.base)
 		if f.base[0] != source.Stdin {
 			project, err := sets.FindProject(f.base[0])
 			if err != nil {
@@ -275,14 +275,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 				base.Surround(project)
 			}
 		}
-		base.Files, base.Kustomizations, base.Charts = f.base, nil, nil
-		if len(f.options.Kustomizations) > 0 {
-			base.Files, base.Kustomizations = source.SplitKustomizations(base.Files)
-		}
-		if len(f.options.Charts) > 0 {
-			base.Files, base.Charts = source.SplitCharts(base.Files, f.chart.Values)
-		}
-		return check.Diff(ctx, &base, &f.options)
+		return check.Diff(ctx, base, &f.options)
 	}
 	tree, err := revision.Checkout(ctx, f.baseRef)
 	if err != nil {

@@ -191,7 +191,11 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, path)
+	again := printable.Shell(path)
+	if input.Namespace != "" { // the file does not name it
+		again += " -n " + printable.Shell(input.Namespace)
+	}
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, again)
 	return err
 }
 

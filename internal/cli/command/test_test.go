@@ -80,3 +80,39 @@ func TestTestInit(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestTestNamespace: the commands that are printed carry -n, without which they fail.
+func TestTestNamespace(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: BACKEND, port: 80}]}]}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n"
+	write := func(backend string) {
+		t.Helper()
+		if err := os.WriteFile("cart.yaml", []byte(strings.Replace(route, "BACKEND", backend, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	printed := func(got result, start string) []string {
+		t.Helper()
+		_, after, found := strings.Cut(got.stdout, start+"gammaguard ")
+		if !found {
+			t.Fatalf("%+v", got)
+		}
+		command, _, _ := strings.Cut(after, "\n")
+		if !strings.HasSuffix(command, " -n shop") {
+			t.Errorf("%q has no -n", command)
+		}
+		return strings.Fields(strings.ReplaceAll(command, "'", ""))
+	}
+	write("cart")
+	again := printed(run(t, "", "test", "--init", "-n", "shop"), "To run: ")
+	if got := run(t, "", again...); got.code != ExitClean {
+		t.Errorf("%+v", got)
+	}
+	write("other")
+	trace := printed(run(t, "", again...), "to see why, run ")
+	if got := run(t, "", trace...); got.code != ExitClean || !strings.Contains(got.stdout, "shop/other") {
+		t.Errorf("%q: %+v", trace, got)
+	}
+}

@@ -111,7 +111,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 	return groups, nil
 }
 
-// flagsOf returns the flags that name the input: "-f manifests".
+// flagsOf returns the flags that name the input, and the namespace of its objects without one: "-f manifests -n shop".
 func flagsOf(input *check.Options) string {
 	var flags []string
 	for _, file := range input.Files {
@@ -125,6 +125,9 @@ func flagsOf(input *check.Options) string {
 		for _, values := range input.Charts[i].Values {
 			flags = append(flags, "--values "+printable.Shell(values))
 		}
+	}
+	if input.Namespace != "" {
+		flags = append(flags, "-n "+printable.Shell(input.Namespace))
 	}
 	return strings.Join(flags, " ")
 }
