@@ -180,7 +180,7 @@ func (f *fixedFile) add(object *manifest.Object, change *mutate.Change, told *re
 func (x *fixing) sameAround(r *route, source *manifest.Object, field string) bool {
 	around := field[:max(0, strings.LastIndexByte(field, '.'))]
 	for _, path := range []string{"spec.parentRefs", around} {
-		a, _, _ := r.Object.Field(path)
+		a, _, _ := r.Field(path)
 		b, _, found := source.Field(path)
 		if !found || !x.sameRefs(r, a, b) {
 			return false
