@@ -27,7 +27,12 @@ type RemoteError struct{ Named }
 
 // Error names the place.
 func (r *RemoteError) Error() string {
-	return fmt.Sprintf("%s:%d: %s: %q is remote; --allow-remote fetches it", r.File, r.Line, r.Field, r.Name)
+	return fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.Why())
+}
+
+// Why is Error without the place.
+func (r *RemoteError) Why() string {
+	return fmt.Sprintf("%s: %q is remote; --allow-remote fetches it", r.Field, r.Name)
 }
 
 // FindRemote returns the first thing that the kustomization in the folder, or a file that it uses, names

@@ -135,6 +135,11 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			errs = append(errs, options.context.err)
 		}
 	}
+	if options.Fix {
+		if err := fixSets(ctx, options, found.Sets, disk, all); err != nil {
+			return nil, err
+		}
+	}
 	for i := range found.Sets {
 		set := &found.Sets[i]
 		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
@@ -168,6 +173,25 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		errs = append(all.Hidden(), errs...)
 	}
 	return all, errors.Join(alike(errs)...)
+}
+
+// fixSets writes the changes of all sets before any is judged: what one set shows of a base is written for the others too.
+// A set that cannot be read is reported when it is judged.
+func fixSets(ctx context.Context, options *Options, all []sets.Set, disk *source.Disk, r *report.CheckReport) error {
+	for i := range all {
+		set := &all[i]
+		input := disk.Within(set.Within).Input(nil)
+		l, err := load(ctx, options.Over(set), input, nil)
+		if err != nil {
+			continue
+		}
+		fixed, _, err := l.fix(input, options.Hold)
+		if err != nil {
+			return err
+		}
+		r.Fixed = append(r.Fixed, fixed...)
+	}
+	return nil
 }
 
 // runSet checks one set.

@@ -2,8 +2,10 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -114,8 +116,8 @@ func (x *fixing) add(r *route) {
 	}
 	for i := range told {
 		change := &r.plan.Changes[i]
-		if r.file.Kustomization() != "" && !sameAround(r.Object, object, change.Path) {
-			why := "a patch sets what is around it; write the change into the patch"
+		if r.file.Kustomization() != "" && !x.sameAround(r, object, change.Path) {
+			why := "the kustomization changes what is around it, such as by a patch; write the change there"
 			if told[i].File != name {
 				why = "it is set here, not in " + name + "; write it here"
 			}
@@ -173,18 +175,40 @@ func (f *fixedFile) add(object *manifest.Object, change *mutate.Change, told *re
 	}
 }
 
-// sameAround reports whether what the change depends on is the same in the source: the parentRefs, and the fields beside
-// it.
-func sameAround(built, source *manifest.Object, field string) bool {
+// sameAround reports whether what the change depends on is the same in the source, but for the names that kustomize gave to
+// Services: the parentRefs, and the fields beside it.
+func (x *fixing) sameAround(r *route, source *manifest.Object, field string) bool {
 	around := field[:max(0, strings.LastIndexByte(field, '.'))]
 	for _, path := range []string{"spec.parentRefs", around} {
-		a, _, _ := built.Field(path)
+		a, _, _ := r.Field(path)
 		b, _, found := source.Field(path)
-		if !found || !reflect.DeepEqual(a, b) {
+		if !found || !x.sameRefs(r, a, b) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameRefs reports whether a value of the route is that of its source, with what kustomize made of the names of Services in
+// references.
+func (x *fixing) sameRefs(r *route, built, source any) bool {
+	switch source := source.(type) {
+	case []any:
+		list, _ := built.([]any)
+		return slices.EqualFunc(list, source, func(a, b any) bool { return x.sameRefs(r, a, b) })
+	case map[string]any:
+		fields, _ := built.(map[string]any)
+		name, _ := source["name"].(string)
+		kind, _ := source["kind"].(string)
+		namespace, _ := fields["namespace"].(string)
+		of := mesh.ServiceKey{Kind: cmp.Or(kind, mesh.ServiceKind), Namespace: cmp.Or(namespace, r.Key.Namespace), Name: name}
+		if renamed := x.renamed[renamedKey{r.file.Kustomization(), of}]; renamed != "" && fields["name"] == renamed {
+			source = maps.Clone(source)
+			source["name"] = renamed
+		}
+		return reflect.DeepEqual(fields, source)
+	}
+	return reflect.DeepEqual(built, source)
 }
 
 func sameJSON(a, b []byte) bool {

@@ -127,3 +127,61 @@ func TestCheckFixSets(t *testing.T) {
 		t.Errorf("-k: %+v", got)
 	}
 }
+
+// TestCheckFixShared: what one set lets --fix write into a base is there for all sets, and a name that kustomize changes in
+// references keeps nothing from being written.
+func TestCheckFixShared(t *testing.T) {
+	const base = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n  parentRefs: [{kind: Service, name: cart}]\n" +
+		"---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n"
+	const patch = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n  rules: [{backendRefs: [{name: cart, port: 80}]}]\n" +
+		"  parentRefs: [{group: null, kind: Service, name: cart, port: 80}]\n"
+	names := nameReferences(t)
+	for name, test := range map[string]struct {
+		sets  map[string]string
+		want  []string
+		lacks []string
+	}{
+		"names alone": {
+			map[string]string{"dev/kustomization.yaml": "resources: [../base]\nnamespace: shop\nnamePrefix: dev-\nconfigurations: [names.yaml]\n", "dev/names.yaml": names},
+			[]string{"fixed  base/a.yaml:5  HTTPRoute shop/dev-cart  set", " 1 fixed\n"},
+			[]string{"not fixed", "change"},
+		},
+		"another set shows it": {
+			map[string]string{
+				"dev/kustomization.yaml":  "resources: [../base]\nnamespace: dev\npatches: [{path: patch.yaml}]\n",
+				"dev/patch.yaml":          strings.Replace(patch, "group: null, ", "", 1),
+				"prod/kustomization.yaml": "resources: [../base]\nnamespace: shop\n",
+			},
+			[]string{"fixed  base/a.yaml:5  HTTPRoute shop/cart  set", "not fixed  dev/patch.yaml:6  HTTPRoute dev/cart", "1 change, "},
+			nil,
+		},
+		"a replacement keeps another from it": {
+			map[string]string{
+				"dev/kustomization.yaml": "resources: [../base]\nnamespace: dev\nreplacements: [{source: {kind: Service, fieldPath: metadata.namespace}, " +
+					"targets: [{select: {kind: HTTPRoute}, fieldPaths: [spec.parentRefs.0.namespace], options: {create: true}}]}]\n",
+				"prod/kustomization.yaml": "resources: [../base]\nnamespace: shop\n",
+			},
+			[]string{"fixed  base/a.yaml:5  HTTPRoute shop/cart  set", " 1 fixed\n"},
+			[]string{"not fixed", "change"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": base}
+			for path, text := range test.sets {
+				files[path] = text
+			}
+			folder := written(t, files)
+			got := runIn(t, folder, "check", "--fix")
+			for _, want := range test.want {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("no %q in %+v", want, got)
+				}
+			}
+			for _, not := range test.lacks {
+				if strings.Contains(got.stdout, not) {
+					t.Errorf("%q in %+v", not, got)
+				}
+			}
+		})
+	}
+}

@@ -202,3 +202,45 @@ func TestCheckUnbuilt(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckPlaces: what is found of a route is one test case of JUnit, a line that counts more than once says so, and what cannot be
+// built is shown in the file that is the cause.
+func TestCheckPlaces(t *testing.T) {
+	route := func(namespace, port string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: " + namespace + "}\nspec:\n" +
+			"  parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}]\n  rules: [{backendRefs: [{name: cart, port: " + port + "}]}]\n"
+	}
+	service := func(namespace string) string {
+		return "---\n{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: " + namespace + "}, spec: {ports: [{port: 80}]}}\n"
+	}
+	folder := written(t, map[string]string{
+		"base/kustomization.yaml":   "resources: [a.yaml]\n",
+		"base/a.yaml":               route("shop", "80") + service("shop"),
+		"prod/kustomization.yaml":   "resources: [../base]\npatches: [{path: p.yaml}]\n",
+		"prod/p.yaml":               route("shop", "81"),
+		"chart/Chart.yaml":          "{apiVersion: v2, name: c, version: 1.0.0}\n",
+		"chart/ci/x.yaml":           "a: b\n",
+		"chart/templates/a.yaml":    route("chart", "82") + service("chart"),
+		"bad/kustomization.yaml":    "resources: [s.yaml]\n",
+		"bad/s.yaml":                "apiVersion: v1\nkind: Service\nmetadata:\n  name: x: y\n",
+		"remote/kustomization.yaml": "resources:\n- ../base\n- https://github.com/org/repo//base?ref=v1\n",
+	})
+	for format, wants := range map[string][]string{
+		"text": {
+			"use one of its ports: 80 (backend-port-not-found) (in 2 sets)\n", " 3 warnings",
+			"are not checked: remote/kustomization.yaml:3: resources: ",
+		},
+		"github": {"::error file=bad/s.yaml,line=4,", "::warning file=remote/kustomization.yaml,line=3,"},
+		"junit":  {`tests="1" failures="0"`, "prod/p.yaml, line 6: warn: "},
+	} {
+		got := runIn(t, folder, "check", "-o", format)
+		for _, want := range wants {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("%s: no %q in %+v", format, want, got)
+			}
+		}
+		if strings.Contains(got.stdout, `name="prod/p.yaml"`) {
+			t.Errorf("a suite for a patch: %s", got.stdout)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type Item struct {
 	Text string
 	// Edit makes the change of a mutation; it may be nil.
 	Edit *Edit
+	// of is the file of the route.
+	of string
 	// set is the set that it is in, and with, if not all renderings of a chart have it, says which do.
 	set, with string
 	// lacks is set if it is unknown because of what the input lacks.
@@ -53,7 +55,7 @@ func (r *CheckReport) Items() []Item {
 			items = append(items, Item{
 				Place: Place{cmp.Or(change.File, route.File), change.Line}, ID: change.Mutation,
 				Effect: cmp.Or(change.Effect, validate.Warn), Word: cmp.Or(string(change.Effect), "change"),
-				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit, set: route.Set,
+				Object: route.String(), Field: change.Field, Text: change.Message, Edit: change.Edit, of: route.File, set: route.Set,
 			})
 		}
 		for j := range route.Findings {
@@ -61,7 +63,7 @@ func (r *CheckReport) Items() []Item {
 			items = append(items, Item{
 				Place: Place{cmp.Or(f.File, route.File), f.Line}, ID: f.Rule, Effect: f.Effect, Word: string(f.Effect),
 				Object: route.String(), Field: f.Field, Text: about(f.Field, f.Message),
-				lacks: f.Effect == EffectUnknown && f.Lacks != "", set: route.Set,
+				lacks: f.Effect == EffectUnknown && f.Lacks != "", of: route.File, set: route.Set,
 			})
 		}
 	}

@@ -46,7 +46,7 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit's XML. A test case is a route, or a document that
+// JUnit writes the report as JUnit's XML. A test case is a route, in the suite of its file wherever what was found of it is, or a document that
 // cannot be read, and fails if Fails would; what is milder is its output. One of which
 // something is unknown, and that does not fail, is skipped, as is what
 // was not checked.
@@ -67,7 +67,7 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 	}
 	for _, i := range r.Items() {
 		if i.Effect != validate.Off {
-			add(i.File, cmp.Or(i.Object, "document")).add(&i, failOn)
+			add(cmp.Or(i.of, i.File), cmp.Or(i.Object, "document")).add(&i, failOn)
 		}
 	}
 	for _, i := range r.unchecked() {
@@ -126,6 +126,9 @@ func (c *junitCase) add(i *Item, failOn string) {
 		c.Skipped = &junitSkipped{i.text()}
 	}
 	line := fmt.Sprintf("line %d: %s: %s\n", i.Line, i.Word, i.text())
+	if i.of != "" && i.of != i.File { // a patch sets it
+		line = printable.Text(i.File) + ", " + line
+	}
 	if severity := slices.Index(FailOn, string(i.Effect)); severity < 0 || severity > slices.Index(FailOn, failOn) {
 		c.Output += line
 		return

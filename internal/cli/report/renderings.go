@@ -12,11 +12,11 @@ import (
 // maxRenderings is how many values files a line names.
 const maxRenderings = 3
 
-// distinct returns the items, each once: one file may be in several sets. Of those that not all renderings of a chart have, it
-// says which have them.
+// distinct returns the items, each once, with in how many sets it is, since the summary counts each: one file may be in several
+// sets. Of those that not all renderings of a chart have, it says which have them.
 func (r *CheckReport) distinct(items []Item) (all []Item) {
 	key := func(i Item) Item {
-		i.Edit, i.set = nil, ""
+		i.Edit, i.set, i.with = nil, "", ""
 		return i
 	}
 	in := map[Item][]string{}
@@ -30,7 +30,7 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 		}
 	}
 	for i := range all {
-		if sets := in[key(all[i])]; all[i].Word == "broken" && len(sets) > 1 {
+		if sets := in[key(all[i])]; len(sets) > 1 {
 			all[i].with = fmt.Sprintf(" (in %d sets)", len(sets))
 		}
 	}

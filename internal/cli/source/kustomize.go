@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
@@ -28,8 +29,11 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
 		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
 		not := &NotBuilt{error: fmt.Errorf("kustomize %s: %w", folder, err), Why: err.Error(), Broken: broken, Remote: needs}
-		if broken {
+		switch {
+		case broken:
 			in.locate(not, folder)
+		case remote != nil:
+			not.At, not.Why = report.Place{File: remote.File, Line: remote.Line}, remote.Why()
 		}
 		return nil, not
 	}

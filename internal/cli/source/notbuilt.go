@@ -1,13 +1,17 @@
 package source
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
 )
 
 // NotBuilt is why a kustomization or a chart has no manifests.
@@ -40,6 +44,8 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	if missing := build.FindMissing(in.Disk.Read, folder, not.Why); missing != nil {
 		not.At = report.Place{File: missing.File, Line: missing.Line}
 		not.Why = fmt.Sprintf("%s: %s does not exist", missing.Field, missing.Name)
+	} else if malformed := in.malformed(folder, not.Why); malformed != nil {
+		not.At, not.Why = report.Place{File: malformed.File, Line: malformed.Line}, malformed.Err.Error()
 	} else if found := below.FindStringSubmatch(not.Why); found != nil {
 		absolute, err := filepath.Abs(folder)
 		if err != nil {
@@ -59,4 +65,25 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 		return
 	}
 	not.error = fmt.Errorf("kustomize %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+}
+
+// malformed returns the first error of YAML in the files of objects that the kustomization in the folder uses, if the builder
+// failed because of one; nil if it is not found.
+func (in *Input) malformed(folder, failed string) *manifest.Error {
+	if !strings.Contains(failed, "MalformedYAMLError") {
+		return nil
+	}
+	used := Uses(in.Disk.Read, folder)
+	for _, path := range slices.Sorted(maps.Keys(used)) {
+		if used[path] != ObjectOf || !strings.Contains(failed, filepath.Base(path)) {
+			continue
+		}
+		if data, err := in.take(path); err == nil {
+			_, errs := manifest.ReadUndecoded(path, data, in.namespace())
+			if at, ok := errors.AsType[*manifest.Error](errors.Join(errs...)); ok {
+				return at
+			}
+		}
+	}
+	return nil
 }
