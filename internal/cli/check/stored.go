@@ -1,6 +1,9 @@
 package check
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -31,4 +34,15 @@ func (s *Stored) Do(read mesh.Read) mesh.Answer {
 		return s.routes.Do(read)
 	}
 	return s.Cluster.Do(read)
+}
+
+// NamespaceExists returns an error if the namespace is known not to exist; none for the empty name, which is all.
+func NamespaceExists(reader mesh.Reader, name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := mesh.FindNamespace(reader, name); errors.Is(err, mesh.ErrNotFound) {
+		return fmt.Errorf("namespace %s does not exist", name)
+	}
+	return nil
 }

@@ -105,6 +105,13 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	if err != nil {
 		return nil, err
 	}
+	if options.Cluster != nil {
+		for _, namespace := range at.Namespaces {
+			if err := NamespaceExists(t.world, namespace); err != nil {
+				return nil, err
+			}
+		}
+	}
 	trace, err := t.trace(request, true)
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, t.unbuiltErrors()...)...)

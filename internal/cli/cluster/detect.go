@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -123,6 +124,7 @@ func Propose(found []Detected) (proposal *Detected, note string, err error) {
 
 // Detection is what was found, in JSON.
 type Detection struct {
+	report.TypeMeta
 	Detected []detected `json:"detected"`
 	// Proposal is the value of mesh in the configuration; empty if there is none, and Note says why.
 	Proposal mesh.ProfileName `json:"proposal"`
@@ -139,7 +141,7 @@ type detected struct {
 
 // NewDetection returns what was found, with what Propose says of it.
 func NewDetection(found []Detected) *Detection {
-	of := &Detection{Detected: []detected{}}
+	of := &Detection{TypeMeta: report.Typed("MeshDetection"), Detected: []detected{}}
 	for _, d := range found {
 		of.Detected = append(of.Detected, detected{d.Profile.Name, append([]string{}, d.Groups...), append([]string{}, d.Controllers...), d.Version})
 	}

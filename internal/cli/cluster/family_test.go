@@ -116,6 +116,7 @@ func TestFamilyOfCluster(t *testing.T) {
 		{"grants -n kin", "", "producer", command.ExitClean},
 		{"grants -A -n kin", "", "kin-guest", command.ExitClean},
 		{"status clear -A -o json", "", `"routes": []`, command.ExitClean},
+		{"status clear -A -o json", "", `"kind": "StatusClearance"`, command.ExitClean},
 	} {
 		code, stdout, stderr := run(t, test.stdin, append(strings.Fields(test.args), "--kubeconfig", plane.Kubeconfig)...)
 		if code != test.code || !strings.Contains(stdout, test.want) {
@@ -127,6 +128,45 @@ func TestFamilyOfCluster(t *testing.T) {
 	}
 	if _, stdout, _ := run(t, "", "grants", "-n", "kin", "--kubeconfig", plane.Kubeconfig); strings.Contains(stdout, "kin-guest") {
 		t.Errorf("grants -n kin has another namespace:\n%s", stdout)
+	}
+}
+
+// TestNoSuchName: a namespace that does not exist is an error, the same in every command; and so is a Service that nothing names.
+func TestNoSuchName(t *testing.T) {
+	kubectl(t, strings.ReplaceAll(family, "fam", "dim"), "apply", "-f", "-")
+	const (
+		namespace = "error: namespace nosuch does not exist\n"
+		service   = "error: Service dim/nosuch does not exist, and no route names it; the Services there: cart, one\n"
+	)
+	for args, want := range map[string]string{
+		"audit -n nosuch":                                     namespace,
+		"audit -n nosuch -o json":                             namespace,
+		"conflicts -n nosuch":                                 namespace,
+		"conflicts -n nosuch -f - --cluster":                  namespace,
+		"describe httproute/web -n nosuch":                    namespace,
+		"describe service/cart -n nosuch":                     namespace,
+		"graph -n nosuch":                                     namespace,
+		"graph -n nosuch -o html":                             namespace,
+		"graph service/cart.nosuch":                           namespace,
+		"grants -n nosuch":                                    namespace,
+		"grants request -n nosuch --role producer --reason x": namespace,
+		"status clear -n nosuch":                              namespace,
+		"trace cart:80 -n nosuch":                             namespace,
+		"trace cart:80 -n dim --from nosuch":                  namespace,
+		"trace cart:80 -n dim --from nosuch -f - --cluster":   namespace,
+		"describe service/nosuch -n dim":                      service,
+		"graph service/nosuch.dim -o html":                    service,
+	} {
+		code, stdout, stderr := run(t, "", append(strings.Fields(args), "--kubeconfig", plane.Kubeconfig)...)
+		if code != command.ExitUsage || stdout != "" || stderr != want && stderr != notInstalled+want {
+			t.Errorf("%s: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	const made = `{apiVersion: v1, kind: Namespace, metadata: {name: nosuch}}` // the input counts as what is there
+	for _, args := range []string{"trace cart:80 -n dim --from nosuch -f - --cluster", "conflicts -n nosuch -f - --cluster"} {
+		if code, stdout, stderr := run(t, made, append(strings.Fields(args), "--kubeconfig", plane.Kubeconfig)...); code != command.ExitClean {
+			t.Errorf("%s: exit code %d, %s%s", args, code, stdout, stderr)
+		}
 	}
 }
 

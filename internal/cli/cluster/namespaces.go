@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -29,14 +30,14 @@ func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
 		}
 		name = c.Current
 	}
-	namespace, err := mesh.FindNamespace(c, name)
-	switch {
-	case errors.Is(err, mesh.ErrUnknown):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("namespace %s: %w", name, err)
+	if err := check.NamespaceExists(c, name); err != nil {
+		return nil, err
 	}
-	return []*mesh.Namespace{namespace}, nil
+	namespace, err := mesh.FindNamespace(c, name)
+	if errors.Is(err, mesh.ErrUnknown) {
+		return nil, nil
+	}
+	return []*mesh.Namespace{namespace}, err
 }
 
 // NamespaceObjects returns the namespaces as they are stored.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/discovery"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -38,6 +39,17 @@ type Check struct {
 	Name    string `json:"name"`
 	Result  Result `json:"result"`
 	Details string `json:"details"`
+}
+
+// PreflightReport is the checks, in JSON.
+type PreflightReport struct {
+	report.TypeMeta
+	Checks []Check `json:"checks"`
+}
+
+// NewPreflightReport returns the checks in the form for JSON.
+func NewPreflightReport(checks []Check) *PreflightReport {
+	return &PreflightReport{report.Typed("PreflightReport"), checks}
 }
 
 // PreflightOptions say what is to be installed.

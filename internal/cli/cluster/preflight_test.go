@@ -21,12 +21,12 @@ import (
 func preflight(t *testing.T, args string) (int, map[string]cluster.Check) {
 	t.Helper()
 	code, stdout, stderr := run(t, "", append(strings.Fields("preflight -o json --kubeconfig "+plane.Kubeconfig), strings.Fields(args)...)...)
-	var checks []cluster.Check
-	if err := json.Unmarshal([]byte(stdout), &checks); err != nil {
+	var report cluster.PreflightReport
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.Kind != "PreflightReport" {
 		t.Fatalf("%v\n%s%s", err, stdout, stderr)
 	}
 	by := map[string]cluster.Check{}
-	for _, check := range checks {
+	for _, check := range report.Checks {
 		by[check.Name] = check
 	}
 	return code, by

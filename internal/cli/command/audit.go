@@ -3,13 +3,13 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/audit"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -108,8 +108,8 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	}
 	result.Configuration, result.Unseen = source, live.Unseen()
 	if len(result.Namespaces) == 0 && !f.allNamespaces {
-		if _, err := mesh.FindNamespace(live, live.Current); errors.Is(err, mesh.ErrNotFound) {
-			return fmt.Errorf("namespace %s does not exist", live.Current)
+		if err := check.NamespaceExists(live, live.Current); err != nil {
+			return err
 		}
 	}
 	where := "namespace " + live.Current

@@ -102,6 +102,9 @@ func (f *conflictFlags) find(cmd *cobra.Command) (list *conflicts.List, live *cl
 		return nil, nil, "", err
 	}
 	list, err = conflicts.Find(live, configuration.Policy(), namespace)
+	if err == nil && len(list.Items)+len(list.Unknown) == 0 {
+		err = check.NamespaceExists(live, namespace)
+	}
 	return list, live, where, err
 }
 
@@ -140,6 +143,11 @@ func (f *conflictFlags) ofFiles(cmd *cobra.Command) (*conflicts.List, *cluster.C
 	list, err := conflicts.Among(input.Reader(), input.Routes(), f.options.Config.Policy(), namespace, assumed(live))
 	if err != nil {
 		return nil, nil, "", err
+	}
+	if live != nil && len(list.Items)+len(list.Unknown) == 0 {
+		if err := check.NamespaceExists(input.Reader(), namespace); err != nil {
+			return nil, nil, "", err
+		}
 	}
 	for _, service := range list.Unknown {
 		if live == nil { // else the notice names it

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/describe"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -102,13 +103,21 @@ func runDescribe(cmd *cobra.Command, access *access, args []string, output strin
 func describeService(live *cluster.Cluster, configuration *config.GuardConfiguration, routes []*manifest.Object, key mesh.ServiceKey) (*describe.Service, error) {
 	d, err := describe.Find(live, routes, configuration.Policy(), ownControllers(configuration), key)
 	if errors.Is(err, describe.ErrNowhere) {
-		return nil, fmt.Errorf("%s does not exist, and no route names it%s", key, otherServices(live, key))
+		return nil, nowhere(live, key)
 	}
 	if err != nil {
 		return nil, err
 	}
 	d.Notes, d.Unseen = live.IneffectiveAt(key), live.Unseen()
 	return d, nil
+}
+
+// nowhere is the error that the Service does not exist, or not even its namespace.
+func nowhere(live *cluster.Cluster, key mesh.ServiceKey) error {
+	if err := check.NamespaceExists(live, key.Namespace); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s does not exist, and no route names it%s", key, otherServices(live, key))
 }
 
 // otherServices lists the Services of the namespace, as far as the user can list them.
@@ -152,6 +161,9 @@ func describeRoute(live *cluster.Cluster, configuration *config.GuardConfigurati
 		}
 		d.Notes, d.Unseen = live.IneffectiveAt(mesh.ServiceKey{}), live.Unseen()
 		return d, nil
+	}
+	if err := check.NamespaceExists(live, live.Current); err != nil {
+		return nil, err
 	}
 	return nil, fmt.Errorf("%s %s/%s does not exist, or you cannot read it; the routes that you can read there: %s",
 		kind.Name(), live.Current, name, listed(others))

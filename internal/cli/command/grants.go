@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/manifest"
@@ -163,6 +164,9 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 			}
 			// Selectors of the configuration do not count: who requests a grant need not be able to read it.
 			policy := config.Default().Policy()
+			if err := check.NamespaceExists(live, live.Current); err != nil {
+				return err
+			}
 			namespace, err := mesh.Known(mesh.FindNamespace(live, live.Current))
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/cli/describe"
 	"github.com/gammaguard/gammaguard/internal/cli/graph"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -184,7 +185,13 @@ func (f *graphFlags) ofCluster(cmd *cobra.Command) (*graph.Graph, *cluster.Clust
 	for i := range objects {
 		routes[i] = objects[i].Route
 	}
+	if key := selection.Service; key.Name != "" && describe.Nowhere(stored, objects, configuration.Policy().Mesh, key) {
+		return nil, nil, "", nowhere(live, key)
+	}
 	drawn, err := graph.Draw(stored, routes, configuration.Policy(), selection, 0, answers.Read(objects, ownControllers(configuration)))
+	if err == nil && len(drawn.Rows) == 0 {
+		err = check.NamespaceExists(live, selection.Namespace)
+	}
 	return drawn, live, title, err
 }
 

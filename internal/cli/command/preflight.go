@@ -127,7 +127,7 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 
 func (p *preflight) print(cmd *cobra.Command, checks []cluster.Check) error {
 	if isData(p.output) {
-		return writeData(cmd.OutOrStdout(), p.output, checks)
+		return writeData(cmd.OutOrStdout(), p.output, cluster.NewPreflightReport(checks))
 	}
 	return cluster.PreflightTable(cmd.OutOrStdout(), checks)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -40,6 +41,7 @@ type clearFlags struct {
 
 // cleared is what became of the entries, in JSON.
 type cleared struct {
+	report.TypeMeta
 	// Routes are those with entries.
 	Routes []cluster.MarkedRoute `json:"routes"`
 	// Cleared is how many of these have none any more.
@@ -96,6 +98,11 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(marked) == 0 {
+		if err := check.NamespaceExists(live, namespace); err != nil {
+			return err
+		}
+	}
 	out := cmd.OutOrStdout()
 	switch {
 	case isData(f.output):
@@ -118,7 +125,7 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 	}
 	switch {
 	case isData(f.output):
-		return errors.Join(err, writeData(out, f.output, cleared{append([]cluster.MarkedRoute{}, marked...), done}))
+		return errors.Join(err, writeData(out, f.output, cleared{report.Typed("StatusClearance"), append([]cluster.MarkedRoute{}, marked...), done}))
 	case !f.confirm:
 		_, err := printable.Fprintf(out, "\nNothing was changed. To remove the entries of %s from %s, run the command with --confirm.\n",
 			strings.Join(names, " and "), report.Count(len(marked), "route", "routes"))

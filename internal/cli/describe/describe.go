@@ -75,10 +75,10 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	if err != nil {
 		return nil, err
 	}
-	service, why := mesh.FindService(stored, key)
-	if errors.Is(why, mesh.ErrNotFound) && !slices.ContainsFunc(routes, func(o *manifest.Object) bool { return names(o.Route, key, policy.Mesh) }) {
+	if Nowhere(stored, routes, policy.Mesh, key) {
 		return nil, ErrNowhere
 	}
+	service, why := mesh.FindService(stored, key)
 	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
@@ -122,6 +122,12 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 	d.ReplacedIn = slices.Compact(d.ReplacedIn)
 	err = d.access(stored, service, namespaces, live, routes, policy)
 	return d, err
+}
+
+// Nowhere reports whether the Service does not exist, and none of the routes names it.
+func Nowhere(reader mesh.Reader, routes []*manifest.Object, profile *mesh.Profile, key mesh.ServiceKey) bool {
+	_, err := mesh.FindService(reader, key)
+	return errors.Is(err, mesh.ErrNotFound) && !slices.ContainsFunc(routes, func(o *manifest.Object) bool { return names(o.Route, key, profile) })
 }
 
 // names reports whether the route names the Service, as a parent or as a backend.
