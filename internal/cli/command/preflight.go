@@ -52,7 +52,7 @@ never has. 5 means that no webhook is registered.`,
 	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
 	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
 	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
-	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers and no check fails")
+	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers")
 	addOutput(cmd, &p.output, "a table", "json", "yaml")
 	p.access = addCluster(cmd)
 	addInstallation(cmd, p.access)
@@ -90,7 +90,7 @@ func (p *preflight) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// check checks an installation, again and again while gammaguard does not answer, or is rolled out.
+// check checks an installation, again and again while gammaguard does not answer yet.
 func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 	options := cluster.InstalledOptions{Installation: p.installation, Namespace: *p.Namespace}
 	end := time.Now().Add(p.wait)
@@ -99,8 +99,7 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 		if err != nil {
 			return err
 		}
-		unfinished := state == cluster.Silent || state == cluster.Unregistered || cluster.Failed(checks)
-		if unfinished && time.Now().Before(end) {
+		if (state == cluster.Silent || state == cluster.Unregistered) && time.Now().Before(end) {
 			select {
 			case <-cmd.Context().Done():
 				return cmd.Context().Err()
