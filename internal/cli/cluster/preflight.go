@@ -200,7 +200,7 @@ func (c *Cluster) image(ctx context.Context, image string) Check {
 	if have > 0 && have == len(list.Items) {
 		return Check{name, OK, fmt.Sprintf("%s: all %d nodes have it", image, have)}
 	}
-	return Check{name, Unclear, fmt.Sprintf("%s: %d of %d nodes report that they have it, which takes them a minute; %s", image, have, len(list.Items), pull)}
+	return Check{name, Unclear, fmt.Sprintf("%s: %d of %d nodes report that they have it; %s", image, have, len(list.Items), pull)}
 }
 
 // otherWebhooks lists the webhooks that see routes, besides gammaguard's own.
