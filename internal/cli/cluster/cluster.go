@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -152,14 +153,7 @@ func (c *Cluster) Do(read mesh.Read) mesh.Answer {
 // Definition returns the CustomResourceDefinition of that name, in JSON.
 func (c *Cluster) Definition(_ context.Context, name string) ([]byte, error) {
 	return cached(c, "%s", definitionName(name), func(ctx context.Context, name definitionName) ([]byte, error) {
-		object, err := c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, mesh.ErrNotFound
-		case err != nil:
-			return nil, err
-		}
-		return object.MarshalJSON()
+		return inJSON(c.objects.Resource(definitionResource).Get(ctx, string(name), metav1.GetOptions{}))
 	})
 }
 
@@ -176,15 +170,19 @@ func (c *Cluster) Object(_ context.Context, key manifest.Key) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		object, err := c.objects.Resource(mapping.Resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, mesh.ErrNotFound
-		case err != nil:
-			return nil, err
-		}
-		return object.MarshalJSON()
+		return inJSON(c.objects.Resource(mapping.Resource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{}))
 	})
+}
+
+// inJSON returns an object that was read, in JSON.
+func inJSON(object json.Marshaler, err error) ([]byte, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, mesh.ErrNotFound
+	case err != nil:
+		return nil, err
+	}
+	return object.MarshalJSON()
 }
 
 // definitionName is the name of a CustomResourceDefinition of routes.
