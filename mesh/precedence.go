@@ -23,6 +23,9 @@ type Owner struct {
 	// Split are routes of those kinds that are bound there and do not apply, the oldest first: on a
 	// mesh that does not merge routes whose parentRef has a port with those whose has none.
 	Split []*AttachedRoute
+	// Across is the oldest route of another scope that has the port instead of Routes, on a mesh that compares
+	// scopes; nil if there is none.
+	Across *AttachedRoute
 
 	profile *Profile
 }
@@ -109,7 +112,30 @@ func (p *Profile) Precedence(service *Service, routes []*AttachedRoute) PortOwne
 	if p != nil && p.PortsTogether.Value {
 		owners.together()
 	}
+	if p.Shares(SharingAcrossScopes) {
+		owners.compareScopes()
+	}
 	return owners
+}
+
+// compareScopes has the most specific kind on a port take it from the others, whatever their scope.
+func (s PortOwners) compareScopes() {
+	type port struct {
+		number   int32
+		protocol Protocol
+	}
+	first := map[port]*Owner{}
+	for at, owner := range s {
+		here := port{at.Port, at.Protocol}
+		if other := first[here]; other == nil || owner.Kind.Beats(other.Kind) || owner.Kind == other.Kind && owner.Routes[0].CompareAge(other.Routes[0]) < 0 {
+			first[here] = owner
+		}
+	}
+	for at, owner := range s {
+		if other := first[port{at.Port, at.Protocol}]; other.Kind.Beats(owner.Kind) {
+			owner.Across = other.Routes[0]
+		}
+	}
 }
 
 // split leaves those routes whose parentRefs have a port, or those whose parentRefs have none:

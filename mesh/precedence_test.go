@@ -181,6 +181,29 @@ func TestMergedKinds(t *testing.T) {
 	}
 }
 
+// TestAcross: where the mesh compares scopes, the most specific kind has the port in all of them.
+func TestAcross(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}, {Number: 90, Protocol: TCP}}}
+	producer, consumer := onService(HTTPRoute, "shop", "web", 1, 0), onService(GRPCRoute, "faces", "rpc", 3, 80)
+	older, tcp := onService(GRPCRoute, "web", "older", 2, 80), onService(TCPRoute, "lab", "raw", 1, 90)
+	for _, routes := range [][]*AttachedRoute{{producer, consumer, older, tcp}, {tcp, older, consumer, producer}} {
+		for name, want := range map[ProfileName]map[string]*AttachedRoute{
+			Linkerd: {"80 producer": older, "90 consumer of lab": producer},
+			Istio:   {},
+		} {
+			got := map[string]*AttachedRoute{}
+			for at, owner := range FindProfile(name).Precedence(service, routes) {
+				if owner.Across != nil {
+					got[fmt.Sprintf("%d %s", at.Port, at.Scope)] = owner.Across
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}
+
 func TestLostTo(t *testing.T) {
 	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}, {Number: 53, Protocol: UDP}}}
 	kinds := RouteKinds()

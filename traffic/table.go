@@ -260,7 +260,7 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 	pr := &portRoutes{serviceView: view, service: service, port: port}
 	for _, pr.scope = range []mesh.Scope{mesh.ScopeOf(from, service.Key), {}} {
 		owner := view.owners[mesh.PortScope{Port: port.Number, Protocol: port.Protocol, Scope: pr.scope}]
-		if owner == nil {
+		if owner == nil || owner.Across != nil {
 			continue
 		}
 		pr.kind, pr.owner = owner.Kind, owner
@@ -313,7 +313,7 @@ func (pr *portRoutes) unbound(r *route) string {
 	for _, b := range pr.bindings[&r.AttachedRoute] {
 		here := b.At.Port == pr.port.Number && b.At.Protocol == pr.port.Protocol
 		switch {
-		case here && b.State == validate.Loses && b.Fault == validate.NoFault: // of one kind, which the mesh does not merge
+		case here && b.State == validate.Loses && b.Fault == validate.NoFault: // to what the mesh does not merge with it, or to another scope
 			why, _ = b.Reason()
 		case here && (b.State.InEffect() || b.State == validate.Loses):
 			return ""

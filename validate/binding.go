@@ -23,7 +23,7 @@ const (
 	// on the port (GEP-1294, Multiple routes for a Service).
 	Replaced State = "replaced"
 	// Loses: a route of a more specific kind holds the port (GEP-1294, Route types), or one that
-	// the mesh does not merge with it (mesh.Owner, Split).
+	// the mesh does not merge with it (mesh.Owner, Split), or compares across scopes (Across).
 	Loses State = "loses"
 	// NoGrant: the route's namespace lacks the grant.
 	NoGrant State = "no-grant"
@@ -208,6 +208,10 @@ func (b *Binding) hold(owner *mesh.Owner) {
 		b.State, b.By = Loses, owner.Routes[0]
 		return
 	}
+	if owner.Across != nil {
+		b.State, b.By = Loses, owner.Across
+		return
+	}
 	b.State = Applies
 	for _, other := range owner.Routes {
 		if !other.Same(b.Route) {
@@ -230,7 +234,7 @@ func (t *Table) replaced(bindings []Binding) []Binding {
 			continue
 		}
 		for at, owner := range t.owners {
-			if at.Port == b.At.Port && at.Protocol == b.At.Protocol && at.Scope != b.At.Scope {
+			if at.Port == b.At.Port && at.Protocol == b.At.Protocol && at.Scope != b.At.Scope && owner.Across == nil {
 				theirs := b
 				theirs.At, theirs.State, theirs.By = at, Replaced, owner.Routes[0]
 				if bindings = append(bindings, theirs); len(bindings) == room {

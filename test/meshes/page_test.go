@@ -200,7 +200,7 @@ var differences = map[mesh.ProfileName][]string{
 		"A consumer route is accepted, but its backend needs a ReferenceGrant, the parent Service included (observed, route 16).",
 	},
 	mesh.Linkerd: {
-		"An HTTPRoute loses to a GRPCRoute of another namespace too, and to one that is being deleted (predicted, routes 27, 40).",
+		"An HTTPRoute loses to a GRPCRoute of another namespace too, and to one that is being deleted (predicted, routes 27, 40). gammaguard follows it in `trace`, `diff`, `conflicts`, `describe`, and `graph`. It admits both routes with a warning.",
 		"A port that does not exist is reported as accepted (predicted, route 05); gammaguard denies the route.",
 	},
 }

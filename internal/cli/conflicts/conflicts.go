@@ -228,6 +228,9 @@ func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) 
 		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Unknown }) {
 			return bindings.Unread
 		}
+		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Loses }) {
+			return "the mesh compares scopes, and the port belongs to a route of another one"
+		}
 		if !slices.ContainsFunc(routes, func(r Route) bool { return r.State != validate.Dormant }) {
 			return "dormant routes only"
 		}

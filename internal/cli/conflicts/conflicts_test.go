@@ -114,6 +114,23 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestAcrossScopes: a mesh that compares scopes has a consumer route take the port of a producer route.
+func TestAcrossScopes(t *testing.T) {
+	list, err := conflicts.Find(load(t), &validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd)}, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(list.Items, func(b conflicts.Binding) bool { return b.Port == 90 })
+	producer, consumer := list.Items[at], list.Items[at+1]
+	const why = "the mesh compares scopes, and the port belongs to a route of another one"
+	if route := producer.Routes[0]; !producer.Conflict || producer.Winner != "" || producer.Why != why || route.State != validate.Loses || route.Reason != "the port belongs to GRPCRoute web/visitor" {
+		t.Errorf("producer: %+v", producer)
+	}
+	if consumer.Winner != mesh.GRPCRoute || consumer.Conflict || len(consumer.Routes) != 1 {
+		t.Errorf("consumer: %+v", consumer)
+	}
+}
+
 // TestRefused: a Service that may not be read is left out, and the others are there.
 func TestRefused(t *testing.T) {
 	c := load(t)
