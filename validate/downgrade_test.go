@@ -201,6 +201,21 @@ func TestUnknownIgnoresSay(t *testing.T) {
 	}
 }
 
+// TestUnknownIgnoresOfWarnings: a rule that denies or warns is said not to be silenced where it denies.
+func TestUnknownIgnoresOfWarnings(t *testing.T) {
+	for parent, want := range map[string][]string{
+		service("nowhere"): {"parent-not-found"},
+		service("cart"):    nil,
+		`{group: example.com, kind: Gone, name: gone}`: nil,
+	} {
+		route := newRoute(t, mesh.HTTPRoute, "shop", on(parent))
+		route.Metadata.Annotations.Ignore = "parent-not-found"
+		if diff := cmp.Diff(want, names(judge(t, nil, newWorld(t, cluster), &validate.Request{Route: route}).UnknownIgnores)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", parent, diff)
+		}
+	}
+}
+
 // What may be silenced goes by the action that is configured, not by the default;
 // a rule that denies stays audible even where the mode lowers it.
 func TestIgnoreAnnotationGoesByTheConfiguration(t *testing.T) {

@@ -183,7 +183,7 @@ func (e *Engine) judge(req *Request, pass *Pass) (Verdict, error) {
 	sortFindings(j.pass.findings)
 	verdict := Verdict{Findings: j.pass.findings, Unknown: j.pass.unknown}
 	if req.Route.Metadata.Annotations.Ignore != "" && !req.Route.Kind.GrantOnly() {
-		verdict.UnknownIgnores = e.unknownIgnores(req.Route)
+		verdict.UnknownIgnores = e.unknownIgnores(req.Route, verdict.Findings)
 	}
 	// To read the old object costs: it is done only where there is something to say.
 	if verdict.says() && !req.KeepExisting && j.unchanged() && j.sameIgnores() {
@@ -233,12 +233,17 @@ func (e *Engine) concerns(route *mesh.Route) bool {
 	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
 }
 
-// unknownIgnores returns warnings about the names in the ignore annotation that silence nothing.
-func (e *Engine) unknownIgnores(route *mesh.Route) []Finding {
+// unknownIgnores returns warnings about the names in the ignore annotation that silence nothing. A rule
+// whose findings may warn is named where one of those found denies.
+func (e *Engine) unknownIgnores(route *mesh.Route, found []Finding) []Finding {
 	var unknown []Finding
 	for _, id := range slices.Sorted(maps.Keys(ignored(route))) {
 		rule := e.byID[id]
-		if rule.Rule != nil && !rule.OfServices && (rule.HasWarnings || rule.action != Deny) {
+		denies := rule.Rule != nil && rule.action == Deny
+		if denies && rule.HasWarnings {
+			denies = slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == id && f.Action == Deny })
+		}
+		if rule.Rule != nil && !rule.OfServices && !denies {
 			continue
 		}
 		f := Finding{

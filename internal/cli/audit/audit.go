@@ -49,7 +49,7 @@ type Namespace struct {
 	// Grant is the grant by the label of the namespace, or the default; "unknown" if the user
 	// cannot read the namespace.
 	Grant mesh.Grant `json:"grant"`
-	// EffectiveGrant is what the namespace is granted in all, such as "producer, consumer (HTTPRoute)": the kinds that
+	// EffectiveGrant is what the namespace is granted in all, such as "all (HTTPRoute)": the kinds that
 	// its annotation leaves, none if the annotation cannot be read, and what selectors of the configuration give.
 	EffectiveGrant string `json:"effectiveGrant"`
 	// Routes counts the routes that gammaguard judges; Denied those of them that would be

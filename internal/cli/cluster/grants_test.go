@@ -85,7 +85,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: own, namespace: grants-d}, spec: {parentRefs: [{kind: Service, name: cart}]}}", "apply", "-f", "-")
 	_, stdout, _ = run(t, "", "audit", "-A", "-o", "wide", "--config", config, "--kubeconfig", plane.Kubeconfig)
 	for _, want := range []string{
-		" producer; consumer (HTTPRoute) ", " producer, consumer (HTTPRoute, TCPRoute) ", " none (unreadable gammaguard.dev/grant-route-kinds) ", // a, d, and e
+		" producer; consumer (HTTPRoute) ", " all (HTTPRoute, TCPRoute) ", " none (unreadable gammaguard.dev/grant-route-kinds) ", // a, d, and e
 		`to make it live, set group: ""`, "grants-b HTTPRoute dormant grant-missing deny", // d, and b
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), strings.TrimSpace(want)) {

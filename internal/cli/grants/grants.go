@@ -127,13 +127,13 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 	return found
 }
 
-// String reads "producer, consumer (HTTPRoute)".
+// String reads "all (HTTPRoute)": the grant as the label says it.
 func (s *Source) String() string {
-	var roles []string
+	var grant mesh.Grant
 	for _, role := range s.Roles {
-		roles = append(roles, string(role))
+		grant = grant.Plus(role)
 	}
-	text := strings.Join(roles, ", ")
+	text := string(grant)
 	if len(s.RouteKinds) > 0 {
 		var kinds []string
 		for _, kind := range s.RouteKinds {
