@@ -173,7 +173,7 @@ func (e *Engine) Judge(req *Request, world mesh.Reader) (Verdict, error) {
 }
 
 func (e *Engine) judge(req *Request, pass *Pass) (Verdict, error) {
-	if !e.concerns(req.Route) {
+	if !e.Concerns(req.Route) {
 		return Verdict{}, nil
 	}
 	j := &judgment{engine: e, req: req, pass: pass}
@@ -228,8 +228,8 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 	return f
 }
 
-// concerns reports whether any parentRef is one that the rules are about.
-func (e *Engine) concerns(route *mesh.Route) bool {
+// Concerns reports whether any parentRef is one that the rules are about. No other route is judged, or audited.
+func (e *Engine) Concerns(route *mesh.Route) bool {
 	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
 }
 

@@ -46,7 +46,7 @@ func (p *LabelPreview) After() mesh.Reader { return p.after }
 
 // Add adds a route of the namespace.
 func (p *LabelPreview) Add(route *mesh.Route) error {
-	if !p.engine.concerns(route) {
+	if !p.engine.Concerns(route) {
 		return nil
 	}
 	p.Routes++

@@ -18,13 +18,6 @@ type Judge struct {
 	Off map[string]bool
 }
 
-// Concerns reports whether the route has a parentRef that needs a grant: all others are
-// not audited.
-func (j *Judge) Concerns(route *mesh.Route) bool {
-	grants := &j.Engine.Policy().Grants
-	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return grants.Covers(&ref) })
-}
-
 // Changes returns what the mutations would set in the route, wherever they are made.
 func (j *Judge) Changes(route *mesh.Route, world mesh.Reader) []mutate.Change {
 	policy := j.Engine.Policy()

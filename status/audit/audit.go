@@ -205,7 +205,7 @@ func (r *reconciler) look(ctx context.Context, namespace string) (*seen, error) 
 
 // audit judges the route by the cache, and adds what is found.
 func (r *reconciler) audit(route *mesh.Route, s *seen) error {
-	if !r.judge.Concerns(route) {
+	if !r.judge.Engine.Concerns(route) {
 		return nil
 	}
 	world := &mesh.Recorder{Reader: r.cache}

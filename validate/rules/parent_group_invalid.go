@@ -12,7 +12,9 @@ func parentGroupInvalid() *validate.Rule {
 		ID:    validate.RuleParentGroupInvalid,
 		Title: "A parentRef to a Service or ServiceImport has the wrong group",
 		Rationale: "The API accepts any group, and defaults an omitted group to gateway.networking.k8s.io. A mesh looks for Services in the core " +
-			"group, whose name is the empty string, so it ignores such a reference without an error.",
+			"group, whose name is the empty string, so it ignores such a reference without an error. " +
+			"In any other group, such as apps, and of any other kind, such as Services, the parent is one of another implementation. Rule parent-not-found " +
+			"then warns if the API server does not serve the kind.",
 		Remedy:   `Set group: "" for a Service, and group: multicluster.x-k8s.io for a ServiceImport. Do not add a version to the group.`,
 		Citation: `Gateway API, ParentReference: to set the core API group, group must be explicitly set to ""`,
 		Default:  validate.Deny,

@@ -153,7 +153,7 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 func (a *auditor) byNamespace(routes []*manifest.Object, only *mesh.Route) map[string][]*mesh.Route {
 	by := map[string][]*mesh.Route{}
 	for _, object := range routes {
-		if route := object.Route; a.Concerns(route) && (only == nil || route == only) {
+		if route := object.Route; a.Engine.Concerns(route) && (only == nil || route == only) {
 			by[route.Metadata.Namespace] = append(by[route.Metadata.Namespace], route)
 		}
 	}

@@ -7,6 +7,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestOtherParentsStored: what is wrong with a stored parentRef to another kind or group is listed by audit and describe, as it is at apply.
+func TestOtherParentsStored(t *testing.T) {
+	kubectl(t, `{apiVersion: v1, kind: Namespace, metadata: {name: foreign, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: foreign}, spec: {parentRefs: [{group: apps, kind: Service, name: x}, {group: "", kind: Services, name: x}, {group: "", name: x}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: edge, namespace: foreign}, spec: {parentRefs: [{name: public}]}}
+`, "apply", "-f", "-")
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"describe", "httproute/a"}, []string{
+			"Service.apps foreign/x", "Services (core group) foreign/x", "Gateway (core group) foreign/x", "not a parent in the mesh: its implementation, if there is one, acts on it",
+			`parent-not-found   warn     spec.parentRefs[1].kind   the API server does not serve kind Services in group ""`,
+		}},
+		{[]string{"audit"}, []string{`the API server does not serve kind Service in group "apps"`, `the API server does not serve kind Services in group ""`, `the API server does not serve kind Gateway in group ""`, "foreign     enforce   1 "}},
+	} {
+		_, stdout, stderr := run(t, "", append(test.args, "-n", "foreign", "--kubeconfig", plane.Kubeconfig)...)
+		for _, want := range test.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%v does not say %q:\n%s%s", test.args, want, stdout, stderr)
+			}
+		}
+	}
+}
+
 // TestOtherParents: a parent of another implementation is looked up, first its kind, then
 // the object; one of the core group, and one without a namespace, too.
 func TestOtherParents(t *testing.T) {

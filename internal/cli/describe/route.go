@@ -50,10 +50,11 @@ type OneRoute struct {
 // Parent is a parentRef of a route.
 type Parent struct {
 	Field string `json:"field"`
-	// Parent reads "Service shop/cart".
+	// Parent reads "Service shop/cart", or "Deployment.apps shop/cart".
 	Parent string `json:"parent"`
-	// Mesh is false for what is not a parent in the mesh, such as a Gateway; nothing more is known of it.
+	// Mesh is false for what is not a parent in the mesh, such as a Gateway; acts says who acts on it.
 	Mesh bool `json:"mesh"`
+	acts string
 	// Reason is why it may be meant to be a parent in the mesh, and how to make it one.
 	Reason string `json:"reason,omitempty"`
 	// Acknowledgement is what a mesh has answered about it.
@@ -104,7 +105,10 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 	ref := &route.Spec.ParentRefs[index]
 	parent := Parent{Field: mesh.ParentPath(index, "")}
 	if class := ref.Class(engine.Policy().Mesh); class != mesh.MeshParent && class != mesh.LookAlikeParent {
-		parent.Parent = ref.Kind + " " + cmp.Or(ref.Namespace, route.Metadata.Namespace) + "/" + ref.Name
+		parent.Parent, parent.acts = kindOf(ref)+" "+cmp.Or(ref.Namespace, route.Metadata.Namespace)+"/"+ref.Name, "gammaguard leaves it alone"
+		if class == mesh.ImplementationSpecificParent {
+			parent.acts = "its implementation, if there is one, acts on it"
+		}
 		var err error
 		parent.Reason, err = meant(reader, ref, route.Metadata.Namespace)
 		return parent, err
@@ -134,6 +138,18 @@ func parentOf(engine *validate.Engine, reader mesh.Reader, route *mesh.Route, in
 		parent.Ports = append(parent.Ports, port)
 	}
 	return parent, nil
+}
+
+// kindOf returns the kind of what is not a parent in the mesh, with its group unless that is the Gateway API's: "Deployment.apps".
+func kindOf(ref *mesh.ParentRef) string {
+	switch group := ref.EffectiveGroup(); group {
+	case mesh.GatewayGroup:
+		return ref.EffectiveKind()
+	case "":
+		return ref.EffectiveKind() + " (core group)"
+	default:
+		return ref.EffectiveKind() + "." + group
+	}
 }
 
 // meant says that a Service exists, and not the Gateway that the parentRef names; empty if that is not so, or cannot be known.

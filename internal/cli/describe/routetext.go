@@ -54,7 +54,7 @@ func (d *OneRoute) Text(w io.Writer) error {
 // rows returns the lines of a parentRef: one for each port and scope.
 func (p *Parent) rows() [][]string {
 	if !p.Mesh {
-		reason := "not a parent in the mesh: gammaguard leaves it alone"
+		reason := "not a parent in the mesh: " + p.acts
 		if p.Reason != "" {
 			reason += ". " + p.Reason
 		}

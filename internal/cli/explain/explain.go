@@ -131,7 +131,8 @@ func Topics() []Topic {
 		Default: string(validate.Warn),
 		Title:   "A parentRef without a kind has the name of a Service",
 		Rationale: "A parentRef without a kind is to a Gateway. If the input, or the cluster with --cluster, has a Service of that name, and no such Gateway, the " +
-			"Service may be meant. The route then is none of the mesh, no webhook sees it, and it has no effect. The action is warn only if the parentRef has a port, or " +
+			"Service may be meant. The route then is none of the mesh, and has no effect. The webhooks do not see it, unless the parentRef has group: \"\", of which parent-not-found " +
+			"warns. The action is warn only if the parentRef has a port, or " +
 			"group: \"\". It is audit if the parentRef has neither, as most references to Gateways. Only `gammaguard check` reports this.",
 		Remedy:   `Set group: "" and kind: Service in the parentRef. If a Gateway is meant, set kind: Gateway, or add the Gateway to the input.`,
 		Citation: "Gateway API, ParentReference: kind is Gateway, and group gateway.networking.k8s.io, where they are left out",
