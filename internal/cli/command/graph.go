@@ -102,8 +102,11 @@ func (f *graphFlags) run(cmd *cobra.Command, args []string) (err error) {
 	case err != nil:
 		return err
 	case len(drawn.Rows) == 0:
-		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes to draw for %s.\n", strings.Replace(title, allNamespaces, everywhere, 1))
-		return err
+		none := "No routes to draw for " + strings.Replace(title, allNamespaces, everywhere, 1)
+		if _, err := printable.Fprintf(cmd.ErrOrStderr(), "%s.\n", none); err != nil || f.output != "html" {
+			return err
+		}
+		return drawn.HTML(out, none) // not an empty file
 	case f.output == "html":
 		return drawn.HTML(out, "Routes of "+title)
 	case f.output == "dot":

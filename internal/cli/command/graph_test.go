@@ -68,6 +68,10 @@ func TestGraphSelects(t *testing.T) {
 			t.Errorf("%s: %+v", test.args, got)
 		}
 	}
+	none := run(t, "", "graph", "-f", exampleShop, "-n", "nowhere", "-o", "html")
+	if none.code != ExitClean || !strings.Contains(none.stdout, "<h1>No routes to draw for namespace nowhere</h1>") || strings.Contains(none.stdout, "<table>") || !strings.HasPrefix(none.stderr, "No routes to draw for namespace nowhere.\n") {
+		t.Errorf("a page without routes: %+v", none)
+	}
 	many := manyRoutes(graph.MaxRoutes)
 	if got := run(t, many, "graph", "-f", "-", "-o", "html"); got.code != ExitClean || strings.Count(got.stdout, "<tr class=") != graph.MaxRoutes {
 		t.Errorf("%d routes: exit code %d: %s", graph.MaxRoutes, got.code, got.stderr)
