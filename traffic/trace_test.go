@@ -83,6 +83,10 @@ no route on port 8080  (producer)
   → Service cart:8080 100 %
 not taken: HTTPRoute shop/cart: its parentRef selects another port
 `},
+		{"an unrouted port of a Service without endpoints", []string{cart}, []string{"to service/idle:80"}, Options{}, `
+no route on port 80  (producer)
+  → Service idle:80 100 % (it has no endpoints)
+`},
 		{"requests leave by another port", []string{http("shop/one", onAll+`, rules: [{backendRefs: [{name: cart, port: 80}]}]`)}, []string{"to service/cart:8080"}, Options{}, `
 HTTPRoute shop/one rule[0] match[0]  (producer)
   → Service cart:80 100 %
@@ -320,6 +324,30 @@ func TestTraceOfUnknownService(t *testing.T) {
 	}
 }
 
+// TestTraceOfUnreadable: of a cluster, what is not known cannot be read, and routes in a namespace that cannot be read are not said
+// to be none.
+func TestTraceOfUnreadable(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	options := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
+	options.Live, options.Unread = true, func(namespace string) bool { return namespace == "faces" }
+	table := tableOf(w, w.read(t, shop+"---\n"+http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)).stored(t), options)
+	trace, err := table.Trace(ask(t, "from faces"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"namespace shop cannot be read: it is assumed to have the grant", "routes in namespace faces cannot be read: they are assumed not to exist"}
+	if trace.Scope != "consumer of faces: unknown; producer" {
+		t.Errorf("scope: %s", trace.Scope)
+	}
+	if diff := cmp.Diff(want, trace.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if _, err := table.Trace(ask(t, "to service/other:80")); err == nil || err.Error() != "Service shop/other cannot be read" {
+		t.Errorf("a Service that cannot be read: %v", err)
+	}
+}
+
 // TestTraceOfTwoPorts: of two ports with one number, TCP is meant unless the request
 // says UDP.
 func TestTraceOfTwoPorts(t *testing.T) {
@@ -344,7 +372,8 @@ func TestTraceOfPorts(t *testing.T) {
 	w := newWorld()
 	two := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: two}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 81}]}}`
 	one := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: one}, spec: {ports: [{port: 8080}]}}`
-	table := tableOf(w, w.read(t, shop+"---\n"+two+"\n---\n"+one).stored(t), Options{})
+	none := `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: none}, spec: {type: ExternalName, externalName: a.example}}`
+	table := tableOf(w, w.read(t, shop+"---\n"+two+"\n---\n"+one+"\n---\n"+none).stored(t), Options{})
 	for target, want := range map[string]int32{"two:admin": 81, "two:80": 80, "one": 8080, "http://two.shop/": 80} {
 		trace, err := table.Trace(ask(t, "to "+target))
 		if err != nil || trace.Request.Port != want {
@@ -355,6 +384,8 @@ func TestTraceOfPorts(t *testing.T) {
 		"two":              "Service shop/two has several ports: specify one of 80 (http), 81 (admin), such as service/two:80",
 		"two:grpc":         "Service shop/two has no port grpc: its ports are 80 (http), 81 (admin)",
 		"http://one.shop/": "Service shop/one has no port 80: its ports are 8080",
+		"none":             "Service shop/none has no ports",
+		"none:80":          "Service shop/none has no ports",
 	} {
 		if _, err := table.Trace(ask(t, "to "+target)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", target, err, want)

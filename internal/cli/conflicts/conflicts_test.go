@@ -21,13 +21,15 @@ import (
 type cluster struct {
 	*manifest.Set
 	refused mesh.ServiceKey
+	// hidden is a namespace that may not be read.
+	hidden string
 }
 
 func (c *cluster) Routes(...string) ([]*manifest.Object, error) { return c.Set.Routes(), nil }
 
 // Do implements mesh.Reader.
 func (c *cluster) Do(read mesh.Read) mesh.Answer {
-	if read.Kind == mesh.ReadService && read.Service == c.refused {
+	if read.Kind == mesh.ReadService && read.Service == c.refused || read.Kind == mesh.ReadNamespace && read.Namespace == c.hidden {
 		return mesh.Answer{Err: mesh.ErrUnknown}
 	}
 	return c.Set.Do(read)
@@ -146,6 +148,24 @@ func TestRefused(t *testing.T) {
 	want := slices.DeleteFunc(whole.Items, func(b conflicts.Binding) bool { return b.Service.Name == "page" })
 	if diff := cmp.Diff(want, list.Items); diff != "" || len(want) != 5 {
 		t.Error("(-want +got)\n" + diff)
+	}
+}
+
+// TestUnknown: whether a route applies is unknown where the namespace with its grant may not be read.
+func TestUnknown(t *testing.T) {
+	c := load(t)
+	c.hidden = "web"
+	list, err := conflicts.Find(c, &validate.Policy{}, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table bytes.Buffer
+	if err := list.Table(&table, false, true); err != nil {
+		t.Fatal(err)
+	}
+	const want = "cart|90/TCP|consumer of web|-|-|it depends on objects that cannot be read|GRPCRoute web/visitor (unknown: it depends on objects that cannot be read), TCPRoute shop/oldest"
+	if got := strings.Join(cells(table.String()), "\n"); !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant %s", got, want)
 	}
 }
 
