@@ -113,6 +113,12 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 // class describes the requests of a cell, but for its exceptions.
 func (c *comparer) class(p *point, found *cell) Class {
 	class := Class{Where: p.text}
+	if p.plain {
+		class.Where = strings.TrimSpace(notGRPC + " " + class.Where)
+	}
+	if p.example != "" {
+		class.Where += " such as " + p.example
+	}
 	for _, id := range found.conditions {
 		if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
 			class.Method = condition.Text
