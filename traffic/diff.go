@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -247,10 +248,11 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 }
 
 // because names the route that decides now and was not there before, or that
-// decided and was removed or applies no longer, or says that other routes apply.
+// decided and was removed or applies no longer, or says that other routes apply. Where none decides,
+// it names one of those that hold the port, or held it.
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && c.find(0, after.route) == nil {
-		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
+		return c.isNew(after.route)
 	}
 	if c.sides[1].missing != "" {
 		return ""
@@ -260,20 +262,57 @@ func (c *comparer) because(before, after *entry) string {
 	} else if was && !is {
 		return "no consumer routes are left"
 	}
-	if before == nil {
+	if before != nil {
+		return c.gone(before.route)
+	}
+	if after != nil {
 		return ""
 	}
-	name := roleOf(before.route, c.request.Service) + before.route.String()
-	switch now := c.find(1, before.route); {
+	// No match decides in either version, but other routes hold the port.
+	for r := range c.sides[1].holders() {
+		if c.find(0, r) == nil {
+			return c.isNew(r)
+		}
+	}
+	for r := range c.sides[0].holders() {
+		if why := c.gone(r); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (c *comparer) isNew(r *route) string {
+	return "new " + roleOf(r, c.request.Service) + r.String()
+}
+
+// gone says why a route that held the port no longer does; it is empty if it does.
+func (c *comparer) gone(r *route) string {
+	name := roleOf(r, c.request.Service) + r.String()
+	switch now := c.find(1, r); {
 	case now != nil:
 		if pr := c.sides[1].routes; pr != nil && !pr.holds(now) {
 			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
 		}
 		return ""
-	case slices.Contains(c.sides[1].table.options.Rejected, before.route.String()):
+	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
 		return name + " is rejected by the API server"
 	}
 	return name + " was removed"
+}
+
+// holders yields the routes that hold the port.
+func (s *side) holders() iter.Seq[*route] {
+	return func(yield func(*route) bool) {
+		if s.routes == nil {
+			return
+		}
+		for _, r := range s.table.bound[s.routes.service.Key] {
+			if s.routes.holds(r) && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // consumers reports whether consumer routes apply.

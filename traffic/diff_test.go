@@ -41,10 +41,28 @@ service shop/cart port 80, producer
 `},
 		{"the first route on a port", nil, []string{old}, Options{}, `
 service shop/cart port 80, producer
-  any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches)
+  any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches) (new HTTPRoute shop/cart)
   any  /v2* (except GET tenant=gold)  cart:80 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/cart)
   GET  /v2* tenant=gold               cart:80 100 %  →  cart-v1:8080 100 % (new HTTPRoute shop/cart)
 1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"the last route on a port", []string{old}, nil, Options{}, `
+service shop/cart port 80, producer
+  any  /* (except /v2*)               404 (no rule matches)  →  cart:80 100 % (HTTPRoute shop/cart was removed)
+  any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart:80 100 % (HTTPRoute shop/cart was removed)
+  GET  /v2* tenant=gold               cart-v1:8080 100 %     →  cart:80 100 % (HTTPRoute shop/cart was removed)
+1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"requests that met no rule meet another kind", []string{old}, []string{old, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B}}], `+toV2+`}]`)}, Options{}, `
+service shop/cart port 80, producer
+  any  not gRPC /* (except /v2*)                404 (no rule matches)  →  UNIMPLEMENTED (no rule matches) (new GRPCRoute shop/say)
+  any  not gRPC /v2* (except GET tenant=gold)   cart-v2:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+  GET  not gRPC /v2* tenant=gold                cart-v1:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+       grpc */* (except grpc a.B/*, grpc v2/*)  404 (no rule matches)  →  UNIMPLEMENTED (no rule matches) (new GRPCRoute shop/say)
+       grpc a.B/*                               404 (no rule matches)  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
+       grpc v2/*                                cart-v2:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, whose content-type is application/grpc
+1 Service, 6 changes; 2 other request classes unchanged
 `},
 		{"a catch-all instead of matches", []string{old}, []string{http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
 service shop/cart port 80, producer
@@ -67,7 +85,7 @@ note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, w
 service shop/cart port 80, producer
   any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
-  any  other server names     cart:80 100 %  →  connection refused (no rule matches)
+  any  other server names     cart:80 100 %  →  connection refused (no rule matches) (new TLSRoute shop/tls)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"a raw connection", nil, []string{object("TCPRoute shop/raw", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
