@@ -177,6 +177,9 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 		switch {
 		case service == nil:
 			s.missing = noService.answer("")
+			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
+				s.because = key.String() + " " + absent(err)
+			}
 		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
 			s.missing = "no such port"
 		default:
@@ -255,7 +258,7 @@ func (c *comparer) because(before, after *entry) string {
 		return c.isNew(after.route)
 	}
 	if c.sides[1].missing != "" {
-		return ""
+		return c.sides[1].because
 	}
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
 		return "consumer routes replace producer routes"
