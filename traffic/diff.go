@@ -48,7 +48,7 @@ type Change struct {
 	// Before and After are what becomes of them, in either version.
 	Before Outcome `json:"before"`
 	After  Outcome `json:"after"`
-	// Because names the route that is new or gone, or says why it does not apply.
+	// Because names the route or the Service that is new or gone, or says why a route does not apply.
 	Because string `json:"because,omitempty"`
 	// Witness is one of the requests.
 	Witness Request `json:"witness"`

@@ -239,18 +239,27 @@ func (p *point) nest(meets []int, regions []*point) {
 			around = append(around, r)
 		}
 	}
+	above := map[*point]bool{}
 	for _, r := range around {
-		for _, wider := range slices.Clone(p.parents) {
-			if r.isIn(wider) {
-				p.parents = slices.DeleteFunc(p.parents, func(other *point) bool { return other == wider })
-				wider.children = slices.DeleteFunc(wider.children, func(other *point) bool { return other == p })
-			}
+		r.addParents(above)
+	}
+	p.parents = slices.DeleteFunc(p.parents, func(wider *point) bool {
+		if above[wider] {
+			wider.children = slices.DeleteFunc(wider.children, func(other *point) bool { return other == p })
 		}
+		return above[wider]
+	})
+	for _, r := range around {
 		p.putInto(r)
 	}
 }
 
-// isIn reports whether a point is in another one.
-func (p *point) isIn(other *point) bool {
-	return slices.ContainsFunc(p.parents, func(around *point) bool { return around == other || around.isIn(other) })
+// addParents adds the points that a point is in.
+func (p *point) addParents(above map[*point]bool) {
+	for _, around := range p.parents {
+		if !above[around] {
+			above[around] = true
+			around.addParents(above)
+		}
+	}
 }
