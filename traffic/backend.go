@@ -77,7 +77,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	case errors.Is(err, mesh.ErrUnknown):
 		s.doubt = t.noteExists(key)
 	case errors.Is(err, mesh.ErrNotFound):
-		s.absent, s.failure, s.problem = true, invalidBackend, "does not exist"
+		s.absent, s.failure, s.problem = true, invalidBackend, absent(err)
 		return s, nil
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", key, err)

@@ -100,7 +100,7 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		return out, false
 	}
 	out.Class = c.class(p, found)
-	out.Class.Except = c.exceptions(nil, p, found, "")
+	out.Class.Except = c.exceptions(nil, p, found, "", map[*point]bool{})
 	if p.unexamined {
 		out.Class.Except = []string{"..."}
 	}
@@ -113,6 +113,12 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 // class describes the requests of a cell, but for its exceptions.
 func (c *comparer) class(p *point, found *cell) Class {
 	class := Class{Where: p.text}
+	if p.plain {
+		class.Where = strings.TrimSpace(notGRPC + " " + class.Where)
+	}
+	if p.example != "" {
+		class.Where += " such as " + p.example
+	}
 	for _, id := range found.conditions {
 		if condition := c.conditions[id]; condition.Dimension == mesh.MethodDimension {
 			class.Method = condition.Text
@@ -150,8 +156,8 @@ func (c *condition) String() string {
 
 // exceptions adds what in a cell at the point goes elsewhere: by matches before, and
 // by narrower paths. Where names the point, seen from the class that they are
-// exceptions of.
-func (c *comparer) exceptions(out []string, p *point, found *cell, where string) []string {
+// exceptions of; a point that was seen, by way of another one, has been told.
+func (c *comparer) exceptions(out []string, p *point, found *cell, where string, seen map[*point]bool) []string {
 	for before := range c.before(p, found) {
 		if len(out) > mostExceptions {
 			return out
@@ -165,8 +171,12 @@ func (c *comparer) exceptions(out []string, p *point, found *cell, where string)
 		if len(out) > mostExceptions {
 			return out
 		}
+		if seen[child] {
+			continue
+		}
+		seen[child] = true
 		if within := child.covering(found); within != nil {
-			out = c.exceptions(out, child, within, child.text)
+			out = c.exceptions(out, child, within, child.text, seen)
 		} else if !slices.Contains(out, child.text) {
 			out = append(out, child.text)
 		}

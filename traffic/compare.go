@@ -58,6 +58,8 @@ type side struct {
 	routes *portRoutes
 	// missing says what there is instead of the port; empty if it exists.
 	missing string
+	// because says why it is missing; empty where that is not known.
+	because string
 	lines   []line
 	// at are the lines by where they can hold, in ascending order.
 	at map[string][]int

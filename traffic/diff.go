@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -47,7 +48,7 @@ type Change struct {
 	// Before and After are what becomes of them, in either version.
 	Before Outcome `json:"before"`
 	After  Outcome `json:"after"`
-	// Because names the route that is new or gone, or says why it does not apply.
+	// Because names the route or the Service that is new or gone, or says why a route does not apply.
 	Because string `json:"because,omitempty"`
 	// Witness is one of the requests.
 	Witness Request `json:"witness"`
@@ -176,6 +177,9 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 		switch {
 		case service == nil:
 			s.missing = noService.answer("")
+			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
+				s.because = key.String() + " " + absent(err)
+			}
 		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
 			s.missing = "no such port"
 		default:
@@ -247,33 +251,71 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 }
 
 // because names the route that decides now and was not there before, or that
-// decided and was removed or applies no longer, or says that other routes apply.
+// decided and was removed or applies no longer, or says that other routes apply. Where none decides,
+// it names one of those that hold the port, or held it.
 func (c *comparer) because(before, after *entry) string {
 	if after != nil && c.find(0, after.route) == nil {
-		return "new " + roleOf(after.route, c.request.Service) + after.route.String()
+		return c.isNew(after.route)
 	}
 	if c.sides[1].missing != "" {
-		return ""
+		return c.sides[1].because
 	}
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
 		return "consumer routes replace producer routes"
 	} else if was && !is {
 		return "no consumer routes are left"
 	}
-	if before == nil {
+	if before != nil {
+		return c.gone(before.route)
+	}
+	if after != nil {
 		return ""
 	}
-	name := roleOf(before.route, c.request.Service) + before.route.String()
-	switch now := c.find(1, before.route); {
+	// No match decides in either version, but other routes hold the port.
+	for r := range c.sides[1].holders() {
+		if c.find(0, r) == nil {
+			return c.isNew(r)
+		}
+	}
+	for r := range c.sides[0].holders() {
+		if why := c.gone(r); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (c *comparer) isNew(r *route) string {
+	return "new " + roleOf(r, c.request.Service) + r.String()
+}
+
+// gone says why a route that held the port no longer does; it is empty if it does.
+func (c *comparer) gone(r *route) string {
+	name := roleOf(r, c.request.Service) + r.String()
+	switch now := c.find(1, r); {
 	case now != nil:
 		if pr := c.sides[1].routes; pr != nil && !pr.holds(now) {
 			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
 		}
 		return ""
-	case slices.Contains(c.sides[1].table.options.Rejected, before.route.String()):
+	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
 		return name + " is rejected by the API server"
 	}
 	return name + " was removed"
+}
+
+// holders yields the routes that hold the port.
+func (s *side) holders() iter.Seq[*route] {
+	return func(yield func(*route) bool) {
+		if s.routes == nil {
+			return
+		}
+		for _, r := range s.table.bound[s.routes.service.Key] {
+			if s.routes.holds(r) && !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // consumers reports whether consumer routes apply.

@@ -30,33 +30,36 @@ func (c *Class) contains(r *Request, consumers map[string]bool) bool {
 
 // within reports whether a request is where the class says: "/v2*", "grpc a.B/*".
 func within(where string, r *Request) bool {
-	if text, ok := strings.CutPrefix(where, "grpc ~ "); ok {
-		_, _, ok := r.call()
-		return ok && matches(text, r.path())
-	}
-	if method, ok := strings.CutPrefix(where, "grpc "); ok {
-		service, name, _ := strings.Cut(method, "/")
-		gotService, gotName, ok := r.call()
-		return ok && (service == "*" || service == gotService) && (name == "*" || name == gotName)
-	}
-	where, notGRPC := strings.CutSuffix(where, notGRPC)
-	if text, ok := strings.CutPrefix(where, "~ "); ok {
-		return (!notGRPC || !r.GRPC()) && matches(text, r.path())
-	}
-	where = strings.TrimSpace(where)
+	where, _, _ = strings.Cut(where, " such as ")
+	rest, notGRPC := strings.CutPrefix(where, notGRPC)
 	if notGRPC && r.GRPC() {
 		return false
+	}
+	where = strings.TrimSpace(rest)
+	if call, ok := strings.CutPrefix(where, "grpc "); ok {
+		gotService, gotName, isCall := r.call()
+		if !isCall || strings.HasPrefix(call, "~ ") {
+			return isCall && matches(call, r.path())
+		}
+		service, name, _ := strings.Cut(call, "/")
+		return (service == "*" || service == gotService) && (name == "*" || name == gotName)
+	}
+	if strings.HasPrefix(where, "~ ") {
+		return matches(where, r.path())
 	}
 	under, isPrefix := strings.CutSuffix(where, "*")
 	under = strings.TrimRight(under, "/")
 	return where == "" || where == r.path() || isPrefix && (r.path() == under || strings.HasPrefix(r.path(), under+"/"))
 }
 
-// matches reports whether a path is of a class of regular expressions: "/v[0-9]+ (except ~ /v[0-9]) such as /v00".
+// matches reports whether a path meets all regular expressions: "~ /a.* and ~ /.*b".
 func matches(text, path string) bool {
-	text, _, _ = strings.Cut(text, " such as ")
-	text, except, excepted := strings.Cut(strings.TrimSuffix(text, ")"), " (except ~ ")
-	return regexp.MustCompile("^"+text+"$").MatchString(path) && (!excepted || !regexp.MustCompile("^"+except+"$").MatchString(path))
+	for expression := range strings.SplitSeq(text, " and ") {
+		if !regexp.MustCompile("^(?:" + strings.TrimPrefix(expression, "~ ") + ")$").MatchString(path) {
+			return false
+		}
+	}
+	return true
 }
 
 // excepts reports whether the class says that the request is an exception; it may be
@@ -73,29 +76,17 @@ func (c *Class) excepts(r *Request) (is, maybe bool) {
 	return false, false
 }
 
-// readClass reads the text of an exception: "/v2* (not gRPC) GET tenant=gold".
+// readClass reads the text of an exception: "/v2* GET tenant=gold", "~ /a.* and ~ /.*b".
 func readClass(text string) *Class {
 	c := &Class{}
-	if before, example, ok := strings.Cut(text, " such as "); ok { // the expression has spaces
-		example, rest, _ := strings.Cut(example, " ")
-		c = readClass(rest)
-		c.Where = strings.TrimSpace(before + " such as " + example + " " + c.Where)
-		return c
-	}
-	if strings.Contains(text, notGRPC) {
-		text = strings.Replace(text, notGRPC, "", 1)
-		c.Where = notGRPC
-	}
 	fields := strings.Fields(text)
 	for i, field := range fields {
 		switch {
-		case strings.HasPrefix(field, "/"):
-			c.Where = strings.TrimSpace(field + " " + c.Where)
-		case field == "grpc":
-			c.Where = "grpc " + fields[i+1]
+		case strings.HasPrefix(field, "/"), field == "grpc", field == "~", field == "and", i > 0 && fields[i-1] == "grpc":
+			c.Where = strings.TrimSpace(c.Where + " " + field)
 		case strings.Contains(field, "="):
 			c.Conditions = append(c.Conditions, field)
-		case i == 0 || fields[i-1] != "grpc":
+		default:
 			c.Method = field
 		}
 	}

@@ -41,10 +41,28 @@ service shop/cart port 80, producer
 `},
 		{"the first route on a port", nil, []string{old}, Options{}, `
 service shop/cart port 80, producer
-  any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches)
+  any  /* (except /v2*)               cart:80 100 %  →  404 (no rule matches) (new HTTPRoute shop/cart)
   any  /v2* (except GET tenant=gold)  cart:80 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/cart)
   GET  /v2* tenant=gold               cart:80 100 %  →  cart-v1:8080 100 % (new HTTPRoute shop/cart)
 1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"the last route on a port", []string{old}, nil, Options{}, `
+service shop/cart port 80, producer
+  any  /* (except /v2*)               404 (no rule matches)  →  cart:80 100 % (HTTPRoute shop/cart was removed)
+  any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart:80 100 % (HTTPRoute shop/cart was removed)
+  GET  /v2* tenant=gold               cart-v1:8080 100 %     →  cart:80 100 % (HTTPRoute shop/cart was removed)
+1 Service, 3 changes; 2 other request classes unchanged
+`},
+		{"requests that met no rule meet another kind", []string{old}, []string{old, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B}}], `+toV2+`}]`)}, Options{}, `
+service shop/cart port 80, producer
+  any  not gRPC /* (except /v2*)                404 (no rule matches)  →  UNIMPLEMENTED (no rule matches) (new GRPCRoute shop/say)
+  any  not gRPC /v2* (except GET tenant=gold)   cart-v2:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+  GET  not gRPC /v2* tenant=gold                cart-v1:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+       grpc */* (except grpc a.B/*, grpc v2/*)  404 (no rule matches)  →  UNIMPLEMENTED (no rule matches) (new GRPCRoute shop/say)
+       grpc a.B/*                               404 (no rule matches)  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
+       grpc v2/*                                cart-v2:8080 100 %     →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/cart does not apply: GRPCRoute holds the port)
+note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, whose content-type is application/grpc
+1 Service, 6 changes; 2 other request classes unchanged
 `},
 		{"a catch-all instead of matches", []string{old}, []string{http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
 service shop/cart port 80, producer
@@ -57,7 +75,7 @@ no change; 3 request classes unchanged
 `},
 		{"a kind takes the port", []string{all}, []string{all, object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
-  any  (not gRPC)                     cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
+  any  not gRPC                       cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc */* (except grpc a.B/Do)  cart-v1:8080 100 %  →  UNIMPLEMENTED (no rule matches) (HTTPRoute shop/all does not apply: GRPCRoute holds the port)
        grpc a.B/Do                    cart-v1:8080 100 %  →  cart-v2:8080 100 % (new GRPCRoute shop/say)
 note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, whose content-type is application/grpc
@@ -67,7 +85,7 @@ note: the GRPCRoutes on port 80 of Service shop/cart match gRPC requests only, w
 service shop/cart port 80, producer
   any  server name *.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
   any  server name a.example  cart:80 100 %  →  cart-v1:8080 100 % (new TLSRoute shop/tls)
-  any  other server names     cart:80 100 %  →  connection refused (no rule matches)
+  any  other server names     cart:80 100 %  →  connection refused (no rule matches) (new TLSRoute shop/tls)
 1 Service, 3 changes; 2 other request classes unchanged
 `},
 		{"a raw connection", nil, []string{object("TCPRoute shop/raw", onCart+`, rules: [{`+toV1+`}]`)}, Options{}, `
@@ -222,7 +240,8 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		want          string
 	}{
 		{"it is new", table(Options{}), table(Options{}, shop), 0, assumed},
-		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service\n"},
+		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service (Service shop/cart is no longer in the input)\n"},
+		{"its backend is gone", table(Options{}, shop), table(Options{}, strings.ReplaceAll(shop, "name: cart-v1}", "name: other}")), 2, "any  cart-v1:8080 100 %  →  500 (cart-v1:8080 is no longer in the input)\n"},
 		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(mesh.Read) bool { return true }}), 0, assumed},
 	} {
 		t.Run(test.name, func(t *testing.T) {

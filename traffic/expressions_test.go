@@ -20,14 +20,34 @@ func TestDiffOfChangedExpressions(t *testing.T) {
 	header := func(text string) string {
 		return http("shop/re", onCart+`, rules: [{matches: [{headers: [{type: RegularExpression, name: v, value: '`+text+`'}]}], `+toV2+`}, {`+toV1+`}]`)
 	}
+	exactAnd := func(text string) string {
+		return http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: '`+text+`'}}], `+toV2+`}, {`+toV1+`}, {matches: [{path: {type: Exact, value: /b}}], `+toV1+`}]`)
+	}
 	for _, test := range []struct{ name, before, after, want string }{
 		{"a path, narrower", path("/items/[0-9]+"), path("/items/[0-9]"), `service shop/cart port 80, producer
-  any  ~ /items/[0-9]+ (except ~ /items/[0-9]) such as /items/00  cart-v2:8080 100 %  →  cart-v1:8080 100 %
+  any  ~ /items/[0-9]+ such as /items/00 (except ~ /items/[0-9])  cart-v2:8080 100 %  →  cart-v1:8080 100 %
 ` + note + first + fmt.Sprintf(part, "/items/[0-9]", "path", "/items/00") + `1 Service, 1 change; 4 other request classes unchanged
 `},
 		{"a path, wider", path("/items/[0-9]{1,4}"), path("/items/[0-9]+"), `service shop/cart port 80, producer
-  any  ~ /items/[0-9]+ (except ~ /items/[0-9]{1,4}) such as /items/00000  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+  any  ~ /items/[0-9]+ such as /items/00000 (except ~ /items/[0-9]{1,4})  cart-v1:8080 100 %  →  cart-v2:8080 100 %
 ` + note + fmt.Sprintf(part, "/items/[0-9]{1,4}", "path", "/items/00000") + first + `1 Service, 1 change; 4 other request classes unchanged
+`},
+		{"a path, narrower, without the shortest example", path("/items/[0-9]+"), path("/items/[1-9][0-9]{5}"), `service shop/cart port 80, producer
+  any  ~ /items/[0-9]+ such as /items/0 (except ~ /items/[1-9][0-9]{5})  cart-v2:8080 100 %  →  cart-v1:8080 100 %
+` + note + first + `1 Service, 1 change; 4 other request classes unchanged
+`},
+		{"a path, wider, with a shorter example", path("/items/[0-9]+/returns"), path("/items/[0-9a-f]+/(returns|refunds)"), `service shop/cart port 80, producer
+  any  ~ /items/[0-9a-f]+/(returns|refunds) such as /items/a/refunds (except ~ /items/[0-9]+/returns)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+` + note + first + `1 Service, 1 change; 4 other request classes unchanged
+`},
+		{"a path, moved in part", path("/[a-m]"), path("/[g-z]"), `service shop/cart port 80, producer
+  any  ~ /[a-m] such as /a (except ~ /[a-m] and ~ /[g-z])  cart-v2:8080 100 %  →  cart-v1:8080 100 %
+  any  ~ /[g-z] such as /n (except ~ /[a-m] and ~ /[g-z])  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+` + note + first + `1 Service, 2 changes; 4 other request classes unchanged
+`},
+		{"a path, beside one that is matched as a whole", exactAnd("/[0-9]"), exactAnd("/[0-9a-f]"), `service shop/cart port 80, producer
+  any  ~ /[0-9a-f] such as /a (except ~ /[0-9], /b)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+` + note + first + `1 Service, 1 change; 5 other request classes unchanged
 `},
 		{"a header, narrower", header("[0-9]+"), header("[0-9]"), `service shop/cart port 80, producer
   any  v~[0-9]+ (except v~[0-9])  cart-v2:8080 100 %  →  cart-v1:8080 100 %

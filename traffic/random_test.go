@@ -118,8 +118,11 @@ func (c *choices) httpMatch() gatewayv1.HTTPRouteMatch {
 	var m gatewayv1.HTTPRouteMatch
 	if c.maybe(80) {
 		kind, text := pick(c, gatewayv1.PathMatchPathPrefix, gatewayv1.PathMatchExact), pick(c, "/a", "/a/b", "/", "/a/b/", "/ab", "/a/b/c")
-		if c.maybe(15) { // both match some paths, and one of them others too
-			kind, text = gatewayv1.PathMatchRegularExpression, pick(c, "/a/[0-9]+", "/a/[0-9]")
+		switch {
+		case c.maybe(15): // of two, one can match all that the other does, a part of it, or nothing
+			kind, text = gatewayv1.PathMatchRegularExpression, pick(c, "/a/[0-9]+", "/a/[0-9]", "/a/[1-9][0-9]", "/a/[0-5]+")
+		case c.maybe(5): // what most of them match
+			kind, text = gatewayv1.PathMatchExact, "/a/5"
 		}
 		m.Path = &gatewayv1.HTTPPathMatch{Type: &kind, Value: &text}
 	}
@@ -170,7 +173,7 @@ func (c *choices) request() Request {
 		Service: mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: "cart"},
 		Port:    pick(c, int32(80), 8080), From: pick(c, "shop", "faces", "lab"),
 		Method:  pick(c, "GET", "POST", "PUT"),
-		Path:    pick(c, "/", "/a", "/a/", "/a/b", "/ab", "/a/b/", "/a/b/c", "/a/b/c/d", "/b", "/a/5", "/a/57"),
+		Path:    pick(c, "/", "/a", "/a/", "/a/b", "/ab", "/a/b/", "/a/b/c", "/a/b/c/d", "/b", "/a/5", "/a/57", "/a/9", "/a/05", "/a/50", "/a/099"),
 		Headers: map[string]string{}, Query: map[string]string{},
 	}
 	for _, name := range []string{"x", "y"} {

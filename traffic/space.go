@@ -16,6 +16,9 @@ type point struct {
 	at Request
 	// text names the class: "/v2*", "grpc a.B/Do". It is empty for all connections.
 	text string
+	// region is that of the regular expressions for which the point stands, and example its path or gRPC method.
+	region  *region
+	example string
 	// parents are the classes around it: of /v2/x it is /v2*.
 	parents, children []*point
 	// fixed: the method and the content type are those of at.
@@ -51,19 +54,19 @@ type texts struct {
 	paths, names, services, methods, contents set
 	// calls are the gRPC methods that are matched with their service.
 	calls map[[2]string]bool
-	// expressions are those on paths, and examples what is said of the paths that stand for them.
+	// expressions are those on paths, and examples the regions of the paths that stand for them.
 	expressions []*condition
-	examples    map[string]string
+	examples    map[string]*region
 }
 
 // notGRPC marks the classes of requests that are not gRPC, where that matters.
-const notGRPC = "(not gRPC)"
+const notGRPC = "not gRPC"
 
 type set map[string]bool
 
-// space cuts the requests to a port into points, each after its parent.
+// space cuts the requests to a port into points.
 func (c *comparer) space() []*point {
-	t := texts{paths: set{}, names: set{}, services: set{}, methods: set{}, contents: set{}, calls: map[[2]string]bool{}, examples: map[string]string{}}
+	t := texts{paths: set{}, names: set{}, services: set{}, methods: set{}, contents: set{}, calls: map[[2]string]bool{}, examples: map[string]*region{}}
 	for i := range c.sides {
 		if routes := c.sides[i].routes; routes != nil {
 			for j := range routes.entries {
@@ -79,16 +82,17 @@ func (c *comparer) space() []*point {
 		at.ServerName = name.at.ServerName
 		paths := pathPoints(at, t.paths)
 		for _, p := range paths {
-			p.text = t.described(p.text, p.text)
-			if c.grpc {
-				p.plain, p.text = true, strings.TrimSpace(p.text+" "+notGRPC)
-			}
+			t.describe(p, "", p.text)
+			p.plain = c.grpc
 		}
+		t.nest(paths)
 		if c.grpc {
 			t.contents[grpcContent] = true
 			for _, content := range slices.Sorted(maps.Keys(t.contents)) {
 				at.Headers = map[string]string{contentType: content}
-				paths = append(paths, callPoints(at, &t)...)
+				calls := callPoints(at, &t)
+				t.nest(calls)
+				paths = append(paths, calls...)
 			}
 		}
 		for _, p := range paths {
@@ -150,12 +154,12 @@ func (t *texts) addExpression(c *condition) {
 	}
 }
 
-// described returns the text of a class of requests, of which a path stands for an expression.
-func (t *texts) described(text, path string) string {
-	if expression := t.examples[path]; expression != "" {
-		return expression + " such as " + text
+// describe names the class of a point: that of the regular expressions if its path, or its gRPC method, stands for them.
+func (t *texts) describe(p *point, kind, text string) {
+	if r := t.examples[p.at.Path]; r != nil && strings.TrimPrefix(p.at.Path, "/") == strings.TrimPrefix(text, "/") {
+		p.region, p.example, text = r, text, r.text
 	}
-	return text
+	p.text = kind + text
 }
 
 // serverNames returns a point for each server name, and one for all others.
@@ -267,9 +271,7 @@ func callTree(template Request, methods map[string]set, t *texts) []*point {
 	named := map[[2]string]*point{}
 	newPoint := func(service, method string, around ...*point) *point {
 		text := service + "/" + method
-		if !t.methods[method] && !t.calls[[2]string{service, method}] {
-			text = t.described(text, "/"+text)
-		}
+		regular := !t.methods[method] && !t.calls[[2]string{service, method}]
 		p := &point{at: template, text: "grpc " + text, fixed: true}
 		named[[2]string{service, method}] = p
 		if service == "*" {
@@ -281,6 +283,9 @@ func callTree(template Request, methods map[string]set, t *texts) []*point {
 			})
 		}
 		p.at.Path, p.at.Method = "/"+service+"/"+method, "POST"
+		if regular {
+			t.describe(p, "grpc ", text)
+		}
 		for _, a := range around {
 			if a != nil {
 				p.putInto(a)

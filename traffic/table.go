@@ -122,9 +122,20 @@ func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
 		if read.Kind == mesh.ReadReferenceGrants {
 			return mesh.Answer{}
 		}
-		return mesh.Answer{Err: mesh.ErrNotFound}
+		return mesh.Answer{Err: errGone}
 	}
 	return answer
+}
+
+// errGone is the answer about what the version before has and this one lacks.
+var errGone = fmt.Errorf("no longer in the input: %w", mesh.ErrNotFound)
+
+// absent says what is so of an object that is not found.
+func absent(err error) string {
+	if errors.Is(err, errGone) {
+		return "is no longer in the input"
+	}
+	return "does not exist"
 }
 
 // entry is a match of a rule of a route that holds a port.

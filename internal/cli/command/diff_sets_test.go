@@ -221,7 +221,7 @@ func TestDiffOfRemovedServices(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"the Service", func() { put(t, "plain/web.yaml", route) }, ExitFindings, "any  web-v1:80 100 %  →  no such Service\n"},
+		{"the Service", func() { put(t, "plain/web.yaml", route) }, ExitFindings, "any  web-v1:80 100 %  →  no such Service (Service shop/web is no longer in the input)\n"},
 		{"it moves", func() { put(t, "plain/web.yaml", route); put(t, "other/web.yaml", service) }, 0, "Service shop/web"},
 		{"the namespace", func() { put(t, "plain/shop.yaml", "") }, ExitFindings, "namespace shop lacks the producer grant"},
 		{"the route", func() { put(t, "plain/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
