@@ -47,14 +47,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i] = &side{options, disk}
 	}
-	was := map[string]*sets.Set{}
-	for i := range before.Sets {
-		set := &before.Sets[i]
-		key, err := keyOf(set, filepath.Abs)
-		if err != nil {
-			return nil, err
-		}
-		was[key] = set
+	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := byKey(at, after.Bare)
+	if err != nil {
+		return nil, err
 	}
 	for i := range after.Sets {
 		set := &after.Sets[i]
@@ -79,7 +78,15 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 				d.out.Notes = append(d.out.Notes, name+" is not compared: it is still there, but no set of "+sets.ProjectFile+" has it")
 				continue
 			}
-			if err := d.compare(ctx, set, nil); err != nil {
+			if err := d.compare(ctx, set, bare[key]); err != nil {
+				return nil, err
+			}
+			delete(bare, key)
+		}
+	}
+	if len(d.later) > 0 {
+		for key, set := range bare {
+			if err := d.move(ctx, was[key], set); err != nil {
 				return nil, err
 			}
 		}
@@ -143,6 +150,21 @@ func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
 	return key, nil
 }
 
+// byKey returns the sets by what identifies them.
+func byKey(at func(string) (string, error), lists ...[]sets.Set) (map[string]*sets.Set, error) {
+	all := map[string]*sets.Set{}
+	for _, list := range lists {
+		for i := range list {
+			key, err := keyOf(&list[i], at)
+			if err != nil {
+				return nil, err
+			}
+			all[key] = &list[i]
+		}
+	}
+	return all, nil
+}
+
 // nameOf names a set in reports.
 func nameOf(set *sets.Set) string {
 	described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
@@ -157,19 +179,18 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	name := ""
 	d.compared++
 	for i, set := range []*sets.Set{before, after} {
-		options, disk, taken := d.sides[i].options, d.sides[i].disk, (*source.Taken)(nil)
-		if set == nil {
-			options = options.Over(&sets.Set{})
-		} else {
-			options, disk, taken, name = options.Over(set), disk.Within(set.Within), set.Taken, nameOf(set)
+		if set != nil {
+			name = nameOf(set)
 		}
-		l, err := loadWhole(ctx, options, disk.Input(taken), routes[0])
+		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
+			return loadWhole(ctx, options, input, routes[0])
+		})
 		if failed[i] = err; err != nil {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if set != nil {
-				set.Excuse(disk)
+				set.Excuse(d.sides[i].disk.Within(set.Within))
 			}
 			continue
 		}
@@ -182,16 +203,9 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
 	}
-	for read := range loads[1].world.files.Has() {
-		if loads[0].world.Do(read).Err != nil {
-			d.moved[read] = true
-		}
-	}
+	d.moves(loads)
 	asked, known := false, map[mesh.Read]bool(nil)
 	c, err := judged(loads[0], loads[1], func(read mesh.Read) bool {
-		if after == nil { // files without routes are of no set: its Services can be in some
-			return true
-		}
 		asked = true
 		return known[read]
 	})
@@ -222,6 +236,38 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		}
 	}
 	return nil
+}
+
+// load loads a set of a version; nil is an empty one.
+func (d *setsDiff) load(version int, set *sets.Set, load func(*Options, *source.Input) (*loaded, error)) (*loaded, error) {
+	side := d.sides[version]
+	if set == nil {
+		return load(side.options.Over(&sets.Set{}), side.disk.Input(nil))
+	}
+	return load(side.options.Over(set), side.disk.Within(set.Within).Input(set.Taken))
+}
+
+// move notes what a directory without routes has now, of what can be read of it.
+func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
+	var loads [2]*loaded
+	for i, set := range []*sets.Set{before, after} {
+		var err error
+		loads[i], err = d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) { return load(ctx, options, input, nil) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", nameOf(after), err)
+		}
+	}
+	d.moves(loads)
+	return nil
+}
+
+// moves notes what a set has and did not have before.
+func (d *setsDiff) moves(loads [2]*loaded) {
+	for read := range loads[1].world.files.Has() {
+		if loads[0].world.Do(read).Err != nil {
+			d.moved[read] = true
+		}
+	}
 }
 
 // noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same.

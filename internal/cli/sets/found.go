@@ -17,6 +17,8 @@ import (
 // Found is what was found in a repository: the sets, and what they must have read once they were run.
 type Found struct {
 	Sets []Set
+	// Bare are the directories of manifests without routes, which are no sets: what moves there is still deployed.
+	Bare []Set
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
