@@ -185,6 +185,9 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
 			return loadWhole(ctx, options, input, routes[0])
 		})
+		if err != nil && i == 0 {
+			err = ofBase(err)
+		}
 		if failed[i] = err; err != nil {
 			if err := ctx.Err(); err != nil {
 				return err

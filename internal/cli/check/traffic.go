@@ -129,6 +129,9 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
 		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
+		if err != nil && options == before {
+			err = ofBase(err)
+		}
 		if err != nil {
 			return nil, err
 		}

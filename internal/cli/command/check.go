@@ -111,7 +111,7 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values; for a git revision, gammaguard diff --base-ref lists new findings")
-	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that need what the repository does not have, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
 	addOutputs(cmd, &flags.outputs)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")

@@ -301,3 +301,28 @@ func TestPathsArePartsOfSets(t *testing.T) {
 		}
 	}
 }
+
+// TestBaseToBuild: a base with kustomizations and charts that check would read as plain files is refused, and one that cannot be
+// built is not called the set.
+func TestBaseToBuild(t *testing.T) {
+	deployed(t)
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "check", "--base", before); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: ") || got.stdout != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "check", "--base", before+"/prod", "prod"); got.code != ExitClean || got.stderr != "" {
+		t.Errorf("a kustomization: %+v", got)
+	}
+	put(t, before+"/prod/kustomization.yaml", "resources: [a.yaml]\n")
+	for _, args := range []string{"check --base " + before + "/prod prod", "check --strict --base " + before + "/prod prod", "check --base " + before + "/prod -k prod", "diff --base " + before + "/prod -k prod"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, "the base cannot be read: kustomize "+before+"/prod: ") || got.stdout != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomize "+before+"/prod: ") {
+		t.Errorf("%+v", got)
+	}
+}
