@@ -223,7 +223,9 @@ func TestDiffOfOneKnownService(t *testing.T) {
 	}{
 		{"it is new", table(Options{}), table(Options{}, shop), 0, assumed},
 		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service\n"},
-		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(mesh.Read) bool { return true }}), 0, assumed},
+		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(read mesh.Read) (mesh.Answer, bool) {
+			return mesh.Answer{Service: &mesh.Service{Key: read.Service, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}}, read.Kind == mesh.ReadService
+		}}), 3, "no such port"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Diff(test.before, test.after)

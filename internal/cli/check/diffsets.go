@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]bool{}, out: &report.Diff{
+	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -85,8 +85,8 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 	}
 	if len(d.later) > 0 {
-		for key, set := range bare {
-			if err := d.move(ctx, was[key], set); err != nil {
+		for _, key := range slices.Sorted(maps.Keys(bare)) {
+			if err := d.move(ctx, was[key], bare[key]); err != nil {
 				return nil, err
 			}
 		}
@@ -118,7 +118,7 @@ type setsDiff struct {
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]string
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
-	moved    map[mesh.Read]bool
+	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
 	compared int
 	errs     []error
@@ -207,10 +207,11 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return nil //nolint:nilerr // it is noted
 	}
 	d.moves(loads)
-	asked, known := false, map[mesh.Read]bool(nil)
-	c, err := judged(loads[0], loads[1], func(read mesh.Read) bool {
+	asked, known := false, map[mesh.Read]mesh.Answer(nil)
+	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
 		asked = true
-		return known[read]
+		answer, has = known[read]
+		return answer, has
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -267,8 +268,8 @@ func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
 // moves notes what a set has and did not have before.
 func (d *setsDiff) moves(loads [2]*loaded) {
 	for read := range loads[1].world.files.Has() {
-		if loads[0].world.Do(read).Err != nil {
-			d.moved[read] = true
+		if _, known := d.moved[read]; !known && loads[0].world.Do(read).Err != nil {
+			d.moved[read] = loads[1].world.Do(read)
 		}
 	}
 }
@@ -321,25 +322,40 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	}
 }
 
-// grouped returns the notes, with one for all objects that are not in the input and of which the same is assumed.
+// alikeNotes are notes that say the same of several objects: what stands before and behind their names.
+var alikeNotes = []struct{ before, one, many string }{
+	{"", " is not in the input: it is assumed", " are not in the input: they are assumed"},
+	{"", " matches too: ", " match too: "},
+	{"regular expressions of ", " are compared as text", " are compared as text"},
+}
+
+// grouped returns the notes, with one for all objects of which the same is said.
 func grouped(notes []string) (all []string) {
-	const is = " is not in the input: it is assumed"
 	slices.Sort(notes)
-	lacks := map[string][]string{}
+	type same struct {
+		form int
+		rest string
+	}
+	objects := map[same][]string{}
 	for _, note := range slices.Compact(notes) {
-		object, assumed, lacking := strings.Cut(note, is)
-		if !lacking {
+		form := slices.IndexFunc(alikeNotes, func(n struct{ before, one, many string }) bool {
+			return strings.HasPrefix(note, n.before) && strings.Contains(note, n.one)
+		})
+		if form < 0 {
 			all = append(all, note)
 			continue
 		}
-		lacks[assumed] = append(lacks[assumed], object)
+		object, rest, _ := strings.Cut(strings.TrimPrefix(note, alikeNotes[form].before), alikeNotes[form].one)
+		at := same{form, rest}
+		objects[at] = append(objects[at], object)
 	}
-	for _, assumed := range slices.Sorted(maps.Keys(lacks)) {
-		text := is
-		if len(lacks[assumed]) > 1 {
-			text = " are not in the input: they are assumed"
+	for _, at := range slices.SortedFunc(maps.Keys(objects), func(a, b same) int { return cmp.Or(cmp.Compare(a.form, b.form), cmp.Compare(a.rest, b.rest)) }) {
+		form := &alikeNotes[at.form]
+		says := form.one
+		if len(objects[at]) > 1 {
+			says = form.many
 		}
-		all = append(all, firstOf(lacks[assumed])+text+assumed)
+		all = append(all, form.before+firstOf(objects[at])+says+at.rest)
 	}
 	return all
 }

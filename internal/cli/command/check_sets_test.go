@@ -242,3 +242,15 @@ func TestCheckPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckQuiet: sets without routes share a line, and files that a kustomization names are not called manifests that are none.
+func TestCheckQuiet(t *testing.T) {
+	folder := written(t, map[string]string{
+		"a/kustomization.yaml": "resources: [s.yaml]\nconfigurations: [names.yaml]\n", "a/names.yaml": "nameReference: []\n",
+		"a/s.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "b/kustomization.yaml": "resources: [s.yaml]\n", "b/s.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n", "x/values.yaml": "a: b\n",
+	})
+	const want = "no routes: kustomization a, kustomization b\nnot checked: 1 file that is not a manifest: x/values.yaml\n"
+	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, want) {
+		t.Errorf("%+v", got)
+	}
+}
