@@ -48,7 +48,9 @@ the routes sends a request somewhere else. The default PATH is then ` + expect.F
 
 With --mesh, each test runs once for each mesh, except tests that are meant for other meshes only.
 
-Exit codes: 0 if all tests pass, 1 if a test fails, 2 if the usage is invalid or input cannot be read.`
+A test whose field input names what cannot be read or built fails, and the others run.
+
+Exit codes: 0 if all tests pass, 1 if a test fails, 2 if the usage is invalid or files of tests cannot be read.`
 
 const testExamples = `  # Run the tests below the current directory
   gammaguard test
