@@ -82,7 +82,7 @@ func newTest() *cobra.Command {
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", namespaceUsage+"\"default\"")
 	addConfigFile(cmd, &flags.config, projectConfiguration)
 	addMesh(cmd, &meshNames{names: &flags.config.mesh, several: true}, "several, separated by commas, run each test under each; if empty, those that the test names, or else that of the configuration")
-	addOutputs(cmd, &flags.outputs)
+	addOutputs(cmd, &flags.outputs, reportFormats)
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.outputs.write(report, "", cmd.OutOrStdout()); err != nil {
+	if err := f.outputs.writeReport(report, "", cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if report.Summary.Failed > 0 {
@@ -151,7 +151,7 @@ func (f *testFlags) validate(args []string) (err error) {
 		return errors.New("--init writes one file")
 	case len(f.meshes) > 1:
 		return errors.New("--init takes one mesh at most")
-	case len(f.outputs) > 0:
+	case len(f.outputs.named) > 0:
 		return errors.New("--init cannot be used with -o")
 	case len(f.options.Kustomizations)+len(f.options.Charts) > 1 || len(f.options.Kustomizations)+len(f.options.Charts) == 1 && len(f.options.Files) > 0:
 		return errors.New("--init takes one kustomization, one chart, or files")
