@@ -242,7 +242,9 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		{"it is new", table(Options{}), table(Options{}, shop), 0, assumed},
 		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service (Service shop/cart is no longer in the input)\n"},
 		{"its backend is gone", table(Options{}, shop), table(Options{}, strings.ReplaceAll(shop, "name: cart-v1}", "name: other}")), 2, "any  cart-v1:8080 100 %  →  500 (cart-v1:8080 is no longer in the input)\n"},
-		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(mesh.Read) bool { return true }}), 0, assumed},
+		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(read mesh.Read) (mesh.Answer, bool) {
+			return mesh.Answer{Service: &mesh.Service{Key: read.Service, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}}, read.Kind == mesh.ReadService
+		}}), 3, "no such port"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Diff(test.before, test.after)

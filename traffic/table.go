@@ -18,9 +18,9 @@ type Options struct {
 	Engine *validate.Engine
 	// Rejected are the routes that are left out because the API server rejects them, as AttachedRoute.String names them.
 	Rejected []string
-	// Elsewhere reports whether something else that is deployed has what the Reader does not know. What it has not, and another
-	// version has, is removed. It may be nil.
-	Elsewhere func(read mesh.Read) bool
+	// Elsewhere answers of what else is deployed, where the Reader does not know what another version has; what it has not is
+	// removed. It may be nil.
+	Elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)
 	// Live says that what is not known is what the user cannot read in a cluster, not what the input lacks.
 	Live bool
 	// Unread reports whether routes in the namespace cannot be read; nil if all can be.
@@ -116,8 +116,13 @@ func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
 	answer := t.reader.Do(read)
 	switch read.Kind {
 	case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
-		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil || t.options.Elsewhere != nil && t.options.Elsewhere(read) {
+		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil {
 			return answer
+		}
+		if t.options.Elsewhere != nil {
+			if moved, has := t.options.Elsewhere(read); has {
+				return moved
+			}
 		}
 		if read.Kind == mesh.ReadReferenceGrants {
 			return mesh.Answer{}

@@ -120,6 +120,10 @@ func FindSets(ctx context.Context, options *Options, paths []string, project *se
 func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.CheckReport, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
+	if folders := source.ToBuild(options.Base); len(folders) > 0 {
+		return nil, fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
+			options.Base[0], firstOf(folders))
+	}
 	all := report.New()
 	all.Skipped = found.Skipped
 	var errs []error
@@ -238,14 +242,14 @@ func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, bui
 	if at == (report.Place{}) {
 		at = report.Place{File: set.File(), Line: 1}
 	}
-	var err error
-	switch {
-	case strict || set.Named:
-		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
-	case built.Broken && (!built.Values || !set.Others): // else the others show whether it is broken
+	if built.Broken && (!built.Values || !set.Others) { // else the others show whether it is broken
 		all.SeenFile(set.File())
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return nil
+	}
+	var err error
+	if strict || set.Named {
+		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
 	}
 	reason := "cannot be built, so its routes are not checked: "
 	if built.Remote {

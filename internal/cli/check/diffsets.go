@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]bool{}, out: &report.Diff{
+	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -47,14 +47,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i] = &side{options, disk}
 	}
-	was := map[string]*sets.Set{}
-	for i := range before.Sets {
-		set := &before.Sets[i]
-		key, err := keyOf(set, filepath.Abs)
-		if err != nil {
-			return nil, err
-		}
-		was[key] = set
+	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := byKey(at, after.Bare)
+	if err != nil {
+		return nil, err
 	}
 	for i := range after.Sets {
 		set := &after.Sets[i]
@@ -79,7 +78,15 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 				d.out.Notes = append(d.out.Notes, name+" is not compared: it is still there, but no set of "+sets.ProjectFile+" has it")
 				continue
 			}
-			if err := d.compare(ctx, set, nil); err != nil {
+			if err := d.compare(ctx, set, bare[key]); err != nil {
+				return nil, err
+			}
+			delete(bare, key)
+		}
+	}
+	if len(d.later) > 0 {
+		for _, key := range slices.Sorted(maps.Keys(bare)) {
+			if err := d.move(ctx, was[key], bare[key]); err != nil {
 				return nil, err
 			}
 		}
@@ -111,7 +118,7 @@ type setsDiff struct {
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]string
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
-	moved    map[mesh.Read]bool
+	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
 	compared int
 	errs     []error
@@ -143,6 +150,21 @@ func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
 	return key, nil
 }
 
+// byKey returns the sets by what identifies them.
+func byKey(at func(string) (string, error), lists ...[]sets.Set) (map[string]*sets.Set, error) {
+	all := map[string]*sets.Set{}
+	for _, list := range lists {
+		for i := range list {
+			key, err := keyOf(&list[i], at)
+			if err != nil {
+				return nil, err
+			}
+			all[key] = &list[i]
+		}
+	}
+	return all, nil
+}
+
 // nameOf names a set in reports.
 func nameOf(set *sets.Set) string {
 	described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
@@ -157,19 +179,21 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	name := ""
 	d.compared++
 	for i, set := range []*sets.Set{before, after} {
-		options, disk, taken := d.sides[i].options, d.sides[i].disk, (*source.Taken)(nil)
-		if set == nil {
-			options = options.Over(&sets.Set{})
-		} else {
-			options, disk, taken, name = options.Over(set), disk.Within(set.Within), set.Taken, nameOf(set)
+		if set != nil {
+			name = nameOf(set)
 		}
-		l, err := loadWhole(ctx, options, disk.Input(taken), routes[0])
+		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
+			return loadWhole(ctx, options, input, routes[0])
+		})
+		if err != nil && i == 0 {
+			err = ofBase(err)
+		}
 		if failed[i] = err; err != nil {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if set != nil {
-				set.Excuse(disk)
+				set.Excuse(d.sides[i].disk.Within(set.Within))
 			}
 			continue
 		}
@@ -182,18 +206,12 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		d.fail(name, before == nil, failed)
 		return nil //nolint:nilerr // it is noted
 	}
-	for read := range loads[1].world.files.Has() {
-		if loads[0].world.Do(read).Err != nil {
-			d.moved[read] = true
-		}
-	}
-	asked, known := false, map[mesh.Read]bool(nil)
-	c, err := judged(loads[0], loads[1], func(read mesh.Read) bool {
-		if after == nil { // files without routes are of no set: its Services can be in some
-			return true
-		}
+	d.moves(loads)
+	asked, known := false, map[mesh.Read]mesh.Answer(nil)
+	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
 		asked = true
-		return known[read]
+		answer, has = known[read]
+		return answer, has
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -222,6 +240,38 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		}
 	}
 	return nil
+}
+
+// load loads a set of a version; nil is an empty one.
+func (d *setsDiff) load(version int, set *sets.Set, load func(*Options, *source.Input) (*loaded, error)) (*loaded, error) {
+	side := d.sides[version]
+	if set == nil {
+		return load(side.options.Over(&sets.Set{}), side.disk.Input(nil))
+	}
+	return load(side.options.Over(set), side.disk.Within(set.Within).Input(set.Taken))
+}
+
+// move notes what a directory without routes has now, of what can be read of it.
+func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
+	var loads [2]*loaded
+	for i, set := range []*sets.Set{before, after} {
+		var err error
+		loads[i], err = d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) { return load(ctx, options, input, nil) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", nameOf(after), err)
+		}
+	}
+	d.moves(loads)
+	return nil
+}
+
+// moves notes what a set has and did not have before.
+func (d *setsDiff) moves(loads [2]*loaded) {
+	for read := range loads[1].world.files.Has() {
+		if _, known := d.moved[read]; !known && loads[0].world.Do(read).Err != nil {
+			d.moved[read] = loads[1].world.Do(read)
+		}
+	}
 }
 
 // noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same.
@@ -269,59 +319,5 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	d.out.Notes = append(d.out.Notes, diff.Notes...)
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
-	}
-}
-
-// grouped returns the notes, with one for all objects that are not in the input and of which the same is assumed.
-func grouped(notes []string) (all []string) {
-	const is = " is not in the input: it is assumed"
-	slices.Sort(notes)
-	lacks := map[string][]string{}
-	for _, note := range slices.Compact(notes) {
-		object, assumed, lacking := strings.Cut(note, is)
-		if !lacking {
-			all = append(all, note)
-			continue
-		}
-		lacks[assumed] = append(lacks[assumed], object)
-	}
-	for _, assumed := range slices.Sorted(maps.Keys(lacks)) {
-		text := is
-		if len(lacks[assumed]) > 1 {
-			text = " are not in the input: they are assumed"
-		}
-		all = append(all, firstOf(lacks[assumed])+text+assumed)
-	}
-	return all
-}
-
-// maxShown is how many names a note has.
-const maxShown = 8
-
-// firstOf lists the first names, and how many more there are.
-func firstOf(names []string) string {
-	text := strings.Join(names[:min(len(names), maxShown)], ", ")
-	if more := len(names) - maxShown; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
-}
-
-// noteUnread notes what may hold routes and was not compared.
-func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
-	skipped, notices := after.Unread(ctx)
-	var paths []string
-	for _, s := range slices.Concat(after.Skipped, skipped) {
-		if s.Hides {
-			paths = append(paths, s.Path)
-		}
-	}
-	if len(paths) > 0 {
-		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
-	}
-	for _, n := range notices {
-		if n.Ignored > 0 {
-			d.out.Notes = append(d.out.Notes, n.Path+": "+n.Message)
-		}
 	}
 }

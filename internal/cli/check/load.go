@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -215,7 +216,7 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 	}
 	files, _, err := l.build(ctx, input, l.options.Before(l.options.Base))
 	if err != nil {
-		return nil, err
+		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
@@ -228,6 +229,9 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 	}
 	return routes, nil
 }
+
+// ofBase says that what cannot be read or built is the base.
+func ofBase(err error) error { return fmt.Errorf("the base cannot be read: %w", err) }
 
 // routeNamespaces returns the namespaces of the input's routes, and those of the options.
 func (l *loader) routeNamespaces() []string {

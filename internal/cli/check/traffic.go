@@ -114,7 +114,7 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	}
 	trace, err := t.trace(request, true)
 	if err != nil {
-		return nil, errors.Join(append([]error{err}, t.unbuiltErrors()...)...)
+		return nil, t.hinted(err)
 	}
 	trace.Notes = append(trace.Notes, t.Notes()...)
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
@@ -129,6 +129,9 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
 		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
+		if err != nil && options == before {
+			err = ofBase(err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -196,9 +199,9 @@ type comparison struct {
 	notes    []string
 }
 
-// judged judges two versions that were read. Elsewhere reports whether something else that is deployed has what the version
-// after lacks; nil if nothing does.
-func judged(before, after *loaded, elsewhere func(read mesh.Read) bool) (*comparison, error) {
+// judged judges two versions that were read. Elsewhere answers of what else is deployed, for what the version after lacks; it may
+// be nil.
+func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) (*comparison, error) {
 	c := &comparison{}
 	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
@@ -318,7 +321,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 // table returns what requests meet by the routes of the input, and of what was there
 // before it. A route that the API server refuses is left out, so that the one that was
 // there before it stays.
-func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) bool) *traffic.Table {
+func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
 	var routes traffic.Routes
 	var rejected []string
 	add := func(key manifest.Key, route *mesh.Route) {

@@ -41,12 +41,20 @@ func argument(path string) string {
 	return printable.Shell(path)
 }
 
-// unbuiltErrors are the notices as errors: why something may not be in the input.
-func (l *loaded) unbuiltErrors() (errs []error) {
+// hinted returns one error of all, of which the last says what was read as plain files: why something may not be in the input.
+func (l *loaded) hinted(errs ...error) error {
+	var hints []string
 	for _, n := range l.unbuiltNotices() {
-		errs = append(errs, fmt.Errorf("%s: %s", n.Path, n.Message))
+		hints = append(hints, n.Path+": "+n.Message)
 	}
-	return errs
+	switch hint := strings.Join(hints, "; "); {
+	case hint == "":
+	case len(errs) == 0:
+		return errors.New(hint)
+	default:
+		errs[len(errs)-1] = fmt.Errorf("%w; %s", errs[len(errs)-1], hint)
+	}
+	return errors.Join(errs...)
 }
 
 // unreadable returns one error of all, in the words of reports. That a template cannot be read follows from its chart.
@@ -58,6 +66,8 @@ func (l *loaded) unreadable(errs []error) error {
 	for _, err := range errs {
 		at, broken := errors.AsType[*manifest.Error](err)
 		switch {
+		case err == nil:
+			continue
 		case broken && slices.ContainsFunc(l.unbuilt, func(u source.Unbuilt) bool { return u.Template(at.File) }):
 			continue
 		case broken:
@@ -65,5 +75,5 @@ func (l *loaded) unreadable(errs []error) error {
 		}
 		told = append(told, err)
 	}
-	return errors.Join(append(told, l.unbuiltErrors()...)...)
+	return l.hinted(told...)
 }

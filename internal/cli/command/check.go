@@ -111,9 +111,9 @@ func newCheck() *cobra.Command {
 	set.BoolVar(&flags.watch, "watch", false, "check again whenever files change, until you interrupt the command")
 	set.BoolVar(&flags.failIfNone, "fail-if-none", false, "fail if no route was checked")
 	set.StringSliceVar(&flags.options.Base, "base", nil, "files or directories with what was there before; they are not checked, and a route that is also in the input is checked as an update; with -k, directories with a kustomization are built; with --helm, directories with a chart are rendered with the same --values; for a git revision, gammaguard diff --base-ref lists new findings")
-	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that cannot be built, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
+	set.BoolVar(&flags.options.Strict, "strict", false, "treat as an error what is unknown, and what could not be checked: sets that need what the repository does not have, manifests that cannot be read, routes that no set has, and definitions of routes that the input replaces")
 	addChoice(cmd, &flags.failOn, "fail-on", "", "minimum severity that fails the check: deny, warn (includes mutations), audit, or never", report.FailOn...)
-	addOutputs(cmd, &flags.outputs)
+	addOutputs(cmd, &flags.outputs, reportFormats)
 	set.BoolVar(&flags.options.Fix, "fix", false, "write mutations to the files, also to the sources of kustomizations and to files of charts that are no templates; leave the rest of each file unchanged, and report why a change is not written")
 	flags.access = addWorld(cmd, &flags.cluster, "look up there what the input lacks; the command only reads, and reports what you cannot read")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
@@ -163,15 +163,15 @@ func (f *checkFlags) runOnce(cmd *cobra.Command) (err error) {
 	if project != nil && project.FailOn == "never" && !cmd.Flags().Changed("fail-on") && result.Fails(string(validate.Deny)) {
 		result.Notices = append(result.Notices, report.Notice{Path: filepath.ToSlash(project.File()), Message: "failOn: never: findings do not fail the check"})
 	}
-	if f.options.Strict && len(f.outputs) > 0 && f.outputs[0].format != "text" { // as text, the report has them
+	if f.options.Strict && len(f.outputs.named) > 0 && f.outputs.named[0].format != "text" { // as text, the report has them
 		for i := range result.Notices {
 			printable.Fprintf(cmd.ErrOrStderr(), "note: %s\n", &result.Notices[i])
 		}
 	}
-	if len(f.outputs) == 0 || f.outputs[0].format == "text" && f.outputs[0].file == "" {
+	if len(f.outputs.named) == 0 || f.outputs.named[0] == (output{format: "text"}) {
 		err = report.WithoutUnchecked(err)
 	}
-	if err := errors.Join(f.outputs.write(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
+	if err := errors.Join(f.outputs.writeReport(result, f.failOn, cmd.OutOrStdout()), err); err != nil {
 		return err
 	}
 	switch {

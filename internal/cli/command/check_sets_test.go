@@ -149,11 +149,11 @@ func TestCheckOwnReport(t *testing.T) {
 // of the sets that it keeps from being built; and so is what else is wrong with the base.
 func TestCheckMissingBelow(t *testing.T) {
 	overlay := "resources: [../base]\n"
-	for text, want := range map[string]struct{ line, at, strict string }{
-		"resources:\n- s.yaml\n":                              {"2", "resources: s.yaml does not exist", "base/kustomization.yaml:2: resources: s.yaml does not exist"},
-		"patches:\n- path: s.yaml\n":                          {"2", "path: s.yaml does not exist", "base/kustomization.yaml:2: path: s.yaml does not exist"},
-		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n": {"1", "files: a=s.txt does not exist", "base/kustomization.yaml:1: files: a=s.txt does not exist"},
-		"resource: [s.yaml]\n":                                {"1", "invalid Kustomization: json: unknown field \"resource\"", "base/kustomization.yaml:1: invalid Kustomization: "},
+	for text, want := range map[string]struct{ line, at string }{
+		"resources:\n- s.yaml\n":                              {"2", "resources: s.yaml does not exist"},
+		"patches:\n- path: s.yaml\n":                          {"2", "path: s.yaml does not exist"},
+		"configMapGenerator: [{name: a, files: [a=s.txt]}]\n": {"1", "files: a=s.txt does not exist"},
+		"resource: [s.yaml]\n":                                {"1", "invalid Kustomization: json: unknown field \"resource\""},
 	} {
 		folder := written(t, map[string]string{"base/kustomization.yaml": text, "dev/kustomization.yaml": overlay, "prod/kustomization.yaml": overlay})
 		got := runIn(t, folder, "check")
@@ -161,13 +161,11 @@ func TestCheckMissingBelow(t *testing.T) {
 		if !strings.HasPrefix(got.stdout, head) || strings.Count(got.stdout, tail) != 1 || strings.Count(got.stdout, "  broken  ") != 1 || got.code != ExitFindings || strings.Contains(got.stdout, "accumul") {
 			t.Errorf("%s: %+v", text, got)
 		}
-		got = runIn(t, folder, "check", "--strict")
-		const more = "not checked: kustomization dev, and 1 more: cannot be built, so its routes are not checked: "
-		if strings.Count(got.stdout, more+want.strict) != 1 || strings.Count(got.stdout, "cannot be built") != 1 || strings.Count(got.stderr, "\n") != 1 || got.code != ExitUsage {
-			t.Errorf("%s: --strict: %+v", text, got)
+		if strict := runIn(t, folder, "check", "--strict"); strict != got {
+			t.Errorf("%s: --strict: %+v", text, strict)
 		}
 		got = runIn(t, folder, "check", "--strict", "-o", "github")
-		if strings.Count(got.stdout, "::warning file=base/kustomization.yaml,line="+want.line+",") != 1 || strings.Count(got.stderr, "error: kustomize dev, and 1 more: "+want.strict) != 1 {
+		if strings.Count(got.stdout, "::error file=base/kustomization.yaml,line="+want.line+",") != 1 || got.stderr != "" || got.code != ExitFindings {
 			t.Errorf("%s: --strict -o github: %+v", text, got)
 		}
 	}
@@ -242,5 +240,17 @@ func TestCheckPlaces(t *testing.T) {
 		if strings.Contains(got.stdout, `name="prod/p.yaml"`) {
 			t.Errorf("a suite for a patch: %s", got.stdout)
 		}
+	}
+}
+
+// TestCheckQuiet: sets without routes share a line, and files that a kustomization names are not called manifests that are none.
+func TestCheckQuiet(t *testing.T) {
+	folder := written(t, map[string]string{
+		"a/kustomization.yaml": "resources: [s.yaml]\nconfigurations: [names.yaml]\n", "a/names.yaml": "nameReference: []\n",
+		"a/s.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "b/kustomization.yaml": "resources: [s.yaml]\n", "b/s.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n", "x/values.yaml": "a: b\n",
+	})
+	const want = "no routes: kustomization a, kustomization b\nnot checked: 1 file that is not a manifest: x/values.yaml\n"
+	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, want) {
+		t.Errorf("%+v", got)
 	}
 }

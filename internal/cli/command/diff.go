@@ -29,7 +29,7 @@ type diffFlags struct {
 	baseRef string
 	cluster bool
 	access  *access
-	output  string
+	outputs outputs
 }
 
 const diffLong = `Show which requests go somewhere else in one version of the manifests than in another, or than in the live cluster. Each line is a class of requests: what they have
@@ -73,7 +73,10 @@ const diffExamples = `  # Compare what is deployed in the current directory with
   gammaguard diff --base-ref main --helm charts/shop --values production.yaml
 
   # Write a comment for a pull request
-  gammaguard diff --base-ref origin/main -f manifests/ -o markdown`
+  gammaguard diff --base-ref origin/main -f manifests/ -o markdown
+
+  # Write the comment to a file, in addition to text
+  gammaguard diff --base-ref origin/main -o text -o markdown=comment.md`
 
 func newDiff() *cobra.Command {
 	flags := &diffFlags{}
@@ -91,7 +94,7 @@ func newDiff() *cobra.Command {
 	set.BoolVar(&flags.options.RolloutWeights, "rollout-weights", false, "compare the weights that an Argo Rollout sets as they are written; without it, they are left out")
 	flags.access = addWorld(cmd, &flags.cluster, "compare what is stored there with what would be after you apply the input; the command only reads")
 	set.Lookup("namespace").Usage = namespaceUsage + "\"default\", or with --cluster " + currentNamespace
-	addOutput(cmd, &flags.output, "text", "text", "json", "yaml", "markdown")
+	addOutputs(cmd, &flags.outputs, diffFormats)
 	return cmd
 }
 
@@ -127,7 +130,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if diff == nil {
 		return err
 	}
-	if err := errors.Join(f.write(diff, cmd.OutOrStdout()), err); err != nil {
+	if err := errors.Join(f.outputs.write(cmd.OutOrStdout(), func(w io.Writer, format string) error { return writeDiff(w, format, diff) }), err); err != nil {
 		return err
 	}
 	if !diff.Empty() {
@@ -290,10 +293,10 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	return diff, tree.Named(err)
 }
 
-func (f *diffFlags) write(diff *report.Diff, w io.Writer) error {
-	switch f.output {
+func writeDiff(w io.Writer, format string, diff *report.Diff) error {
+	switch format {
 	case "json", "yaml":
-		return writeData(w, f.output, diff)
+		return writeData(w, format, diff)
 	case "markdown":
 		return diff.Markdown(w)
 	}

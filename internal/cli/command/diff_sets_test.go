@@ -55,7 +55,7 @@ func TestDiffFindsSets(t *testing.T) {
 service shop/cart port 80, producer (kustomization prod, kustomization test)
   any  cart-v1:80 100 %  →  new:80 100 %
 service shop/web port 80, producer (directory BASEplain)
-  any  web-v1:80 100 %  →  web:80 100 % (HTTPRoute shop/web was removed)
+  any  web-v1:80 100 %  →  no such Service
 `
 	for args, base := range map[string]string{"--base-ref HEAD": "HEAD:", "--base " + before: before + "/", "--base-ref HEAD .": "HEAD:"} {
 		got := diff(args)
@@ -223,12 +223,15 @@ func TestDiffOfRemovedServices(t *testing.T) {
 	}{
 		{"the Service", func() { put(t, "plain/web.yaml", route) }, ExitFindings, "any  web-v1:80 100 %  →  no such Service (Service shop/web is no longer in the input)\n"},
 		{"it moves", func() { put(t, "plain/web.yaml", route); put(t, "other/web.yaml", service) }, 0, "Service shop/web"},
+		{"it moves to a directory without routes", func() { put(t, "plain/web.yaml", route); put(t, "bare/web.yaml", service) }, 0, "Service shop/web"},
+		{"all but the routes move", func() { put(t, "plain/web.yaml", ""); put(t, "bare/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
 		{"the namespace", func() { put(t, "plain/shop.yaml", "") }, ExitFindings, "namespace shop lacks the producer grant"},
 		{"the route", func() { put(t, "plain/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
 	} {
 		put(t, "plain/web.yaml", string(web))
 		put(t, "plain/shop.yaml", namespace)
 		put(t, "other/web.yaml", "")
+		put(t, "bare/web.yaml", "")
 		test.change()
 		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
 			t.Errorf("%s: %+v", test.name, got)
@@ -271,7 +274,7 @@ func TestDiffOfLeftOutSets(t *testing.T) {
 		}
 	}
 	got := run(t, "", "diff", "--base-ref", "HEAD")
-	if got.code != ExitFindings || !strings.Contains(got.stdout, "HTTPRoute shop/web was removed") || strings.Count(got.stdout, why) != 1 {
+	if got.code != ExitFindings || !strings.Contains(got.stdout, "web-v1:80 100 %  →  no such Service") || strings.Count(got.stdout, why) != 1 {
 		t.Errorf("removed: %+v", got)
 	}
 }
@@ -296,5 +299,30 @@ func TestPathsArePartsOfSets(t *testing.T) {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, " nope: no such file or directory") || !strings.Contains(got.stderr, "--") {
 			t.Errorf("%s: %+v", args, got)
 		}
+	}
+}
+
+// TestBaseToBuild: a base with kustomizations and charts that check would read as plain files is refused, and one that cannot be
+// built is not called the set.
+func TestBaseToBuild(t *testing.T) {
+	deployed(t)
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "check", "--base", before); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: ") || got.stdout != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "check", "--base", before+"/prod", "prod"); got.code != ExitClean || got.stderr != "" {
+		t.Errorf("a kustomization: %+v", got)
+	}
+	put(t, before+"/prod/kustomization.yaml", "resources: [a.yaml]\n")
+	for _, args := range []string{"check --base " + before + "/prod prod", "check --strict --base " + before + "/prod prod", "check --base " + before + "/prod -k prod", "diff --base " + before + "/prod -k prod"} {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, "the base cannot be read: kustomize "+before+"/prod: ") || got.stdout != "" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomize "+before+"/prod: ") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -78,7 +78,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"check", "-f", shop, "-o", "xml"}, "error: invalid argument \"xml\" for \"-o, --output\" flag: the format must be one of text, json, yaml, sarif, junit, github, gitlab\nSee 'gammaguard check --help' for usage\n"},
 		{
 			[]string{"check", "-f", shop, "-o", "text", "-o", "json"},
-			"error: invalid argument \"json\" for \"-o, --output\" flag: only one format can be written to standard output; write the others to files, such as sarif=gammaguard.sarif\nSee 'gammaguard check --help' for usage\n",
+			"error: invalid argument \"json\" for \"-o, --output\" flag: only one format can be written to standard output; write the others to files, such as json=gammaguard.json\nSee 'gammaguard check --help' for usage\n",
 		},
 		{[]string{"check", "-f", shop, "-o", "json=a", "-o", "sarif=a"}, "error: invalid argument \"sarif=a\" for \"-o, --output\" flag: file a is specified twice\nSee 'gammaguard check --help' for usage\n"},
 		{[]string{"check", "-f", shop, "-o", "json="}, "error: invalid argument \"json=\" for \"-o, --output\" flag: a file name must follow =\nSee 'gammaguard check --help' for usage\n"},

@@ -113,8 +113,8 @@ func TestOutputFamily(t *testing.T) {
 			return
 		}
 		takes := func(format string) bool { return flag.Value.Set(format) == nil }
-		if _, several := flag.Value.(*outputs); several {
-			takes = func(format string) bool { return slices.Contains(reportFormats, format) }
+		if o, several := flag.Value.(*outputs); several {
+			takes = func(format string) bool { return slices.Contains(o.formats, format) }
 		}
 		if takes("json") != takes("yaml") && name != "policy" || strings.HasSuffix(flag.Usage, "if empty, text") && !takes("text") {
 			t.Errorf("%s: %s", name, flag.Usage)

@@ -162,3 +162,26 @@ func TestCheckWithoutEdits(t *testing.T) {
 		t.Errorf("%+v", changes)
 	}
 }
+
+// TestDiffSeveralOutputs: diff writes each format to its file as check does.
+func TestDiffSeveralOutputs(t *testing.T) {
+	folder := t.TempDir()
+	deployed(t)
+	put(t, "after.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	args := []string{"diff", "--base", "plain", "-f", "after.yaml", "-o", "text"}
+	for _, format := range diffFormats {
+		args = append(args, "-o", format+"="+filepath.Join(folder, format))
+	}
+	if got, want := run(t, "", args...), run(t, "", args[:5]...); got != want || got.stderr != "" {
+		t.Errorf("standard output: %+v, want %+v", got, want)
+	}
+	for _, format := range diffFormats {
+		text, err := os.ReadFile(filepath.Join(folder, format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(run(t, "", append(args[:5:5], "-o", format)...).stdout, string(text)); diff != "" {
+			t.Errorf("%s (-alone +among others)\n%s", format, diff)
+		}
+	}
+}

@@ -48,7 +48,9 @@ the routes sends a request somewhere else. The default PATH is then ` + expect.F
 
 With --mesh, each test runs once for each mesh, except tests that are meant for other meshes only.
 
-Exit codes: 0 if all tests pass, 1 if a test fails, 2 if the usage is invalid or input cannot be read.`
+A test whose field input names what cannot be read or built fails, and the others run.
+
+Exit codes: 0 if all tests pass, 1 if a test fails, 2 if the usage is invalid or files of tests cannot be read.`
 
 const testExamples = `  # Run the tests below the current directory
   gammaguard test
@@ -80,7 +82,7 @@ func newTest() *cobra.Command {
 	set.StringVarP(&flags.options.Namespace, "namespace", "n", "", namespaceUsage+"\"default\"")
 	addConfigFile(cmd, &flags.config, projectConfiguration)
 	addMesh(cmd, &meshNames{names: &flags.config.mesh, several: true}, "several, separated by commas, run each test under each; if empty, those that the test names, or else that of the configuration")
-	addOutputs(cmd, &flags.outputs)
+	addOutputs(cmd, &flags.outputs, reportFormats)
 	return cmd
 }
 
@@ -113,7 +115,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.outputs.write(report, "", cmd.OutOrStdout()); err != nil {
+	if err := f.outputs.writeReport(report, "", cmd.OutOrStdout()); err != nil {
 		return err
 	}
 	if report.Summary.Failed > 0 {
@@ -149,7 +151,7 @@ func (f *testFlags) validate(args []string) (err error) {
 		return errors.New("--init writes one file")
 	case len(f.meshes) > 1:
 		return errors.New("--init takes one mesh at most")
-	case len(f.outputs) > 0:
+	case len(f.outputs.named) > 0:
 		return errors.New("--init cannot be used with -o")
 	case len(f.options.Kustomizations)+len(f.options.Charts) > 1 || len(f.options.Kustomizations)+len(f.options.Charts) == 1 && len(f.options.Files) > 0:
 		return errors.New("--init takes one kustomization, one chart, or files")

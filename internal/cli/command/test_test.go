@@ -116,3 +116,16 @@ func TestTestNamespace(t *testing.T) {
 		t.Errorf("%q: %+v", trace, got)
 	}
 }
+
+// TestTestOfBrokenInput: tests of an input that cannot be built fail with the reason, and the others run.
+func TestTestOfBrokenInput(t *testing.T) {
+	deployed(t)
+	const tests = "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {kustomization: .}\ntests:\n- {name: cart, request: {service: shop/cart, port: 80}, expect: {backend: cart-v1:80}}\n"
+	put(t, "prod/gammaguard-test.yaml", tests)
+	put(t, "test/gammaguard-test.yaml", tests)
+	put(t, "prod/kustomization.yaml", "resources: [nope.yaml]\n")
+	got := run(t, "", "test")
+	if got.code != ExitFindings || !strings.Contains(got.stdout, "resources: nope.yaml does not exist") || !strings.Contains(got.stdout, "1 passed, 1 failed") || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -214,7 +214,7 @@ func TestDiffBrokenBase(t *testing.T) {
 	if err := os.WriteFile("a.yaml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: HEAD:a.yaml:1: broken YAML") {
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "a.yaml"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: the base cannot be read: HEAD:a.yaml:1: broken YAML") {
 		t.Errorf("%+v", got)
 	}
 }

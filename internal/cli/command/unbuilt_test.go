@@ -25,12 +25,12 @@ func TestUnbuilt(t *testing.T) {
 		dev      = "overlays/dev: its kustomization is read as plain files; to build it, use -k overlays/dev\n"
 		overlays = "overlays: 2 kustomizations are read as plain files: overlays/a b, overlays/dev; to build one, name it with -k\n"
 		chart    = "chart: its Helm chart is read as plain files; to render it, use --helm chart\n"
-		lacks    = "error: Service cart is not in the input; add it, or use --cluster\n"
+		lacks    = "error: Service cart is not in the input; add it, or use --cluster; "
 	)
 	for args, want := range map[string]string{
-		"trace cart:80 -f overlays/dev":                    lacks + "error: " + dev,
-		"trace cart:80 -f overlays/dev/kustomization.yaml": lacks + "error: " + dev,
-		"trace cart:80 -f overlays":                        lacks + "error: " + overlays,
+		"trace cart:80 -f overlays/dev":                    lacks + dev,
+		"trace cart:80 -f overlays/dev/kustomization.yaml": lacks + dev,
+		"trace cart:80 -f overlays":                        lacks + overlays,
 		"trace cart:80 -f base":                            "note: base: its kustomization is read as plain files; to build it, use -k base\n",
 		"trace cart:80 -f chart":                           "error: " + chart,
 		"trace cart:80 -f chart/charts":                    "error: chart/charts/sub: its Helm chart is read as plain files; to render it, use --helm chart/charts/sub\n",

@@ -125,7 +125,7 @@ func (f *checkFlags) matters(event fsnotify.Event) bool {
 	if event.Op == fsnotify.Chmod || hidden || strings.HasSuffix(name, "~") {
 		return false
 	}
-	for _, output := range f.outputs {
+	for _, output := range f.outputs.named {
 		if output.file != "" && sameFile(output.file, event.Name) {
 			return false
 		}

@@ -117,7 +117,7 @@ func TestWatch(t *testing.T) {
 // TestOwnChanges: what the command writes does not have it check again, nor do the files
 // that editors keep for themselves.
 func TestOwnChanges(t *testing.T) {
-	var f checkFlags
+	f := checkFlags{outputs: outputs{formats: reportFormats}}
 	if err := f.outputs.Set("sarif=found.json"); err != nil {
 		t.Fatal(err)
 	}

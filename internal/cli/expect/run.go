@@ -30,7 +30,8 @@ type Options struct {
 	Configuration func(mesh string) (*config.GuardConfiguration, error)
 }
 
-// Run runs the tests. It is an error if any of the input cannot be read, or a revision is not there.
+// Run runs the tests. A test whose own input cannot be read, or whose revision is not there, fails; it is an error if the input of
+// all cannot be read.
 func Run(ctx context.Context, options *Options, files []*File) (_ *report.TestReport, err error) {
 	r := &runner{ctx: ctx, options: options, trees: map[string]*revision.Tree{}}
 	defer func() {
@@ -151,11 +152,13 @@ func (r *runner) run(g *group) error {
 	}
 	input := *g.input
 	input.Config = configuration
-	now, err := check.LoadTraffic(r.ctx, &input)
-	if err != nil {
-		return err
+	now, unread := check.LoadTraffic(r.ctx, &input)
+	switch {
+	case unread == nil:
+		r.notes = append(r.notes, now.Notes()...)
+	case r.options.Given: // there is no other
+		return unread
 	}
-	r.notes = append(r.notes, now.Notes()...)
 	then := map[string]*check.Traffic{}
 	for i := range g.jobs {
 		j := &g.jobs[i]
@@ -163,10 +166,13 @@ func (r *runner) run(g *group) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if name := j.test.Expect.AsInRevision; name != "" && then[name] == nil {
-			if then[name], err = r.load(&input, name); err != nil {
-				return fmt.Errorf("%s:%d: %q: %w", j.file.name, j.test.line, j.test.Name, err)
-			}
+		failed := unread
+		if name := j.test.Expect.AsInRevision; failed == nil && name != "" && then[name] == nil {
+			then[name], failed = r.load(&input, name)
+		}
+		if failed != nil {
+			j.result.Result, j.result.Failures = report.Fail, strings.Split(failed.Error(), "\n")
+			continue
 		}
 		j.run(now, then[j.test.Expect.AsInRevision])
 	}

@@ -291,7 +291,7 @@ func TestRevision(t *testing.T) {
 	if err := os.WriteFile("m/gammaguard-test.yaml", []byte(strings.ReplaceAll(tests, "main", "gone")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := find(); len(got) != 1 || !strings.HasPrefix(got[0], `m/gammaguard-test.yaml:4: "split": "gone" is not a revision of the repository in `) {
+	if got := find(); len(got) != 2 || !strings.HasPrefix(got[0], `fail "gone" is not a revision of the repository in `) {
 		t.Errorf("%q", got)
 	}
 	var many strings.Builder
@@ -301,7 +301,7 @@ func TestRevision(t *testing.T) {
 	if err := os.WriteFile("m/gammaguard-test.yaml", []byte(header+"tests:\n"+many.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := find(); len(got) != 1 || !strings.HasSuffix(got[0], "the tests name more than 4 revisions") {
+	if got := find(); len(got) != 5 || got[3] != "pass " || !strings.HasSuffix(got[4], "the tests name more than 4 revisions") {
 		t.Errorf("%q", got)
 	}
 }

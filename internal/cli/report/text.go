@@ -102,10 +102,19 @@ func (r *CheckReport) sets(out io.Writer) {
 	if len(sets) == 1 && sets[0].Kind == Directory {
 		sets = nil
 	}
+	var without []string
 	for i := range sets {
+		if sets[i].Routes == 0 {
+			without = append(without, sets[i].String())
+			continue
+		}
 		printable.Fprintf(out, "%s: %s\n", &sets[i], Count(sets[i].Routes, "route", "routes"))
 	}
-	others, same := 0, map[string][]string{}
+	if len(without) > 0 {
+		printable.Fprintf(out, "no routes: %s\n", fewOf(without))
+	}
+	var others []string
+	same := map[string][]string{}
 	for _, skipped := range r.Skipped {
 		if !skipped.Hides {
 			same[skipped.Reason] = append(same[skipped.Reason], skipped.Path)
@@ -115,15 +124,15 @@ func (r *CheckReport) sets(out io.Writer) {
 		paths := same[skipped.Reason]
 		switch {
 		case skipped.Reason == NotManifest:
-			others++
+			others = append(others, skipped.Path)
 		case skipped.Hides, len(paths) <= maxAlike && skipped.At == (Place{}):
 			printable.Fprintf(out, "not checked: %s: %s\n", skipped.Path, skipped.Reason)
 		case skipped.Path == paths[0]:
 			printable.Fprintf(out, "not checked: %s: %s\n", andMore(skipped.Path, len(paths)-1), skipped.Reason)
 		}
 	}
-	if others > 0 {
-		printable.Fprintf(out, "not checked: %s\n", Count(others, "file that is not a manifest", "files that are not manifests"))
+	if len(others) > 0 {
+		printable.Fprintf(out, "not checked: %s: %s\n", Count(len(others), "file that is not a manifest", "files that are not manifests"), fewOf(others))
 	}
 	for i := range r.Notices {
 		printable.Fprintf(out, "note: %s\n", &r.Notices[i])
@@ -131,6 +140,14 @@ func (r *CheckReport) sets(out io.Writer) {
 	if len(sets)+len(r.Skipped)+len(r.Notices) > 0 {
 		printable.Fprintf(out, "\n")
 	}
+}
+
+// maxFew is how many names one line has.
+const maxFew = 5
+
+// fewOf lists the first names, and how many more there are.
+func fewOf(names []string) string {
+	return andMore(strings.Join(names[:min(len(names), maxFew)], ", "), len(names)-maxFew)
 }
 
 // maxAlike is how many lines say the same of files that hold no routes.

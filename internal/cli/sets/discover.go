@@ -35,7 +35,7 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 	return &discovery{
 		Found: &Found{disk: disk, namespace: namespace, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
-		seen: map[string]bool{}, used: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
+		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
 }
 
@@ -49,6 +49,9 @@ func (d *discovery) find(paths []string) (*Found, error) {
 	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 		return nil, err
 	}
+	d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
+		return s.Reason == report.NotManifest && d.named[filepath.FromSlash(s.Path)]
+	})
 	if d.project != nil && len(d.project.Sets) > 0 {
 		sets, err := d.project.SetsBelow(paths)
 		if err != nil {
@@ -79,6 +82,8 @@ type discovery struct {
 	inChart map[string]chartPart
 	// used are the files that kustomizations make objects of, or patches.
 	used map[string]bool
+	// named are the files and folders that kustomizations name for anything.
+	named map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
 	// were read by way of links.
 	looked, lookedAt, linked int
@@ -228,6 +233,7 @@ func (d *discovery) uses(k *kustomization, field, name string) {
 		return
 	}
 	info, err := os.Stat(path)
+	d.named[path] = err == nil
 	switch {
 	case err != nil:
 	case info.IsDir() && build.IsBase(field):

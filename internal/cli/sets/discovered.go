@@ -31,8 +31,15 @@ func (d *discovery) sets() []Set {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
-		if set := d.plain(path, managed[path]); set != nil {
-			sets = append(sets, *set)
+		if managed[path] { // a kustomization says what of it is used
+			continue
+		}
+		switch set := d.plain(path); {
+		case len(set.Files) == 0:
+		case d.folders[path].routes:
+			sets = append(sets, set)
+		default:
+			d.Bare = append(d.Bare, set)
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b Set) int { return cmp.Compare(a.Path, b.Path) })
@@ -102,20 +109,19 @@ func (d *discovery) roots() (roots []string) {
 }
 
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those
-// beyond what is read of a set; nil if no route is among them, or a kustomization says what of the folder is used.
-func (d *discovery) plain(path string, managed bool) *Set {
-	files := slices.DeleteFunc(d.folders[path].files, func(file string) bool { return d.used[file] })
-	if len(files) == 0 || !d.folders[path].routes || managed {
-		return nil
-	}
+// beyond what is read of a set.
+func (d *discovery) plain(path string) Set {
+	set := Set{Kind: report.Directory, Path: path}
 	size := 0
-	files = slices.DeleteFunc(files, func(file string) bool {
-		if size+d.folders[path].sizes[file] > source.MaxInput {
+	for _, file := range d.folders[path].files {
+		switch at := d.folders[path].sizes[file]; {
+		case d.used[file]:
+		case size+at <= source.MaxInput:
+			size += at
+			set.Files = append(set.Files, file)
+		case d.folders[path].routes:
 			d.hidden(file, fmt.Sprintf("not checked: the manifests of its directory have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))
-			return true
 		}
-		size += d.folders[path].sizes[file]
-		return false
-	})
-	return &Set{Kind: report.Directory, Path: path, Files: files}
+	}
+	return set
 }

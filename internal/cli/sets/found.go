@@ -17,6 +17,8 @@ import (
 // Found is what was found in a repository: the sets, and what they must have read once they were run.
 type Found struct {
 	Sets []Set
+	// Bare are the directories of manifests without routes, which are no sets: what moves there is still deployed.
+	Bare []Set
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
@@ -143,19 +145,19 @@ func (h *holder) taken(t *source.Taken, path string) bool {
 const addValues = "add a file with the values that make it to the directory ci of the chart"
 
 func (h *holder) reason() string {
-	remedy := "check it with -f, or name it in " + guardIgnore
+	remedy := "check with -f, or list in " + guardIgnore
 	if h.template {
-		remedy = addValues + ", or name it in " + guardIgnore
+		remedy = addValues + ", or list in " + guardIgnore
 	}
 	switch {
 	case h.place == ignoredByGit:
-		return "ignored by .gitignore, and it may hold routes; " + remedy
+		return "ignored by .gitignore, and may hold routes; " + remedy
 	case h.place == passedOver:
-		return "in a hidden directory, node_modules, or vendor, and it may hold routes; " + remedy
+		return "in a hidden directory, node_modules, or vendor, and may hold routes; " + remedy
 	case len(h.routes) == 0:
-		return "it may hold routes, and no set has made one of it; " + remedy
+		return "may hold routes, and no set has made one; " + remedy
 	}
-	return "it holds routes that no set has; " + remedy
+	return "holds routes that no set has; " + remedy
 }
 
 // maxNamed is how many files one line names.

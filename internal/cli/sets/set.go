@@ -59,8 +59,10 @@ func Find(ctx context.Context, options *source.Options, paths, named []string, p
 	if err != nil {
 		return nil, err
 	}
-	for i := range found.Sets {
-		found.Sets[i].Within, found.Sets[i].Taken = disk.Files, source.NewTaken()
+	for _, all := range [][]Set{found.Sets, found.Bare} {
+		for i := range all {
+			all[i].Within, all[i].Taken = disk.Files, source.NewTaken()
+		}
 	}
 	return found, nil
 }

@@ -23,6 +23,21 @@ func (in *Input) Unbuilt() []Unbuilt {
 	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool { return len(u.Kustomizations)+len(u.Charts) == 0 })
 }
 
+// ToBuild returns the folders with a kustomization or a chart below the paths, without paths that are one themselves.
+func ToBuild(paths []string) (folders []string) {
+	paths, _ = SplitKustomizations(paths)
+	paths, _ = SplitCharts(paths, nil)
+	in := &Input{}
+	for _, path := range paths {
+		in.walk(path)
+	}
+	for i := range in.unbuilt {
+		folders = append(append(folders, in.unbuilt[i].Kustomizations...), in.unbuilt[i].Charts...)
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
 // see notes a file that makes its folder a kustomization or a chart, unless that is part of a chart.
 func (u *Unbuilt) see(path string) {
 	folder, name := filepath.Dir(path), filepath.Base(path)

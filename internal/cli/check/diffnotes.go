@@ -1,0 +1,79 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// alikeNotes are notes that say the same of several objects: what stands before and behind their names.
+var alikeNotes = []struct{ before, one, many string }{
+	{"", " is not in the input: it is assumed", " are not in the input: they are assumed"},
+	{"", " matches too: ", " match too: "},
+	{"regular expressions of ", " are compared as text", " are compared as text"},
+}
+
+// grouped returns the notes, with one for all objects of which the same is said.
+func grouped(notes []string) (all []string) {
+	slices.Sort(notes)
+	type same struct {
+		form int
+		rest string
+	}
+	objects := map[same][]string{}
+	for _, note := range slices.Compact(notes) {
+		form := slices.IndexFunc(alikeNotes, func(n struct{ before, one, many string }) bool {
+			return strings.HasPrefix(note, n.before) && strings.Contains(note, n.one)
+		})
+		if form < 0 {
+			all = append(all, note)
+			continue
+		}
+		object, rest, _ := strings.Cut(strings.TrimPrefix(note, alikeNotes[form].before), alikeNotes[form].one)
+		at := same{form, rest}
+		objects[at] = append(objects[at], object)
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(objects), func(a, b same) int { return cmp.Or(cmp.Compare(a.form, b.form), cmp.Compare(a.rest, b.rest)) }) {
+		form := &alikeNotes[at.form]
+		says := form.one
+		if len(objects[at]) > 1 {
+			says = form.many
+		}
+		all = append(all, form.before+firstOf(objects[at])+says+at.rest)
+	}
+	return all
+}
+
+// maxShown is how many names a note has.
+const maxShown = 8
+
+// firstOf lists the first names, and how many more there are.
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), maxShown)], ", ")
+	if more := len(names) - maxShown; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// noteUnread notes what may hold routes and was not compared.
+func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
+	skipped, notices := after.Unread(ctx)
+	var paths []string
+	for _, s := range slices.Concat(after.Skipped, skipped) {
+		if s.Hides {
+			paths = append(paths, s.Path)
+		}
+	}
+	if len(paths) > 0 {
+		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
+	}
+	for _, n := range notices {
+		if n.Ignored > 0 {
+			d.out.Notes = append(d.out.Notes, n.Path+": "+n.Message)
+		}
+	}
+}
