@@ -59,7 +59,7 @@ func newUnacknowledged(cache routes, policy *validate.Policy, leads <-chan struc
 	return &unacknowledged{
 		cache: cache, answers: (*kube.Route).Acknowledged, policy: policy, leads: leads, named: map[string]bool{},
 		desc: prometheus.NewDesc("gammaguard_routes_unacknowledged",
-			fmt.Sprintf("Number of routes with a mesh parent that gammaguard finds no fault with, and that no other controller has accepted in status.parents for more than a minute, by namespace (_other beyond %d namespaces with such routes), route kind, and state: unanswered, stale, or refused. Only the leader reports them.", maxNamespaces),
+			fmt.Sprintf("Number of routes with a mesh parent that gammaguard finds no fault with, and that no other controller has accepted in status.parents for more than a minute, by namespace (_other beyond %d namespaces with such routes), route kind, and state: unanswered, stale, or refused. None while no controller has answered about any mesh parent in the cluster: the mesh may not write status. Only the leader reports them.", maxNamespaces),
 			[]string{"namespace", "kind", "state"}, nil),
 	}
 }
@@ -82,11 +82,15 @@ func (u *unacknowledged) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// count counts the routes that have waited for longer than patience.
+// count counts the routes that have waited for longer than patience. There are none where no
+// route has an answer: some meshes never write any.
 func (u *unacknowledged) count(now time.Time) map[unanswered]int {
-	counts, namespaces := map[unanswered]int{}, map[string]bool{}
+	counts, namespaces, answered := map[unanswered]int{}, map[string]bool{}, false
 	for route := range u.cache.Routes() {
 		answers, since := u.answers(route)
+		for i := range route.Parents {
+			answered = answered || answers.Of(i) != mesh.Unanswered && route.IsMeshParent(i)
+		}
 		if now.Sub(since) < patience {
 			continue
 		}
@@ -94,6 +98,10 @@ func (u *unacknowledged) count(now time.Time) map[unanswered]int {
 			counts[unanswered{route.Namespace, route.Kind, state}]++
 			namespaces[route.Namespace] = true
 		}
+	}
+	if !answered {
+		clear(counts)
+		clear(namespaces)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -97,11 +97,32 @@ func TestUnacknowledged(t *testing.T) {
 	}
 }
 
+// TestUnacknowledgedSilent: while no controller has answered about a mesh parent, no route waits
+// for one: a Gateway's controller is not a mesh's.
+func TestUnacknowledgedSilent(t *testing.T) {
+	group := ""
+	cart := mesh.ParentRef{Group: &group, Kind: "Service", Name: "cart"}
+	gateway := mesh.Acknowledgements(0).With(1, mesh.Applied)
+	a := answered{}
+	a.add("shop", mesh.HTTPRoute, time.Hour, 0, cart)
+	a.add("shop", mesh.HTTPRoute, time.Hour, gateway, mesh.ParentRef{Name: "edge"}, cart)
+	u := collector(a, &validate.Policy{})
+	if got := u.count(at); len(got) != 0 {
+		t.Errorf("no mesh has answered: %v", got)
+	}
+	a.add("faces", mesh.HTTPRoute, time.Second, mesh.Acknowledgements(0).With(1, mesh.Refused), cart)
+	want := map[unanswered]int{{"shop", mesh.HTTPRoute, mesh.Unanswered}: 2}
+	if diff := cmp.Diff(want, u.count(at)); diff != "" {
+		t.Errorf("one has (-want +got):\n%s", diff)
+	}
+}
+
 // TestUnacknowledgedBounded: beyond the maximum, namespaces are counted together, and one that
 // has no such routes any more makes room. A process that does not lead counts nothing.
 func TestUnacknowledgedBounded(t *testing.T) {
 	group := ""
 	a := answered{}
+	a.add("shop", mesh.HTTPRoute, time.Hour, mesh.Acknowledgements(0).With(1, mesh.Applied), mesh.ParentRef{Group: &group, Kind: "Service", Name: "cart"})
 	var routes []*kube.Route
 	for n := range maxNamespaces + 2 {
 		routes = append(routes, a.add(fmt.Sprintf("ns-%04d", n), mesh.HTTPRoute, time.Hour, 0, mesh.ParentRef{Group: &group, Kind: "Service", Name: "cart"}))

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,11 +121,16 @@ func (r *rotation) run(ctx context.Context) error {
 
 // update is how the rotator's updates are made: one that would replace the CA of a
 // registration puts the CA beside those that are trusted, and one that changes
-// nothing is left out.
+// nothing is left out. A Secret that another write has changed stays as that write
+// left it: two parts of the rotator fill a new one at once, and every write has the
+// rotator look at the Secret again.
 func update(ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption) error {
 	registration, ok := object.(*unstructured.Unstructured)
 	if !ok {
-		return c.Update(ctx, object, options...)
+		if err := c.Update(ctx, object, options...); !apierrors.IsConflict(err) {
+			return err
+		}
+		return nil
 	}
 	now := &unstructured.Unstructured{}
 	now.SetGroupVersionKind(registration.GroupVersionKind())

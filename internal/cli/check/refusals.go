@@ -91,6 +91,9 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
 		}
 	}
+	if value, _, _ := r.Field(f.Field); variable(value) {
+		remedy = "substitute the variable before the check"
+	}
 	if f.experimental {
 		if remedy != "" {
 			remedy += "; or, "
@@ -105,4 +108,10 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 		Problem: f.Message, Remedy: remedy, Message: message + " (" + f.ID + ")",
 		Reference: validate.Reference{Detail: f.Field + " " + f.Message},
 	}
+}
+
+// variable reports whether a value has a variable that is substituted before it is applied, such as one of Flux's postBuild.
+func variable(value any) bool {
+	text, _ := value.(string)
+	return strings.Contains(text, "${")
 }

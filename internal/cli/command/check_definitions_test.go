@@ -70,6 +70,10 @@ func TestCheckDefinitions(t *testing.T) {
 			[]string{`spec.color 7 unknown field "spec.color" (schema)`, "spec.parentRefs[0] 5 grant-missing"},
 		},
 		{
+			"a variable that is substituted before it is applied", strings.Replace(route("v1"), "port: 80", "port: \"${port}\"", 1), nil,
+			[]string{`spec.rules[0].backendRefs[0].port 6 Invalid value: "string": spec.rules[0].backendRefs[0].port in body must be of type integer: "string"; substitute the variable before the check (schema)`},
+		},
+		{
 			"a type, with which the webhook cannot judge", strings.Replace(route("v1"), "port: 80", "port: http", 1),
 			[]string{"--complete"},
 			[]string{`spec.rules[0].backendRefs[0].port 6 Invalid value: "string": spec.rules[0].backendRefs[0].port in body must be of type integer: "string" (schema)`},

@@ -96,7 +96,7 @@ func Topics() []Topic {
 		Title:   "The CustomResourceDefinition does not allow the route",
 		Rationale: "The API server validates each route by its CustomResourceDefinition: unknown and duplicate fields, types, limits, and CEL rules. It rejects the route " +
 			"before it calls the validating webhook, so only `gammaguard check` reports this. The check uses the packages of the API server, and applies mutations first.",
-		Remedy: "Fix the field as the message says. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them to the " +
+		Remedy: "Fix the field as the message says. If the value is a variable that another tool substitutes, such as ${app}, substitute it before the check. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them to the " +
 			"input.",
 	}, Topic{
 		ID:      VersionNotServed,

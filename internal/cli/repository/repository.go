@@ -169,9 +169,9 @@ func (o *OutsideError) Error() string {
 	return fmt.Sprintf("%s is outside the repository in %s", relative(o.Path), strings.Join(o.Roots, ", "))
 }
 
-// relative returns the path as seen from the working directory, if it is below that.
+// relative returns the path as seen from the working directory, if it is below that. From the root of the disk, a path stays as it is.
 func relative(path string) string {
-	if here, err := os.Getwd(); err == nil && within(here, path) {
+	if here, err := os.Getwd(); err == nil && here != filepath.Dir(here) && within(here, path) {
 		if short, err := filepath.Rel(here, path); err == nil {
 			return short
 		}

@@ -96,9 +96,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// relative returns the path as seen from the working directory, where it can.
+// relative returns the path as seen from the working directory, where it can. From the root of the disk, where editors start
+// servers, a path stays as it is.
 func relative(path string) string {
-	if here, err := os.Getwd(); err == nil {
+	if here, err := os.Getwd(); err == nil && here != filepath.Dir(here) {
 		if short, err := filepath.Rel(here, path); err == nil {
 			return short
 		}

@@ -145,6 +145,18 @@ func TestProjectAliases(t *testing.T) {
 	}
 }
 
+// TestProjectFromRoot: from the root of the disk, the file has its whole path, with the slash.
+func TestProjectFromRoot(t *testing.T) {
+	file := filepath.Join(t.TempDir(), sets.ProjectFile)
+	if err := os.WriteFile(file, []byte(projectHeader+"setz: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("/")
+	if _, err := sets.FindProject(filepath.Dir(file)); err == nil || !strings.HasPrefix(err.Error(), file+":3: setz: unknown field") {
+		t.Errorf("FindProject() = %v", err)
+	}
+}
+
 // TestProjectWhole: what is no project at all, and a file of nearly its name.
 func TestProjectWhole(t *testing.T) {
 	const header = "apiVersion and kind must be gammaguard.dev/v1alpha1 and CheckConfiguration"
