@@ -228,9 +228,15 @@ func (e *Engine) Describe(fault Fault, parent *Parent) Finding {
 	return f
 }
 
-// Concerns reports whether any parentRef is one that the rules are about. No other route is judged, or audited.
+// Concerns reports whether any parentRef is one that the rules are about, or needs the grant where that is all that is
+// checked. No other route is judged, or audited.
 func (e *Engine) Concerns(route *mesh.Route) bool {
-	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Class(nil) != mesh.GatewayParent })
+	return slices.ContainsFunc(route.Spec.ParentRefs, func(ref mesh.ParentRef) bool {
+		if route.Kind.GrantOnly() {
+			return e.policy.Grants.Covers(&ref)
+		}
+		return ref.Class(nil) != mesh.GatewayParent
+	})
 }
 
 // unknownIgnores returns warnings about the names in the ignore annotation that silence nothing. A rule

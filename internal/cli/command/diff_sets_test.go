@@ -55,7 +55,7 @@ func TestDiffFindsSets(t *testing.T) {
 service shop/cart port 80, producer (kustomization prod, kustomization test)
   any  cart-v1:80 100 %  →  new:80 100 %
 service shop/web port 80, producer (directory BASEplain)
-  any  web-v1:80 100 %  →  no such Service
+  any  web-v1:80 100 %  →  no such Service (Service shop/web is no longer in the input)
 `
 	for args, base := range map[string]string{"--base-ref HEAD": "HEAD:", "--base " + before: before + "/", "--base-ref HEAD .": "HEAD:"} {
 		got := diff(args)

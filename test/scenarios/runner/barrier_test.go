@@ -204,7 +204,13 @@ func (s *apiSession) grow(ctx context.Context, document *Document) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(time.Until(s.youngest.Add(time.Second))):
+		return nil
 	}
-	s.youngest = time.Now().Truncate(time.Second)
-	return nil
+}
+
+// grown notes that the document's route, if it has rivals, was created by now, however long that took.
+func (s *apiSession) grown(document *Document) {
+	if s.rivals[document.Key] {
+		s.youngest = time.Now().Truncate(time.Second)
+	}
 }

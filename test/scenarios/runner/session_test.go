@@ -113,6 +113,7 @@ func (s *apiSession) put(ctx context.Context, document *Document) error {
 	if err != nil {
 		return err
 	}
+	defer s.grown(document)
 	s.made = append(s.made, object.DeepCopy())
 	setLastApplied(object, document)
 	patch := []byte(compact(map[string]any{"status": object.Object["status"]}))
@@ -141,6 +142,7 @@ func (s *apiSession) Apply(ctx context.Context, document *Document) (*Outcome, e
 	if err != nil {
 		return nil, err
 	}
+	defer s.grown(document)
 	s.unseen = true
 	if !document.DryRun {
 		s.made = append(s.made, object)
