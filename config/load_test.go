@@ -39,6 +39,20 @@ preview: true
 reports: openreports
 `
 
+// TestKindsNearOthers: kinds that meshes have besides those of the default are not taken for misspellings.
+func TestKindsNearOthers(t *testing.T) {
+	for _, kind := range []string{
+		"DestinationRule.networking.istio.io", "Gateway.networking.istio.io", "Hostname.networking.istio.io", "ProxyConfig.networking.istio.io", "Sidecar.networking.istio.io",
+		"VirtualService.networking.istio.io", "WorkloadEntry.networking.istio.io", "WorkloadGroup.networking.istio.io", "ServiceCIDR.networking.k8s.io",
+		"Mesh.kuma.io", "MeshExternalService.kuma.io", "MeshGateway.kuma.io", "MeshMultiZoneService.kuma.io", "MeshMetric.kuma.io", "MeshTrace.kuma.io", "ServiceInsight.kuma.io",
+		"HTTPRoute.policy.linkerd.io", "ServerAuthorization.policy.linkerd.io", "Service.policy.linkerd.io", "Service.serving.knative.dev", "ServiceEntry.acme.example",
+	} {
+		if _, err := Load([]byte(header + "grants: {parentKinds: [" + kind + "]}\n")); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
 // otherMeshParents are the default of grants.parentKinds.
 // TestParentKindsOfMeshes: every parent kind of every profile needs a grant by default.
 func TestParentKindsOfMeshes(t *testing.T) {
@@ -218,6 +232,17 @@ func TestLoadRefuses(t *testing.T) {
 				`grants.parentKinds[3]: Invalid value: "ServiceImport.multicluster.x-k8s.io": has no effect: this kind needs a grant in any case, ` +
 				`grants.parentKinds[4]: Invalid value: "service.core": has no effect: this kind needs a grant in any case, ` +
 				`grants.parentKinds[5]: Duplicate value: "a.b"]`,
+		},
+		{
+			"misspelled kinds", header + "grants: {parentKinds: [MeshServce.kuma.io, serviceentries.networking.istio.io, EgressNetwork.policy.linkerd.oi, server.policy.linkerd.io, Hostname.networking.istio.io]}\n",
+			`[grants.parentKinds[0]: Unsupported value: "MeshServce.kuma.io": unknown kind; did you mean "MeshService.kuma.io"?, ` +
+				`grants.parentKinds[1]: Unsupported value: "serviceentries.networking.istio.io": unknown kind; did you mean "ServiceEntry.networking.istio.io"?, ` +
+				`grants.parentKinds[2]: Unsupported value: "EgressNetwork.policy.linkerd.oi": unknown kind; did you mean "EgressNetwork.policy.linkerd.io"?]`,
+		},
+		{
+			"misspelled kinds that routes may have", header + "parents: {allowedKinds: [Servers.policy.linkerd.io], routeKinds: {Servers.policy.linkerd.io: [HTTPRoute]}}\n",
+			`[parents.allowedKinds[0]: Unsupported value: "Servers.policy.linkerd.io": unknown kind; did you mean "Server.policy.linkerd.io"?, ` +
+				`parents.routeKinds[Servers.policy.linkerd.io]: Unsupported value: "Servers.policy.linkerd.io": unknown kind; did you mean "Server.policy.linkerd.io"?]`,
 		},
 		{
 			"allowed kinds without effect", header + "parents: {allowedKinds: [ServiceImport.multicluster.x-k8s.io, Gateway.gateway.networking.k8s.io]}\nrules: {parent-kind-not-allowed: off}\n",

@@ -158,10 +158,34 @@ func kinds(path *field.Path, entries []string, covered string) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Index(i), entry, "has no effect: this kind "+covered))
 		case seen[lower]:
 			errs = append(errs, field.Duplicate(path.Index(i), entry))
+		default:
+			if meant := misspelled(kind, group); meant != "" {
+				errs = append(errs, unknown(path.Index(i), entry, "kind", []string{meant}))
+			}
 		}
 		seen[lower] = true
 	}
 	return errs
+}
+
+// misspelled returns the parent kind of a mesh that was probably meant, where the kind is not one of these: a similar one in
+// its group, or the same in a similar group. Meshes have other kinds in these groups, and none with such a name.
+func misspelled(kind, group string) string {
+	known := mesh.ParentKindsOfMeshes()
+	for _, entry := range known {
+		if strings.EqualFold(entry, kind+"."+group) {
+			return ""
+		}
+	}
+	kind = strings.ToLower(kind)
+	for _, entry := range known {
+		name, of, _ := strings.Cut(entry, ".")
+		name = strings.ToLower(name)
+		if of == group && mesh.Nearest(kind, []string{name}) != "" || name == kind && mesh.Nearest(group, []string{of}) != "" {
+			return entry
+		}
+	}
+	return ""
 }
 
 func (e *Exemptions) validate(path *field.Path) field.ErrorList {
