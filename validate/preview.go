@@ -59,15 +59,34 @@ func (p *LabelPreview) Add(route *mesh.Route) error {
 		return err
 	}
 	name := string(route.Kind) + " " + route.Metadata.Name
-	switch lost := func(f Finding) bool { return f.Rule == p.engine.byFault[GrantMissing].ID }; {
+	switch {
 	case after.Denied() && !before.Denied():
 		p.Denied = append(p.Denied, name+" ("+strings.Join(denying(&after), ", ")+")")
 	case after.Denied():
 		p.Already++
-	case slices.ContainsFunc(after.Findings, lost) && !slices.ContainsFunc(before.Findings, lost):
-		p.Ungranted = append(p.Ungranted, name)
+	case p.engine.lacksGrant(&after):
+		return p.addUngranted(route, name)
 	}
 	return nil
+}
+
+// addUngranted adds a route that lacks a grant after the change, if it loses it by what is not dormant of it.
+func (p *LabelPreview) addUngranted(route *mesh.Route, name string) error {
+	awake := route.Awake(route.Dormant(p.engine.policy.Mesh))
+	before, err := p.engine.Judge(&Request{Route: awake}, p.before)
+	if err != nil {
+		return err
+	}
+	after, err := p.engine.Judge(&Request{Route: awake}, p.after)
+	if err == nil && p.engine.lacksGrant(&after) && !p.engine.lacksGrant(&before) {
+		p.Ungranted = append(p.Ungranted, name)
+	}
+	return err
+}
+
+// lacksGrant reports whether a grant is missing by the verdict.
+func (e *Engine) lacksGrant(verdict *Verdict) bool {
+	return slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Rule == e.byFault[GrantMissing].ID })
 }
 
 // AddConsumers adds the consumer routes on a Service of the namespace.

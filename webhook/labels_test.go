@@ -173,6 +173,24 @@ func TestLabelsDormant(t *testing.T) {
 	}
 }
 
+// TestLabelsDormantGrant: a dormant parentRef loses no grant, since it uses none; another one of the same route does.
+func TestLabelsDormantGrant(t *testing.T) {
+	set := world(t, `
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: live, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: asleep, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: both, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}, {group: "", kind: Service, name: bill}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: consumer, namespace: shop}, spec: {parentRefs: [{kind: Service, name: cart}, {group: "", kind: Service, name: bill, namespace: pay}]}}`)
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	response := ask(t, previewLabels(o, newEngine(t, nil)), relabeled("labels: {gammaguard.dev/grant: all, gammaguard.dev/mode: audit}", "labels: {gammaguard.dev/grant: consumer, gammaguard.dev/mode: audit}"))
+	if diff := cmp.Diff([]string{"2 of 4 routes lose their grant: HTTPRoute live, HTTPRoute both"}, response.Warnings); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestManyRoutes: a preview reads so many routes, and says so.
 func TestManyRoutes(t *testing.T) {
 	manifests := []string{adopted}
