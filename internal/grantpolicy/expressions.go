@@ -17,6 +17,9 @@ import (
 // maxParents is how many parentRefs the definitions allow.
 const maxParents = 32
 
+// serviceKinds are the kinds of mesh parents, in the case of variables.parents.
+var serviceKinds = []string{strings.ToLower(mesh.ServiceKind), strings.ToLower(mesh.ServiceImportKind)}
+
 // roles are what a grant can allow.
 var roles = []mesh.Role{mesh.Producer, mesh.Consumer}
 
@@ -133,7 +136,6 @@ func parents() string {
 // that need no grant, as mesh.GrantPolicy.Covers decides. In Linkerd's own HTTPRoute, a
 // Service of Linkerd's group is one whose group was left out.
 func needed(grants *mesh.GrantPolicy) string {
-	services := list([]string{strings.ToLower(mesh.ServiceKind), strings.ToLower(mesh.ServiceImportKind)})
 	others := make([]string, len(grants.ParentKinds))
 	for i, kind := range grants.ParentKinds {
 		others[i] = strings.ToLower(kind)
@@ -142,7 +144,7 @@ func needed(grants *mesh.GrantPolicy) string {
 (parent.kind in %s ?
 parent.group.split('/')[0] in %s ||
 (request.resource.group == %s && parent.group.lowerAscii() == %s) : false)`,
-		services, list(mesh.ServiceGroups()), quoted(mesh.LinkerdGroup), quoted(mesh.LinkerdGroup))
+		list(serviceKinds), list(mesh.ServiceGroups()), quoted(mesh.LinkerdGroup), quoted(mesh.LinkerdGroup))
 	if len(others) > 0 {
 		expression += " ||\n(parent.kind + '.' + parent.group).lowerAscii() in " + list(others)
 	}
@@ -192,10 +194,10 @@ func message(grants *mesh.GrantPolicy) string {
 (variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) + ' grant for ' + %s +
 (variables.labeled && !(variables.grant in %s) ? ' (unknown label value "' + variables.grant + '")' : '') +
 %s + (%s) +
-((variables.first.size() == 0 ? variables.missing[0] : variables.roles[variables.first[0]]) == %s && !variables.narrowed &&
+(variables.first.size() > 0 && variables.roles[variables.first[0]] == %s && variables.parents[variables.first[0]].kind in %s && !variables.narrowed &&
 !(variables.labeled && !(variables.grant in %s)) ? %s : '') + %s`,
 		kind, list(mesh.Grants()), quoted("; ask "+cmp.Or(grants.Contact, "a mesh admin")+" to "), remedy(),
-		quoted(string(mesh.Producer)), list(mesh.Grants()), quoted(rules.ForgottenNamespace), quoted(" ("+ruleID+")"))
+		quoted(string(mesh.Producer)), list(serviceKinds), list(mesh.Grants()), quoted(rules.ForgottenNamespace), quoted(" ("+ruleID+")"))
 }
 
 // remedy is what grants the missing roles for the kind, as the rule says it: a command where it

@@ -34,7 +34,7 @@ func grantMissing() *validate.Rule {
 func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	name, role := parent.Route.Namespace, parent.Scope.Role()
 	unknown, hint := unknownGrant(parent.Namespace), ""
-	if role == mesh.Producer && unknown == "" && !parent.Namespace.NarrowsGrant(parent.Route.Kind) {
+	if role == mesh.Producer && parent.Ref.ServiceKind() != "" && unknown == "" && !parent.Namespace.NarrowsGrant(parent.Route.Kind) {
 		hint = ForgottenNamespace
 	}
 	return validate.Finding{
@@ -46,7 +46,7 @@ func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) vali
 	}
 }
 
-// ForgottenNamespace ends what a producer route without a grant is told: it may be meant as a
+// ForgottenNamespace ends what a producer route on a Service, without a grant, is told: it may be meant as a
 // consumer route. It is the same whatever exists.
 const ForgottenNamespace = "; for a Service elsewhere, set namespace in the parentRef"
 
