@@ -109,14 +109,18 @@ func (r *Route) lines(wide bool) []line {
 	return lines
 }
 
-// countLines counts the lines of each namespace by their class.
-func countLines(lines []line) map[string]map[string]int {
+// counts returns how many lines of each class each namespace has, and how many dormant routes: of these, some lines
+// have another class, since they say what would be denied.
+func (r *Report) counts(lines []line) map[string]map[string]int {
 	counts := map[string]map[string]int{}
+	for i := range r.Namespaces {
+		counts[r.Namespaces[i].Name] = map[string]int{}
+	}
 	for i := range lines {
-		if counts[lines[i].namespace] == nil {
-			counts[lines[i].namespace] = map[string]int{}
-		}
 		counts[lines[i].namespace][lines[i].class]++
+	}
+	for i := range r.Namespaces {
+		counts[r.Namespaces[i].Name][string(report.EffectDormant)] = r.Namespaces[i].Dormant
 	}
 	return counts
 }

@@ -15,12 +15,12 @@ import (
 )
 
 // Table writes what was found, what to do first above the rest, a summary of the namespaces that
-// counts these lines, and the commands that grant what is missing. Findings that are equal but for the
+// counts these lines and the dormant routes, and the commands that grant what is missing. Findings that are equal but for the
 // route share a line. Wide has a line for each, with how to fix it, and adds those that are for the audit
 // log alone, and the parents that no mesh accepts.
 func (r *Report) Table(w io.Writer, wide bool) error {
 	lines := r.lines(wide)
-	counts := countLines(lines)
+	counts := r.counts(lines)
 	header := []string{"NAMESPACE", "KIND", "NAME", "RULE", "ACTION", "FIELD", "MESSAGE", "FIX"}
 	if !wide {
 		lines, header = grouped(lines), header[:len(header)-1]

@@ -62,7 +62,7 @@ asleep      HTTPRoute   bill                 parent-group-invalid   dormant   sp
 asleep      GRPCRoute   half                 parent-group-invalid   dormant   spec.parentRefs[0].kind    no mesh but Linkerd acts on this parentRef: a kind is case-sensitive, and this one is Service
 
 NAMESPACE   MODE      ROUTES   ROUTES DENIED   DENIALS   WARNINGS   CHANGES   DORMANT   APPLIED   GRANT   NEEDS
-asleep      enforce   4        4               7         0          0         2         0/1       none    producer
+asleep      enforce   4        4               7         0          0         4         0/1       none    producer
 
 To grant what these routes need, a mesh admin can run:
 ` + wakeGrant + `
