@@ -27,7 +27,7 @@ func (p *Profile) Unenrolled(service *Service, home, clients *Namespace) *Gap {
 		return nil
 	case clients != nil && !p.injects(clients):
 		return &Gap{
-			"nothing adds the Pods of namespace " + clients.Name + " to " + p.Title + ", so the route has no effect on them",
+			"by its labels and annotations, namespace " + clients.Name + " has no Pods in " + p.Title + ": if so, the route has no effect",
 			p.Injection.Value.Remedy,
 		}
 	case p.Name == Istio && (clients == nil && home.ambient() || clients.ambient()) && !service.hasWaypoint(home):

@@ -87,7 +87,17 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	trace.Notes = compact(append(trace.Notes, ends...))
+	trace.Notes = append(trace.Notes, ends...)
+	if pr.kind != "" {
+		gap, err := t.engine.Unenrolled(t.reader, pr.service, pr.scope)
+		if err != nil {
+			return nil, err
+		}
+		if gap != nil {
+			trace.Notes = append(trace.Notes, gap.Problem+"; "+gap.Remedy+" ("+validate.RuleServiceNotEnrolled+")")
+		}
+	}
+	trace.Notes = compact(trace.Notes)
 	if slices.Contains(pr.notes, t.noteAssumed(request.Service)) {
 		trace.Notes = slices.DeleteFunc(trace.Notes, func(note string) bool { return note == t.noteExists(request.Service) })
 	}

@@ -227,6 +227,15 @@ HTTPRoute shop/re rule[0] match[0]  (producer)
 note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is implementation-specific
 not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below an Exact path or RegularExpression
 `},
+		{"clients outside the mesh", []string{mock}, []string{"from faces", "/v2"}, istio, `
+HTTPRoute faces/mock rule[0] match[0]  (consumer of faces)
+  → Service faces/stub:80 100 %
+note: by its labels and annotations, namespace faces has no Pods in Istio: if so, the route has no effect; label the namespace istio-injection=enabled, or with istio.io/rev (service-not-enrolled)
+`},
+		{"clients outside the mesh, where the rule is off", []string{mock}, []string{"from faces", "/v2"}, by(t, validate.Policy{Mesh: mergingMesh(), Actions: map[string]validate.Action{validate.RuleServiceNotEnrolled: validate.Off}}), `
+HTTPRoute faces/mock rule[0] match[0]  (consumer of faces)
+  → Service faces/stub:80 100 %
+`},
 		{"backends elsewhere need a ReferenceGrant where the mesh says so", []string{mock, http("shop/far", onCart+`, rules: [{backendRefs: [{name: stub, namespace: faces, port: 80}]}]`)}, nil, by(t, validate.Policy{Actions: map[string]validate.Action{"backend-not-permitted": validate.Warn}}), `
 HTTPRoute shop/far rule[0] match[0]  (producer)
   → 500 (Service faces/stub:80 is not permitted by a ReferenceGrant)

@@ -119,6 +119,23 @@ func (e *Engine) add(rule *Rule) error {
 // Action returns the action of the rule with the ID by the configuration, or its default.
 func (e *Engine) Action(id string) Action { return e.byID[id].action }
 
+// Unenrolled returns why the mesh applies no routes of the scope on the Service, as RuleServiceNotEnrolled reports it, or nil,
+// also where that rule is off. The error is a read that failed.
+func (e *Engine) Unenrolled(reader mesh.Reader, service *mesh.Service, scope mesh.Scope) (*mesh.Gap, error) {
+	if e.policy.Mesh == nil || e.Action(RuleServiceNotEnrolled) == Off {
+		return nil, nil
+	}
+	home, err := mesh.Known(mesh.FindNamespace(reader, service.Key.Namespace))
+	if err != nil || scope.Role() == mesh.Producer {
+		return e.policy.Mesh.Unenrolled(service, home, nil), err
+	}
+	clients, err := mesh.Known(mesh.FindNamespace(reader, scope.ConsumerNamespace))
+	if err != nil || clients == nil {
+		return nil, err
+	}
+	return e.policy.Mesh.Unenrolled(service, home, clients), nil
+}
+
 // Policy returns the policy that the engine judges by. It is not to be changed.
 func (e *Engine) Policy() *Policy { return e.policy }
 

@@ -20,7 +20,7 @@ func TestServiceNotEnrolled(t *testing.T) {
 	const (
 		ambient    = "istio.io/dataplane-mode: ambient"
 		noWaypoint = `Invalid spec.parentRefs[0].name "cart": neither the Service nor its namespace has the label istio.io/use-waypoint, so ambient mode applies no route on it; set the label to the name of a waypoint`
-		notAdded   = `Invalid spec.parentRefs[0].name "cart": nothing adds the Pods of namespace faces to `
+		notAdded   = `Invalid spec.parentRefs[0].name "cart": by its labels and annotations, namespace faces has no Pods in `
 	)
 	testRule(t, serviceNotEnrolled(), []ruleCase{
 		{name: "no mesh", spec: cart, routes: home(ambient)},
@@ -34,23 +34,23 @@ func TestServiceNotEnrolled(t *testing.T) {
 		},
 		{
 			name: "clients without sidecars", policy: under(mesh.Istio), namespace: "faces", spec: cart,
-			want: []string{notAdded + "Istio, so the route has no effect on them; label the namespace istio-injection=enabled, or with istio.io/rev"},
+			want: []string{notAdded + "Istio: if so, the route has no effect; label the namespace istio-injection=enabled, or with istio.io/rev"},
 		},
 		{
 			name: "clients with injection turned off", policy: under(mesh.Istio), namespace: "faces", spec: cart, routes: clients("istio-injection: disabled", ""),
-			want: []string{notAdded + "Istio, so the route has no effect on them; label the namespace istio-injection=enabled, or with istio.io/rev"},
+			want: []string{notAdded + "Istio: if so, the route has no effect; label the namespace istio-injection=enabled, or with istio.io/rev"},
 		},
 		{name: "clients with sidecars", policy: under(mesh.Istio), namespace: "faces", spec: cart, routes: home(ambient) + clients("istio-injection: enabled", "")},
 		{name: "clients of a revision", policy: under(mesh.Istio), namespace: "faces", spec: cart, routes: clients("istio.io/rev: canary", "")},
 		{name: "ambient clients", policy: under(mesh.Istio), namespace: "faces", spec: cart, routes: clients(ambient, ""), want: []string{noWaypoint}},
 		{
 			name: "clients without Linkerd's proxies", policy: under(mesh.Linkerd), namespace: "faces", spec: cart, routes: clients("linkerd.io/inject: enabled", "linkerd.io/inject: disabled"),
-			want: []string{notAdded + "Linkerd, so the route has no effect on them; annotate the namespace with linkerd.io/inject=enabled"},
+			want: []string{notAdded + "Linkerd: if so, the route has no effect; annotate the namespace with linkerd.io/inject=enabled"},
 		},
 		{name: "clients with Linkerd's proxies", policy: under(mesh.Linkerd), namespace: "faces", spec: cart, routes: clients("", "linkerd.io/inject: ingress")},
 		{
 			name: "clients without Kuma's proxies", policy: under(mesh.Kuma), namespace: "faces", spec: cart,
-			want: []string{notAdded + "Kuma, so the route has no effect on them; label the namespace kuma.io/sidecar-injection=enabled"},
+			want: []string{notAdded + "Kuma: if so, the route has no effect; label the namespace kuma.io/sidecar-injection=enabled"},
 		},
 		{name: "clients with Kuma's proxies", policy: under(mesh.Kuma), namespace: "faces", spec: cart, routes: clients("kuma.io/sidecar-injection: enabled", "")},
 		{name: "a mesh that ignores the route", policy: under(mesh.Cilium), namespace: "faces", spec: cart},

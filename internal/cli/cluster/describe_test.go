@@ -113,7 +113,7 @@ desc-stranger   none       -            audit     label
 		t.Errorf("nosuch: exit code %d: %s%s", code, stdout, stderr)
 	}
 	// Under a mesh, a route that applies may have no effect all the same, and audit says so too.
-	const gap = "nothing adds the Pods of namespace desc-guest to Istio, so the route has no effect on them"
+	const gap = "by its labels and annotations, namespace desc-guest has no Pods in Istio: if so, the route has no effect"
 	_, stdout, stderr = run(t, "", "describe", "service/cart", "-n", "desc", "--mesh", "istio@1.31", "-o", "json", "--kubeconfig", plane.Kubeconfig)
 	var d describe.Service
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil {

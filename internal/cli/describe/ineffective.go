@@ -14,18 +14,11 @@ func ineffective(engine *validate.Engine, reader mesh.Reader, service *mesh.Serv
 	if profile == nil {
 		return "", "", nil
 	}
-	home, err := mesh.Known(mesh.FindNamespace(reader, service.Key.Namespace))
+	gap, err := engine.Unenrolled(reader, service, b.At.Scope)
 	if err != nil {
 		return "", "", err
 	}
-	var clients *mesh.Namespace
-	if b.At.Scope.Role() == mesh.Consumer {
-		if clients, err = mesh.Known(mesh.FindNamespace(reader, b.At.Scope.ConsumerNamespace)); err != nil {
-			return "", "", err
-		}
-	}
-	known := clients != nil || b.At.Scope.Role() == mesh.Producer
-	if gap := profile.Unenrolled(service, home, clients); known && gap != nil && engine.Action(validate.RuleServiceNotEnrolled) != validate.Off {
+	if gap != nil {
 		return gap.Problem, validate.RuleServiceNotEnrolled, nil
 	}
 	if engine.Action(validate.RuleServiceOverridden) == validate.Off || !b.Route.Kind.MatchesRequests() {
