@@ -136,6 +136,24 @@ desc-stranger   none       -            audit     label
 	}
 }
 
+// TestDescribeImport: a ServiceImport is described as one, with the keys that have no effect on it.
+func TestDescribeImport(t *testing.T) {
+	kubectl(t, `
+{apiVersion: v1, kind: Namespace, metadata: {name: desc-import}}
+---
+{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ServiceImport, metadata: {name: cart, namespace: desc-import, labels: {gammaguard.dev/consumer-routes: deny},
+  annotations: {gammaguard.dev/consumer-route-kind: HTTPRoute}}, spec: {type: ClusterSetIP, ports: [{port: 80, protocol: TCP}]}}`, "apply", "-f", "-")
+	code, stdout, stderr := run(t, "", "describe", "serviceimport/cart", "-n", "desc-import", "--kubeconfig", plane.Kubeconfig)
+	for _, want := range []string{
+		"gammaguard.dev/consumer-routes deny ServiceImport", "No routes on this ServiceImport.",
+		"ServiceImport desc-import/cart: the annotation gammaguard.dev/consumer-route-kind has no effect here; did you mean the annotation gammaguard.dev/consumer-route-kinds?",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) || code != command.ExitClean {
+			t.Errorf("exit code %d, want %q: %s%s", code, want, stdout, stderr)
+		}
+	}
+}
+
 // TestGraph: the picture of a cluster shows what describe says in words.
 func TestGraph(t *testing.T) {
 	kubectl(t, strings.ReplaceAll(described, "desc", "drawn"), "apply", "-f", "-")

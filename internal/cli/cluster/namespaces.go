@@ -16,10 +16,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-var (
-	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	serviceResource   = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-)
+var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // Namespaces returns the namespace, or all if the name is empty, that the user may read.
 func (c *Cluster) Namespaces(name string) ([]*mesh.Namespace, error) {
@@ -74,14 +71,18 @@ func Ineffective(objects []unstructured.Unstructured) (all []string) {
 	return all
 }
 
-// IneffectiveAt says it of the current namespace and of the Service, if it is one: of what the user can read.
+// IneffectiveAt says it of the current namespace and of the Service or ServiceImport, if it is one: of what the user can read.
 func (c *Cluster) IneffectiveAt(service mesh.ServiceKey) []string {
 	var objects []unstructured.Unstructured
 	if object, err := c.objects.Resource(namespaceResource).Get(c.ctx, c.Current, metav1.GetOptions{}); err == nil {
 		objects = append(objects, *object)
 	}
-	if service.Kind == mesh.ServiceKind {
-		if object, err := c.objects.Resource(serviceResource).Namespace(service.Namespace).Get(c.ctx, service.Name, metav1.GetOptions{}); err == nil {
+	kind := schema.GroupKind{Kind: service.Kind}
+	if service.Kind == mesh.ServiceImportKind {
+		kind.Group = mesh.MulticlusterGroup
+	}
+	if mapping, err := c.mapper.RESTMapping(kind); err == nil && service.Name != "" {
+		if object, err := c.objects.Resource(mapping.Resource).Namespace(service.Namespace).Get(c.ctx, service.Name, metav1.GetOptions{}); err == nil {
 			objects = append(objects, *object)
 		}
 	}

@@ -46,13 +46,15 @@ type Service struct {
 	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
+
+	kind string // Service or ServiceImport
 }
 
 // Setting is the label, or an annotation, for consumer routes.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// From is "Service", "namespace", "default", or "unknown", as the value then is: the user cannot read what may set it.
+	// From is "Service" or "ServiceImport", "namespace", "default", or "unknown", as the value then is: the user cannot read what may set it.
 	From string `json:"from"`
 	// Invalid is set for an annotation that cannot be read, which accepts no consumer route.
 	Invalid bool `json:"invalid,omitempty"`
@@ -79,7 +81,7 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		return nil, ErrNowhere
 	}
 	service, why := mesh.FindService(stored, key)
-	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name}
+	d := &Service{TypeMeta: report.TypeMeta{APIVersion: report.StatesVersion, Kind: Kind}, Namespace: key.Namespace, Name: key.Name, kind: key.Kind}
 	if d.Type, err = typeOf(service, why); err != nil {
 		return nil, err
 	}
@@ -195,8 +197,8 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 			namespaces = append(namespaces, namespace)
 		}
 		if name == d.Namespace {
-			d.ConsumerRoutes = settings(service, namespace, &policy.Grants)
-			if label := &d.ConsumerRoutes[0]; d.Type == unknown || errors.Is(why, mesh.ErrUnknown) && label.From != "Service" {
+			d.ConsumerRoutes = settings(d.kind, service, namespace, &policy.Grants)
+			if label := &d.ConsumerRoutes[0]; d.Type == unknown || errors.Is(why, mesh.ErrUnknown) && label.From != d.kind {
 				label.Value, label.From = unknown, unknown
 			}
 		}
@@ -210,8 +212,8 @@ func (d *Service) access(world mesh.Reader, service *mesh.Service, names []strin
 	return nil
 }
 
-// settings returns the label for consumer routes, and the annotations that are set.
-func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Setting {
+// settings returns the label for consumer routes, and the annotations that are set, on an object of the kind or its namespace.
+func settings(kind string, service *mesh.Service, namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Setting {
 	var own mesh.ServiceMetadata
 	if service != nil {
 		own = service.ServiceMetadata
@@ -225,18 +227,18 @@ func settings(service *mesh.Service, namespace *mesh.Namespace, policy *mesh.Gra
 		label.Value, label.From = value, "namespace"
 	}
 	if own.ConsumerRoutes != "" {
-		label.Value, label.From = own.ConsumerRoutes, "Service"
+		label.Value, label.From = own.ConsumerRoutes, kind
 	}
 	all := []Setting{label}
 	switch {
 	case own.From != nil:
-		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, own.From.Value, "Service", own.From.Invalid})
+		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, own.From.Value, kind, own.From.Invalid})
 	case theirs.From != nil:
 		all = append(all, Setting{mesh.ConsumerRoutesFromAnnotation, theirs.From.Value, "namespace", theirs.From.Invalid})
 	}
 	switch {
 	case own.Kinds != nil:
-		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, own.Kinds.Value, "Service", own.Kinds.Invalid})
+		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, own.Kinds.Value, kind, own.Kinds.Invalid})
 	case theirs.Kinds != nil:
 		all = append(all, Setting{mesh.ConsumerRouteKindsAnnotation, theirs.Kinds.Value, "namespace", theirs.Kinds.Invalid})
 	}

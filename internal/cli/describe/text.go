@@ -32,14 +32,14 @@ func (d *Service) Text(w io.Writer) error {
 		if r.Port != 0 {
 			port = fmt.Sprintf("%d/%s", r.Port, r.Protocol)
 		}
-		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, leavesBy(r), "-")})
+		routes = append(routes, []string{port, r.Scope, r.Route, string(r.State), cmp.Or(r.Acknowledged, "-"), cmp.Or(r.Reason, d.leavesBy(r), "-")})
 	}
-	sections := []section{{"", facts}, {"", settings}, {"Routes on this Service:", routes}}
+	sections := []section{{"", facts}, {"", settings}, {"Routes on this " + d.kind + ":", routes}}
 	if len(d.Routes) == 0 {
-		sections[2] = section{"No routes on this Service.", nil}
+		sections[2] = section{"No routes on this " + d.kind + ".", nil}
 	}
 	if len(d.GatewayRoutes) > 0 {
-		sections = append(sections, section{"Routes on Gateways that send requests to this Service, and bypass the routes on it:", d.gatewayRoutes()})
+		sections = append(sections, section{"Routes on Gateways that send requests to this " + d.kind + ", and bypass the routes on it:", d.gatewayRoutes()})
 	}
 	return write(w, sections, "Grants of its namespace, and of those of the routes on it:", d.Grants, d.Notes)
 }
@@ -100,7 +100,7 @@ func (d *Service) gatewayRoutes() [][]string {
 }
 
 // leavesBy reads "sends requests to port 80 of this Service", or is empty.
-func leavesBy(r *bindings.Route) string {
+func (d *Service) leavesBy(r *bindings.Route) string {
 	if len(r.LeavesBy) == 0 {
 		return ""
 	}
@@ -108,5 +108,5 @@ func leavesBy(r *bindings.Route) string {
 	for i, port := range r.LeavesBy {
 		ports[i] = strconv.Itoa(int(port))
 	}
-	return "sends requests to port " + strings.Join(ports, ", ") + " of this Service"
+	return "sends requests to port " + strings.Join(ports, ", ") + " of this " + d.kind
 }
