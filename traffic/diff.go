@@ -250,7 +250,7 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 	return nil
 }
 
-// because names the route that decides now and was not there before, or that
+// because names the route that decides now and was not on the Service before, or that
 // decided and was removed or applies no longer, or says that other routes apply. Where none decides,
 // it names one of those that hold the port, or held it.
 func (c *comparer) because(before, after *entry) string {
@@ -285,8 +285,13 @@ func (c *comparer) because(before, after *entry) string {
 	return ""
 }
 
+// isNew says that a route was not on the Service before.
 func (c *comparer) isNew(r *route) string {
-	return "new " + roleOf(r, c.request.Service) + r.String()
+	name := roleOf(r, c.request.Service) + r.String()
+	if c.sides[0].table.names[r.String()] {
+		return name + " now attaches to this Service"
+	}
+	return "new " + name
 }
 
 // gone says why a route that held the port no longer does; it is empty if it does.
@@ -300,6 +305,8 @@ func (c *comparer) gone(r *route) string {
 		return ""
 	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
 		return name + " is rejected by the API server"
+	case c.sides[1].table.names[r.String()]:
+		return name + " no longer attaches to this Service"
 	}
 	return name + " was removed"
 }

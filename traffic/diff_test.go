@@ -130,6 +130,27 @@ func TestDiffSaysWhy(t *testing.T) {
 	}
 }
 
+// TestDiffOfParents: a route that attaches to something else is neither removed nor new.
+func TestDiffOfParents(t *testing.T) {
+	on := func(parent string) *Table {
+		return newTable(t, Options{}, http("shop/all", `parentRefs: [`+parent+`], rules: [{`+toV2+`}]`))
+	}
+	cart, gateway := on(`{group: "", kind: Service, name: cart}`), on(`{name: gateway}`)
+	for _, test := range []struct {
+		before, after *Table
+		want          string
+	}{
+		{cart, gateway, "HTTPRoute shop/all no longer attaches to this Service"},
+		{cart, on(`{group: "", kind: Service, name: cart-v1}`), "HTTPRoute shop/all no longer attaches to this Service"},
+		{gateway, cart, "HTTPRoute shop/all now attaches to this Service"},
+	} {
+		got, err := Diff(test.before, test.after)
+		if err != nil || len(got.Ports) == 0 || got.Ports[0].Changes[0].Because != test.want {
+			t.Errorf("want %s, got %s (%v)", test.want, got, err)
+		}
+	}
+}
+
 // TestDiffTellsOnce: a change of all requests below a path is one change, whatever
 // matches there are below it, and those that go elsewhere are named.
 func TestDiffTellsOnce(t *testing.T) {

@@ -37,6 +37,8 @@ type Table struct {
 	// bound are the routes with a mesh parentRef to a Service, the oldest first, and dormant those whose parentRefs to it no
 	// mesh acts on.
 	bound, dormant map[mesh.ServiceKey][]*route
+	// names are those of all its routes, whatever they attach to.
+	names map[string]bool
 	// views are what has been worked out for Services.
 	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
@@ -47,7 +49,7 @@ type Table struct {
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: options.Engine, options: options, compare: compareEntries}
+	t := &Table{reader: reader, engine: options.Engine, options: options, compare: compareEntries, names: map[string]bool{}}
 	profile := t.engine.Policy().Mesh
 	lowered := routes.lower(profile)
 	for _, r := range lowered {
@@ -55,7 +57,9 @@ func New(reader mesh.Reader, routes Routes, options Options) *Table {
 	}
 	t.bind(lowered)
 	for i := range routes {
-		if r := &routes[i]; r.Spec.HasGateway() {
+		r := &routes[i]
+		t.names[r.String()] = true
+		if r.Spec.HasGateway() {
 			t.gateways = append(t.gateways, &mesh.Route{Kind: r.Kind, Metadata: mesh.Metadata{Namespace: r.Namespace, Name: r.Name}, Spec: *r.Spec})
 		}
 	}
@@ -87,12 +91,6 @@ func (t *Table) bind(routes []*route) {
 // since returns the Table as the version that follows another one: of routes whose
 // age is not known those that are new are the younger ones, and what the other one has and this one lacks was removed.
 func (t *Table) since(before *Table) *Table {
-	had := map[string]bool{}
-	for _, routes := range before.bound {
-		for _, r := range routes {
-			had[r.String()] = true
-		}
-	}
 	var routes []*route
 	seen := map[*route]bool{}
 	for _, bound := range t.bound {
@@ -100,13 +98,13 @@ func (t *Table) since(before *Table) *Table {
 			if !seen[r] {
 				seen[r] = true
 				later := *r
-				later.later = !had[r.String()]
+				later.later = !before.names[r.String()]
 				routes = append(routes, &later)
 			}
 		}
 	}
 	reader := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) })
-	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare}
+	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names}
 	after.bind(routes)
 	return after
 }
