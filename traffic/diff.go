@@ -62,7 +62,9 @@ func Diff(before, after *Table) (*Difference, error) {
 // DiffWithin compares at most so many pairs of matches for the clients of one port. Beyond
 // that, it finds witnesses only, as Diff does at 5,000,000.
 func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
-	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}, work: pairs}
+	earlier := *before
+	earlier.next = after
+	d := &differ{tables: [2]*Table{&earlier, after.since(before)}, out: &Difference{}, work: pairs}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range slices.Compact(keys) {
@@ -239,7 +241,7 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 		}
 		chosen := s.routes.decide(witness)
 		if s.routes.onlyGRPC(witness, chosen) {
-			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on port %d of %s match gRPC requests only, whose content-type is application/grpc", s.routes.port.Number, s.routes.service.Key))
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on %s of %s match gRPC requests only, whose content-type is application/grpc", portTitle(s.routes.port.Number), s.routes.service.Key))
 		}
 		notes, err := s.table.doubts(s.routes, witness, chosen)
 		if err != nil {

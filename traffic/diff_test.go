@@ -244,6 +244,17 @@ note: Service shop/cart-v1 is not in the input: it is assumed to exist
 	}
 }
 
+// TestDiffOfOtherPorts: the ports that no route names have no number in notes.
+func TestDiffOfOtherPorts(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	all := w.read(t, object("GRPCRoute shop/all", onAll+`, rules: [{`+toV2+`}]`)).stored(t)
+	got, err := Diff(tableOf(w, nil, Options{}), tableOf(w, all, Options{}))
+	if want := "the GRPCRoutes on other ports of Service shop/cart match gRPC requests only"; err != nil || !strings.Contains(got.String(), want) {
+		t.Errorf("want %s, got %s (%v)", want, got, err)
+	}
+}
+
 // TestDiffOfOneKnownService: what the version before has and the one after lacks was removed, unless
 // something else has it now; what is only in the one after is no change by itself.
 func TestDiffOfOneKnownService(t *testing.T) {
@@ -253,7 +264,7 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		w.incomplete = true
 		return tableOf(w, w.read(t, strings.Join(append(manifests, route), "\n---\n")).stored(t), options)
 	}
-	const assumed = "note: Service shop/cart is not in the input: it is assumed to exist\n"
+	const assumed = "note: Service shop/cart is not in the base: it is assumed to exist there\n"
 	for _, test := range []struct {
 		name          string
 		before, after *Table

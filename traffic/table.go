@@ -39,6 +39,8 @@ type Table struct {
 	bound, dormant map[mesh.ServiceKey][]*route
 	// names are those of all its routes, whatever they attach to.
 	names map[string]bool
+	// next is the version that follows this one, where two are compared.
+	next *Table
 	// views are what has been worked out for Services.
 	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
@@ -293,11 +295,32 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 }
 
 // lacks says that something is not known: "namespace shop is not in the input".
-func (t *Table) lacks(what string) string {
-	if t.options.Live {
+func (t *Table) lacks(what string, read mesh.Read) string {
+	switch {
+	case t.options.Live:
 		return what + " cannot be read"
+	case t.gains(read):
+		return what + " is not in the base"
 	}
 	return what + " is not in the input"
+}
+
+// assumes says what is assumed of something that is not known.
+func (t *Table) assumes(what string, read mesh.Read, assumed string) string {
+	if t.gains(read) {
+		assumed += " there"
+	}
+	return t.lacks(what, read) + ": it is assumed to " + assumed
+}
+
+// gains reports whether the version that follows this one knows what this one does not.
+func (t *Table) gains(read mesh.Read) bool {
+	return t.next != nil && t.next.reader.Do(read).Err == nil
+}
+
+// assumesOfNamespace is assumes for a namespace.
+func (t *Table) assumesOfNamespace(name, assumed string) string {
+	return t.assumes("namespace "+name, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}, assumed)
 }
 
 // unknowns says what is not known of the routes that hold the port, and assumed.
@@ -308,9 +331,9 @@ func (t *Table) unknowns(pr *portRoutes) []string {
 		for _, b := range pr.bindings[&r.AttachedRoute] {
 			switch {
 			case b.Unknown.Has(validate.GrantMissing):
-				doubts = append(doubts, t.lacks("namespace "+r.Namespace)+": it is assumed to have the grant")
+				doubts = append(doubts, t.assumesOfNamespace(r.Namespace, "have the grant"))
 			case b.Unknown.Has(validate.ConsumerRefused):
-				doubts = append(doubts, t.lacks("namespace "+pr.service.Key.Namespace)+": it is assumed to accept consumer routes")
+				doubts = append(doubts, t.assumesOfNamespace(pr.service.Key.Namespace, "accept consumer routes"))
 			}
 		}
 	}
