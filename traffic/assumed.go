@@ -38,13 +38,16 @@ func otherPort(service *mesh.Service, name string) int32 {
 
 // noteAssumed says what is assumed of the Service.
 func (t *Table) noteAssumed(key mesh.ServiceKey) string {
-	return t.lacks(key.String()) + ": it is assumed to have the ports that routes name"
+	return t.assumes(key.String(), readOf(key), "have the ports that routes name")
 }
 
 // noteExists says that the Service is assumed to exist; noteAssumed says more.
 func (t *Table) noteExists(key mesh.ServiceKey) string {
-	return t.lacks(key.String()) + ": it is assumed to exist"
+	return t.assumes(key.String(), readOf(key), "exist")
 }
+
+// readOf is the read of a Service.
+func readOf(key mesh.ServiceKey) mesh.Read { return mesh.Read{Kind: mesh.ReadService, Service: key} }
 
 // assumedFor returns the Service, which is not in the input, as routes name it, and with the port of the request if a route
 // is for all ports. It is nil if no route has it as a parent.

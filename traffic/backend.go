@@ -86,7 +86,7 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 		permitted, err := t.permitted(from, key)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
-			s.doubt = t.lacks("a ReferenceGrant of namespace " + key.Namespace)
+			s.doubt = t.lacks("a ReferenceGrant of namespace "+key.Namespace, mesh.Read{Kind: mesh.ReadReferenceGrants, Namespace: key.Namespace})
 		case err != nil:
 			return s, fmt.Errorf("ReferenceGrants in %s: %w", key.Namespace, err)
 		case !permitted:

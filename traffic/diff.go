@@ -62,7 +62,9 @@ func Diff(before, after *Table) (*Difference, error) {
 // DiffWithin compares at most so many pairs of matches for the clients of one port. Beyond
 // that, it finds witnesses only, as Diff does at 5,000,000.
 func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
-	d := &differ{tables: [2]*Table{before, after.since(before)}, out: &Difference{}, work: pairs}
+	earlier := *before
+	earlier.next = after
+	d := &differ{tables: [2]*Table{&earlier, after.since(before)}, out: &Difference{}, work: pairs}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range slices.Compact(keys) {
@@ -239,7 +241,7 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 		}
 		chosen := s.routes.decide(witness)
 		if s.routes.onlyGRPC(witness, chosen) {
-			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on port %d of %s match gRPC requests only, whose content-type is application/grpc", s.routes.port.Number, s.routes.service.Key))
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("the GRPCRoutes on %s of %s match gRPC requests only, whose content-type is application/grpc", portTitle(s.routes.port.Number), s.routes.service.Key))
 		}
 		notes, err := s.table.doubts(s.routes, witness, chosen)
 		if err != nil {
@@ -250,7 +252,7 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 	return nil
 }
 
-// because names the route that decides now and was not there before, or that
+// because names the route that decides now and was not on the Service before, or that
 // decided and was removed or applies no longer, or says that other routes apply. Where none decides,
 // it names one of those that hold the port, or held it.
 func (c *comparer) because(before, after *entry) string {
@@ -285,8 +287,13 @@ func (c *comparer) because(before, after *entry) string {
 	return ""
 }
 
+// isNew says that a route was not on the Service before.
 func (c *comparer) isNew(r *route) string {
-	return "new " + roleOf(r, c.request.Service) + r.String()
+	name := roleOf(r, c.request.Service) + r.String()
+	if c.sides[0].table.names[r.String()] {
+		return name + " now attaches to this Service"
+	}
+	return "new " + name
 }
 
 // gone says why a route that held the port no longer does; it is empty if it does.
@@ -300,6 +307,8 @@ func (c *comparer) gone(r *route) string {
 		return ""
 	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
 		return name + " is rejected by the API server"
+	case c.sides[1].table.names[r.String()]:
+		return name + " no longer attaches to this Service"
 	}
 	return name + " was removed"
 }

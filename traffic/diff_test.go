@@ -130,6 +130,27 @@ func TestDiffSaysWhy(t *testing.T) {
 	}
 }
 
+// TestDiffOfParents: a route that attaches to something else is neither removed nor new.
+func TestDiffOfParents(t *testing.T) {
+	on := func(parent string) *Table {
+		return newTable(t, Options{}, http("shop/all", `parentRefs: [`+parent+`], rules: [{`+toV2+`}]`))
+	}
+	cart, gateway := on(`{group: "", kind: Service, name: cart}`), on(`{name: gateway}`)
+	for _, test := range []struct {
+		before, after *Table
+		want          string
+	}{
+		{cart, gateway, "HTTPRoute shop/all no longer attaches to this Service"},
+		{cart, on(`{group: "", kind: Service, name: cart-v1}`), "HTTPRoute shop/all no longer attaches to this Service"},
+		{gateway, cart, "HTTPRoute shop/all now attaches to this Service"},
+	} {
+		got, err := Diff(test.before, test.after)
+		if err != nil || len(got.Ports) == 0 || got.Ports[0].Changes[0].Because != test.want {
+			t.Errorf("want %s, got %s (%v)", test.want, got, err)
+		}
+	}
+}
+
 // TestDiffTellsOnce: a change of all requests below a path is one change, whatever
 // matches there are below it, and those that go elsewhere are named.
 func TestDiffTellsOnce(t *testing.T) {
@@ -223,6 +244,17 @@ note: Service shop/cart-v1 is not in the input: it is assumed to exist
 	}
 }
 
+// TestDiffOfOtherPorts: the ports that no route names have no number in notes.
+func TestDiffOfOtherPorts(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	all := w.read(t, object("GRPCRoute shop/all", onAll+`, rules: [{`+toV2+`}]`)).stored(t)
+	got, err := Diff(tableOf(w, nil, Options{}), tableOf(w, all, Options{}))
+	if want := "the GRPCRoutes on other ports of Service shop/cart match gRPC requests only"; err != nil || !strings.Contains(got.String(), want) {
+		t.Errorf("want %s, got %s (%v)", want, got, err)
+	}
+}
+
 // TestDiffOfOneKnownService: what the version before has and the one after lacks was removed, unless
 // something else has it now; what is only in the one after is no change by itself.
 func TestDiffOfOneKnownService(t *testing.T) {
@@ -232,7 +264,7 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		w.incomplete = true
 		return tableOf(w, w.read(t, strings.Join(append(manifests, route), "\n---\n")).stored(t), options)
 	}
-	const assumed = "note: Service shop/cart is not in the input: it is assumed to exist\n"
+	const assumed = "note: Service shop/cart is not in the base: it is assumed to exist there\n"
 	for _, test := range []struct {
 		name          string
 		before, after *Table

@@ -82,14 +82,19 @@ func (d *Difference) Brief(lines int) []string {
 
 const onlyWitnesses = "too many matches to compare all combinations: these are examples, and there may be other changes"
 
+// portTitle names a port of a Service; 0 is every port without routes of its own.
+func portTitle(number int32) string {
+	if number == 0 {
+		return "other ports"
+	}
+	return fmt.Sprintf("port %d", number)
+}
+
 // title reads "service shop/cart port 80, producer"; it ends with "consumer" if nothing
 // changes but for clients with consumer routes.
 func (p *PortDifference) title() string {
 	kind, name, _ := strings.Cut(p.Service, " ")
-	port := fmt.Sprintf("port %d", p.Port)
-	if p.Port == 0 {
-		port = "other ports"
-	}
+	port := portTitle(p.Port)
 	if p.Protocol != "TCP" {
 		port += " " + string(p.Protocol)
 	}

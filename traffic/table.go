@@ -37,6 +37,10 @@ type Table struct {
 	// bound are the routes with a mesh parentRef to a Service, the oldest first, and dormant those whose parentRefs to it no
 	// mesh acts on.
 	bound, dormant map[mesh.ServiceKey][]*route
+	// names are those of all its routes, whatever they attach to.
+	names map[string]bool
+	// next is the version that follows this one, where two are compared.
+	next *Table
 	// views are what has been worked out for Services.
 	views map[*mesh.Service]*serviceView
 	// compare orders matches by precedence.
@@ -47,7 +51,7 @@ type Table struct {
 
 // New returns a Table of the routes.
 func New(reader mesh.Reader, routes Routes, options Options) *Table {
-	t := &Table{reader: reader, engine: options.Engine, options: options, compare: compareEntries}
+	t := &Table{reader: reader, engine: options.Engine, options: options, compare: compareEntries, names: map[string]bool{}}
 	profile := t.engine.Policy().Mesh
 	lowered := routes.lower(profile)
 	for _, r := range lowered {
@@ -55,7 +59,9 @@ func New(reader mesh.Reader, routes Routes, options Options) *Table {
 	}
 	t.bind(lowered)
 	for i := range routes {
-		if r := &routes[i]; r.Spec.HasGateway() {
+		r := &routes[i]
+		t.names[r.String()] = true
+		if r.Spec.HasGateway() {
 			t.gateways = append(t.gateways, &mesh.Route{Kind: r.Kind, Metadata: mesh.Metadata{Namespace: r.Namespace, Name: r.Name}, Spec: *r.Spec})
 		}
 	}
@@ -87,12 +93,6 @@ func (t *Table) bind(routes []*route) {
 // since returns the Table as the version that follows another one: of routes whose
 // age is not known those that are new are the younger ones, and what the other one has and this one lacks was removed.
 func (t *Table) since(before *Table) *Table {
-	had := map[string]bool{}
-	for _, routes := range before.bound {
-		for _, r := range routes {
-			had[r.String()] = true
-		}
-	}
 	var routes []*route
 	seen := map[*route]bool{}
 	for _, bound := range t.bound {
@@ -100,13 +100,13 @@ func (t *Table) since(before *Table) *Table {
 			if !seen[r] {
 				seen[r] = true
 				later := *r
-				later.later = !had[r.String()]
+				later.later = !before.names[r.String()]
 				routes = append(routes, &later)
 			}
 		}
 	}
 	reader := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) })
-	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare}
+	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names}
 	after.bind(routes)
 	return after
 }
@@ -295,11 +295,32 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 }
 
 // lacks says that something is not known: "namespace shop is not in the input".
-func (t *Table) lacks(what string) string {
-	if t.options.Live {
+func (t *Table) lacks(what string, read mesh.Read) string {
+	switch {
+	case t.options.Live:
 		return what + " cannot be read"
+	case t.gains(read):
+		return what + " is not in the base"
 	}
 	return what + " is not in the input"
+}
+
+// assumes says what is assumed of something that is not known.
+func (t *Table) assumes(what string, read mesh.Read, assumed string) string {
+	if t.gains(read) {
+		assumed += " there"
+	}
+	return t.lacks(what, read) + ": it is assumed to " + assumed
+}
+
+// gains reports whether the version that follows this one knows what this one does not.
+func (t *Table) gains(read mesh.Read) bool {
+	return t.next != nil && t.next.reader.Do(read).Err == nil
+}
+
+// assumesOfNamespace is assumes for a namespace.
+func (t *Table) assumesOfNamespace(name, assumed string) string {
+	return t.assumes("namespace "+name, mesh.Read{Kind: mesh.ReadNamespace, Namespace: name}, assumed)
 }
 
 // unknowns says what is not known of the routes that hold the port, and assumed.
@@ -310,9 +331,9 @@ func (t *Table) unknowns(pr *portRoutes) []string {
 		for _, b := range pr.bindings[&r.AttachedRoute] {
 			switch {
 			case b.Unknown.Has(validate.GrantMissing):
-				doubts = append(doubts, t.lacks("namespace "+r.Namespace)+": it is assumed to have the grant")
+				doubts = append(doubts, t.assumesOfNamespace(r.Namespace, "have the grant"))
 			case b.Unknown.Has(validate.ConsumerRefused):
-				doubts = append(doubts, t.lacks("namespace "+pr.service.Key.Namespace)+": it is assumed to accept consumer routes")
+				doubts = append(doubts, t.assumesOfNamespace(pr.service.Key.Namespace, "accept consumer routes"))
 			}
 		}
 	}

@@ -138,14 +138,14 @@ func (t *Table) portRoutesOf(r *Request) (*portRoutes, error) {
 	case errors.Is(err, mesh.ErrNotFound):
 		return nil, fmt.Errorf("%s does not exist", r.Service)
 	case errors.Is(err, mesh.ErrUnknown):
-		return nil, errors.New(t.lacks(r.Service.String()))
+		return nil, errors.New(t.lacks(r.Service.String(), readOf(r.Service)))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.Service, err)
 	}
 	at, err := r.find(service)
 	if err != nil {
 		if notes != nil {
-			return nil, fmt.Errorf("%w, as routes name them, since %s", err, t.lacks("the Service"))
+			return nil, fmt.Errorf("%w, as routes name them, since %s", err, t.lacks("the Service", readOf(r.Service)))
 		}
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 // alikeNotes are notes that say the same of several objects: what stands before and behind their names.
 var alikeNotes = []struct{ before, one, many string }{
 	{"", " is not in the input: it is assumed", " are not in the input: they are assumed"},
+	{"", " is not in the base: it is assumed", " are not in the base: they are assumed"},
 	{"", " matches too: ", " match too: "},
 	{"regular expressions of ", " are compared as text", " are compared as text"},
 }

@@ -202,7 +202,7 @@ func TestDiffOfMovedRoutes(t *testing.T) {
 	}
 }
 
-// TestDiffOfRemovedServices: what the base of a set has and the set lacks was removed, unless another set has it now.
+// TestDiffOfRemovedServices: what the base of a set has and the set lacks was removed, unless another set has it now. What only the set has is new.
 func TestDiffOfRemovedServices(t *testing.T) {
 	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: producer}}\n"
 	deployed(t)
@@ -226,12 +226,14 @@ func TestDiffOfRemovedServices(t *testing.T) {
 		{"it moves to a directory without routes", func() { put(t, "plain/web.yaml", route); put(t, "bare/web.yaml", service) }, 0, "Service shop/web"},
 		{"all but the routes move", func() { put(t, "plain/web.yaml", ""); put(t, "bare/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
 		{"the namespace", func() { put(t, "plain/shop.yaml", "") }, ExitFindings, "namespace shop lacks the producer grant"},
+		{"all are new", func() { put(t, "new/web.yaml", strings.ReplaceAll(namespace+"---\n"+string(web), "shop", "fresh")) }, ExitFindings, "note: Service fresh/web is not in the base: it is assumed to exist there\n"},
 		{"the route", func() { put(t, "plain/web.yaml", service) }, ExitFindings, "web:80 100 % (HTTPRoute shop/web was removed)"},
 	} {
 		put(t, "plain/web.yaml", string(web))
 		put(t, "plain/shop.yaml", namespace)
 		put(t, "other/web.yaml", "")
 		put(t, "bare/web.yaml", "")
+		put(t, "new/web.yaml", "")
 		test.change()
 		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
 			t.Errorf("%s: %+v", test.name, got)
