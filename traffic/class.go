@@ -91,8 +91,8 @@ func equalLists(a, b []reduced) bool {
 func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	before, after := &found.sides[0], &found.sides[1]
 	out := Change{
-		Before:  c.outcomes[before.outcome],
-		After:   c.outcomes[after.outcome],
+		Before:  c.told(0, before),
+		After:   c.told(1, after),
 		Because: c.because(before.decides(), after.decides()),
 	}
 	var ok bool
@@ -332,12 +332,12 @@ func (c *comparer) otherMethod(lists [2][]reduced) string {
 func (c *comparer) confirms(r *Request, found *cell) bool {
 	for i := range c.sides {
 		s := &c.sides[i]
-		got := s.rest
+		got := s.rest.id
 		if s.routes != nil {
 			if e := s.routes.decide(r); e != nil {
 				for j := range s.routes.entries {
 					if &s.routes.entries[j] == e {
-						got = s.lines[j].outcome
+						got = s.lines[j].told.id
 					}
 				}
 			}
