@@ -97,7 +97,7 @@ service shop/cart port 80, producer
 			[]string{http("shop/a", onCart+`, rules: [{matches: [{path: {value: /a}}], `+toV1+`}, {`+toV2+`}]`)}, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Kuma)}), `
 service shop/cart port 80, producer
   any  /* (except /a*)  cart:80 100 %  →  cart-v2:8080 100 %
-1 Service, 1 change; 2 other request classes unchanged
+1 Service, 1 change; 3 other request classes unchanged
 `},
 		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
