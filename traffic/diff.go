@@ -10,6 +10,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Difference is which requests go somewhere else in one version of the routes than
@@ -194,6 +195,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	if !held {
 		return nil // as all other clients
 	}
+	c.notes = append(c.notes, c.stay()...)
 	changes, err := c.changes()
 	if err != nil {
 		return err
@@ -263,6 +265,11 @@ func (c *comparer) because(before, after *entry) string {
 	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
 		return "consumer routes replace producer routes"
 	} else if was && !is {
+		for r := range c.sides[0].holders() {
+			if c.find(1, r) != nil {
+				return c.gone(r)
+			}
+		}
 		return "no consumer routes are left"
 	}
 	if before != nil {
@@ -302,6 +309,29 @@ func (c *comparer) gone(r *route) string {
 		return name + " is rejected by the API server"
 	}
 	return name + " was removed"
+}
+
+// stay notes the routes that held the port and now lack the grant or are refused: what is stored is not removed by that.
+func (c *comparer) stay() (notes []string) {
+	for r := range c.sides[0].holders() {
+		now, pr := c.find(1, r), c.sides[1].routes
+		if now == nil || pr == nil {
+			continue
+		}
+		for _, b := range pr.bindings[&now.AttachedRoute] {
+			why := ""
+			switch b.State {
+			case validate.NoGrant:
+				why = "lacks the grant now"
+			case validate.Refused:
+				why = "is refused by " + c.request.Service.String() + " now"
+			default:
+				continue
+			}
+			notes = append(notes, fmt.Sprintf("%s %s: where it is stored, it stays, and the mesh decides whether it applies", r, why))
+		}
+	}
+	return notes
 }
 
 // holders yields the routes that hold the port.
