@@ -24,9 +24,6 @@ type Class struct {
 	Except []string `json:"except,omitempty"`
 }
 
-// mostExceptions is how many of the exceptions of a class are named.
-const mostExceptions = 3
-
 // changes compares the sides and returns the classes of requests that go somewhere
 // else, each told once: where it contains others with the same change, by itself.
 func (c *comparer) changes() ([]Change, error) {
@@ -100,12 +97,8 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		return out, false
 	}
 	out.Class = c.class(p, found)
-	out.Class.Except = c.exceptions(nil, p, found, "", map[*point]bool{})
-	if p.unexamined {
+	if out.Class.Except = c.exceptions(p, found); p.unexamined {
 		out.Class.Except = []string{"..."}
-	}
-	if len(out.Class.Except) > mostExceptions {
-		out.Class.Except = append(out.Class.Except[:mostExceptions], "...")
 	}
 	return out, true
 }
@@ -152,36 +145,6 @@ func (c *condition) String() string {
 		return "?" + c.Name + operator + shown(c.Text)
 	}
 	return c.Text
-}
-
-// exceptions adds what in a cell at the point goes elsewhere: by matches before, and
-// by narrower paths. Where names the point, seen from the class that they are
-// exceptions of; a point that was seen, by way of another one, has been told.
-func (c *comparer) exceptions(out []string, p *point, found *cell, where string, seen map[*point]bool) []string {
-	for before := range c.before(p, found) {
-		if len(out) > mostExceptions {
-			return out
-		}
-		text := strings.TrimSpace(where + " " + c.text(before.conditions, found.conditions))
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	for _, child := range p.children {
-		if len(out) > mostExceptions {
-			return out
-		}
-		if seen[child] {
-			continue
-		}
-		seen[child] = true
-		if within := child.covering(found); within != nil {
-			out = c.exceptions(out, child, within, child.text, seen)
-		} else if !slices.Contains(out, child.text) {
-			out = append(out, child.text)
-		}
-	}
-	return out
 }
 
 // covering returns a cell of the point that covers the one given, the same one if

@@ -136,6 +136,27 @@ func TestDiffSaysWhy(t *testing.T) {
 	}
 }
 
+// TestDiffExceptsOnce: an exception that another one of the class covers is not named.
+func TestDiffExceptsOnce(t *testing.T) {
+	rules := func(backend string) string {
+		return http("shop/cart", onCart+`, rules: [`+
+			`{matches: [{path: {value: /a}, headers: [{name: tier, value: gold}]}], `+toV1+`},`+
+			`{matches: [{path: {type: Exact, value: /a/b}, method: GET}], backendRefs: [{name: admin, port: 80}]},`+
+			`{matches: [{path: {value: /a}}], `+backend+`}]`)
+	}
+	got, err := Diff(newTable(t, Options{}, rules(toV1)), newTable(t, Options{}, rules(toV2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/cart port 80, producer
+  any  /a* (except tier=gold, /a/b GET)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+1 Service, 1 change; 6 other request classes unchanged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestDiffTellsOnce: a change of all requests below a path is one change, whatever
 // matches there are below it, and those that go elsewhere are named.
 func TestDiffTellsOnce(t *testing.T) {
