@@ -46,6 +46,18 @@ const maxBackends = 32
 // that come later than others.
 const FirstSyntheticAge = 1 << 33
 
+// LaterSyntheticAge is that of routes that come later than all others whose creation times are not known.
+const LaterSyntheticAge = 3 * FirstSyntheticAge
+
+// Age returns what a Created says of a route's age: of those whose creation times are not known, all
+// that come at once are equally old. Zero stands for one that is not known.
+func Age(created int64) int64 {
+	if created >= FirstSyntheticAge {
+		return created / FirstSyntheticAge * FirstSyntheticAge
+	}
+	return cmp.Or(created, FirstSyntheticAge)
+}
+
 // OrderKnown reports whether it is known which of the two routes is older.
 func (a *AttachedRoute) OrderKnown(b *AttachedRoute) bool {
 	return a.Created < FirstSyntheticAge || b.Created < FirstSyntheticAge || a.Created/FirstSyntheticAge != b.Created/FirstSyntheticAge

@@ -94,3 +94,14 @@ func TestOrderKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestAge(t *testing.T) {
+	const dated = 1767225600
+	for created, want := range map[int64]int64{
+		0: mesh.FirstSyntheticAge, dated: dated, mesh.FirstSyntheticAge + 3: mesh.FirstSyntheticAge, mesh.LaterSyntheticAge + 1: mesh.LaterSyntheticAge,
+	} {
+		if got := mesh.Age(created); got != want {
+			t.Errorf("of %d: got %d, want %d", created, got, want)
+		}
+	}
+}

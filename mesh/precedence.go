@@ -30,6 +30,9 @@ type Owner struct {
 	profile *Profile
 }
 
+// SplitKnown reports whether it is known that Routes apply and not Split, which would if they were older.
+func (h *Owner) SplitKnown() bool { return len(h.Split) == 0 || h.Routes[0].OrderKnown(h.Split[0]) }
+
 // Holds reports whether routes of the kind that are bound there apply.
 func (h *Owner) Holds(kind RouteKind) bool { return kind == h.Kind || h.profile.merges(kind, h.Kind) }
 
@@ -139,7 +142,8 @@ func (s PortOwners) compareScopes() {
 }
 
 // split leaves those routes whose parentRefs have a port, or those whose parentRefs have none:
-// what the oldest route there has, and a port where there are two oldest.
+// what the oldest route there has, and a port where there are two oldest, or it is not known which is
+// older.
 func (h *Owner) split(service *Service, at PortScope) {
 	byPort := func(route *AttachedRoute, port bool) bool {
 		for i := range route.Parents {
@@ -150,8 +154,10 @@ func (h *Owner) split(service *Service, at PortScope) {
 		}
 		return false
 	}
-	oldest := h.Routes[0].Created
-	with := slices.ContainsFunc(h.Routes, func(route *AttachedRoute) bool { return route.Created == oldest && byPort(route, true) })
+	oldest := h.Routes[0]
+	with := slices.ContainsFunc(h.Routes, func(route *AttachedRoute) bool {
+		return (route.Created == oldest.Created || !route.OrderKnown(oldest)) && byPort(route, true)
+	})
 	var kept []*AttachedRoute
 	for _, route := range h.Routes {
 		if byPort(route, with) {

@@ -226,3 +226,27 @@ func TestLostTo(t *testing.T) {
 		t.Errorf("lost to %v where nobody holds the port", lost)
 	}
 }
+
+// TestSplitByPort: the oldest route decides; where its age is not known, one with a port.
+func TestSplitByPort(t *testing.T) {
+	service := &Service{Key: ServiceKey{ServiceKind, "shop", "cart"}, Ports: []Port{{Number: 80, Protocol: TCP}}}
+	for _, test := range []struct {
+		without, with int64
+		wins          string
+		known         bool
+	}{
+		{1, 2, "without", true},
+		{2, 1, "with", true},
+		{1, 1, "with", true},
+		{1, FirstSyntheticAge, "without", true},
+		{FirstSyntheticAge, LaterSyntheticAge, "without", true},
+		{FirstSyntheticAge, FirstSyntheticAge + 1, "with", false},
+		{FirstSyntheticAge + 1, FirstSyntheticAge, "with", false},
+	} {
+		routes := []*AttachedRoute{onService(HTTPRoute, "shop", "without", test.without, 0), onService(HTTPRoute, "shop", "with", test.with, 80)}
+		owner := FindProfile(Istio).Precedence(service, routes)[PortScope{Port: 80, Protocol: TCP}]
+		if len(owner.Routes) != 1 || len(owner.Split) != 1 || owner.Routes[0].Name != test.wins || owner.SplitKnown() != test.known {
+			t.Errorf("%+v: got %v and not %v, known %t", test, owner.Routes, owner.Split, owner.SplitKnown())
+		}
+	}
+}

@@ -24,9 +24,6 @@ type Class struct {
 	Except []string `json:"except,omitempty"`
 }
 
-// mostExceptions is how many of the exceptions of a class are named.
-const mostExceptions = 3
-
 // changes compares the sides and returns the classes of requests that go somewhere
 // else, each told once: where it contains others with the same change, by itself.
 func (c *comparer) changes() ([]Change, error) {
@@ -91,8 +88,8 @@ func equalLists(a, b []reduced) bool {
 func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	before, after := &found.sides[0], &found.sides[1]
 	out := Change{
-		Before:  c.outcomes[before.outcome],
-		After:   c.outcomes[after.outcome],
+		Before:  c.told(0, before),
+		After:   c.told(1, after),
 		Because: c.because(before.decides(), after.decides()),
 	}
 	var ok bool
@@ -100,12 +97,8 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 		return out, false
 	}
 	out.Class = c.class(p, found)
-	out.Class.Except = c.exceptions(nil, p, found, "", map[*point]bool{})
-	if p.unexamined {
+	if out.Class.Except = c.exceptions(p, found); p.unexamined {
 		out.Class.Except = []string{"..."}
-	}
-	if len(out.Class.Except) > mostExceptions {
-		out.Class.Except = append(out.Class.Except[:mostExceptions], "...")
 	}
 	return out, true
 }
@@ -152,36 +145,6 @@ func (c *condition) String() string {
 		return "?" + c.Name + operator + shown(c.Text)
 	}
 	return c.Text
-}
-
-// exceptions adds what in a cell at the point goes elsewhere: by matches before, and
-// by narrower paths. Where names the point, seen from the class that they are
-// exceptions of; a point that was seen, by way of another one, has been told.
-func (c *comparer) exceptions(out []string, p *point, found *cell, where string, seen map[*point]bool) []string {
-	for before := range c.before(p, found) {
-		if len(out) > mostExceptions {
-			return out
-		}
-		text := strings.TrimSpace(where + " " + c.text(before.conditions, found.conditions))
-		if !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	for _, child := range p.children {
-		if len(out) > mostExceptions {
-			return out
-		}
-		if seen[child] {
-			continue
-		}
-		seen[child] = true
-		if within := child.covering(found); within != nil {
-			out = c.exceptions(out, child, within, child.text, seen)
-		} else if !slices.Contains(out, child.text) {
-			out = append(out, child.text)
-		}
-	}
-	return out
 }
 
 // covering returns a cell of the point that covers the one given, the same one if
@@ -332,12 +295,12 @@ func (c *comparer) otherMethod(lists [2][]reduced) string {
 func (c *comparer) confirms(r *Request, found *cell) bool {
 	for i := range c.sides {
 		s := &c.sides[i]
-		got := s.rest
+		got := s.rest.id
 		if s.routes != nil {
 			if e := s.routes.decide(r); e != nil {
 				for j := range s.routes.entries {
 					if &s.routes.entries[j] == e {
-						got = s.lines[j].outcome
+						got = s.lines[j].told.id
 					}
 				}
 			}

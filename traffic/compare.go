@@ -15,7 +15,6 @@ type comparer struct {
 	sides   [2]side
 	// ids number outcomes, by their keys, and conditions.
 	ids        map[any]int
-	outcomes   map[int]Outcome
 	conditions map[int]*condition
 	// lists number lists of conditions by their keys.
 	lists map[string]int
@@ -42,7 +41,7 @@ type comparer struct {
 
 // newComparer returns a comparer without sides.
 func newComparer(request Request, work int) *comparer {
-	return &comparer{request: request, ids: map[any]int{}, outcomes: map[int]Outcome{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work, searches: maxSearches}
+	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work, searches: maxSearches}
 }
 
 // maxComparisons bounds the comparisons for the clients of one port, before witnesses must
@@ -63,14 +62,20 @@ type side struct {
 	lines   []line
 	// at are the lines by where they can hold, in ascending order.
 	at map[string][]int
-	// rest is the outcome of requests that no match decides.
-	rest int
+	// rest is what becomes of requests that no match decides.
+	rest told
+}
+
+// told is what becomes of requests, and the number of all outcomes between which no request can tell a difference.
+type told struct {
+	Outcome
+	id int
 }
 
 // line is a match as the comparison sees it.
 type line struct {
 	*entry
-	outcome int
+	told told
 	// place are its conditions on the path, the gRPC method and the server name, and
 	// those that a point may fix; free are the numbers of all others, ascending.
 	place []condition
@@ -88,13 +93,15 @@ func (c *comparer) id(key any) int {
 	return len(c.ids) - 1
 }
 
-// outcomeID numbers an outcome.
-func (c *comparer) outcomeID(o Outcome) int {
-	id := c.id(o.key())
-	if _, ok := c.outcomes[id]; !ok {
-		c.outcomes[id] = o
+// tell numbers an outcome.
+func (c *comparer) tell(o Outcome) told { return told{o, c.id(o.key())} }
+
+// told returns what becomes of the requests that the match decides on a side.
+func (c *comparer) told(side int, r *reduced) Outcome {
+	if r.line == nil {
+		return c.sides[side].rest.Outcome
 	}
-	return id
+	return r.told.Outcome
 }
 
 // conditionID numbers a condition.
@@ -108,14 +115,14 @@ func (c *comparer) conditionID(condition *condition) int {
 func (c *comparer) prepare(s *side) error {
 	s.at = map[string][]int{}
 	if s.missing != "" {
-		s.rest = c.outcomeID(Outcome{Shares: []Share{{Answer: s.missing, Parts: 1, Of: 1}}})
+		s.rest = c.tell(Outcome{Shares: []Share{{Answer: s.missing, Parts: 1, Of: 1}}})
 		return nil
 	}
 	rest, _, err := s.table.outcomeOf(s.routes, nil)
 	if err != nil {
 		return err
 	}
-	s.rest = c.outcomeID(rest)
+	s.rest = c.tell(rest)
 	for i := range s.routes.entries {
 		e := &s.routes.entries[i]
 		outcome, doubts, err := s.table.outcomeOf(s.routes, e)
@@ -123,7 +130,7 @@ func (c *comparer) prepare(s *side) error {
 			return err
 		}
 		c.notes = append(c.notes, doubts...)
-		l := line{entry: e, outcome: c.outcomeID(outcome)}
+		l := line{entry: e, told: c.tell(outcome)}
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {
@@ -206,7 +213,7 @@ func (c *comparer) reduce(side int, p *point) []reduced {
 			}
 		}
 	}
-	out = c.put(side, out, reduced{list: c.listID(nil), outcome: s.rest})
+	out = c.put(side, out, reduced{list: c.listID(nil), outcome: s.rest.id})
 	return out
 }
 
@@ -261,7 +268,7 @@ func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
 			return reduced{}, false
 		}
 	}
-	out := reduced{l, l.free, l.list, l.outcome}
+	out := reduced{l, l.free, l.list, l.told.id}
 	if len(l.maybe) == 0 {
 		return out, true
 	}

@@ -59,6 +59,10 @@ func (t *Table) unrouted(pr *portRoutes) (Outcome, []string, error) {
 // implementations may differ or the input does not say.
 func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, error) {
 	var notes []string
+	if pr.owner != nil && !pr.owner.SplitKnown() {
+		notes = append(notes, fmt.Sprintf("%s does not merge routes whose parentRef has a port with routes whose parentRef has none: the older route wins, and the age of %s and %s is not known",
+			t.engine.Policy().Mesh.Title, pr.owner.Routes[0], pr.owner.Split[0]))
+	}
 	chosenOutcome, _, err := t.outcomeOf(pr, chosen)
 	if err != nil {
 		return nil, err
@@ -117,28 +121,12 @@ func (m *match) undecided(r *Request) []string {
 // orderDoubts says why another match that holds too may come before the chosen.
 func orderDoubts(chosen, other *entry) []string {
 	switch {
-	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && chosen.route.ageUnknown(other.route):
-		return []string{fmt.Sprintf("the older route wins, and the age of %s is not known", routesOfUnknownAge(chosen.route, other.route))}
+	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && !chosen.route.OrderKnown(&other.route.AttachedRoute):
+		return []string{fmt.Sprintf("the older route wins, and the age of %s and %s is not known", chosen.route, other.route)}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
 		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is implementation-specific", other)}
 	}
 	return nil
-}
-
-// ageUnknown reports whether it is not known which of two routes is older.
-func (r *route) ageUnknown(other *route) bool {
-	return (r.Created == 0 || other.Created == 0) && r.later == other.later
-}
-
-// routesOfUnknownAge names the routes whose age is not known.
-func routesOfUnknownAge(a, b *route) string {
-	switch {
-	case a.Created != 0:
-		return b.String()
-	case b.Created != 0:
-		return a.String()
-	}
-	return a.String() + " and " + b.String()
 }
 
 // ranksByExpression reports whether the match's rank comes from a regular

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
-	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -196,6 +194,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	if !held {
 		return nil // as all other clients
 	}
+	c.notes = append(c.notes, c.stay()...)
 	changes, err := c.changes()
 	if err != nil {
 		return err
@@ -248,102 +247,6 @@ func (d *differ) doubts(c *comparer, witness *Request) error {
 			return err
 		}
 		d.out.Notes = append(d.out.Notes, notes...)
-	}
-	return nil
-}
-
-// because names the route that decides now and was not on the Service before, or that
-// decided and was removed or applies no longer, or says that other routes apply. Where none decides,
-// it names one of those that hold the port, or held it.
-func (c *comparer) because(before, after *entry) string {
-	if after != nil && c.find(0, after.route) == nil {
-		return c.isNew(after.route)
-	}
-	if c.sides[1].missing != "" {
-		return c.sides[1].because
-	}
-	if was, is := c.sides[0].consumers(), c.sides[1].consumers(); is && !was {
-		return "consumer routes replace producer routes"
-	} else if was && !is {
-		return "no consumer routes are left"
-	}
-	if before != nil {
-		return c.gone(before.route)
-	}
-	if after != nil {
-		return ""
-	}
-	// No match decides in either version, but other routes hold the port.
-	for r := range c.sides[1].holders() {
-		if c.find(0, r) == nil {
-			return c.isNew(r)
-		}
-	}
-	for r := range c.sides[0].holders() {
-		if why := c.gone(r); why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// isNew says that a route was not on the Service before.
-func (c *comparer) isNew(r *route) string {
-	name := roleOf(r, c.request.Service) + r.String()
-	if c.sides[0].table.names[r.String()] {
-		return name + " now attaches to this Service"
-	}
-	return "new " + name
-}
-
-// gone says why a route that held the port no longer does; it is empty if it does.
-func (c *comparer) gone(r *route) string {
-	name := roleOf(r, c.request.Service) + r.String()
-	switch now := c.find(1, r); {
-	case now != nil:
-		if pr := c.sides[1].routes; pr != nil && !pr.holds(now) {
-			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
-		}
-		return ""
-	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
-		return name + " is rejected by the API server"
-	case c.sides[1].table.names[r.String()]:
-		return name + " no longer attaches to this Service"
-	}
-	return name + " was removed"
-}
-
-// holders yields the routes that hold the port.
-func (s *side) holders() iter.Seq[*route] {
-	return func(yield func(*route) bool) {
-		if s.routes == nil {
-			return
-		}
-		for _, r := range s.table.bound[s.routes.service.Key] {
-			if s.routes.holds(r) && !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// consumers reports whether consumer routes apply.
-func (s *side) consumers() bool { return s.routes != nil && s.routes.scope.Role() == mesh.Consumer }
-
-func roleOf(r *route, service mesh.ServiceKey) string {
-	if mesh.ScopeOf(r.Namespace, service).Role() == mesh.Consumer {
-		return "consumer "
-	}
-	return ""
-}
-
-// find returns the route as a side has it on the Service, or nil.
-func (c *comparer) find(at int, r *route) *route {
-	bound := c.sides[at].table.bound[c.request.Service]
-	if i := slices.IndexFunc(bound, func(other *route) bool {
-		return other.Kind == r.Kind && other.Namespace == r.Namespace && other.Name == r.Name
-	}); i >= 0 {
-		return bound[i]
 	}
 	return nil
 }

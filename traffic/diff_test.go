@@ -20,6 +20,9 @@ func TestDiff(t *testing.T) {
 	admin := http("shop/admin", onCart+`, rules: [{matches: [{path: {value: /admin}}], backendRefs: [{name: admin, port: 80}]}]`)
 	mock := http("faces/mock", onShop+`, rules: [{matches: [{path: {value: /v2}, method: POST}], backendRefs: [{name: stub, port: 80}]}]`)
 	all := http("shop/all", onCart+`, rules: [{`+toV1+`}]`)
+	ofRules := func(more string) string {
+		return http("shop/a", onCart+`, rules: [{matches: [{path: {value: /a}}], `+toV1+`}`+more+`]`)
+	}
 	for _, test := range []struct {
 		name          string
 		before, after []string
@@ -93,6 +96,11 @@ service shop/cart port 80, producer
   any  cart:80 100 %  →  cart-v1:8080 100 % (new TCPRoute shop/raw)
 1 Service, 1 change; 2 other request classes unchanged
 `},
+		{"a rule that does what the mesh does without one", []string{ofRules(`, {backendRefs: [{name: cart, port: 80}]}`)}, []string{ofRules(`, {` + toV2 + `}`)}, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Kuma)}), `
+service shop/cart port 80, producer
+  any  /* (except /a*)  cart:80 100 %  →  cart-v2:8080 100 %
+1 Service, 1 change; 3 other request classes unchanged
+`},
 		{"a regular expression", []string{all}, []string{all, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: "/v[0-9]+"}}], `+toV2+`}]`)}, Options{}, `
 service shop/cart port 80, producer
   any  ~ /v[0-9]+ such as /v0  cart-v1:8080 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/re)
@@ -148,6 +156,27 @@ func TestDiffOfParents(t *testing.T) {
 		if err != nil || len(got.Ports) == 0 || got.Ports[0].Changes[0].Because != test.want {
 			t.Errorf("want %s, got %s (%v)", test.want, got, err)
 		}
+	}
+}
+
+// TestDiffExceptsOnce: an exception that another one of the class covers is not named.
+func TestDiffExceptsOnce(t *testing.T) {
+	rules := func(backend string) string {
+		return http("shop/cart", onCart+`, rules: [`+
+			`{matches: [{path: {value: /a}, headers: [{name: tier, value: gold}]}], `+toV1+`},`+
+			`{matches: [{path: {type: Exact, value: /a/b}, method: GET}], backendRefs: [{name: admin, port: 80}]},`+
+			`{matches: [{path: {value: /a}}], `+backend+`}]`)
+	}
+	got, err := Diff(newTable(t, Options{}, rules(toV1)), newTable(t, Options{}, rules(toV2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `service shop/cart port 80, producer
+  any  /a* (except tier=gold, /a/b GET)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+1 Service, 1 change; 6 other request classes unchanged
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -92,7 +92,7 @@ func outranked(chosen, e *entry) string {
 	switch {
 	case e.route == chosen.route:
 		return fmt.Sprintf("it comes after rule[%d]", chosen.rule)
-	case e.route.age() != chosen.route.age():
+	case e.route.Created != chosen.route.Created:
 		return fmt.Sprintf("%s is younger", e.route)
 	}
 	return fmt.Sprintf("it comes after %s by name", chosen.route)

@@ -26,7 +26,7 @@ type Share struct {
 	Backend string `json:"backend,omitempty"`
 	// Answer is what the client gets where no backend answers: "500".
 	Answer string `json:"answer,omitempty"`
-	// Reason says why there is an Answer.
+	// Reason says why there is an Answer, or why the parent Service gets them.
 	Reason string `json:"reason,omitempty"`
 	Parts  int64  `json:"parts"`
 	Of     int64  `json:"of"`

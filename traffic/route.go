@@ -12,7 +12,7 @@ type Routes []Route
 
 // Route is a route of any kind but those of other groups.
 type Route struct {
-	// AttachedRoute says whose it is, and its age: Created is zero where it is not known.
+	// AttachedRoute says whose it is, and its age by Created: zero, or a synthetic one, where it is not known.
 	*mesh.AttachedRoute
 	Spec *mesh.RouteSpec
 }
@@ -33,11 +33,8 @@ func (r *Routes) Add(whose *mesh.AttachedRoute, data []byte) error {
 
 // route is a route of any kind, with the API's defaults filled in.
 type route struct {
-	mesh.AttachedRoute // Created is zero where it is not known
-	// later: it was not there in the version before, so that it is younger than those
-	// of unknown age that were.
-	later bool
-	rules []rule
+	mesh.AttachedRoute // Created is its mesh.Age
+	rules              []rule
 }
 
 // rule is a rule of a route, with its matches: at least one.
@@ -77,7 +74,7 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		in.Spec.Rules = make([]mesh.RouteRule, 1)
 	}
 	out := &route{
-		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: r.Created, Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
+		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: mesh.Age(r.Created), Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
 	ported := slices.ContainsFunc(in.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Port != 0 })

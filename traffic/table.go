@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -34,6 +33,8 @@ type Table struct {
 	engine *validate.Engine
 	// options are those that it was made with.
 	options Options
+	// routes are all routes, the oldest first.
+	routes []*route
 	// bound are the routes with a mesh parentRef to a Service, the oldest first, and dormant those whose parentRefs to it no
 	// mesh acts on.
 	bound, dormant map[mesh.ServiceKey][]*route
@@ -72,6 +73,7 @@ func New(reader mesh.Reader, routes Routes, options Options) *Table {
 func (t *Table) bind(routes []*route) {
 	t.bound, t.dormant, t.views = map[mesh.ServiceKey][]*route{}, map[mesh.ServiceKey][]*route{}, map[*mesh.Service]*serviceView{}
 	slices.SortStableFunc(routes, compareRoutes)
+	t.routes = routes
 	for _, r := range routes {
 		for i := range r.Parents {
 			if r.Parents[i].Class(t.engine.Policy().Mesh) != mesh.LookAlikeParent {
@@ -93,17 +95,13 @@ func (t *Table) bind(routes []*route) {
 // since returns the Table as the version that follows another one: of routes whose
 // age is not known those that are new are the younger ones, and what the other one has and this one lacks was removed.
 func (t *Table) since(before *Table) *Table {
-	var routes []*route
-	seen := map[*route]bool{}
-	for _, bound := range t.bound {
-		for _, r := range bound {
-			if !seen[r] {
-				seen[r] = true
-				later := *r
-				later.later = !before.names[r.String()]
-				routes = append(routes, &later)
-			}
+	routes := make([]*route, len(t.routes))
+	for i, r := range t.routes {
+		later := *r
+		if later.Created >= mesh.FirstSyntheticAge && !before.names[r.String()] {
+			later.Created = mesh.LaterSyntheticAge
 		}
+		routes[i] = &later
 	}
 	reader := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) })
 	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names}
@@ -180,20 +178,7 @@ func compareEntries(a, b *entry) int {
 
 // compareRoutes orders the older route first, then by namespace and name. One
 // whose age is not known is taken for the youngest.
-func compareRoutes(a, b *route) int {
-	return cmp.Or(cmp.Compare(a.age(), b.age()), a.CompareAge(&b.AttachedRoute))
-}
-
-// age is smaller for older routes; of unknown ages it is beyond all others.
-func (r *route) age() int64 {
-	switch {
-	case r.Created != 0:
-		return r.Created
-	case r.later:
-		return math.MaxInt64
-	}
-	return math.MaxInt64 - 1
-}
+func compareRoutes(a, b *route) int { return a.CompareAge(&b.AttachedRoute) }
 
 // serviceView is a Service with the routes on it.
 type serviceView struct {

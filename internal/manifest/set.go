@@ -150,10 +150,6 @@ func (s *Set) putSlice(key Key, of mesh.ServiceKey) {
 // lies in a future that no manifest of a cluster comes from.
 func arrivalTime(n int64) time.Time { return time.Unix(mesh.FirstSyntheticAge+n, 0).UTC() }
 
-// Dated reports whether the creation time is from a manifest or a cluster, not one
-// given to a route that arrived without one.
-func Dated(created time.Time) bool { return !created.IsZero() && created.Before(arrivalTime(0)) }
-
 // parents returns the Services that the route has parentRefs to, each once, dormant ones
 // included.
 func parents(route *mesh.AttachedRoute) []mesh.ServiceKey {

@@ -53,6 +53,7 @@ func checkPortsSplit(p *validate.Pass, parent *validate.Parent) {
 	var (
 		split         []mesh.PortScope
 		winner, loser *mesh.AttachedRoute
+		known         = true
 	)
 	for at, owner := range p.Owned(parent) {
 		switch {
@@ -63,16 +64,20 @@ func checkPortsSplit(p *validate.Pass, parent *validate.Parent) {
 		default:
 			continue
 		}
-		split = append(split, at)
+		split, known = append(split, at), known && owner.SplitKnown()
 	}
 	if winner == nil {
 		return
 	}
+	where := fmt.Sprintf("%s of %s", portsNamed(portNumbers(split)), parent.Key)
+	lost := fmt.Sprintf("%s gets no requests to %s, but %s does", loser, where, winner)
+	if !known {
+		lost = fmt.Sprintf("either %s or %s gets no requests to %s", loser, winner, where)
+	}
 	p.Report(validate.Finding{
 		Field: parent.Path("port"), Value: strconv.Itoa(int(parent.Ref.Port)), Reference: parent.Reference(),
-		Problem: fmt.Sprintf("%s gets no requests to %s of %s, but %s does: %s does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests",
-			loser, portsNamed(portNumbers(split)), parent.Key, winner, p.Policy.Mesh.Title),
-		Remedy: "set port in the parentRefs of all routes on this Service, or of none",
+		Problem: fmt.Sprintf("%s: %s does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests", lost, p.Policy.Mesh.Title),
+		Remedy:  "set port in the parentRefs of all routes on this Service, or of none",
 	})
 }
 

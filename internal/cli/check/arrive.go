@@ -44,7 +44,7 @@ func (l *loader) putRoute(r *route) error {
 	l.inherit(r)
 	if created := &r.mutated.Metadata.CreationTimestamp; created.IsZero() {
 		l.arrived++
-		*created = arrival.Add(time.Duration(l.arrived) * time.Second)
+		*created = time.Unix(l.arrival(r.Key)+l.arrived, 0).UTC()
 	}
 	object := &manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, JSON: r.JSON, Route: r.mutated} // without its text
 	if err := l.world.files.Put(object); err != nil {
@@ -67,8 +67,14 @@ func (l *loader) unchanged(r *route) (bool, error) {
 }
 
 // arrival is when the first new route of the input arrives, each other a second
-// later: after all that is there already, and in the order of the input.
-var arrival = time.Unix(2*mesh.FirstSyntheticAge, 0).UTC()
+// later: after all that is there already, and in the order of the input. One that the version before lacks arrives after all
+// others.
+func (l *loader) arrival(key manifest.Key) int64 {
+	if l.earlier != nil && !l.earlier[key] {
+		return mesh.LaterSyntheticAge
+	}
+	return 2 * mesh.FirstSyntheticAge
+}
 
 // inherit gives the route the age of the one that was there before, and a
 // generation that is later unless the spec stays as it is.

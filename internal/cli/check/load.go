@@ -74,12 +74,14 @@ type loader struct {
 	// declared says where each object that bears on routes stands first.
 	declared map[manifest.Key]report.Place
 	// arrived counts the routes that are new.
-	arrived int
+	arrived int64
+	// earlier are the routes of the version before; nil where there is none.
+	earlier map[manifest.Key]bool
 }
 
 // load reads all input, makes the mutations, and finds what the API server refuses. What
 // bears on routes is there before the first of them is looked at. The earlier ones of the routes
-// were there before the others.
+// were there before the others; nil where there is no version before.
 func load(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
 	engine, err := validate.New(rules.Catalog(), options.Config.Policy())
 	if err != nil {
@@ -90,7 +92,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 			options: options, engine: engine, world: newWorld(options, engine.Policy().Mesh),
 			creation: creation.Judge{Engine: engine, Off: options.Config.DisabledMutations()},
 		},
-		declared: map[manifest.Key]report.Place{},
+		declared: map[manifest.Key]report.Place{}, earlier: earlier,
 	}
 	if l.world.context = options.context; l.world.context == nil {
 		l.surround(input.Disk)
@@ -101,7 +103,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 	if err := l.read(ctx, input); err != nil {
 		return nil, err
 	}
-	if err := l.fill(ctx, input, earlier); err != nil {
+	if err := l.fill(ctx, input); err != nil {
 		return nil, err
 	}
 	return l.loaded, l.write(ctx)
@@ -136,7 +138,7 @@ func (l *loader) build(ctx context.Context, input *source.Input, options *Option
 }
 
 // fill fills the world with what was read, and with what was there before.
-func (l *loader) fill(ctx context.Context, input *source.Input, earlier map[manifest.Key]bool) error {
+func (l *loader) fill(ctx context.Context, input *source.Input) error {
 	before, err := l.base(ctx, input)
 	if err := errors.Join(err, input.Over()); err != nil {
 		return err
@@ -171,15 +173,6 @@ func (l *loader) fill(ctx context.Context, input *source.Input, earlier map[mani
 			return err
 		}
 	}
-	slices.SortStableFunc(l.routes, func(a, b *route) int { // those that were there before come first
-		switch {
-		case earlier[a.Key] == earlier[b.Key]:
-			return 0
-		case earlier[a.Key]:
-			return -1
-		}
-		return 1
-	})
 	for _, r := range l.routes {
 		if r.undecodable != nil {
 			continue

@@ -326,7 +326,7 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answe
 	var rejected []string
 	add := func(key manifest.Key, route *mesh.Route) {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
-		if created := route.Metadata.CreationTimestamp; manifest.Dated(created) {
+		if created := route.Metadata.CreationTimestamp; !created.IsZero() {
 			whose.Created = created.Unix()
 		}
 		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})

@@ -1,0 +1,42 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDiffOfStoredRoutes: a route that may no longer apply is named as the cause, and it is noted that it stays where it is stored.
+func TestDiffOfStoredRoutes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const manifests = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: bank, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: api, namespace: shop, labels: {gammaguard.dev/consumer-routes: allow}}, spec: {ports: [{name: http, port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: mock, namespace: bank}, spec: {ports: [{name: http, port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: own}, spec: {parentRefs: [{group: "", kind: Service, name: api}], rules: [{matches: [{path: {value: /a}}], backendRefs: [{name: api, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: bank, name: orders}, spec: {parentRefs: [{group: "", kind: Service, name: api, namespace: shop}], rules: [{backendRefs: [{name: mock, port: 80}]}]}}
+`
+	const stays = ": where it is stored, it stays, and the mesh decides whether it applies"
+	put(t, "base/all.yaml", manifests)
+	for _, test := range []struct{ old, changed, cause, note string }{
+		{"grant: all", "grant: producer", "consumer HTTPRoute bank/orders does not apply: namespace bank lacks the consumer grant", "HTTPRoute bank/orders lacks the grant now" + stays},
+		{"consumer-routes: allow", "consumer-routes: deny", "consumer HTTPRoute bank/orders does not apply: Service shop/api ", "HTTPRoute bank/orders is refused by Service shop/api now" + stays},
+		{"grant: producer", "grant: none", "HTTPRoute shop/own does not apply: namespace shop lacks the producer grant", "HTTPRoute shop/own lacks the grant now" + stays},
+	} {
+		put(t, "head/all.yaml", strings.Replace(manifests, test.old, test.changed, 1))
+		for format, note := range map[string]string{"text": "note: " + test.note + "\n", "json": `"notes": [` + "\n    \"" + test.note + `"`, "markdown": "> `" + test.note + "`\n"} {
+			got := run(t, "", "diff", "--base", "base", "-f", "head", "-o", format)
+			if !strings.Contains(got.stdout, test.cause) || strings.Count(got.stdout, note) != 1 {
+				t.Errorf("%s: want %q and %q, got\n%s%s", test.changed, test.cause, note, got.stdout, got.stderr)
+			}
+		}
+	}
+	put(t, "head/all.yaml", manifests[:strings.LastIndex(manifests, "---")])
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "(no consumer routes are left)") || strings.Contains(got.stdout, "stored") {
+		t.Errorf("a removed route: %+v", got)
+	}
+}
