@@ -144,7 +144,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			return nil, err
 		}
 	}
-	var without []bare
+	var failed []unmade
 	rendered := map[string]bool{} // the charts that were, with any values
 	for i := range found.Sets {
 		set := &found.Sets[i]
@@ -157,12 +157,8 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		switch {
 		case errors.As(err, &source.TooLargeError{}):
 			errs = append(errs, fmt.Errorf("%s: not checked: %w", &described, err))
-		case errors.As(err, &built) && needsOthers(set, built):
-			without = append(without, bare{set, &described, built})
 		case errors.As(err, &built):
-			if err := notBuilt(all, set, &described, built, options.Strict); err != nil {
-				errs = append(errs, err)
-			}
+			failed = append(failed, unmade{set, &described, built})
 		case r == nil:
 			return nil, fmt.Errorf("%s: %w", &described, err)
 		default:
@@ -172,13 +168,15 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			all.Add(r, described)
 		}
 	}
-	for _, b := range without {
-		if rendered[b.set.Path] {
-			all.Notices = append(all.Notices, report.Notice{Path: filepath.ToSlash(b.set.File()), Message: "cannot be built with its own values alone, so it is checked with its other values files: " + oneLine(b.built.Why)})
+	for _, u := range failed {
+		if needsOthers(u.set, u.built) && rendered[u.set.Path] { // nobody can install it without them
+			all.Notices = append(all.Notices, report.Notice{
+				Path: filepath.ToSlash(u.set.File()), Message: "cannot be built with its own values alone, so it is checked with its other values files: " + oneLine(u.built.Why),
+			})
 			continue
 		}
-		b.set.Excuse(disk.Within(b.set.Within))
-		if err := notBuilt(all, b.set, b.described, b.built, options.Strict); err != nil {
+		u.set.Excuse(disk.Within(u.set.Within))
+		if err := notBuilt(all, u.set, u.described, u.built, options.Strict); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -219,16 +217,14 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 		set.Taken.Reset()
 	}
 	r, err := run(ctx, options.Over(set), disk.Input(set.Taken))
-	built := (*source.NotBuilt)(nil)
-	if errors.As(err, &source.TooLargeError{}) || errors.As(err, &built) && !needsOthers(set, built) {
+	if errors.As(err, &source.TooLargeError{}) {
 		set.Excuse(disk)
 	}
 	return r, err
 }
 
-// bare is a chart that cannot be built with its own values alone, which is no fault if it can with others: nobody can install
-// it without them.
-type bare struct {
+// unmade is a set that could not be built.
+type unmade struct {
 	set       *sets.Set
 	described *report.Set
 	built     *source.NotBuilt
