@@ -203,7 +203,7 @@ func (e *Engine) judge(req *Request, pass *Pass) (Verdict, error) {
 		verdict.UnknownIgnores = e.unknownIgnores(req.Route, verdict.Findings)
 	}
 	// To read the old object costs: it is done only where there is something to say.
-	if verdict.says() && !req.KeepExisting && j.unchanged() && j.sameIgnores() {
+	if verdict.says() && req.Before == nil && j.unchanged() && j.sameIgnores() {
 		return Verdict{}, nil
 	}
 	return verdict, nil

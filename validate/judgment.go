@@ -80,7 +80,7 @@ func (j *judgment) decide(rule activeRule, from int) (closed bool, err error) {
 		action := rule.actionOf(&findings[i])
 		findings[i].Action, findings[i].Effect = action, action
 	}
-	if rule.stage() != lastStage && j.unchanged() {
+	if rule.stage() != lastStage && j.req.Before == nil && j.unchanged() {
 		j.pass.findings = j.pass.findings[:from]
 		return rule.action == Deny, nil
 	}
@@ -93,7 +93,7 @@ func (j *judgment) decide(rule activeRule, from int) (closed bool, err error) {
 	if rule.DryRun != "" && j.req.DryRun {
 		downgrade(findings, rule.DryRun, DowngradedByDryRun)
 	}
-	if rule.stage() == lastStage {
+	if rule.stage() == lastStage || j.unchanged() {
 		if err := j.downgradeExisting(rule, findings); err != nil {
 			return false, err
 		}
@@ -161,7 +161,7 @@ func (j *judgment) silence(findings []Finding) {
 	}
 }
 
-// downgradeExisting lowers to warnings the findings that hold for the old object too: an
+// downgradeExisting lowers to warnings the findings that held for the old object too: an
 // update is denied only for what it brings in.
 func (j *judgment) downgradeExisting(rule activeRule, findings []Finding) error {
 	if len(j.req.Old) == 0 {
@@ -175,7 +175,11 @@ func (j *judgment) downgradeExisting(rule activeRule, findings []Finding) error 
 		old.Metadata.Namespace = j.req.Route.Metadata.Namespace
 		j.old = old
 	}
-	pass := j.engine.newPass(j.old, j.pass.world.recent.Reader)
+	before := j.req.Before
+	if before == nil {
+		before = j.pass.world.recent.Reader
+	}
+	pass := j.engine.newPass(j.old, before)
 	pass.run(rule)
 	if pass.err != nil {
 		return pass.err

@@ -81,9 +81,10 @@ type Request struct {
 	Object, Old []byte
 	// DryRun is set for requests that are not persisted.
 	DryRun bool
-	// KeepExisting has findings reported also for an update that changes nothing that counts,
-	// which the API server does not send to the webhook.
-	KeepExisting bool
+	// Before is what there was when Old was stored, where the cluster changes with the route: what
+	// held by it is an existing problem, and is reported also of an update that changes nothing that
+	// counts. Nil at admission: the cluster is as it was, and the API server does not send such updates.
+	Before mesh.Reader
 	// Stored is set for a stored route that is judged for an administrator: what a mode or an
 	// exemption admits hides nothing of what the other rules find.
 	Stored bool

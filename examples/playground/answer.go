@@ -138,7 +138,7 @@ func place(o *manifest.Object) report.Place {
 // judge judges a mutated route, and reports it.
 func (v *version) judge(object *manifest.Object, plan *mutate.Plan) error {
 	judge := creation.Judge{Engine: v.engine}
-	verdict, err := judge.Judge(&validate.Request{Route: object.Route, KeepExisting: true}, plan, v.set)
+	verdict, err := judge.Judge(&validate.Request{Route: object.Route}, plan, v.set)
 	judged := &report.Route{RouteName: report.RouteName{Kind: object.Route.Kind, Namespace: object.Key.Namespace, Name: object.Key.Name}, Place: place(object)}
 	judged.Changes, judged.Withheld = report.ChangesOf(plan)
 	for _, changes := range [][]report.Change{judged.Changes, judged.Withheld} {

@@ -240,6 +240,19 @@ func (o *Object) IsRoute() bool {
 	return o.Key.Group == mesh.GatewayGroup && mesh.IsRouteKind(o.Key.Kind)
 }
 
+// MeantRoute returns the kind of route that the object's kind differs from by case alone; empty if there is none.
+func (o *Object) MeantRoute() mesh.RouteKind {
+	if o.Key.Group != mesh.GatewayGroup || o.IsRoute() {
+		return ""
+	}
+	for _, kind := range mesh.RouteKinds() {
+		if strings.EqualFold(o.Key.Kind, string(kind)) {
+			return kind
+		}
+	}
+	return ""
+}
+
 // DecodeRoute sets Route, from the JSON of a route. The error, an *Error, says why
 // it cannot be read.
 func (o *Object) DecodeRoute() error {

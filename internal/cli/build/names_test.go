@@ -2,6 +2,8 @@ package build
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,5 +42,23 @@ func TestRefsThatCannotBeKnown(t *testing.T) {
 	}
 	if ref, err := optionIn([]byte(strings.Repeat("%TAG !a! b\n", 17) + "---\n" + text)); err == nil {
 		t.Errorf("%q, and no error", ref)
+	}
+}
+
+// TestFindMissing: a path that leads nowhere does not exist. What is remote is never looked for on this disk, so that the
+// builder's error says why it could not be fetched.
+func TestFindMissing(t *testing.T) {
+	for name, missing := range map[string]bool{
+		"gone.yaml": true, "../gone": true, "https://127.0.0.1:9/gone.yaml": false, "http://127.0.0.1:9/gone.yaml": false,
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte("resources: ["+name+"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		failed := `accumulation err='accumulating resources from '` + name + `': connection refused': lstat ` + name + `: no such file or directory`
+		found := FindMissing(os.ReadFile, folder, failed)
+		if (found != nil) != missing || missing && found.Name != name {
+			t.Errorf("%s: %+v", name, found)
+		}
 	}
 }

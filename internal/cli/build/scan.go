@@ -71,6 +71,9 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 		if path := afterKey(name); path != "" && !IsBase(field) {
 			name = path
 		}
+		if isRemoteIn(file, field, name) { // of which the builder says why it could not be fetched
+			return false
+		}
 		_, err := os.Stat(filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name)))
 		return errors.Is(err, fs.ErrNotExist) && strings.Contains(failed, name)
 	}

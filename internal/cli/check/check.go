@@ -144,6 +144,8 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			return nil, err
 		}
 	}
+	var failed []unmade
+	rendered := map[string]bool{} // the charts that were, with any values
 	for i := range found.Sets {
 		set := &found.Sets[i]
 		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
@@ -156,15 +158,26 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		case errors.As(err, &source.TooLargeError{}):
 			errs = append(errs, fmt.Errorf("%s: not checked: %w", &described, err))
 		case errors.As(err, &built):
-			if err := notBuilt(all, set, &described, built, options.Strict); err != nil {
-				errs = append(errs, err)
-			}
+			failed = append(failed, unmade{set, &described, built})
 		case r == nil:
 			return nil, fmt.Errorf("%s: %w", &described, err)
 		default:
 			errs = append(errs, err)
+			rendered[set.Path] = rendered[set.Path] || set.Kind == report.Chart
 			described.Routes = r.CountRoutes()
 			all.Add(r, described)
+		}
+	}
+	for _, u := range failed {
+		if needsOthers(u.set, u.built) && rendered[u.set.Path] { // nobody can install it without them
+			all.Notices = append(all.Notices, report.Notice{
+				Path: filepath.ToSlash(u.set.File()), Message: "cannot be built with its own values alone, so it is checked with its other values files: " + oneLine(u.built.Why),
+			})
+			continue
+		}
+		u.set.Excuse(disk.Within(u.set.Within))
+		if err := notBuilt(all, u.set, u.described, u.built, options.Strict); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	if options.Progress != nil && len(found.Sets) > 0 {
@@ -204,11 +217,23 @@ func runSet(ctx context.Context, options *Options, set *sets.Set, disk *source.D
 		set.Taken.Reset()
 	}
 	r, err := run(ctx, options.Over(set), disk.Input(set.Taken))
-	if errors.As(err, &source.TooLargeError{}) || errors.As(err, new(*source.NotBuilt)) {
+	if errors.As(err, &source.TooLargeError{}) {
 		set.Excuse(disk)
 	}
 	return r, err
 }
+
+// unmade is a set that could not be built.
+type unmade struct {
+	set       *sets.Set
+	described *report.Set
+	built     *source.NotBuilt
+}
+
+// needsOthers reports whether the sets of the chart with other values show what it holds.
+func needsOthers(set *sets.Set, built *source.NotBuilt) bool { return built.Values && set.Others }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // alike returns the errors, with one for all sets that cannot be built for the same reason.
 func alike(errs []error) (all []error) {
@@ -228,7 +253,7 @@ func alike(errs []error) (all []error) {
 
 // notBuilt reports that the set could not be built, or returns why that is an error.
 func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
-	why := strings.Join(strings.Fields(built.Why), " ") // on one line
+	why := oneLine(built.Why)
 	if built.Values && !set.Named && set.Values == "" && !set.Others {
 		why += "; if it needs values, add a file with these to the chart's directory ci"
 	}

@@ -15,12 +15,14 @@ type judge struct {
 	// view is what status says, and tables are what becomes of routes.
 	view   *desired.View
 	tables *validate.Tables
+	// before is what there was without the input.
+	before mesh.Reader
 	// ungranted are the namespaces whose grants were said to be unknown.
 	ungranted map[string]bool
 }
 
 func newJudge(l *loaded) *judge {
-	return &judge{l, desired.NewView(l.engine, l.world, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.world), map[string]bool{}}
+	return &judge{l, desired.NewView(l.engine, l.world, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.world), l.world.before(), map[string]bool{}}
 }
 
 // judge judges one route, and finds the places of what kustomize or Helm has set.
@@ -105,9 +107,9 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 }
 
 func (j *judge) request(r *route) *validate.Request {
-	req := &validate.Request{Route: r.mutated, DryRun: j.options.DryRun, User: j.options.User, KeepExisting: true}
+	req := &validate.Request{Route: r.mutated, DryRun: j.options.DryRun, User: j.options.User}
 	if r.old != nil {
-		req.Object, req.Old = r.stored, r.old.JSON
+		req.Object, req.Old, req.Before = r.stored, r.old.JSON, j.before
 	}
 	return req
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -22,21 +21,17 @@ func keyed(d *source.Document) bool {
 }
 
 // noted returns what is probably a slip in the object, though nothing reads it: a kind that differs from that of a route by case
-// alone, and labels and annotations of gammaguard's domain that have no effect there.
+// alone, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there.
 func noted(file string, d *source.Document) (notices []report.Notice) {
-	note := func(field, text string) {
-		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text})
+	note := func(field, text string, fails bool) {
+		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text, Fails: fails})
 	}
-	if d.Key.Group == mesh.GatewayGroup && !d.IsRoute() {
-		for _, kind := range mesh.RouteKinds() {
-			if strings.EqualFold(d.Key.Kind, string(kind)) {
-				note("kind", fmt.Sprintf("kind %s does not exist, so the object is not checked; if a route is meant, write %s", d.Key.Kind, kind))
-			}
-		}
+	if kind := d.MeantRoute(); kind != "" {
+		note("kind", fmt.Sprintf("kind %s does not exist, so the object is not checked; if a route is meant, write %s", d.Key.Kind, kind), true)
 	}
 	if keyed(d) {
 		for key := range mesh.IneffectiveKeys(d.Key.Kind, d.JSON) {
-			note("metadata."+string(key.Field)+"["+key.Key+"]", fmt.Sprintf("%s: %s", d.Key, key))
+			note("metadata."+string(key.Field)+"["+key.Key+"]", fmt.Sprintf("%s: %s", d.Key, key), false)
 		}
 	}
 	return notices

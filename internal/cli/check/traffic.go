@@ -313,6 +313,11 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		if t.options.Cluster != nil {
 			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
 		}
+		if found := *key; t.options.Namespace == "" {
+			if found.Namespace = "default"; t.has(found) { // which objects that name none get
+				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
+			}
+		}
 		return t.options.lacks(key.String())
 	}
 	return nil

@@ -52,6 +52,19 @@ func (w *world) Do(read mesh.Read) mesh.Answer {
 	return answer
 }
 
+// before is the world without the input, which counts for what is in nothing else: that it was there
+// is not known, and neither is that it was not.
+func (w *world) before() mesh.Reader {
+	without := *w
+	without.files = manifest.NewSet(manifest.Options{})
+	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		if answer := without.Do(read); answer.Err == nil {
+			return answer
+		}
+		return w.Do(read)
+	})
+}
+
 // ask asks the sets, then the cluster.
 func (w *world) ask(read mesh.Read) mesh.Answer {
 	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {

@@ -163,7 +163,7 @@ func graphsDormant(t *testing.T) {
 	}
 }
 
-// checksDormant: a file that is applied again as it is stored changes nothing, and one with
+// checksDormant: a file that is applied again as it is stored changes nothing, and what it lacks only warns; one with
 // another path is changed, and makes the route live.
 func checksDormant(t *testing.T) {
 	documents := strings.Split(asleep, "---\n")
@@ -171,17 +171,18 @@ func checksDormant(t *testing.T) {
 	for name, test := range map[string]struct {
 		file    string
 		changes int
-		rule    string
+		effect  validate.Action
 	}{
-		"unchanged": {file, 0, "parent-group-invalid"},
-		"changed":   {strings.Replace(file, "/v2", "/v3", 1), 1, "grant-missing"},
+		"unchanged": {file, 0, validate.Warn},
+		"changed":   {strings.Replace(file, "/v2", "/v3", 1), 1, validate.Deny},
 	} {
 		_, stdout, stderr := run(t, test.file, "check", "-f", "-", "--cluster", "-o", "json", "--kubeconfig", plane.Kubeconfig)
 		var r report.CheckReport
 		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, stderr)
 		}
-		if route := &r.Routes[0]; len(route.Changes) != test.changes || len(route.Findings) == 0 || route.Findings[0].Rule != test.rule {
+		if route := &r.Routes[0]; len(route.Changes) != test.changes || len(route.Findings) == 0 ||
+			route.Findings[0].Rule != validate.RuleGrantMissing || route.Findings[0].Effect != test.effect {
 			t.Errorf("%s: %s", name, stdout)
 		}
 	}

@@ -106,12 +106,9 @@ func TestCheckTemplateAtFault(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no template": {map[string]string{"templates/a.yaml": "a: b\n\nc: {{ if }}\n"}, "::error file=x/templates/a.yaml,line=3,title=broken-document::"},
-		"not closed":  {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
-		"fails":       {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a.b }}\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
-		"fails without the values of others": {
-			map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a.b }}\n", "ci/a.yaml": "a: {b: 1}\n"}, "::warning file=x/templates/a.yaml,line=2,title=not-checked::",
-		},
+		"no template":                  {map[string]string{"templates/a.yaml": "a: b\n\nc: {{ if }}\n"}, "::error file=x/templates/a.yaml,line=3,title=broken-document::"},
+		"not closed":                   {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
+		"fails":                        {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a.b }}\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
 		"demands values by its schema": {map[string]string{"values.schema.json": `{"required": ["a"]}`}, "::warning file=x/Chart.yaml,line=1,title=not-checked::"},
 		"in a chart":                   {map[string]string{"charts/sub/Chart.yaml": sub, "charts/sub/templates/a.yaml": "\n{{ if }}"}, "::error file=x/charts/sub/templates/a.yaml,line=2,title=broken-document::"},
 		"in a chart in another directory": {

@@ -1,12 +1,13 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
 // TestCheckKeys: labels and annotations of gammaguard that have no effect where they are, and a kind that differs from
-// that of a route by case alone, are noted at their lines, once, in whichever sets and context they are. They fail nothing.
+// that of a route by case alone, are noted at their lines, once, in whichever sets and context they are. Only the kind fails a strict check.
 func TestCheckKeys(t *testing.T) {
 	const namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels:\n    gammaguard.dev/grant: all\n"
 	files := map[string]string{
@@ -35,7 +36,8 @@ func TestCheckKeys(t *testing.T) {
 				t.Errorf("%q: %q is not there once: %+v", args, line, got)
 			}
 		}
-		if strings.Count(got.stdout, "note: ") != len(want) || got.code != ExitClean || got.stderr != "" {
+		strict := slices.Contains(args, "--strict")
+		if strings.Count(got.stdout, "note: ") != len(want) || (got.code == ExitClean) == strict || (got.stderr == "") == strict {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
@@ -45,5 +47,28 @@ func TestCheckKeys(t *testing.T) {
 	}
 	if got := runIn(t, folder, "trace", "svc/cart", "-n", "shop", "-k", "dev"); strings.Contains(got.stdout, "has no effect here") {
 		t.Errorf("trace: %+v", got)
+	}
+}
+
+// TestCheckMisspelt: what differs from a route by the case of its kind alone is noted where nothing else in its directory is a
+// route, and fails a strict check. Another kind of the group, or the same of another group, does not.
+func TestCheckMisspelt(t *testing.T) {
+	const object = "apiVersion: gateway.networking.k8s.io/v1\nkind: HttpRoute\nmetadata: {name: cart, namespace: shop}\n"
+	const note = "apps/a.yaml:2: kind HttpRoute does not exist, so the object is not checked; if a route is meant, write HTTPRoute"
+	folder := written(t, map[string]string{"apps/a.yaml": object})
+	if got := runIn(t, folder, "check"); got.code != ExitClean || strings.Count(got.stdout, "note: "+note) != 1 || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{{"check", "--strict"}, {"check", "--strict", "-f", "apps"}} {
+		if got := runIn(t, folder, args...); got.code == ExitClean || strings.Count(got.stdout, note) != 1 || got.stderr == "" {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	folder = written(t, map[string]string{
+		"a.yaml": strings.Replace(object, "HttpRoute", "Gateway", 1),
+		"b.yaml": strings.Replace(object, "gateway.networking.k8s.io", "example.com", 1) + "spec: {class: gateway.networking.k8s.io/x}\n",
+	})
+	if got := runIn(t, folder, "check", "--strict"); got.code != ExitClean || strings.Contains(got.stdout, "note: ") || got.stderr != "" {
+		t.Errorf("other kinds: %+v", got)
 	}
 }

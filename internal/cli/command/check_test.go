@@ -215,6 +215,48 @@ func TestCheckBase(t *testing.T) {
 	}
 }
 
+// TestCheckBaseGrants: what held of a route that stays as it is warns, and what the input takes from it denies: the grant, the
+// consent of the Service's side, or any other object that it needs, as diff says too.
+func TestCheckBaseGrants(t *testing.T) {
+	const granted = "{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/grant: all}}}\n---\n"
+	const bare = "{apiVersion: v1, kind: Namespace, metadata: {name: default}}\n---\n"
+	const pay = "{apiVersion: v1, kind: Namespace, metadata: {name: pay}}\n---\n"
+	const closed = "{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {gammaguard.dev/consumer-routes: deny}}}\n---\n"
+	const service = "{apiVersion: v1, kind: Service, metadata: {name: a, namespace: pay}, spec: {ports: [{port: 80}]}}\n---\n"
+	headless := strings.Replace(service, "ports", "clusterIP: None, ports", 1)
+	const route = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: default}, spec: {parentRefs: [{group: '', kind: Service, namespace: pay, name: a, port: 80}], rules: [{backendRefs: [{namespace: pay, name: a, port: 80}]}]}}\n"
+	for name, test := range map[string]struct {
+		before, after string
+		rule          string
+		effect        validate.Action
+	}{
+		"no grant":             {bare + pay + service, bare + pay + service, "grant-missing", validate.Warn},
+		"no Namespace before":  {service, bare + pay + service, "grant-missing", validate.Warn},
+		"takes the grant":      {granted + pay + service, bare + pay + service, "grant-missing", validate.Deny},
+		"refused":              {granted + closed + service, granted + closed + service, "consumer-refused", validate.Warn},
+		"refuses":              {granted + pay + service, granted + closed + service, "consumer-refused", validate.Deny},
+		"headless":             {granted + pay + headless, granted + pay + headless, "parent-headless", validate.Warn},
+		"makes it headless":    {granted + pay + service, granted + pay + headless, "parent-headless", validate.Deny},
+		"the base is a route":  {"", granted + pay + headless, "parent-headless", validate.Warn},
+		"the base has a grant": {granted, bare + pay + service, "grant-missing", validate.Deny},
+	} {
+		folder := written(t, map[string]string{"before.yaml": test.before + route, "after.yaml": test.after + route})
+		before, after := filepath.Join(folder, "before.yaml"), filepath.Join(folder, "after.yaml")
+		r, got := checkJSON(t, "", "-f", after, "--base", before, "--fail-on", "warn")
+		seen := seenIn(r)
+		if len(seen) == 0 || seen[0].ID != test.rule || seen[0].Effect != test.effect || got.code != ExitFindings {
+			t.Errorf("%s: exit code %d, %+v", name, got.code, seen)
+		}
+		if test.before == "" || test.effect == validate.Warn && !strings.Contains(test.before, test.after) {
+			continue // what diff compares is not whole
+		}
+		diff := run(t, "", "diff", "-f", after, "--base", before, "-o", "json")
+		if isNew := strings.Contains(diff.stdout, `"`+test.rule+`"`); isNew != (test.effect == validate.Deny) {
+			t.Errorf("%s: diff says %s", name, diff.stdout)
+		}
+	}
+}
+
 // TestCheckBaseBuilt: the base is built as the input is, so that a fault that it has already only warns.
 func TestCheckBaseBuilt(t *testing.T) {
 	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/grant: all}}}\n---\n"

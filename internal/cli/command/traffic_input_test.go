@@ -142,6 +142,24 @@ func TestAdviceNamesFlags(t *testing.T) {
 	}
 }
 
+// TestNamespaceOfCharts: of a chart whose objects name no namespace, the message says how to give it one, and the command to
+// see why a test failed has it.
+func TestNamespaceOfCharts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "c/Chart.yaml", "{apiVersion: v2, name: c, version: 1.0.0}\n")
+	put(t, "c/templates/a.yaml", "{apiVersion: v1, kind: Service, metadata: {name: ledger}, spec: {ports: [{port: 80}]}}\n")
+	put(t, "gammaguard-test.yaml", "{apiVersion: gammaguard.dev/v1alpha1, kind: TrafficTest, input: {chart: c}, tests: [{name: a, request: {service: pay/ledger, port: 80}, expect: {status: 404}}]}")
+	const why = "Service pay/ledger is not in the input, which has Service default/ledger; if this is meant, set its namespace with -n\n"
+	for args, want := range map[string]string{
+		"test": why, "trace service/ledger.pay:80 --helm c": why,
+		"test -n pay": "to see why, run gammaguard trace service/ledger.pay:80 --from pay --helm c -n pay\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); got.code == ExitClean || !strings.Contains(got.stdout+got.stderr, want) {
+			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
+}
+
 // put writes a file, in its folder.
 func put(t *testing.T, name, text string) {
 	t.Helper()

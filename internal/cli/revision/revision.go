@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/temporary"
 )
 
@@ -147,14 +149,21 @@ func command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Env = append(
 		os.Environ(),
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		"LC_ALL=C", // failure reads what it says
 	)
 	return cmd
 }
 
-// failure says in git's words what went wrong.
+// foreign are git's words for a repository of another user, which it does not read.
+var foreign = regexp.MustCompile(`(?s)detected dubious ownership in repository at '(.+?)'\n`)
+
+// failure says in git's words what went wrong, and in its own what jobs in containers meet most.
 func failure(args []string, err error) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
-		err = errors.New(strings.TrimSpace(string(exit.Stderr)))
+		if found := foreign.FindSubmatch(exit.Stderr); found != nil {
+			return fmt.Errorf("the checkout belongs to another user; run git config --global --add safe.directory %s", printable.Shell(string(found[1])))
+		}
+		err = errors.New(strings.Join(strings.Fields(string(exit.Stderr)), " "))
 	}
 	return fmt.Errorf("git %s: %w", args[0], err)
 }

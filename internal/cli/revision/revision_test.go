@@ -200,3 +200,16 @@ func TestNamesAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// TestForeign: a checkout of another user, as jobs in containers have, is named with what makes git read it.
+func TestForeign(t *testing.T) {
+	top := repository(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	t.Setenv("HOME", t.TempDir()) // whose configuration names no directory
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	_, err := revision.Checkout(t.Context(), "base")
+	want := "the checkout belongs to another user; run git config --global --add safe.directory '" + top + "'"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -134,7 +134,7 @@ type folder struct {
 	files []string
 	// sizes are those of the files, in bytes.
 	sizes map[string]int
-	// routes is set if one of them may hold a route.
+	// routes is set if one of them may hold a route, or what is probably meant to be one.
 	routes bool
 }
 
@@ -282,7 +282,7 @@ func (d *discovery) file(path string) {
 	}
 	d.folders[at].sizes[path] = size
 	d.folders[at].files = append(d.folders[at].files, path)
-	d.folders[at].routes = d.folders[at].routes || may || hasCanary(data)
+	d.folders[at].routes = d.folders[at].routes || may || h.misspelt || hasCanary(data)
 }
 
 // template leaves a template outside a chart aside.

@@ -40,6 +40,8 @@ type holder struct {
 	// and foreign for a template that does not look like one of a route.
 	routes          []source.Place
 	unread, foreign bool
+	// misspelt is set if it has an object whose kind is probably meant to be that of a route.
+	misspelt bool
 	// template is set for a file that Helm makes objects of.
 	template bool
 	// place says where it is; by is the pattern by which it is left aside on purpose, if that is why.

@@ -59,6 +59,7 @@ func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 	}
 	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
 	for _, object := range objects {
+		h.misspelt = h.misspelt || object.MeantRoute() != ""
 		if object.IsRoute() {
 			h.routes = append(h.routes, source.PlaceOf(object))
 		}
