@@ -177,7 +177,7 @@ func (l *loaded) judgeStored(others []*route) error {
 		if err := l.world.files.Put(object); err != nil {
 			return err
 		}
-		stored := &route{Document: source.Document{Object: object}, file: &source.File{Name: object.Origin.File}, mutated: l.world.files.Get(r.Key).Route}
+		stored := &route{Document: source.Document{Object: object}, file: &source.File{Name: object.Origin.File}, mutated: l.world.files.Get(r.Key).Route, stored: object.JSON}
 		l.routes = append(l.routes, stored)
 	}
 	return nil
