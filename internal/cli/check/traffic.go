@@ -348,7 +348,7 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answe
 	}
 	made := traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere}
 	if cluster := l.options.Cluster; cluster != nil {
-		made.Live, made.Unread = true, func(namespace string) bool { return len(cluster.Unlisted(namespace)) > 0 }
+		made.Live, made.Unread = true, cluster.Unlisted
 	}
 	return traffic.New(reader, routes, made)
 }

@@ -62,7 +62,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "trace http://cart.narrow/", "", command.ExitClean, "HTTPRoute narrow/web", all},
 		// What cannot be read is not said not to exist.
 		{"landlord", "trace http://cart.narrow/ --from narrow-guest", "", command.ExitClean, "consumer of narrow-guest: unknown; producer", all},
-		{"landlord", "trace http://cart.narrow/ --from narrow-guest", "", command.ExitClean, "note: routes in namespace narrow-guest cannot be read: they are assumed not to exist", all},
+		{"landlord", "trace http://cart.narrow/ --from narrow-guest", "", command.ExitClean, "note: routes in namespace narrow-guest (GRPCRoute, HTTPRoute, TLSRoute, TCPRoute) cannot be read: they are assumed not to exist", all},
 		{"router", "describe httproute/edge -n narrow", "", command.ExitClean, "", "Namespace narrow"},
 		{"landlord", "trace http://cart.narrow/ -o json", "", command.ExitClean, `"route": "HTTPRoute narrow/web"`, all},
 		{"landlord", "diff -f - --cluster", moved, command.ExitFindings, "500 (the rule has no backendRefs)  →  503", all},
