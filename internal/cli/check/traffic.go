@@ -114,10 +114,24 @@ func Trace(ctx context.Context, options *Options, request traffic.Request) (*rep
 	}
 	trace, err := t.trace(request, true)
 	if err != nil {
-		return nil, t.hinted(err)
+		return nil, t.hinted(fromOwn(ctx, options, request, err))
 	}
 	trace.Notes = append(trace.Notes, t.Notes()...)
 	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
+}
+
+// fromOwn adds to the error about a request that is traced in the cluster alone that one from the current namespace can be
+// traced: consumer routes there name the Service.
+func fromOwn(ctx context.Context, options *Options, request traffic.Request, err error) error {
+	own := options.Namespace
+	if options.Cluster == nil || len(options.named()) > 0 || request.FromGateway || request.From != "" || own == "" || own == request.Service.Namespace {
+		return err
+	}
+	request.From = own
+	if _, failed := Trace(ctx, options, request); failed != nil {
+		return err
+	}
+	return fmt.Errorf("%w; for clients in your namespace, add --from %s", err, own)
 }
 
 // Diff compares what requests meet by two versions of the input. It is an error if
@@ -292,9 +306,14 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 	return nil
 }
 
-// lacks is the error that an object is not in the input.
+// lacks is the error that an object is not in the input, nor to be seen in the cluster.
 func (o *Options) lacks(object string) error {
-	if o.Alone {
+	switch {
+	case o.Cluster != nil && len(o.named()) == 0:
+		return fmt.Errorf("you cannot read %s", object)
+	case o.Cluster != nil:
+		return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", object)
+	case o.Alone:
 		return fmt.Errorf("%s is not in the input; add it", object)
 	}
 	return fmt.Errorf("%s is not in the input; add it, or use --cluster", object)
@@ -310,9 +329,6 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		return nil
 	}
 	if _, err := mesh.FindService(t.world, *key); errors.Is(err, mesh.ErrUnknown) {
-		if t.options.Cluster != nil {
-			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
-		}
 		return t.options.lacks(key.String())
 	}
 	return nil
