@@ -22,8 +22,8 @@ type Options struct {
 	Elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)
 	// Live says that what is not known is what the user cannot read in a cluster, not what the input lacks.
 	Live bool
-	// Unread reports whether routes in the namespace cannot be read; nil if all can be.
-	Unread func(namespace string) bool
+	// Unread returns the kinds of which the routes in the namespace cannot be read; nil if all can be.
+	Unread func(namespace string) []mesh.RouteKind
 }
 
 // Table holds the routes of a mesh and answers what requests meet. It is for one

@@ -200,15 +200,23 @@ func (t *Table) scopeText(pr *portRoutes, from string) string {
 	switch {
 	case asked == pr.scope:
 		return pr.scope.String()
-	case t.unseen(from):
+	case len(t.unseen(pr, from)) > 0:
 		return fmt.Sprintf("%s: %s; %s", asked, validate.Unknown, pr.scope)
 	}
 	return fmt.Sprintf("%s: none; %s", asked, pr.scope)
 }
 
-// unseen reports whether routes in the namespace cannot be read.
-func (t *Table) unseen(namespace string) bool {
-	return t.options.Unread != nil && t.options.Unread(namespace)
+// unseen returns the kinds of which routes in the namespace cannot be read, and could take the port.
+func (t *Table) unseen(pr *portRoutes, namespace string) (kinds []string) {
+	if t.options.Unread == nil {
+		return nil
+	}
+	for _, kind := range t.options.Unread(namespace) {
+		if kind.Transport() == pr.port.Protocol {
+			kinds = append(kinds, string(kind))
+		}
+	}
+	return kinds
 }
 
 // unread notes the namespaces whose routes the outcome depends on and cannot be read.
@@ -218,8 +226,8 @@ func (t *Table) unread(pr *portRoutes, from string) (notes []string) {
 		namespaces = append(namespaces, pr.service.Key.Namespace)
 	}
 	for _, namespace := range namespaces {
-		if t.unseen(namespace) {
-			notes = append(notes, "routes in namespace "+namespace+" cannot be read: they are assumed not to exist")
+		if kinds := t.unseen(pr, namespace); len(kinds) > 0 {
+			notes = append(notes, "routes in namespace "+namespace+" ("+strings.Join(kinds, ", ")+") cannot be read: they are assumed not to exist")
 		}
 	}
 	return notes

@@ -333,24 +333,34 @@ func TestTraceOfUnknownService(t *testing.T) {
 	}
 }
 
-// TestTraceOfUnreadable: of a cluster, what is not known cannot be read, and routes in a namespace that cannot be read are not said
+// TestTraceOfUnreadable: of a cluster, what is not known cannot be read, and routes of the kinds that can take the port, in a namespace that cannot be read, are not said
 // to be none.
 func TestTraceOfUnreadable(t *testing.T) {
 	w := newWorld()
 	w.incomplete = true
 	options := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
-	options.Live, options.Unread = true, func(namespace string) bool { return namespace == "faces" }
+	unread := []mesh.RouteKind{mesh.HTTPRoute, mesh.TCPRoute, mesh.UDPRoute}
+	options.Live, options.Unread = true, func(namespace string) []mesh.RouteKind {
+		if namespace != "faces" {
+			return nil
+		}
+		return unread
+	}
 	table := tableOf(w, w.read(t, shop+"---\n"+http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)).stored(t), options)
 	trace, err := table.Trace(ask(t, "from faces"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"namespace shop cannot be read: it is assumed to have the grant", "routes in namespace faces cannot be read: they are assumed not to exist"}
+	want := []string{"namespace shop cannot be read: it is assumed to have the grant", "routes in namespace faces (HTTPRoute, TCPRoute) cannot be read: they are assumed not to exist"}
 	if trace.Scope != "consumer of faces: unknown; producer" {
 		t.Errorf("scope: %s", trace.Scope)
 	}
 	if diff := cmp.Diff(want, trace.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	unread = []mesh.RouteKind{mesh.UDPRoute}
+	if trace, err = table.Trace(ask(t, "from faces")); err != nil || trace.Scope != "consumer of faces: none; producer" || len(trace.Notes) != 1 {
+		t.Errorf("no kind that can take a TCP port is unread: %+v, %v", trace, err)
 	}
 	if _, err := table.Trace(ask(t, "to service/other:80")); err == nil || err.Error() != "Service shop/other cannot be read" {
 		t.Errorf("a Service that cannot be read: %v", err)

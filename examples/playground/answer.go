@@ -146,8 +146,8 @@ func (v *version) judge(object *manifest.Object, plan *mutate.Plan) error {
 			changes[i].Line = object.Line(changes[i].Field)
 		}
 	}
-	for i := range verdict.Findings {
-		judged.Findings = append(judged.Findings, report.FindingOf(&verdict.Findings[i]))
+	for _, f := range append(verdict.Findings, verdict.UnknownIgnores...) {
+		judged.Findings = append(judged.Findings, report.FindingOf(&f))
 	}
 	for i := range verdict.Unknown {
 		judged.Findings = append(judged.Findings, report.UnknownOf(&verdict.Unknown[i], "is not in the manifests", "add it"))

@@ -24,7 +24,7 @@ func TestFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := map[string]string{"example.yaml": string(first)}
+	inputs := map[string]string{"example.yaml": string(first), "an ignore annotation": strings.Replace(string(first), "  name: cart-canary\n", "  name: cart-canary\n  annotations: {gammaguard.dev/ignore: nonsense}\n", 1)}
 	archives, err := filepath.Glob("../../test/scenarios/*/*.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,8 @@
 // Try judges the routes of manifests by the rules of gammaguard, as if they were created
 // now. It uses the core as a library, with the default configuration: it has no charts, no
 // kustomizations, and nothing of a cluster, and so builds in seconds, long before
-// `gammaguard check`, which gives the same findings.
+// `gammaguard check`, which gives the same findings, and those that look at more than the
+// rules do: the schema, and parent-kind-omitted.
 //
 //	go run ./examples/try examples/shop/*.yaml
 package main
@@ -46,8 +47,7 @@ func try(w io.Writer, files ...string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", object.Origin, err)
 		}
-		for i := range verdict.Findings {
-			f := &verdict.Findings[i]
+		for _, f := range append(verdict.Findings, verdict.UnknownIgnores...) {
 			message := f.Warning()
 			switch f.Effect {
 			case validate.Deny:

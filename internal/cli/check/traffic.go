@@ -96,30 +96,6 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 	return routes
 }
 
-// Trace finds the way of a request by the input, as Traffic does, but assumes, as Diff does, that a Service exists that is
-// not in the input and that routes have as a parent.
-func Trace(ctx context.Context, options *Options, request traffic.Request) (*report.Trace, error) {
-	at := *options
-	at.Namespaces = []string{cmp.Or(request.Service.Namespace, options.Namespace), cmp.Or(request.From, request.Service.Namespace, options.Namespace)}
-	t, err := LoadTraffic(ctx, &at)
-	if err != nil {
-		return nil, err
-	}
-	if options.Cluster != nil {
-		for _, namespace := range at.Namespaces {
-			if err := NamespaceExists(t.world, namespace); err != nil {
-				return nil, err
-			}
-		}
-	}
-	trace, err := t.trace(request, true)
-	if err != nil {
-		return nil, t.hinted(err)
-	}
-	trace.Notes = append(trace.Notes, t.Notes()...)
-	return &report.Trace{TypeMeta: report.Typed(report.TraceKind), Trace: trace}, nil
-}
-
 // Diff compares what requests meet by two versions of the input. It is an error if
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
@@ -177,7 +153,7 @@ func (l *loaded) judgeStored(others []*route) error {
 		if err := l.world.files.Put(object); err != nil {
 			return err
 		}
-		stored := &route{Document: source.Document{Object: object}, file: &source.File{Name: object.Origin.File}, mutated: l.world.files.Get(r.Key).Route}
+		stored := &route{Document: source.Document{Object: object}, file: &source.File{Name: object.Origin.File}, mutated: l.world.files.Get(r.Key).Route, stored: object.JSON}
 		l.routes = append(l.routes, stored)
 	}
 	return nil
@@ -292,9 +268,14 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 	return nil
 }
 
-// lacks is the error that an object is not in the input.
+// lacks is the error that an object is not in the input, nor to be seen in the cluster.
 func (o *Options) lacks(object string) error {
-	if o.Alone {
+	switch {
+	case o.Cluster != nil && len(o.named()) == 0:
+		return fmt.Errorf("you cannot read %s", object)
+	case o.Cluster != nil:
+		return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", object)
+	case o.Alone:
 		return fmt.Errorf("%s is not in the input; add it", object)
 	}
 	return fmt.Errorf("%s is not in the input; add it, or use --cluster", object)
@@ -310,10 +291,7 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 		return nil
 	}
 	if _, err := mesh.FindService(t.world, *key); errors.Is(err, mesh.ErrUnknown) {
-		if t.options.Cluster != nil {
-			return fmt.Errorf("%s is not in the input, and you cannot read it in the cluster", key)
-		}
-		if found := *key; t.options.Namespace == "" {
+		if found := *key; t.options.Cluster == nil && t.options.Namespace == "" {
 			if found.Namespace = "default"; t.has(found) { // which objects that name none get
 				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
 			}
@@ -353,7 +331,7 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answe
 	}
 	made := traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere}
 	if cluster := l.options.Cluster; cluster != nil {
-		made.Live, made.Unread = true, func(namespace string) bool { return len(cluster.Unlisted(namespace)) > 0 }
+		made.Live, made.Unread = true, cluster.Unlisted
 	}
 	return traffic.New(reader, routes, made)
 }

@@ -41,3 +41,45 @@ func TestDiffAsApplied(t *testing.T) {
 		t.Errorf("%s%s", out, complaint)
 	}
 }
+
+// TestDiffOfDenied: a stored route that would be denied if it were created now is compared as it is stored, with the file that
+// repairs it too.
+func TestDiffOfDenied(t *testing.T) {
+	const (
+		service  = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: denied}, spec: {ports: [{port: 80}]}}\n---\n"
+		consumer = "{apiVersion: v1, kind: Namespace, metadata: {name: denied-clients, labels: {gammaguard.dev/grant: consumer}}}\n---\n"
+	)
+	namespace := func(grant string) string {
+		return "{apiVersion: v1, kind: Namespace, metadata: {name: denied, labels: {gammaguard.dev/grant: " + grant + "}}}\n---\n"
+	}
+	route := func(namespace, path string) string {
+		return `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart, namespace: ` + namespace + `}, spec: {parentRefs: [{group: "", kind: Service, name: cart, namespace: denied, port: 80}],
+ rules: [{matches: [{path: {type: PathPrefix, value: ` + path + `}}], backendRefs: [{name: cart, namespace: denied, port: 80}]}]}}
+`
+	}
+	refusing := strings.Replace(service, "namespace: denied", "namespace: denied, labels: {gammaguard.dev/consumer-routes: deny}", 1)
+	kubectl(t, namespace("producer")+consumer+service+route("denied", "/v1")+"---\n"+route("denied-clients", "/v1"), "apply", "-f", "-")
+	for _, step := range []struct {
+		name, change, input, want string
+		code                      int
+	}{
+		{"no grant", namespace("none"), route("denied", "/v2"), "no change; ", command.ExitClean},
+		{"the grant comes with the file", "", namespace("producer") + route("denied", "/v1"), "→  404 (no rule matches)", command.ExitFindings},
+		{"consumer routes are refused", namespace("producer") + refusing, route("denied-clients", "/v2"), "no change; ", command.ExitClean},
+		{"the file accepts them", "", strings.Replace(refusing, "deny", "allow", 1) + route("denied-clients", "/v2"), "from namespace denied-clients: any", command.ExitFindings},
+		{"the parent is deleted", "-", route("denied", "/v2"), "no change; ", command.ExitClean},
+		{"the parent comes with the file", "", service + route("denied", "/v1"), "no such Service  →", command.ExitFindings},
+	} {
+		switch step.change {
+		case "":
+		case "-":
+			kubectl(t, "", "delete", "service", "cart", "-n", "denied")
+		default:
+			kubectl(t, step.change, "apply", "-f", "-")
+		}
+		code, out, complaint := run(t, step.input, "diff", "--cluster", "-f", "-", "--kubeconfig", plane.Kubeconfig)
+		if code != step.code || !strings.Contains(out, step.want) || strings.Contains(complaint, "error:") {
+			t.Errorf("%s: exit code %d, want %d with %q in\n%s%s", step.name, code, step.code, step.want, out, complaint)
+		}
+	}
+}

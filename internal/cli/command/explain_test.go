@@ -93,6 +93,9 @@ func TestCompletion(t *testing.T) {
 		if got := run(t, "", "completion", shell); got.code != ExitClean || !strings.Contains(got.stdout, "gammaguard") {
 			t.Errorf("%s: %+v", shell, got)
 		}
+		if got := run(t, "", "completion", shell, "--help"); got.code != ExitClean || strings.Contains(got.stdout, "#") {
+			t.Errorf("%s: the help has marks of Markdown: %+v", shell, got)
+		}
 	}
 }
 

@@ -147,7 +147,16 @@ func New(program string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.AddCommand(newAudit(), newCheck(), newConflicts(), newDescribe(), newDetectMesh(), newDiff(), newExplain(), newGraph(), newGrants(), newLSP(), newPolicy(), newPreflight(), newStatus(), newTest(), newTrace(), newVerify(), newVersion())
 	nameExamples(root, name)
 	root.InitDefaultCompletionCmd()
+	plainHelp(root)
 	return root
+}
+
+// plainHelp takes the marks of Markdown headings, which cobra's texts about completion have, out of the help.
+func plainHelp(cmd *cobra.Command) {
+	cmd.Long = strings.ReplaceAll(cmd.Long, "#### ", "")
+	for _, child := range cmd.Commands() {
+		plainHelp(child)
+	}
 }
 
 // usage returns an error about the use of a command, which says where its use is described.
