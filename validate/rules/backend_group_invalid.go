@@ -13,7 +13,7 @@ func backendGroupInvalid() *validate.Rule {
 		Title: "A backendRef has the wrong group, or a kind in the core group other than Service",
 		Rationale: "The API accepts any group. No API group is named core, so a mesh does not find such a backend, and answers its requests with a " +
 			"server error. The mesh in the configuration can take core for the empty group, as Linkerd does. " +
-			"A backendRef without a group is in the core group, where Service is the only kind that meshes support: a Deployment, a Pod, or a " +
+			"A backendRef without a group is in the core group, where Service is the only kind that meshes support. A Deployment, a Pod, or a " +
 			"misspelled kind fails in the same way. This finding is a warning. Kinds in other groups are those of other implementations.",
 		Remedy: `For a Service, omit group or set group: "", and omit kind or set kind: Service. For a ServiceImport, set ` +
 			`group: multicluster.x-k8s.io. For a kind of an implementation, set its group.`,
