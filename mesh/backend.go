@@ -41,6 +41,12 @@ func (b *BackendRef) WrongGroup(profile *Profile) bool {
 	return false
 }
 
+// WrongKind reports whether the backend is of a kind in the core group that no mesh takes for one:
+// Service is the only one there. ServiceImport, which is in the wrong group, is not among them.
+func (b *BackendRef) WrongKind() bool {
+	return b.Group == "" && b.Kind != "" && b.Kind != ServiceKind && b.Kind != ServiceImportKind
+}
+
 // externalKinds are the kinds of backends that stand for hosts outside of the cluster, by group:
 // the Gateway API's experimental XBackend, which has no other type, and those of meshes.
 var externalKinds = map[string]string{

@@ -68,7 +68,9 @@ func (t *Table) backend(from *route, ref *mesh.BackendRef) (standing, error) {
 	key := ref.Service(from.Namespace)
 	s := standing{name: backendName(key, ref.Port)}
 	if !ref.IsService(t.engine.Policy().Mesh) {
-		s.name = fmt.Sprintf("%s.%s %s/%s", key.Kind, ref.Group, key.Namespace, key.Name)
+		if s.name = key.String(); ref.Group != "" {
+			s.name = fmt.Sprintf("%s.%s %s/%s", key.Kind, ref.Group, key.Namespace, key.Name)
+		}
 		s.absent, s.failure, s.problem = true, invalidBackend, "is of a kind that is not supported"
 		return s, nil
 	}

@@ -176,6 +176,10 @@ not taken: HTTPRoute shop/b rule[0]: it comes after HTTPRoute shop/a by name
 HTTPRoute shop/bad rule[0] match[0]  (producer)
   → Service cart-v1:8080 33.33 %, 500 16.67 % (Bucket.x.example shop/b is of a kind that is not supported), 500 16.67 % (Service cart-v1:81 has no such port), 500 16.67 % (Service gone:80 does not exist), 503 16.67 % (Service idle:80 has no endpoints)
 `},
+		{"a backend of a kind in the core group", []string{http("shop/bad", onCart+`, rules: [{backendRefs: [{kind: Deployment, name: cart, port: 80}]}]`)}, nil, Options{}, `
+HTTPRoute shop/bad rule[0] match[0]  (producer)
+  → 500 (Deployment shop/cart is of a kind that is not supported)
+`},
 		{"no backends", []string{http("shop/none", onCart)}, nil, Options{}, `
 HTTPRoute shop/none rule[0] match[0]  (producer)
   → 500 (the rule has no backendRefs)

@@ -18,8 +18,9 @@ type ServiceChange struct {
 	Key      mesh.ServiceKey
 	// Own are sentences about routes of the Service's namespace.
 	Own []string
-	// Others counts the routes of other namespaces that no longer attach.
-	Others int
+	// Others counts the routes of other namespaces that no longer attach, and OtherSenders those that
+	// send requests to a Service that is deleted.
+	Others, OtherSenders int
 	// Findings are those of RuleServiceBecomesExternalName: a route of the Service's namespace each.
 	Findings []Finding
 
@@ -64,6 +65,21 @@ func (c *ServiceChange) AddParents() error {
 		}
 	}
 	return nil
+}
+
+// AddSenders adds the routes that send requests to a Service that is deleted, and do not have it as a
+// parent. It sorts them.
+func (c *ServiceChange) AddSenders(routes []*mesh.AttachedRoute) {
+	slices.SortFunc(routes, (*mesh.AttachedRoute).CompareAge)
+	for _, route := range routes {
+		switch {
+		case !slices.ContainsFunc(route.Parents, func(ref mesh.ParentRef) bool { return ref.Class(c.engine.policy.Mesh) == mesh.MeshParent }):
+		case route.Namespace == c.Key.Namespace:
+			c.Own = append(c.Own, route.String()+" has this Service as a backend")
+		default:
+			c.OtherSenders++
+		}
+	}
 }
 
 // loss describes why the parentRef does not attach any more.

@@ -70,6 +70,9 @@ func (s *services) preview(ctx context.Context, r *review) (_ answer, err error)
 		change.Own = ineffectiveKeys(mesh.ServiceKind, r)
 		err = change.AddParents()
 	}
+	if now == nil {
+		change.AddSenders(s.Stored.RoutesTo(change.Key))
+	}
 	if err != nil || !change.BecomesExternalName() {
 		return answer{warnings: serviceWarnings(change, nil), outcome: admitted}, err
 	}
@@ -137,12 +140,17 @@ func serviceWarnings(c *validate.ServiceChange, verdict *validate.Verdict) []str
 	if verdict != nil {
 		all = append(all, warnings(verdict, nil)...)
 	}
-	switch c.Others {
-	case 0:
-	case 1:
-		all = append(all, "1 route of another namespace has this Service as a parent")
-	default:
-		all = append(all, fmt.Sprintf("%d routes of other namespaces have this Service as a parent", c.Others))
+	for _, others := range []struct {
+		count int
+		as    string
+	}{{c.Others, "a parent"}, {c.OtherSenders, "a backend"}} {
+		switch others.count {
+		case 0:
+		case 1:
+			all = append(all, "1 route of another namespace has this Service as "+others.as)
+		default:
+			all = append(all, fmt.Sprintf("%d routes of other namespaces have this Service as %s", others.count, others.as))
+		}
 	}
 	return bounded(all)
 }

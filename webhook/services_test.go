@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,6 +105,30 @@ func TestServices(t *testing.T) {
 	response := ask(t, previewServices(o, newEngine(t, nil)), admission{operation: operationUpdate, old: serviceObject("shop", http), object: serviceObject("shop", "{type: ExternalName, externalName: a.test}")})
 	if !response.Allowed || strings.Join(response.Warnings, "") != undetermined {
 		t.Errorf("a list fails: %+v", response)
+	}
+}
+
+// TestServiceDeletedAsBackend: the deletion of a Service tells which mesh routes have it as a backend alone, by name those
+// of its namespace, and is always admitted. No other change of a Service does.
+func TestServiceDeletedAsBackend(t *testing.T) {
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: %s, namespace: %s}, spec: {parentRefs: [%s], rules: [{backendRefs: [{namespace: shop, name: cart, port: 80}]}]}}` + "\n---\n"
+	const front = `{group: "", kind: Service, name: front}`
+	set := world(t, fmt.Sprintf(route, "split", "shop", front)+fmt.Sprintf(route, "north", "shop", "{name: gateway}")+fmt.Sprintf(route, "visitor", "web", front)+
+		fmt.Sprintf(route, "canary", "shop", front))
+	o := options(t, set)
+	o.Stored = storedRoutes{set, nil}
+	handler := previewServices(o, newEngine(t, nil))
+	deleted := ask(t, handler, admission{operation: operationDelete, old: serviceObject("shop", "{ports: [{port: 80}]}")})
+	want := []string{
+		"HTTPRoute shop/split has this Service as a backend", "HTTPRoute shop/canary has this Service as a backend", // the older first
+		"1 route of another namespace has this Service as a backend",
+	}
+	if diff := cmp.Diff(want, deleted.Warnings); diff != "" || !deleted.Allowed {
+		t.Errorf("deleted (-want +got)\n%s", diff)
+	}
+	changed := ask(t, handler, admission{operation: operationUpdate, old: serviceObject("shop", "{ports: [{port: 80}]}"), object: serviceObject("shop", "{ports: [{port: 81}]}")})
+	if len(changed.Warnings) > 0 || !changed.Allowed {
+		t.Errorf("changed: %+v", changed)
 	}
 }
 

@@ -15,7 +15,8 @@ func producerRoutesReplaced() *validate.Rule {
 		Rationale: "Requests from a namespace that has consumer routes on a Service port use these routes only. The producer routes on the port no " +
 			"longer apply to them: no canary, no header rule, and no timeout of the producer's. The two are not merged, and the kinds of the routes do " +
 			"not matter.",
-		Remedy: "Copy the rules of the producer routes that must still apply, and follow their changes. Or ask the owner of the Service to add the " +
+		Remedy: "Copy the rules of the producer routes that must still apply, and follow their changes. The warning stays, since the rule does not " +
+			"compare the copies: ignore it by the annotation once you have copied the rules. Or ask the owner of the Service to add the " +
 			"rule to a producer route, which applies to all clients.",
 		Citation:  "GEP-1294, Multiple routes for a Service: requests from a namespace with consumer routes utilize the routes in the consumer namespace",
 		Default:   validate.Warn,
@@ -53,7 +54,7 @@ func checkProducerRoutesReplaced(p *validate.Pass, parent *validate.Parent) {
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("requests %sto %s of %s no longer meet %s", fromClients(parent), portsNamed(replaced.ports),
 			parent.Key, replaced.names()) + forExample(replacedExample(p, replaced.oldest)),
-		Remedy: "copy the producer rules to keep",
+		Remedy: "copy the producer's rules you need",
 	})
 }
 

@@ -12,7 +12,7 @@ func TestProducerRoutesReplaced(t *testing.T) {
 	anyPort := on(service("cart, namespace: shop"))
 	const (
 		meets  = `Invalid spec.parentRefs[0] "cart": requests from namespace faces to `
-		remedy = `; copy the producer rules to keep`
+		remedy = `; copy the producer's rules you need`
 	)
 	producer := func(kind mesh.RouteKind, name, spec string) string { return routeText(kind, "shop", name, spec) }
 	matching := func(matches string) string { return `, rules: [{matches: [` + matches + `]}]` }

@@ -12,7 +12,8 @@ func routeOverlap() *validate.Rule {
 		ID:    "route-overlap",
 		Title: "A match equals a match of an older route on the same Service port",
 		Rationale: "Routes of the same kind on the same port merge. If two of them have the same match, the older route wins, and the rule in the " +
-			"newer route receives no requests. Nothing else reports this.",
+			"newer route receives no requests. Of two routes that are created in the same second, the first by namespace and name wins. Nothing " +
+			"else reports this.",
 		Remedy: "Change the match, merge the rule into the older route, or remove the match from the older route. Matches are compared by " +
 			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behavior; Gateway API, HTTPRouteRule: of equal " +
@@ -69,8 +70,11 @@ func overlap(parent *validate.Parent, at mesh.PortScope, own, older *mesh.Attach
 		does = "has this match"
 	}
 	wins := "and is older, so it wins"
-	if !older.OrderKnown(own) {
-		wins = "too; the older one wins when applied"
+	switch {
+	case !older.OrderKnown(own):
+		wins = "too; the older one wins, or if both are as old, the first by name"
+	case older.Created == own.Created:
+		wins = "and is as old, so it wins by name"
 	}
 	return validate.Finding{
 		Field:     "spec." + placeOf(match),

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -37,6 +39,14 @@ func TestRouteOverlap(t *testing.T) {
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
 			want: []string{
 				`Invalid spec.rules[0].matches[1] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart and is older, so it wins, for example GET /a with header X: 1` + overlaps,
+			},
+		},
+		{
+			name: "as old, and first by name", spec: cart80 + getOnly, created: time.Unix(1, 0),
+			routes: strings.NewReplacer("metadata: {", `metadata: {creationTimestamp: "1970-01-01T00:00:01Z", `).Replace(
+				routeText(mesh.HTTPRoute, "shop", "a", cart80+getOnly) + routeText(mesh.HTTPRoute, "shop", "z", cart80+getOnly)),
+			want: []string{
+				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/a has this match on port 80 of Service shop/cart and is as old, so it wins by name, for example GET /` + overlaps,
 			},
 		},
 		{

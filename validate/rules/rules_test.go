@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -19,6 +20,7 @@ type ruleCase struct {
 	name      string
 	kind      mesh.RouteKind // of the route; HTTPRoute if it is left out
 	namespace string         // of the route; shop if it is left out
+	created   time.Time      // of the route; that of one that is just being created if it is left out
 	spec      string
 	// routes are manifests of the other routes in the world.
 	routes string
@@ -57,7 +59,9 @@ func testRule(t *testing.T, rule *validate.Rule, cases []ruleCase) {
 
 func (c *ruleCase) route(t testing.TB) *mesh.Route {
 	t.Helper()
-	return newRoute(t, c.kind, c.namespace, c.spec)
+	route := newRoute(t, c.kind, c.namespace, c.spec)
+	route.Metadata.CreationTimestamp = c.created
+	return route
 }
 
 // run runs one rule, and nothing of the engine, over the route.

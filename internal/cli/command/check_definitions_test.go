@@ -139,7 +139,7 @@ func TestCheckAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for input, want := range map[string]string{
-		service + fmt.Sprintf(route, "first") + "---\n" + fmt.Sprintf(route, "second"): "on port 80 of Service default/cart too; the older one wins when applied",
+		service + fmt.Sprintf(route, "first") + "---\n" + fmt.Sprintf(route, "second"): "on port 80 of Service default/cart too; the older one wins, or if both are as old, the first by name",
 		fmt.Sprintf(route, "second"): "on port 80 of Service default/cart and is older, so it wins",
 	} {
 		args := []string{"check", "-f", "-"}
