@@ -105,7 +105,7 @@ func onOneLine(errs field.ErrorList) error {
 func unconfirmed(err error) *metav1.Status {
 	help, details := "try again", &metav1.StatusDetails{RetryAfterSeconds: 1}
 	if apierrors.IsForbidden(err) {
-		help, details = "because gammaguard lacks a permission; a platform engineer must apply its manifests again", nil
+		help, details = "because it lacks a permission; a platform engineer must apply its manifests again", nil
 	}
 	return &metav1.Status{
 		Status:  metav1.StatusFailure,

@@ -187,7 +187,7 @@ func TestConfirmForbidden(t *testing.T) {
 	o := options(t, world(t, ""))
 	o.Live = &source{Reader: world(t, cluster), fail: fmt.Errorf("read Namespace shop: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, "shop", errors.New("no")))}
 	response := ask(t, Validating(o, newEngine(t, nil)), admission{object: routeOn(onCart)})
-	const message = "gammaguard could not verify the route, because gammaguard lacks a permission; a platform engineer must apply its manifests again: "
+	const message = "gammaguard could not verify the route, because it lacks a permission; a platform engineer must apply its manifests again: "
 	want := &metav1.Status{
 		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonInternalError,
 		Message: message + `read Namespace shop: namespaces "shop" is forbidden: no`,

@@ -77,7 +77,7 @@ func TestInstalled(t *testing.T) {
 	}
 	kubectl(t, "delete", "clusterrolebinding", "gammaguard-webhook")
 	background.Eventually(t, func() string { // the API server's authorizer forgets it a moment later
-		if code, stdout, _ := o.sh(t, check); code != 1 || !regexp.MustCompile(`(?m)^a bad route in namespace gammaguard-system +fail +gammaguard answers, but cannot verify routes: gammaguard could not verify the route, because gammaguard lacks a permission; .* is forbidden: User "`).MatchString(stdout) {
+		if code, stdout, _ := o.sh(t, check); code != 1 || !regexp.MustCompile(`(?m)^a bad route in namespace gammaguard-system +fail +gammaguard answers, but cannot verify routes: gammaguard could not verify the route, because it lacks a permission; .* is forbidden: User "`).MatchString(stdout) {
 			return stdout
 		}
 		return ""
