@@ -101,14 +101,18 @@ func onOneLine(errs field.ErrorList) error {
 }
 
 // unconfirmed returns the status of a request that could not be verified. It asks
-// clients to retry, as kubectl does.
+// clients to retry, as kubectl does, unless a read is forbidden: that stays so.
 func unconfirmed(err error) *metav1.Status {
+	help, details := "try again", &metav1.StatusDetails{RetryAfterSeconds: 1}
+	if apierrors.IsForbidden(err) {
+		help, details = "because it lacks a permission; a platform engineer must apply its manifests again", nil
+	}
 	return &metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusInternalServerError,
 		Reason:  metav1.StatusReasonInternalError,
-		Message: "gammaguard could not verify the route, try again: " + printable.Text(shortened(err.Error())),
-		Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
+		Message: "gammaguard could not verify the route, " + help + ": " + printable.Text(shortened(err.Error())),
+		Details: details,
 	}
 }
 

@@ -2,13 +2,17 @@ package webhook
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -174,6 +178,29 @@ func TestDenialIsWholeStatus(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, response.Result); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestConfirmForbidden: where gammaguard may not read, the answer says who can fix that, as the page on troubleshooting
+// has it, and asks nobody to try again.
+func TestConfirmForbidden(t *testing.T) {
+	o := options(t, world(t, ""))
+	o.Live = &source{Reader: world(t, cluster), fail: fmt.Errorf("read Namespace shop: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, "shop", errors.New("no")))}
+	response := ask(t, Validating(o, newEngine(t, nil)), admission{object: routeOn(onCart)})
+	const message = "gammaguard could not verify the route, because it lacks a permission; a platform engineer must apply its manifests again: "
+	want := &metav1.Status{
+		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonInternalError,
+		Message: message + `read Namespace shop: namespaces "shop" is forbidden: no`,
+	}
+	if diff := cmp.Diff(want, response.Result); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	page, err := os.ReadFile("../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), message) {
+		t.Error("docs/troubleshooting.md does not have the message")
 	}
 }
 

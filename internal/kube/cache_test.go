@@ -187,6 +187,21 @@ func TestNotSynced(t *testing.T) {
 	waitForSync(t, cache)
 }
 
+// TestStaleSaysWhy: a cache that loses the right to read gets stale, and says why no data arrives.
+func TestStaleSaysWhy(t *testing.T) {
+	api := newFakeAPI(t)
+	cache := api.start(t, Options{MaxStaleness: 50 * time.Millisecond})
+	waitForSync(t, cache)
+	api.mu.Lock()
+	api.fail["api/v1/services"] = http.StatusForbidden
+	api.mu.Unlock()
+	api.CloseClientConnections()
+	eventually(t, "says why", func() bool {
+		err := cache.Stale()
+		return err != nil && strings.HasPrefix(err.Error(), "no data received from the API server about services for ") && strings.HasSuffix(err.Error(), ": told to fail")
+	})
+}
+
 // TestChanges watches objects come, change and go, and compares what is reported.
 func TestChanges(t *testing.T) {
 	api := newFakeAPI(t)

@@ -78,7 +78,10 @@ func (c *Confirmed) Read(reads []mesh.Read) (fresh int, err error) {
 	_ = group.Wait()
 	for i, read := range due {
 		if e := made[i].Err; e != nil && !errors.Is(e, mesh.ErrNotFound) && !errors.Is(e, mesh.ErrUnknown) {
-			err = errors.Join(err, e)
+			if err != nil { // on one line, as a denial quotes it
+				e = fmt.Errorf("%w; %w", err, e)
+			}
+			err = e
 			continue
 		}
 		c.answers[read] = made[i]

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -55,6 +57,15 @@ func TestConfirmedIsBounded(t *testing.T) {
 	}
 	if got := most.Load(); got > maxConcurrentReads {
 		t.Errorf("%d reads at once, want at most %d", got, maxConcurrentReads)
+	}
+}
+
+// TestConfirmedFailsOnOneLine: a denial quotes what failed, and kubectl would print a line break as \n.
+func TestConfirmedFailsOnOneLine(t *testing.T) {
+	reader := answering(t, nil, map[string]http.HandlerFunc{"/api/v1/namespaces/shop/services/": failure(403, "Forbidden")})
+	_, err := Confirm(t.Context(), inAMinute, reader, newCache(t, Options{})).Read(manyReads(3))
+	if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), "; read Service shop/s") != 2 {
+		t.Errorf("got %q", err)
 	}
 }
 

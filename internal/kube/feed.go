@@ -64,6 +64,13 @@ func (f *feed) answered(err error) {
 	f.err = err
 }
 
+// lastError returns why the last request failed; nil if it did not.
+func (f *feed) lastError() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
 func (f *feed) stop() {
 	f.cancel()
 	<-f.done

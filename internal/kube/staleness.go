@@ -34,12 +34,22 @@ func (f *feed) age() (age time.Duration, ok bool) {
 
 // Age returns the age of the oldest part of the cache, and the resource. It is zero as
 // long as nothing was listed.
-func (c *Cache) Age() (oldest time.Duration, of string) {
+func (c *Cache) Age() (age time.Duration, of string) {
+	age, feed := c.oldest()
+	if feed == nil {
+		return 0, ""
+	}
+	return age, feed.resource.String()
+}
+
+// oldest returns the age of the oldest part of the cache, and its feed: nil as long as
+// nothing was listed.
+func (c *Cache) oldest() (oldest time.Duration, of *feed) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for r, feed := range c.feeds {
+	for _, feed := range c.feeds {
 		if age, ok := feed.age(); ok && age > oldest {
-			oldest, of = age, r.String()
+			oldest, of = age, feed
 		}
 	}
 	return oldest, of
@@ -52,9 +62,13 @@ func (c *Cache) Stale() error {
 	if until := c.freshUntil.Load(); c.options.MaxStaleness == 0 || until != nil && now.Before(*until) {
 		return nil
 	}
-	age, of := c.Age()
+	age, of := c.oldest()
 	if age > c.options.MaxStaleness {
-		return fmt.Errorf("no data received from the API server about %s for %s", of, age.Round(time.Second))
+		err := fmt.Errorf("no data received from the API server about %s for %s", of.resource, age.Round(time.Second))
+		if why := of.lastError(); why != nil {
+			err = fmt.Errorf("%w: %w", err, why)
+		}
+		return err
 	}
 	if c.HasSynced() {
 		until := now.Add(c.options.MaxStaleness - age)

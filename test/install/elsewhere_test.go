@@ -38,7 +38,7 @@ var elsewhere = map[string][]string{
 	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
 	"test/install.TestRunbook":     {"$ kubectl apply -f cart.yaml"},
 	"test/install.TestSelfManaged": {"kubectl patch secret -n gammaguard-system "},
-	"test/install.TestUninstall":   {"kubectl scale -n gammaguard-system ", "gammaguard status clear -A --confirm", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
+	"test/install.TestUninstall":   {"kubectl scale -n gammaguard-system ", "gammaguard status clear -A --confirm", "gammaguard policy | kubectl delete ", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
 	"test/policies.TestStatic":     {"gammaguard policy --static > "},
 	"test/labels.TestDocs":         {"kubectl get rolebindings -A ", "kubectl label namespace shop gammaguard.dev/grant=producer --overwrite --dry-run=server --as shop-admin"},
 	"test/status.TestReports":      {"kubectl delete reports.openreports.io "},

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ func TestInstalled(t *testing.T) {
 	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: trial}}`)
 	kubectl(t, "label", "namespace", "trial", "gammaguard.dev/grant=all", "--overwrite")
 	o.wants(t, check, 5, `(?m)^webhook configurations +fail +there is no validatingwebhookconfiguration gammaguard$`)
+	o.leftPolicies(t, check+" -n shut")
 
 	install(t, folder(t, "default"))
 	awaitRegistrations(t, admin(t))
@@ -73,6 +75,13 @@ func TestInstalled(t *testing.T) {
 	if code, _, stderr := o.sh(t, check+" --overlay default"); code != 2 || !strings.Contains(stderr, "--overlay has no effect with --installed") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
+	kubectl(t, "delete", "clusterrolebinding", "gammaguard-webhook")
+	background.Eventually(t, func() string { // the API server's authorizer forgets it a moment later
+		if code, stdout, _ := o.sh(t, check); code != 1 || !regexp.MustCompile(`(?m)^a bad route in namespace gammaguard-system +fail +gammaguard answers, but cannot verify routes: gammaguard could not verify the route, because it lacks a permission; .* is forbidden: User "`).MatchString(stdout) {
+			return stdout
+		}
+		return ""
+	})
 	if err := o.guard.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +114,31 @@ func TestInstalled(t *testing.T) {
 		o.must(t, commands[0])
 		install(t, folder(t, "overlays/self-managed"))
 		wantRoutes(t, true)
+	})
+}
+
+// leftPolicies: policies that an installation left behind are named, and what they refuse. The command of the pages removes them.
+func (o *operator) leftPolicies(t *testing.T, check string) {
+	t.Helper()
+	const policies, route = `(?m)^policies on routes without a grant +`, `(?m)^a bad route in namespace shut +fail +gammaguard is not asked: the webhook is not registered`
+	t.Cleanup(func() { removeGrantPolicies(t) })
+	o.apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shut}}`)
+	o.wants(t, check, 5, policies+`ok +none are installed: `)
+	o.wants(t, check, 5, route+`$`)
+	o.must(t, "gammaguard policy | kubectl apply -f -")
+	o.wants(t, check, 5, policies+`unknown +are installed; the configuration that they must fit cannot be read$`)
+	background.Eventually(t, func() string { // a policy is taken up a moment after it is stored
+		if code, stdout, _ := o.sh(t, check); code != 5 || !regexp.MustCompile(route+`; the route is refused all the same: .*ValidatingAdmissionPolicy 'gammaguard-route-grants'.*\(grant-missing\)$`).MatchString(stdout) {
+			return stdout
+		}
+		return ""
+	})
+	o.must(t, "gammaguard policy | kubectl delete --ignore-not-found -f -")
+	background.Eventually(t, func() string { // and forgotten a moment after it is gone
+		if code, stdout, _ := o.sh(t, check); code != 5 || !regexp.MustCompile(route+`$`).MatchString(stdout) {
+			return stdout
+		}
+		return ""
 	})
 }
 

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -9,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/test/bed"
 )
 
 // TestUninstall follows docs/install.md: its commands leave no entry on a route, under
-// whatever name the configuration in the cluster has them written, and no label or annotation
-// on a namespace. That kubectl delete leaves no other object is TestOverlays' to see.
+// whatever name the configuration in the cluster has them written, no policy on grants, and no
+// label or annotation on a namespace. That kubectl delete leaves no other object is TestOverlays' to see.
 func TestUninstall(t *testing.T) {
 	root, err := bed.Root()
 	if err != nil {
@@ -74,20 +73,16 @@ func TestUninstall(t *testing.T) {
 			t.Fatalf("%s is not there", trace)
 		}
 	}
+	o := newOperator(t)
+	o.must(t, "gammaguard policy | kubectl apply -f -")
+	t.Cleanup(func() { removeGrantPolicies(t) })
 	for line := range strings.Lines(string(block[1])) {
-		args := strings.Fields(line)
-		if args[1] == "delete" {
-			continue
+		if !strings.HasPrefix(line, "kubectl delete ") {
+			o.must(t, strings.TrimSpace(line))
 		}
-		if args[0] == "kubectl" {
-			kubectl(t, args[1:]...)
-			continue
-		}
-		var out, complaint bytes.Buffer
-		args = append(args, "--kubeconfig", plane.Kubeconfig, "--cache-dir", t.TempDir())
-		if code := command.Main(args, strings.NewReader(""), &out, &complaint); code != command.ExitClean {
-			t.Errorf("%s: exit code %d: %s", strings.TrimSpace(line), code, complaint.String())
-		}
+	}
+	if left := kubectl(t, "get", "validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name"); strings.Contains(left, grantpolicy.Name) {
+		t.Errorf("policies are left:\n%s", left)
 	}
 	kubectl(t, "delete", "-n", "gammaguard-system", "deployment/gammaguard-webhook", "configmap/gammaguard-config")
 	left := stored()

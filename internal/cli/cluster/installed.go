@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ type State string
 const (
 	// Works: a bad route is refused.
 	Works State = "works"
+	// Failing: gammaguard answers, and cannot find out whether a route is valid.
+	Failing State = "cannot verify routes"
 	// Lenient: gammaguard answers, and admits a bad route, as in mode warn or audit.
 	Lenient State = "not enforcing"
 	// Silent: the webhook is registered, and gammaguard does not answer.
@@ -202,16 +205,23 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	_, err := i.objects.Resource(schema.GroupVersionResource{Group: mesh.GatewayGroup, Version: "v1", Resource: "httproutes"}).Namespace(namespace).
 		Create(i.ctx, route, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	text := fmt.Sprint(err)
+	_, answer, denied := strings.Cut(text, fmt.Sprintf("admission webhook %q denied the request: ", validateWebhook))
 	switch {
-	case strings.Contains(text, fmt.Sprintf("admission webhook %q denied the request", validateWebhook)):
+	case denied && isFinding(err):
 		i.add(check, OK, "is refused by gammaguard")
 		return Works
+	case denied:
+		i.add(check, Fail, "gammaguard answers, but cannot verify routes: %s", answer)
+		return Failing
 	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
 		i.add(check, OK, "is refused by the API server itself, for its grant; gammaguard answers")
 		return Works
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
 		return Silent
+	case !registered && err != nil && !apierrors.IsNotFound(err):
+		i.add(check, Fail, "gammaguard is not asked: the webhook is not registered; the route is refused all the same: %s", text)
+		return Unregistered
 	case !registered:
 		i.add(check, Fail, "gammaguard is not asked: the webhook is not registered")
 		return Unregistered
@@ -220,6 +230,14 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 		return i.unreached()
 	}
 	return i.admitted(check, namespace)
+}
+
+// ruleAtEnd is how a denial for findings ends.
+var ruleAtEnd = regexp.MustCompile(`\([a-z][a-z-]*\)\]?$`)
+
+// isFinding reports whether a denial says what is wrong with the route, and not that gammaguard could not find out.
+func isFinding(denial error) bool {
+	return (apierrors.IsForbidden(denial) || apierrors.IsInvalid(denial)) && ruleAtEnd.MatchString(denial.Error())
 }
 
 // unreached returns the state by the probe alone.

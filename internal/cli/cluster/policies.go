@@ -6,21 +6,24 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
 // policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration.
 func (i *installation) policies() {
 	const check = "policies on routes without a grant"
-	if i.configuration == nil {
-		i.add(check, Unclear, "the configuration cannot be read")
-		return
+	configuration := i.configuration
+	if configuration == nil {
+		configuration = config.Default() // the names of the objects are the same
 	}
-	switch sync, why, err := grantpolicy.New(i.configuration.Policy()).Compare(i.ctx, policySource{i}); {
+	switch sync, why, err := grantpolicy.New(configuration.Policy()).Compare(i.ctx, policySource{i}); {
 	case err != nil:
 		i.add(check, Unclear, "%s", err)
 	case sync == grantpolicy.NotInstalled:
 		i.add(check, OK, "none are installed: only the webhook can refuse these routes")
+	case i.configuration == nil:
+		i.add(check, Unclear, "are installed; the configuration that they must fit cannot be read")
 	case sync == grantpolicy.InSync:
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:

@@ -99,7 +99,7 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 		if err != nil {
 			return err
 		}
-		if (state == cluster.Silent || state == cluster.Unregistered) && time.Now().Before(end) {
+		if (state == cluster.Silent || state == cluster.Failing || state == cluster.Unregistered) && time.Now().Before(end) {
 			select {
 			case <-cmd.Context().Done():
 				return cmd.Context().Err()
