@@ -21,6 +21,8 @@ var played = map[string]struct {
 	"gammaguard audit -n shop":                 {1, `(?m)^shop +HTTPRoute +runbook +parent-headless +deny `},
 	"gammaguard audit -n shop --wait 10s":      {1, `(?m)^shop +enforce .* 0/\d+ +none `},
 	"gammaguard audit -n shop -o wide":         {1, `(?m)^shop +HTTPRoute +cart +spec.parentRefs\[0\] +Service shop/cart +unanswered +- +-$`},
+	"gammaguard check charts/lab -n lab":       {0, `(?m)^1 route in 1 file: `},
+	"gammaguard check charts/shop -n shop":     {0, `(?m)^1 route in 1 file: `},
 	"gammaguard check -f manifests/ --cluster": {1, `(?m)HTTPRoute shop/group .*\(parent-port-not-found\)$`},
 	"gammaguard check -f manifests/ --fix":     {1, `fixed`},
 	"gammaguard check -f manifests/ -o json | jq -r '.routes[] | select(.verdict == \"deny\") | \"\\(.file):\\(.line) \\(.kind) \\(.namespace)/\\(.name)\"'": {0, `^manifests/cart.yaml:5 HTTPRoute shop/group$`},
@@ -134,7 +136,13 @@ func checkout(t *testing.T, root string) string {
 			t.Fatal(err)
 		}
 	}
+	const release = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web}, spec: {parentRefs: [{group: "", kind: Service, name: web}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
+`
 	for name, text := range map[string]string{
+		"charts/lab/Chart.yaml": "{apiVersion: v2, name: lab, version: 1.0.0}", "charts/lab/templates/web.yaml": release,
+		"charts/shop/Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "charts/shop/templates/web.yaml": release,
 		"ca.crt": "a certificate", "guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\n",
 		"tests/gammaguard-test.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {files: [../manifests]}\n" +
 			"tests: [{name: cart, request: {service: shop/cart, port: 80}, expect: {backend: cart:80}}]\n",
