@@ -21,6 +21,8 @@ type operator struct {
 	root string
 	// path has gammaguard.
 	path string
+	// cache remembers what the API server serves, which other tests change.
+	cache string
 	// guard runs in the place of the Pods.
 	guard *webhook.Guard
 }
@@ -35,7 +37,7 @@ func newOperator(t *testing.T) *operator {
 	if _, err := bed.Go(t.Context(), root, nil, "build", "-buildvcs=false", "-o", bin, "./cmd/gammaguard"); err != nil {
 		t.Fatal(err)
 	}
-	return &operator{root: root, path: bin}
+	return &operator{root: root, path: bin, cache: t.TempDir()}
 }
 
 // stop stops gammaguard-webhook, where it runs.
@@ -93,7 +95,7 @@ func (o *operator) sh(t *testing.T, command string) (code int, stdout, stderr st
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.root, &out, &complaint
-	cmd.Env = append(plane.Environ(), "PATH="+strings.Join([]string{o.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
+	cmd.Env = append(plane.Environ(), "KUBECACHEDIR="+o.cache, "PATH="+strings.Join([]string{o.path, plane.BinDir, os.Getenv("PATH")}, string(filepath.ListSeparator)))
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +76,7 @@ func TestInstalled(t *testing.T) {
 	if code, _, stderr := o.sh(t, check+" --overlay default"); code != 2 || !strings.Contains(stderr, "--overlay has no effect with --installed") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
+	unbound.from = time.Now()
 	kubectl(t, "delete", "clusterrolebinding", "gammaguard-webhook")
 	background.Eventually(t, func() string { // the API server's authorizer forgets it a moment later
 		if code, stdout, _ := o.sh(t, check); code != 1 || !regexp.MustCompile(`(?m)^a bad route in namespace gammaguard-system +fail +gammaguard answers, but cannot verify routes: gammaguard could not verify the route, because it lacks a permission; .* is forbidden: User "`).MatchString(stdout) {
@@ -85,6 +87,7 @@ func TestInstalled(t *testing.T) {
 	if err := o.guard.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	unbound.until = time.Now()
 	o.wants(t, check, 4, `(?m)^a bad route in namespace gammaguard-system +fail +is refused because gammaguard does not answer: .*validate.gammaguard.dev`)
 	kubectl(t, "delete", "validatingwebhookconfiguration", "gammaguard")
 	background.Eventually(t, func() string { // the API server forgets it a moment later
