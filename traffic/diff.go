@@ -21,6 +21,8 @@ type Difference struct {
 	Unchanged int `json:"unchanged"`
 	// NotCompared counts the sets of manifests that are not compared, where several are.
 	NotCompared int `json:"notCompared,omitempty"`
+	// Failures name those of them that the change breaks, and say why.
+	Failures []string `json:"failures,omitempty"`
 	// Notes say what the difference depends on.
 	Notes []string `json:"notes,omitempty"`
 }

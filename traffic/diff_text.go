@@ -228,7 +228,7 @@ func (d *Difference) Markdown() string {
 			printable.Fprintf(&out, "\n%s\n", onlyWitnesses)
 		}
 	}
-	for _, note := range d.notes() {
+	for _, note := range slices.Concat(d.Failures, d.notes()) {
 		printable.Fprintf(&out, "\n> %s\n", printable.Code(note))
 	}
 	return out.String()

@@ -295,7 +295,8 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
 	d.out.NotCompared++
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		d.errs = append(d.errs, fmt.Errorf("%s: not compared: %w", name, failed[1]))
+		err := fmt.Errorf("%s: not compared: %w", name, failed[1])
+		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, strings.Join(strings.Fields(err.Error()), " "))
 		return
 	}
 	why := strings.Join(strings.Fields(cmp.Or(failed[1], failed[0]).Error()), " ")

@@ -52,11 +52,11 @@ func (w *world) Do(read mesh.Read) mesh.Answer {
 	return answer
 }
 
-// before is the world without the input, which counts for what is in nothing else: that it was there
-// is not known, and neither is that it was not.
+// before is the world without the input and its context, which count for what is in nothing else: that it was
+// there is not known, and neither is that it was not.
 func (w *world) before() mesh.Reader {
 	without := *w
-	without.files = manifest.NewSet(manifest.Options{})
+	without.files, without.context = manifest.NewSet(manifest.Options{}), nil
 	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
 		if answer := without.Do(read); answer.Err == nil {
 			return answer
@@ -70,12 +70,12 @@ func (w *world) ask(read mesh.Read) mesh.Answer {
 	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {
 		return answer
 	}
+	if beside := w.context.read(read); beside.Err == nil {
+		return beside
+	}
 	before := w.base.Do(read)
 	if before.Err == nil {
 		return before
-	}
-	if beside := w.context.read(read); beside.Err == nil {
-		return beside
 	}
 	if w.cluster == nil {
 		return before
@@ -94,10 +94,10 @@ func (w *world) selects(key mesh.ServiceKey) bool {
 	name := manifest.Key{Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	object := w.files.Get(name)
 	if object == nil {
-		object = w.base.Get(name)
+		object = w.context.get(name)
 	}
 	if object == nil {
-		object = w.context.get(name)
+		object = w.base.Get(name)
 	}
 	var service struct {
 		Metadata struct {

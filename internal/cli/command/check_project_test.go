@@ -139,6 +139,13 @@ func TestCheckContext(t *testing.T) {
 	if got := runIn(t, folder, "check", "-f", "a"); !strings.Contains(got.stdout, "its routes are not checked: .gammaguard.yaml names it as context") {
 		t.Errorf("a route in the context, with -f: %+v", got)
 	}
+	taken := strings.Replace(objects, "grant: all", "grant: none", 1)
+	folder = written(t, map[string]string{
+		".gammaguard.yaml": project + "context: [common]\n", "common/objects.yaml": taken, "a/r.yaml": route("a"), "base/objects.yaml": objects, "base/r.yaml": route("a"),
+	})
+	if got := runIn(t, folder, "check", "-f", "a", "--base", "base"); got.code != ExitFindings || !strings.Contains(got.stdout, "Forbidden: namespace shop lacks the producer grant") {
+		t.Errorf("the context takes the grant that the base has: %+v", got)
+	}
 	const missing = " does not exist; paths are relative to the directory of .gammaguard.yaml\n"
 	folder = written(t, map[string]string{".gammaguard.yaml": project + "context: [nowhere]\n", "a/r.yaml": route("a")})
 	for _, args := range [][]string{{"check"}, {"check", "-f", "a"}} {

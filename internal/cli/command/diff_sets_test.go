@@ -75,6 +75,9 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	deployed(t)
 	put(t, "plain/web.yaml", "kind: [\napiVersion: gateway.networking.k8s.io/v1\n")
 	put(t, "node_modules/x.yaml", orphan)
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "markdown"); !strings.Contains(got.stdout, "\n> `directory plain: not compared: plain/web.yaml:2: broken YAML") {
+		t.Errorf("the comment does not say why: %+v", got)
+	}
 	got := run(t, "", "diff", "--base-ref", "HEAD")
 	if got.code != ExitUsage || !strings.Contains(got.stderr, "directory plain: not compared: plain/web.yaml:2: broken YAML") ||
 		!strings.Contains(got.stdout, "no change in what was compared; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: may hold routes that no set has: node_modules/x.yaml") {

@@ -152,7 +152,11 @@ func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) b
 
 // Command returns the command that grants what the request asks for to the namespace of that name, nil if it cannot be read.
 func (r *Request) Command(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
-	return rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
+	command := rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
+	if namespace == nil { // it may have a grant, which is to be replaced
+		command += " --overwrite"
+	}
+	return command
 }
 
 // missing returns the roles of the request that the namespace does not have for every kind

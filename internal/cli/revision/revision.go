@@ -38,6 +38,9 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 		return nil, err
 	}
 	tree, err := treeOf(ctx, revision)
+	if err != nil && strings.Contains(revision, "..") {
+		return nil, fmt.Errorf("%q is not one revision; name the base alone, such as main", revision)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a revision of the repository in %s; fetch it first (actions/checkout: fetch-depth: 0)", revision, top)
 	}
