@@ -31,7 +31,7 @@ func checkBackendGroupInvalid(p *validate.Pass) {
 	for backend := range p.Route.Backends() {
 		key := backend.Ref.Service(p.Route.Metadata.Namespace)
 		if backend.Ref.WrongKind() {
-			remedy := "use a Service, or set the group of the kind"
+			remedy := "use a Service, or set the group if your mesh has the kind"
 			if mesh.Nearest(key.Kind, []string{mesh.ServiceKind}) != "" {
 				remedy = "did you mean Service? If not, set its group"
 			}

@@ -16,7 +16,7 @@ func TestBackendGroupInvalid(t *testing.T) {
 		{
 			name: "kinds that the core group does not have for backends", spec: cart + to(`{kind: Deployment, name: cart, port: 80}, {group: "", kind: Services, name: cart, port: 80}, {kind: service, name: cart, port: 80}, {group: apps, kind: Deployment, name: cart, port: 80}`),
 			want: []string{
-				`Invalid spec.rules[0].backendRefs[0].kind "Deployment": kind Deployment in the core group cannot be a backend; use a Service, or set the group of the kind`,
+				`Invalid spec.rules[0].backendRefs[0].kind "Deployment": kind Deployment in the core group cannot be a backend; use a Service, or set the group if your mesh has the kind`,
 				`Invalid spec.rules[0].backendRefs[1].kind "Services": kind Services in the core group cannot be a backend; did you mean Service? If not, set its group`,
 				`Invalid spec.rules[0].backendRefs[2].kind "service": kind service in the core group cannot be a backend; did you mean Service? If not, set its group`,
 			},
