@@ -326,3 +326,16 @@ not taken: GRPCRoute shop/b: the mesh does not implement GRPCRoute, according to
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestDiffFindsWhatWasUnknown: a denial is new if the base could not be judged.
+func TestDiffFindsWhatWasUnknown(t *testing.T) {
+	const route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+`
+	folder := written(t, map[string]string{"before/web.yaml": route, "after/web.yaml": route, "after/namespace.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n"})
+	got := run(t, "", "diff", "--base", filepath.Join(folder, "before"), "-f", filepath.Join(folder, "after"))
+	if !strings.Contains(got.stdout, "\n\nnew findings:\n") || !strings.Contains(got.stdout, "namespace shop lacks the producer grant for HTTPRoute; ask") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -98,10 +98,12 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		route, rule string
 		reference   validate.Reference
 	}
-	known := map[key]bool{}
+	known, asked := map[key]bool{}, map[key]bool{} // asked are those that could not be judged
 	for i := range before.Routes {
 		for _, f := range before.Routes[i].Findings {
-			known[key{before.Routes[i].String(), f.Rule, f.Reference}] = true
+			k := key{before.Routes[i].String(), f.Rule, f.Reference}
+			asked[k] = true
+			known[k] = known[k] || f.Effect != EffectUnknown
 		}
 	}
 	out := &CheckReport{TypeMeta: r.TypeMeta, Routes: []Route{}, Broken: []Broken{}}
@@ -109,7 +111,8 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		var found []Finding
 		for _, f := range route.Findings {
 			held := f.Downgraded == string(validate.DowngradedByUpdate) // for the stored route too
-			if f.Effect != validate.Off && !held && !known[key{route.String(), f.Rule, f.Reference}] {
+			k := key{route.String(), f.Rule, f.Reference}
+			if f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !asked[k]) {
 				found = append(found, f)
 			}
 		}
