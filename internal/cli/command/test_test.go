@@ -44,6 +44,20 @@ func TestTestExitCodes(t *testing.T) {
 	}
 }
 
+// TestTestInitUnmet: a route that no test meets is named, with the reason.
+func TestTestInitUnmet(t *testing.T) {
+	t.Chdir(written(t, map[string]string{"web.yaml": `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
+`}))
+	const want = "note: no test meets HTTPRoute shop/web: namespace shop lacks the producer grant for HTTPRoute\n"
+	if got := run(t, "", "test", "--init"); got.code != ExitClean || got.stderr != want {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestTestInit: in a folder of manifests, two commands without flags write tests and run them.
 func TestTestInit(t *testing.T) {
 	folder := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
@@ -36,7 +37,7 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 	case err != nil:
 		return nil, 0, nil, fmt.Errorf("%s cannot name the manifests: %w", name, err)
 	}
-	names := map[string]int{}
+	names, met, unmet := map[string]int{}, map[string]bool{}, map[string]string{}
 	for i := range classes {
 		t := Test{Request: requestOf(&classes[i].Witness)}
 		if problems := t.Request.parse(); len(problems) > 0 {
@@ -47,12 +48,26 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 		if err != nil {
 			return nil, 0, nil, err
 		}
+		if trace.Chosen != nil {
+			met[trace.Chosen.Route] = true
+		}
+		for _, miss := range trace.NotTaken {
+			held := trace.RouteKind != "" && !strings.HasPrefix(miss.Route, string(trace.RouteKind)+" ") // by another kind
+			if unmet[miss.Route] == "" && miss.Rule == nil && !held {
+				unmet[miss.Route] = miss.Reason
+			}
+		}
 		if meshName != "" {
 			t.Meshes = []string{meshName}
 		}
 		t.Name = nameOf(&classes[i], names)
 		t.Expect = expectationOf(trace)
 		f.Tests = append(f.Tests, t)
+	}
+	for _, route := range slices.Sorted(maps.Keys(unmet)) {
+		if !met[route] {
+			notes = append(notes, "no test meets "+route+": "+unmet[route])
+		}
 	}
 	switch {
 	case len(f.Tests) == 0 && len(missing) > 0:
