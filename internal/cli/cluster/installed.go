@@ -159,6 +159,8 @@ func (i *installation) binding(registered bool) {
 	var binding rbacv1.ClusterRoleBinding
 	result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", config.ServingBinding, &binding)
 	switch {
+	case result == Fail:
+		i.add(check, Fail, "%s, so all mesh routes are admitted: apply the overlay", lack)
 	case result != OK:
 		i.add(check, result, "%s", lack)
 	case len(binding.Subjects) == 0:
