@@ -88,8 +88,8 @@ func equalLists(a, b []reduced) bool {
 func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	before, after := &found.sides[0], &found.sides[1]
 	out := Change{
-		Before:  c.told(0, before),
-		After:   c.told(1, after),
+		Before:  c.outcomeOf(0, before),
+		After:   c.outcomeOf(1, after),
 		Because: c.because(before.decides(), after.decides()),
 	}
 	var ok bool
@@ -300,7 +300,7 @@ func (c *comparer) confirms(r *Request, found *cell) bool {
 			if e := s.routes.decide(r); e != nil {
 				for j := range s.routes.entries {
 					if &s.routes.entries[j] == e {
-						got = s.lines[j].told.id
+						got = s.lines[j].numbered.id
 					}
 				}
 			}

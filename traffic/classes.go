@@ -119,7 +119,7 @@ func (t *Table) classesFor(routes *portRoutes, from string) (classes []RequestCl
 			if !ok {
 				continue
 			}
-			class := RequestClass{Class: c.class(p, &found), Outcome: c.told(0, &found.sides[0])}
+			class := RequestClass{Class: c.class(p, &found), Outcome: c.outcomeOf(0, &found.sides[0])}
 			if class.Witness, ok = c.witness(p, &found); !ok {
 				continue
 			}

@@ -63,11 +63,11 @@ type side struct {
 	// at are the lines by where they can hold, in ascending order.
 	at map[string][]int
 	// rest is what becomes of requests that no match decides.
-	rest told
+	rest numbered
 }
 
-// told is what becomes of requests, and the number of all outcomes between which no request can tell a difference.
-type told struct {
+// numbered is what becomes of requests, and the number of all outcomes between which no request can tell a difference.
+type numbered struct {
 	Outcome
 	id int
 }
@@ -75,7 +75,7 @@ type told struct {
 // line is a match as the comparison sees it.
 type line struct {
 	*entry
-	told told
+	numbered numbered
 	// place are its conditions on the path, the gRPC method and the server name, and
 	// those that a point may fix; free are the numbers of all others, ascending.
 	place []condition
@@ -93,15 +93,15 @@ func (c *comparer) id(key any) int {
 	return len(c.ids) - 1
 }
 
-// tell numbers an outcome.
-func (c *comparer) tell(o Outcome) told { return told{o, c.id(o.key())} }
+// number numbers an outcome.
+func (c *comparer) number(o Outcome) numbered { return numbered{o, c.id(o.key())} }
 
-// told returns what becomes of the requests that the match decides on a side.
-func (c *comparer) told(side int, r *reduced) Outcome {
+// outcomeOf returns what becomes of the requests that the match decides on a side.
+func (c *comparer) outcomeOf(side int, r *reduced) Outcome {
 	if r.line == nil {
 		return c.sides[side].rest.Outcome
 	}
-	return r.told.Outcome
+	return r.numbered.Outcome
 }
 
 // conditionID numbers a condition.
@@ -115,14 +115,14 @@ func (c *comparer) conditionID(condition *condition) int {
 func (c *comparer) prepare(s *side) error {
 	s.at = map[string][]int{}
 	if s.missing != "" {
-		s.rest = c.tell(Outcome{Shares: []Share{{Answer: s.missing, Parts: 1, Of: 1}}})
+		s.rest = c.number(Outcome{Shares: []Share{{Answer: s.missing, Parts: 1, Of: 1}}})
 		return nil
 	}
 	rest, _, err := s.table.outcomeOf(s.routes, nil)
 	if err != nil {
 		return err
 	}
-	s.rest = c.tell(rest)
+	s.rest = c.number(rest)
 	for i := range s.routes.entries {
 		e := &s.routes.entries[i]
 		outcome, doubts, err := s.table.outcomeOf(s.routes, e)
@@ -130,7 +130,7 @@ func (c *comparer) prepare(s *side) error {
 			return err
 		}
 		c.notes = append(c.notes, doubts...)
-		l := line{entry: e, told: c.tell(outcome)}
+		l := line{entry: e, numbered: c.number(outcome)}
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {
@@ -268,7 +268,7 @@ func (c *comparer) reduceLine(l *line, p *point) (reduced, bool) {
 			return reduced{}, false
 		}
 	}
-	out := reduced{l, l.free, l.list, l.told.id}
+	out := reduced{l, l.free, l.list, l.numbered.id}
 	if len(l.maybe) == 0 {
 		return out, true
 	}

@@ -24,7 +24,7 @@ type exceptions struct {
 	// class are the conditions of the class.
 	class []int
 	found []exception
-	// seen are the points that were told, by way of another one.
+	// seen are the points that were looked at, by way of another one.
 	seen map[*point]bool
 	// room counts down for each that is found; more: there are others.
 	room int

@@ -46,7 +46,7 @@ func describeGrantMissing(policy *validate.Policy, parent *validate.Parent) vali
 	}
 }
 
-// ForgottenNamespace ends what a producer route on a Service, without a grant, is told: it may be meant as a
+// ForgottenNamespace ends the denial of a producer route on a Service without the grant: the route may be meant as a
 // consumer route. It is the same whatever exists.
 const ForgottenNamespace = "; for a Service elsewhere, set namespace in the parentRef"
 

@@ -296,10 +296,10 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	d.out.NotCompared++
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
 		err := fmt.Errorf("%s: not compared: %w", name, failed[1])
-		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, strings.Join(strings.Fields(err.Error()), " "))
+		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, oneLine(err.Error()))
 		return
 	}
-	why := strings.Join(strings.Fields(cmp.Or(failed[1], failed[0]).Error()), " ")
+	why := oneLine(cmp.Or(failed[1], failed[0]).Error())
 	d.out.Notes = append(d.out.Notes, name+" is not compared: "+strings.TrimPrefix(why, name+": "))
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
-// world is what the rules see: the input first, then what was there before it, then
-// the context, then the cluster.
+// world is what the rules see: the input first, then its context, then what was there
+// before, then the cluster.
 type world struct {
 	files *manifest.Set
 	// rejected are the routes of files that the API server rejects, so that what was there before them stays.
@@ -65,7 +65,7 @@ func (w *world) before() mesh.Reader {
 	})
 }
 
-// ask asks the sets, then the cluster.
+// ask asks the input and its context, then what was there before, then the cluster.
 func (w *world) ask(read mesh.Read) mesh.Answer {
 	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {
 		return answer
