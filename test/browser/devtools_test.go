@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +39,7 @@ func newTab(t *testing.T, height int) *tab {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", fmt.Sprintf("--window-size=1440,%d", height), "--user-data-dir="+t.TempDir())
+	cmd := chromium(ctx, t, "--remote-debugging-pipe", fmt.Sprintf("--window-size=1440,%d", height))
 	cmd.ExtraFiles = []*os.File{commands, answers} // descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
