@@ -2,7 +2,9 @@ package mesh
 
 import (
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // BackendRef is what gammaguard reads of a backendRef. An empty field was left
@@ -41,10 +43,20 @@ func (b *BackendRef) WrongGroup(profile *Profile) bool {
 	return false
 }
 
-// WrongKind reports whether the backend is of a kind in the core group that no mesh takes for one:
-// Service is the only one there. ServiceImport, which is in the wrong group, is not among them.
-func (b *BackendRef) WrongKind() bool {
-	return b.Group == "" && b.Kind != "" && b.Kind != ServiceKind && b.Kind != ServiceImportKind
+// kubernetesGroups are Kubernetes' own API groups with a dot in their name.
+var kubernetesGroups = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
+	"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io",
+	"internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io",
+	"storage.k8s.io", "storagemigration.k8s.io",
+}
+
+// WrongKind reports whether the backend is of a kind of Kubernetes that no mesh takes for one: the Service is
+// the only one. A group without a dot is Kubernetes' own, as apps is, or none: definitions need a dot. What is
+// in the wrong group is not among them.
+func (b *BackendRef) WrongKind(profile *Profile) bool {
+	group, _, _ := strings.Cut(b.Group, "/")
+	return (!strings.Contains(group, ".") || slices.Contains(kubernetesGroups, group)) && !b.IsService(profile) && !b.WrongGroup(profile)
 }
 
 // externalKinds are the kinds of backends that stand for hosts outside of the cluster, by group:
