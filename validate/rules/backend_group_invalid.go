@@ -13,9 +13,9 @@ func backendGroupInvalid() *validate.Rule {
 		Title: "A backendRef has the wrong group, or a kind of Kubernetes other than Service",
 		Rationale: "The API accepts any group. No API group is named core, so a mesh does not find such a backend, and answers its requests with a " +
 			"server error. The mesh in the configuration can take core for the empty group, as Linkerd does. " +
-			"Of the kinds in the groups of Kubernetes, such as apps, and the core group if a backendRef has no group, meshes support Service alone. " +
-			"A Deployment, a Pod, or a misspelled kind fails in the same way. This finding is a warning. Kinds in other groups are those of other " +
-			"implementations.",
+			"A backendRef without a group is in the core group. Of the kinds in that and in other groups of Kubernetes, such as apps, meshes " +
+			"support Service alone. A Deployment, a Pod, or a misspelled kind fails in the same way. This finding is a warning. Kinds in other " +
+			"groups are those of other implementations.",
 		Remedy: `For a Service, omit group or set group: "", and omit kind or set kind: Service. For a ServiceImport, set ` +
 			`group: multicluster.x-k8s.io. For a workload, such as a Deployment, name the Service in front of it. For a kind of an implementation, set its group.`,
 		Citation:    `Gateway API, BackendObjectReference: when group is unspecified or the empty string, the core API group is inferred`,
