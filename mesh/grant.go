@@ -26,13 +26,17 @@ func Grants() []Grant { return []Grant{GrantNone, GrantProducer, GrantConsumer, 
 // Allows reports whether the grant holds for the role.
 func (g Grant) Allows(role Role) bool { return g == GrantAll || string(g) == string(role) }
 
-// Plus returns the grant that allows the role in addition.
-func (g Grant) Plus(role Role) Grant {
-	switch g {
-	case "", GrantNone, Grant(role):
-		return Grant(role)
+// Plus returns the grant that allows the roles in addition.
+func (g Grant) Plus(roles ...Role) Grant {
+	for _, role := range roles {
+		switch g {
+		case "", GrantNone, Grant(role):
+			g = Grant(role)
+		default:
+			g = GrantAll
+		}
 	}
-	return GrantAll
+	return g
 }
 
 // LabelPolicy is the content of a namespace's labels. A field is empty where its label

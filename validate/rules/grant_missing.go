@@ -74,21 +74,10 @@ func grantRemedy(policy *validate.Policy, parent *validate.Parent) string {
 	if namespace.GrantKinds.Invalid {
 		remedy = "correct the annotation " + mesh.GrantRouteKindsAnnotation + ", which cannot be read"
 	}
-	if grant := grantWith(policy, namespace, missing); grant != policy.Grants.Label(namespace) {
-		remedy = fmt.Sprintf("set %s=%s, and to %s", mesh.GrantLabel, grant, remedy)
+	if now := policy.Grants.Label(namespace); now.Plus(missing...) != now {
+		remedy = fmt.Sprintf("set %s=%s, and to %s", mesh.GrantLabel, now.Plus(missing...), remedy)
 	}
 	return remedy
-}
-
-// grantWith returns the grant by the namespace's label, or the default, with these roles.
-func grantWith(policy *validate.Policy, namespace *mesh.Namespace, roles []mesh.Role) mesh.Grant {
-	grant := policy.Grants.Label(namespace)
-	for _, role := range roles {
-		if !grant.Allows(role) {
-			grant = grant.Plus(role)
-		}
-	}
-	return grant
 }
 
 // named returns the arguments by which kubectl finds an object, whatever its name: a name
@@ -105,8 +94,8 @@ func named(resource, options, name string) string {
 func GrantCommand(policy *validate.Policy, name string, namespace *mesh.Namespace, kinds []mesh.RouteKind, missing ...mesh.Role) string {
 	var commands []string
 	labels, _ := namespace.Policy()
-	if grant := grantWith(policy, namespace, missing); grant != policy.Grants.Label(namespace) {
-		command := fmt.Sprintf("kubectl label %s %s=%s", named("namespace", "", name), mesh.GrantLabel, grant)
+	if now := policy.Grants.Label(namespace); now.Plus(missing...) != now {
+		command := fmt.Sprintf("kubectl label %s %s=%s", named("namespace", "", name), mesh.GrantLabel, now.Plus(missing...))
 		if labels.Grant != "" {
 			command += " --overwrite"
 		}

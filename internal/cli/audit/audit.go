@@ -4,6 +4,7 @@ package audit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -187,12 +188,7 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		}
 	}
 	if len(missing.roles) > 0 && namespace != nil {
-		sum.Needs, sum.Command = policy.Grants.Label(namespace), missing.command(policy, namespace)
-		for role := range missing.roles {
-			if !sum.Needs.Allows(role) {
-				sum.Needs = sum.Needs.Plus(role)
-			}
-		}
+		sum.Needs, sum.Command = policy.Grants.Label(namespace).Plus(slices.Collect(maps.Keys(missing.roles))...), missing.command(policy, namespace)
 		if err := a.behind(namespace, sum.Needs, routes, judged); err != nil {
 			return err
 		}

@@ -177,7 +177,7 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 			}
 			err = live.Annotate(cmd.Context(), live.Current, mesh.GrantRequestAnnotation, value)
 			if apierrors.IsForbidden(err) {
-				return fmt.Errorf("%w; ask a mesh admin to run: %s", err, request.Command(live.Current, namespace, policy))
+				return fmt.Errorf("%w; %s", err, request.Remedy(live.Current, namespace, policy))
 			}
 			if err != nil {
 				return err

@@ -129,11 +129,7 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 
 // String reads "all (HTTPRoute)": the grant as the label says it.
 func (s *Source) String() string {
-	var grant mesh.Grant
-	for _, role := range s.Roles {
-		grant = grant.Plus(role)
-	}
-	text := string(grant)
+	text := string(mesh.Grant("").Plus(s.Roles...))
 	if len(s.RouteKinds) > 0 {
 		var kinds []string
 		for _, kind := range s.RouteKinds {

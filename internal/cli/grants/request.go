@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -87,8 +88,10 @@ type Requested struct {
 	Namespace string     `json:"namespace"`
 	Role      mesh.Grant `json:"role,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	// Command grants what the request asks for.
-	Command string `json:"command,omitempty"`
+	// Command grants what the request asks for, and AlsoGives is what else it gives, such as "the consumer grant
+	// for TCPRoute": the annotation that narrows a grant, and the label none, hold for both roles.
+	Command   string `json:"command,omitempty"`
+	AlsoGives string `json:"alsoGives,omitempty"`
 	// Granted is what the namespace is granted now.
 	Granted string `json:"granted"`
 	// Invalid is why the request cannot be read.
@@ -111,7 +114,8 @@ func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy
 			if request.Granted(namespace, &policy.Grants) {
 				continue
 			}
-			item.Role, item.Reason, item.Command = request.Role, request.Reason, request.Command(namespace.Name, namespace, policy)
+			item.Role, item.Reason, item.Command = request.Role, request.Reason, request.command(namespace.Name, namespace, policy)
+			item.AlsoGives = request.alsoGives(namespace, &policy.Grants)
 		}
 		list.Items = append(list.Items, item)
 	}
@@ -142,7 +146,16 @@ func (l *RequestList) Table(w, messages io.Writer, wide bool) error {
 		}
 		row(item.Namespace, cmp.Or(string(item.Role), "-"), cmp.Or(reason, "-"), item.Granted, cmp.Or(item.Command, "-"))
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	var notes []string
+	for i := range l.Items {
+		if item := &l.Items[i]; item.AlsoGives != "" {
+			notes = append(notes, "the command for namespace "+item.Namespace+" also gives "+item.AlsoGives)
+		}
+	}
+	return WriteNotes(w, notes)
 }
 
 // Granted reports whether the namespace has what the request asks for.
@@ -150,13 +163,43 @@ func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) b
 	return len(r.missing(namespace, policy)) == 0
 }
 
-// Command returns the command that grants what the request asks for to the namespace of that name, nil if it cannot be read.
-func (r *Request) Command(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
+// Remedy says what grants what the request asks for to the namespace of that name, nil if it cannot be read.
+func (r *Request) Remedy(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
+	also := r.alsoGives(namespace, &policy.Grants)
+	if also != "" {
+		also = " this, which also gives " + also
+	}
+	return "ask a mesh admin to run" + also + ": " + r.command(name, namespace, policy)
+}
+
+func (r *Request) command(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
 	command := rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
 	if namespace == nil { // it may have a grant, which is to be replaced
 		command += " --overwrite"
 	}
 	return command
+}
+
+// alsoGives returns what the command gives that the request does not ask for.
+func (r *Request) alsoGives(namespace *mesh.Namespace, policy *mesh.GrantPolicy) string {
+	if namespace == nil {
+		return ""
+	}
+	grant := string(policy.Label(namespace).Plus(r.missing(namespace, policy)...))
+	// The command has the annotation list every kind of route, as if there were none.
+	after := &mesh.Namespace{Name: namespace.Name, Labels: labels.Merge(namespace.Labels, labels.Set{mesh.GrantLabel: grant})}
+	for _, role := range []mesh.Role{mesh.Producer, mesh.Consumer} {
+		var kinds []string
+		for _, kind := range mesh.RouteKinds() {
+			if !r.Role.Allows(role) && policy.Allows(after, role, kind) && !policy.Allows(namespace, role, kind) {
+				kinds = append(kinds, string(kind))
+			}
+		}
+		if len(kinds) > 0 {
+			return fmt.Sprintf("the %s grant for %s", role, strings.Join(kinds, ", "))
+		}
+	}
+	return ""
 }
 
 // missing returns the roles of the request that the namespace does not have for every kind
