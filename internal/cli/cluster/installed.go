@@ -64,6 +64,10 @@ type installation struct {
 	configuration *config.GuardConfiguration
 	// neverRan is set if there are Pods, and no container of one has started.
 	neverRan bool
+	// unfinished is set if Pods of before the last change of the Deployment can still answer.
+	unfinished bool
+	// served is the result of the check whether gammaguard has served.
+	served Result
 	// failurePolicy is that of the validating webhook; empty if it cannot be read.
 	failurePolicy admissionv1.FailurePolicyType
 	// reached is nil if the API server reaches gammaguard, or why not.
@@ -156,6 +160,7 @@ func (i *installation) registrations() (registered bool) {
 // not registered.
 func (i *installation) binding(registered bool) {
 	const check = "has served"
+	defer func() { i.served = i.checks[len(i.checks)-1].Result }()
 	var binding rbacv1.ClusterRoleBinding
 	result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", config.ServingBinding, &binding)
 	switch {
@@ -186,7 +191,7 @@ func (i *installation) probe() {
 	switch i.reached = config.Probed(err); {
 	case i.reached == nil:
 		i.add(check, OK, "yes")
-	case errors.Is(i.reached, config.ErrNotRegistered), errors.Is(i.reached, config.ErrNotReached), apierrors.IsNotFound(i.reached):
+	case errors.Is(i.reached, config.ErrNotRegistered), errors.Is(i.reached, config.ErrNotReached):
 		i.add(check, Fail, "%s", i.reached)
 	default:
 		i.add(check, Unclear, "%s", i.reached)
@@ -210,13 +215,13 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	_, answer, denied := strings.Cut(text, fmt.Sprintf("admission webhook %q denied the request: ", validateWebhook))
 	switch {
 	case denied && isFinding(err):
-		i.add(check, OK, "is refused by gammaguard")
+		i.refused(check, namespace, "is refused by gammaguard")
 		return Works
 	case denied:
 		i.add(check, Fail, "gammaguard answers, but cannot verify routes: %s", answer)
 		return Failing
 	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
-		i.add(check, OK, "is refused by the API server itself, for its grant; gammaguard answers")
+		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers")
 		return Works
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
@@ -242,50 +247,59 @@ func isFinding(denial error) bool {
 	return (apierrors.IsForbidden(denial) || apierrors.IsInvalid(denial)) && ruleAtEnd.MatchString(denial.Error())
 }
 
-// unreached returns the state by the probe alone.
+// unreached returns the state where gammaguard is not asked about a route.
 func (i *installation) unreached() State {
 	switch {
 	case errors.Is(i.reached, config.ErrNotRegistered):
 		return Unregistered
-	case errors.Is(i.reached, config.ErrNotReached), apierrors.IsNotFound(i.reached):
+	case errors.Is(i.reached, config.ErrNotReached), i.served == Fail:
 		return Silent
 	}
 	return Undetermined
 }
 
-// admitted says why a bad route is admitted where there is a webhook.
-func (i *installation) admitted(check, namespace string) State {
-	served := slices.ContainsFunc(i.checks, func(c Check) bool { return c.Name == "has served" && c.Result == OK })
-	switch {
-	case i.reached == nil && served:
-		why := "its configuration exempts you, or turns the rules off"
-		if mode := i.modeOf(namespace); mode != mesh.Enforce {
-			why = "the mode is " + string(mode)
-		}
-		i.add(check, Warn, "is admitted, although gammaguard answers: %s", why)
-		return Lenient
-	case i.reached == nil:
-		i.add(check, Fail, "is admitted: gammaguard answers, and has not noted that it serves")
-		return Silent
+// refused says whether it fits the mode that a bad route is refused.
+func (i *installation) refused(check, namespace, how string) {
+	if mode := i.modeOf(namespace); mode == mesh.Warn || mode == mesh.Audit {
+		i.add(check, Fail, "%s, although the mode is %s: not every replica has taken that up", how, mode)
+		return
 	}
-	state := i.unreached()
-	if state == Undetermined {
-		i.add(check, Unclear, "is admitted; the reason cannot be determined")
-	} else {
-		i.add(check, Fail, "is admitted: gammaguard is %s", state)
-	}
-	return state
+	i.add(check, OK, "%s", how)
 }
 
-// modeOf returns the mode of a namespace: that of its label, or of the configuration.
+// admitted says why a bad route is admitted where there is a webhook.
+func (i *installation) admitted(check, namespace string) State {
+	switch state := i.unreached(); {
+	case state == Silent && i.served == Fail:
+		i.add(check, Fail, "is admitted: gammaguard is asked only once it has served")
+		return state
+	case state != Undetermined:
+		i.add(check, Fail, "is admitted: gammaguard is %s", state)
+		return state
+	case i.reached != nil:
+		i.add(check, Unclear, "is admitted; the reason cannot be determined")
+		return state
+	}
+	const admitted = "is admitted, although gammaguard answers: "
+	switch mode := i.modeOf(namespace); {
+	case mode == "":
+		i.add(check, Warn, admitted+"the mode cannot be read")
+	case mode != mesh.Enforce:
+		i.add(check, Warn, admitted+"the mode is %s", mode)
+	case i.unfinished:
+		i.add(check, Fail, admitted+"a Pod of before the rollout may have answered")
+	default:
+		i.add(check, Fail, admitted+"its configuration exempts you, or turns the rules off")
+	}
+	return Lenient
+}
+
+// modeOf returns the mode of a namespace; empty if it cannot be read.
 func (i *installation) modeOf(namespace string) mesh.Mode {
-	if object, err := mesh.FindNamespace(i, namespace); err == nil {
-		if policy, _ := object.Policy(); policy.Mode != "" {
-			return policy.Mode
-		}
+	object, err := mesh.FindNamespace(i, namespace)
+	if err == nil && i.configuration != nil {
+		return i.configuration.Policy().ModeIn(object)
 	}
-	if i.configuration == nil {
-		return mesh.Enforce
-	}
-	return i.configuration.Mode
+	labels, _ := object.Policy()
+	return labels.Mode
 }

@@ -266,7 +266,11 @@ func PreflightTable(w io.Writer, checks []Check) error {
 	return table.Flush()
 }
 
-// Failed reports whether any check failed.
-func Failed(checks []Check) bool {
-	return slices.ContainsFunc(checks, func(check Check) bool { return check.Result == Fail })
+// Failed returns the first check that failed, or nil.
+func Failed(checks []Check) *Check {
+	at := slices.IndexFunc(checks, func(check Check) bool { return check.Result == Fail })
+	if at < 0 {
+		return nil
+	}
+	return &checks[at]
 }

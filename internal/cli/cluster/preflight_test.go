@@ -20,16 +20,23 @@ import (
 // preflight runs the command, and returns the checks by name.
 func preflight(t *testing.T, args string) (int, map[string]cluster.Check) {
 	t.Helper()
+	code, by, _ := progressOf(t, args)
+	return code, by
+}
+
+// progressOf also returns what the command says meanwhile.
+func progressOf(t *testing.T, args string) (code int, by map[string]cluster.Check, stderr string) {
+	t.Helper()
 	code, stdout, stderr := run(t, "", append(strings.Fields("preflight -o json --kubeconfig "+plane.Kubeconfig), strings.Fields(args)...)...)
 	var report cluster.PreflightReport
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil || report.Kind != "PreflightReport" {
 		t.Fatalf("%v\n%s%s", err, stdout, stderr)
 	}
-	by := map[string]cluster.Check{}
+	by = map[string]cluster.Check{}
 	for _, check := range report.Checks {
 		by[check.Name] = check
 	}
-	return code, by
+	return code, by, stderr
 }
 
 // TestPreflight: what a cluster has, what it lacks, and what nobody can tell.

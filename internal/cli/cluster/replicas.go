@@ -37,9 +37,15 @@ func (i *installation) deployment(installation, name string) {
 		}
 	}
 	result, details, unfinished := replicas(&deployment)
-	waiting := i.waiting(namespace)
-	if len(waiting) > 0 {
+	pods, _ := i.pods(i.ctx, namespace) // none if the user cannot list them
+	i.neverRan = len(pods) > 0 && !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return hasRun(&pod) })
+	if waiting := waiting(pods); len(waiting) > 0 {
 		details += "; " + strings.Join(waiting, ", ")
+	}
+	i.unfinished = unfinished
+	if ending := ending(pods); ending != "" {
+		result, i.unfinished = Fail, true
+		details += "; Pod " + ending + " is ending, and may still answer with an older image or configuration"
 	}
 	details += "; "
 	if unfinished {
@@ -88,13 +94,8 @@ func replicas(deployment *appsv1.Deployment) (result Result, details string, unf
 // maxWaiting is how many Pods that are not ready are named.
 const maxWaiting = 3
 
-// waiting says why Pods are not ready, if the user can list them, and notes whether any has run.
-func (i *installation) waiting(namespace string) (waiting []string) {
-	pods, err := i.pods(i.ctx, namespace)
-	if err != nil || len(pods) == 0 {
-		return nil
-	}
-	i.neverRan = !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return hasRun(&pod) })
+// waiting says why Pods are not ready.
+func waiting(pods []corev1.Pod) (waiting []string) {
 	for p := range pods {
 		if reason := waitingFor(&pods[p]); reason != "" && pods[p].DeletionTimestamp == nil && len(waiting) < maxWaiting {
 			waiting = append(waiting, "Pod "+pods[p].Name+": "+reason)
@@ -102,6 +103,23 @@ func (i *installation) waiting(namespace string) (waiting []string) {
 	}
 	return waiting
 }
+
+// ending returns the name of a Pod that is ending, and has another template than each one that stays; empty if there is none.
+func ending(pods []corev1.Pod) string {
+	ending := slices.Clone(pods)
+	for p := range pods {
+		if pods[p].DeletionTimestamp == nil {
+			ending = slices.DeleteFunc(ending, func(pod corev1.Pod) bool { return templateOf(&pod) == templateOf(&pods[p]) })
+		}
+	}
+	if len(ending) == 0 || len(ending) == len(pods) { // none stays
+		return ""
+	}
+	return ending[0].Name
+}
+
+// templateOf identifies the template of a Pod: each ReplicaSet has its own.
+func templateOf(pod *corev1.Pod) string { return pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }
 
 // hasSecret reports whether the Secret, as NAMESPACE/NAME, exists, or may exist. It reads only the metadata.
 func (i *installation) hasSecret(secret string) bool {

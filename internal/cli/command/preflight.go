@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
 // preflight holds the flags of the command.
@@ -32,7 +33,8 @@ except that it asks the API server what you may do.
 With --installed, check an installation: the Deployment, the webhook configurations, whether the API server reaches gammaguard, and what
 happens to a bad route. The route is in the namespace of the installation, or in the one of -n. The route is a server-side dry run, so it is
 never stored, and so is the probe of the API server, an update of the ClusterRoleBinding gammaguard-serving. You need the permission for
-both, as cluster-admin has it.
+both, as cluster-admin has it. With --wait, the command tries again while a check fails, for example because a rollout is not finished or
+because the answer does not fit the mode.
 
 Exit codes: 0 if no check fails, 1 if a check fails, 2 if the usage is invalid or the cluster cannot be read. With --installed, 0 means that
 gammaguard refuses the bad route. 1 means that it does, and another check fails, or that you cannot find out. 3 means that gammaguard
@@ -52,7 +54,7 @@ never has. 5 means that no webhook is registered.`,
 	addChoice(cmd, &p.overlay, "overlay", "", "overlay to install: default, audit-only, gitops, or self-managed", "default", "audit-only", "gitops", "self-managed")
 	cmd.Flags().StringVar(&p.options.Image, "image", "gammaguard-webhook:dev", "image of the webhook")
 	cmd.Flags().BoolVar(&p.installed, "installed", false, "check an installation in place of what it needs")
-	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until gammaguard answers")
+	cmd.Flags().DurationVar(&p.wait, "wait", 0, "how long to wait at most, such as 2m; with --installed, until no check fails")
 	addOutput(cmd, &p.output, "a table", "json", "yaml")
 	p.access = addCluster(cmd)
 	addInstallation(cmd, p.access)
@@ -84,22 +86,27 @@ func (p *preflight) run(cmd *cobra.Command) error {
 	if err := p.print(cmd, checks); err != nil {
 		return err
 	}
-	if cluster.Failed(checks) {
+	if cluster.Failed(checks) != nil {
 		return errFindings
 	}
 	return nil
 }
 
-// check checks an installation, again and again while gammaguard does not answer yet.
+// check checks an installation, again and again while a check fails, until the time of --wait is over. It says which one.
 func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 	options := cluster.InstalledOptions{Installation: p.installation, Namespace: *p.Namespace}
-	end := time.Now().Add(p.wait)
+	end, said := time.Now().Add(p.wait), cluster.Check{}
 	for {
 		checks, state, err := live.Installed(cmd.Context(), options)
 		if err != nil {
 			return err
 		}
-		if (state == cluster.Silent || state == cluster.Failing || state == cluster.Unregistered) && time.Now().Before(end) {
+		failed := cluster.Failed(checks)
+		if failed != nil && time.Now().Before(end) {
+			if *failed != said {
+				said = *failed
+				printable.Fprintf(cmd.ErrOrStderr(), "waiting: %s: %s\n", said.Name, said.Details)
+			}
 			select {
 			case <-cmd.Context().Done():
 				return cmd.Context().Err()
@@ -117,7 +124,7 @@ func (p *preflight) check(cmd *cobra.Command, live *cluster.Cluster) error {
 			return exitCode(ExitNotAnswering)
 		case state == cluster.Unregistered:
 			return exitCode(ExitNotRegistered)
-		case state != cluster.Works || cluster.Failed(checks):
+		case state != cluster.Works || failed != nil:
 			return errFindings
 		}
 		return nil

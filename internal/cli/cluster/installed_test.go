@@ -1,0 +1,147 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/cli/command"
+)
+
+// guard answers in the place of gammaguard.
+type guard struct {
+	mu      sync.Mutex
+	answers string // of the next routes: r refuses, a admits; the last one stays
+	then    func() // what happens once the next route is answered
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{
+		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "spec.parentRefs[0].port: there is none (parent-port-not-found)",
+	}}
+	if review.Request.Resource.Resource == "httproutes" {
+		g.mu.Lock()
+		review.Response.Allowed = g.answers[0] == 'a'
+		if len(g.answers) > 1 {
+			g.answers = g.answers[1:]
+		}
+		if g.then != nil {
+			g.then()
+			g.then = nil
+		}
+		g.mu.Unlock()
+	}
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+// TestInstalledWait: with --wait, what a replica of before the last change answers is no last word. What stays wrong is
+// reported once the time is over.
+func TestInstalledWait(t *testing.T) {
+	g := &guard{}
+	server := httptest.NewTLSServer(g)
+	defer server.Close()
+	ca, err := yaml.Marshal(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const webhook = `admissionReviewVersions: [v1], sideEffects: None, clientConfig: {url: URL, caBundle: CA}`
+	kubectl(t, strings.NewReplacer("URL", server.URL, "CA", strings.TrimSpace(string(ca))).Replace(`{apiVersion: v1, kind: Namespace, metadata: {name: awaited}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: awaited}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: enforce, namespace: awaited}, data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration}"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: warn, namespace: awaited}, data: {guard.yaml: "{apiVersion: gammaguard.dev/v1alpha1, kind: GuardConfiguration, mode: warn}"}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: guard, namespace: awaited}, spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},
+ spec: {containers: [{name: webhook, image: "guard:v9"}], volumes: [{name: config, configMap: {name: enforce}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: new, namespace: awaited, labels: {app.kubernetes.io/name: gammaguard, app.kubernetes.io/component: webhook, pod-template-hash: b}}, spec: {containers: [{name: webhook, image: x}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: old, namespace: awaited, finalizers: [a.test/b], labels: {app.kubernetes.io/name: gammaguard, app.kubernetes.io/component: webhook, pod-template-hash: a}}, spec: {containers: [{name: webhook, image: x}]}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: gammaguard-serving}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: none},
+ subjects: [{kind: ServiceAccount, namespace: awaited, name: default}]}
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: gammaguard}}
+---
+{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: gammaguard}, webhooks: [
+ {name: validate.gammaguard.dev, `+webhook+`, rules: [{apiGroups: [gateway.networking.k8s.io], apiVersions: [v1], resources: [httproutes], operations: [CREATE]}]},
+ {name: serving.gammaguard.dev, `+webhook+`, rules: [{apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], resources: [clusterrolebindings], operations: [UPDATE]}],
+  matchConditions: [{name: probe, expression: "object.metadata.name == 'gammaguard-serving'"}]}]}
+`), "apply", "-f", "-")
+	defer kubectl(t, "", "delete", "--ignore-not-found", "validatingwebhookconfiguration/gammaguard", "mutatingwebhookconfiguration/gammaguard", "clusterrolebinding/gammaguard-serving")
+	for _, of := range []string{"deployment/guard " + `{"status": {"observedGeneration": 99, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}}`, "pod/new " + `{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}`} {
+		object, patch, _ := strings.Cut(of, " ")
+		kubectl(t, "", "patch", object, "-n", "awaited", "--subresource=status", "--type=merge", "-p", patch)
+	}
+	const row = "a bad route in namespace awaited"
+	try := func(what, answers, args string, code int, result cluster.Result, details string, progress ...string) {
+		t.Helper()
+		g.mu.Lock()
+		g.answers = answers
+		g.mu.Unlock()
+		got, checks, stderr := progressOf(t, "--installed --installation awaited/guard "+args)
+		if check := checks[row]; got != code || check.Result != result || check.Details != details {
+			t.Errorf("%s: exit code %d, %s %s\nwant %d, %s %s", what, got, check.Result, check.Details, code, result, details)
+		}
+		want := ""
+		for _, line := range progress {
+			want += "waiting: " + line + "\n"
+		}
+		if stderr != want {
+			t.Errorf("%s: progress\n%swant\n%s", what, stderr, want)
+		}
+	}
+	const (
+		refused  = "is refused by gammaguard"
+		stays    = refused + ", although the mode is warn: not every replica has taken that up"
+		admitted = "is admitted, although gammaguard answers: "
+		exempt   = admitted + "its configuration exempts you, or turns the rules off"
+		warns    = admitted + "the mode is warn"
+		ending   = "; Pod old is ending, and may still answer with an older image or configuration; image guard:v9; certificates from a Secret; mode enforce"
+	)
+	try("at once", "r", "--wait 1m", command.ExitClean, cluster.OK, refused)
+	try("a step to enforce", "aar", "--wait 1m", command.ExitClean, cluster.OK, refused, row+": "+exempt)
+	try("exempt", "a", "", command.ExitNotEnforcing, cluster.Fail, exempt)
+	try("exempt, after waiting", "a", "--wait 2s", command.ExitNotEnforcing, cluster.Fail, exempt, row+": "+exempt)
+
+	kubectl(t, "", "delete", "pod", "old", "-n", "awaited", "--wait=false")
+	try("a Pod is ending", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"a Pod of before the rollout may have answered")
+	g.then = func() {
+		if _, stderr, err := plane.Kubectl(t.Context(), "", "patch", "pod", "old", "-n", "awaited", "--type=merge", "-p", `{"metadata": {"finalizers": null}}`); err != nil {
+			t.Error(stderr)
+		}
+	}
+	try("until the Pod has ended", "r", "--wait 1m", command.ExitClean, cluster.OK, refused, "installation: 1 of 1 replicas are ready"+ending)
+
+	kubectl(t, "", "patch", "deployment", "-n", "awaited", "guard", "--type=json", "-p", `[{"op": "replace", "path": "/spec/template/spec/volumes/0/configMap/name", "value": "warn"}]`)
+	try("a step to warn", "ra", "--wait 1m", command.ExitNotEnforcing, cluster.Warn, warns, row+": "+stays)
+	try("it stays at enforce", "r", "", command.ExitFindings, cluster.Fail, stays)
+	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
+	try("the label enforces", "r", "", command.ExitClean, cluster.OK, refused)
+	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode-")
+	kubectl(t, "", "delete", "configmap", "-n", "awaited", "warn")
+	try("the mode is unknown", "a", "", command.ExitNotEnforcing, cluster.Warn, admitted+"the mode cannot be read")
+
+	kubectl(t, "", "delete", "clusterrolebinding", "gammaguard-serving")
+	try("there is no binding", "a", "", command.ExitNotAnswering, cluster.Fail, "is admitted: gammaguard is asked only once it has served")
+	_, checks, _ := progressOf(t, "--installed --installation awaited/guard")
+	if check := checks["API server reaches gammaguard"]; check.Result != cluster.Unclear {
+		t.Errorf("nothing to probe with: %+v", check)
+	}
+}
