@@ -39,18 +39,22 @@ func Dir() (string, error) {
 }
 
 // Up builds what is missing, starts a cluster in the background, and returns when
-// its node is ready. It says how to use it.
+// its node is ready. It says how to use it. It refuses where a node runs on the
+// machine, of whichever clone: all have one network namespace and one cgroup.
 func Up(ctx context.Context) error {
 	dir, err := Dir()
 	if err := errors.Join(err, Prerequisites(), checkLength(dir)); err != nil {
 		return err
 	}
-	if pid, running := supervisor(dir); running {
-		return fmt.Errorf("a cluster is running already (process %d): make cluster-down", pid)
+	place, err := take(placePath, dir)
+	if err != nil {
+		return err
 	}
-	for _, step := range []func(context.Context, string) error{cleanUp, build, createNetwork, launch} {
+	defer place.Close() //nolint:errcheck // it is empty or the supervisor's by then
+	start := func(ctx context.Context, dir string) error { return launch(ctx, dir, place) }
+	for _, step := range []func(context.Context, string) error{cleanUp, build, createNetwork, start} {
 		if err := step(ctx, dir); err != nil {
-			return errors.Join(err, Down(context.WithoutCancel(ctx)))
+			return errors.Join(err, place.Close(), Down(context.WithoutCancel(ctx)))
 		}
 	}
 	fmt.Fprintf(os.Stderr, `
@@ -82,21 +86,21 @@ func checkLength(dir string) error {
 	return nil
 }
 
-// Running says whether there is a cluster.
+// Running says whether there is a cluster. A node of another clone is an error.
 func Running() (bool, error) {
 	dir, err := Dir()
 	if err != nil {
 		return false, err
 	}
-	_, running := supervisor(dir)
-	return running, nil
+	pid, err := supervisor(placePath, dir)
+	return pid != 0, err
 }
 
 // launch starts the supervisor and shows what it says until the cluster is
 // ready or it ends. The supervisor has the cluster's network namespace, and a PID
 // and a mount namespace of its own: when it ends, in whatever way, the kernel ends
-// all that it started and undoes every mount.
-func launch(ctx context.Context, dir string) error {
+// all that it started and undoes every mount. They all hold the machine's place.
+func launch(ctx context.Context, dir string, place *os.File) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -108,12 +112,12 @@ func launch(ctx context.Context, dir string) error {
 	defer log.Close() //nolint:errcheck // the child writes it
 	said := io.NewSectionReader(log, 0, math.MaxInt64)
 	cmd := Inside(context.WithoutCancel(ctx), self, serveArgument)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{place}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+	if _, err := fmt.Fprint(place, cmd.Process.Pid); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -163,38 +167,92 @@ func Serve(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// supervisor returns the process that runs the cluster, if there is one.
-func supervisor(dir string) (pid int, running bool) {
-	data, _ := os.ReadFile(filepath.Join(dir, "pid"))
-	pid, err := strconv.Atoi(string(data))
-	if err != nil { // it may not be there at all
-		return 0, false
+// placePath is a file that the processes of a node lock: a machine has room for one
+// node. The kernel takes the lock from them when they end.
+const placePath = "/run/gammaguard-node.lock"
+
+// take locks the place for the cluster with its files in dir, until the file and each
+// copy that a process inherited are closed. The error is an *occupied if it is locked.
+func take(path, dir string) (*os.File, error) {
+	place, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return pid, err == nil && strings.HasSuffix(strings.TrimRight(string(cmdline), "\x00"), serveArgument)
+	err = syscall.Flock(int(place.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		var data []byte
+		if data, err = io.ReadAll(place); err == nil {
+			by, pid, _ := strings.Cut(string(data), "\n")
+			number, _ := strconv.Atoi(pid) // there is none before launch
+			err = &occupied{dir: by, pid: number}
+		}
+	} else if err == nil {
+		err = place.Truncate(0)
+		if err == nil {
+			_, err = fmt.Fprintln(place, dir)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, place.Close())
+	}
+	return place, nil
+}
+
+// occupied is why the place cannot be taken: the cluster with its files in dir has it.
+type occupied struct {
+	dir string
+	pid int // of its supervisor, or 0 before it has one
+}
+
+func (o *occupied) Error() string {
+	clone := filepath.Dir(filepath.Dir(o.dir))
+	if o.pid == 0 {
+		return "a node is being started on this machine, by make cluster-up or make e2e in " + clone + ": wait for it, or interrupt it"
+	}
+	return fmt.Sprintf("a node runs on this machine, of the clone in %[1]s: stop it with make -C %[1]s cluster-down", clone)
+}
+
+// supervisor returns the process that runs the cluster with its files in dir, or 0. Who
+// else has the place is an error.
+func supervisor(path, dir string) (pid int, err error) {
+	place, err := take(path, dir)
+	if err == nil {
+		return 0, place.Close()
+	}
+	if by := (*occupied)(nil); errors.As(err, &by) && by.dir == dir && by.pid != 0 {
+		return by.pid, nil
+	}
+	return 0, err
 }
 
 // Down stops the cluster and removes all that it left. It does nothing where
-// there is none, and tidies up after one that was killed.
+// there is none, and tidies up after one that was killed. It leaves a node of another
+// clone alone, and says so.
 func Down(ctx context.Context) error {
 	dir, err := Dir()
 	if err != nil {
 		return err
 	}
-	if pid, running := supervisor(dir); running {
+	pid, err := supervisor(placePath, dir)
+	if err != nil {
+		return err
+	}
+	if pid != 0 {
 		fmt.Fprintln(os.Stderr, "stopping the cluster")
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
-			_, running := supervisor(dir)
-			return !running, nil
-		})
-		if err != nil {
-			return fmt.Errorf("wait until the cluster's process %d ends: %w", pid, err)
-		}
 	}
-	return cleanUp(ctx, dir)
+	var place *os.File
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
+		place, last = take(placePath, dir)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the cluster's processes end: %w", errors.Join(err, last))
+	}
+	return errors.Join(cleanUp(ctx, dir), place.Close())
 }
 
 // Inside returns a command that runs in the cluster's network. Only that is

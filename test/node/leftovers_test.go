@@ -49,9 +49,9 @@ func TestNothingIsLeft(t *testing.T) {
 	if err := run(t.Context(), kubectl, "wait", "pod/sleep", "--for=condition=Ready", "--timeout=60s"); err != nil {
 		t.Fatal(err)
 	}
-	pid, running := supervisor(dir)
-	if !running {
-		t.Fatal("the cluster has no supervisor")
+	pid, err := supervisor(placePath, dir)
+	if err != nil || pid == 0 {
+		t.Fatalf("the cluster has no supervisor: %v", err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -69,19 +69,39 @@ func cleanUp(ctx context.Context, dir string) error {
 // there are processes in them: the kernel is ending those.
 func removeCgroups(ctx context.Context) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(ctx context.Context) (bool, error) {
-		last = nil
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
 		for _, root := range cgroups() {
-			if _, err := os.Stat(root); err == nil {
-				last = errors.Join(last, run(ctx, "find", root, "-type", "d", "-delete"))
+			if last = removeCgroup(root); last != nil {
+				return false, nil
 			}
 		}
-		return last == nil, nil
+		return true, nil
 	})
 	if err != nil {
 		return fmt.Errorf("remove the Pods' cgroups: %w", errors.Join(err, last))
 	}
 	return nil
+}
+
+// removeCgroup removes a cgroup and those in it, and stops at the first that it cannot
+// remove. Its files go with it.
+func removeCgroup(root string) error {
+	var dirs []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // of the root, or of one that has just gone
+		err = nil
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err == nil {
+			err = os.Remove(dir)
+		}
+	}
+	return err
 }
 
 const (

@@ -87,7 +87,7 @@ func (r *CheckReport) Items() []Item {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	items = r.distinct(items)
-	if r.once {
+	if r.since {
 		items = withoutAlike(items)
 	}
 	return items

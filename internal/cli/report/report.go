@@ -41,8 +41,9 @@ type CheckReport struct {
 	// listed is how large the parts of the report are, in bytes, and left are those beyond its bound.
 	listed int
 	left   Summary
-	// once: what is found in equal words on several routes is listed once.
-	once bool
+	// since: the report is listed below a difference, with what the base does not have. What is found in equal words on several
+	// routes is listed once.
+	since bool
 }
 
 // New returns an empty report.

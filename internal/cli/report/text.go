@@ -52,7 +52,11 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 			folder, Count(again[folder], "more object is", "more objects are"))
 	}
 	r.sets(out)
-	printable.Fprintf(out, "%s\n", &r.Summary)
+	if r.since {
+		printable.Fprintf(out, "new on %s: %s\n", Count(r.Summary.Routes, "route", "routes"), r.Summary.found())
+	} else {
+		printable.Fprintf(out, "%s\n", &r.Summary)
+	}
 	return out.Flush()
 }
 
@@ -171,6 +175,11 @@ func newPainter(color bool) painter {
 
 // String reads "2 routes in 3 files: 1 denial, 2 warnings".
 func (s *Summary) String() string {
+	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + s.found()
+}
+
+// found reads "1 denial, 2 warnings".
+func (s *Summary) found() string {
 	var found []string
 	for _, part := range []struct {
 		n         int
@@ -194,7 +203,7 @@ func (s *Summary) String() string {
 	if len(found) == 0 {
 		found = []string{"no findings"}
 	}
-	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + strings.Join(found, ", ")
+	return strings.Join(found, ", ")
 }
 
 // Count reads "1 route" or "2 routes".

@@ -49,7 +49,7 @@ func (d *Diff) Text(w io.Writer, color bool) error {
 // findings are the new ones, as they are listed.
 func (d *Diff) findings() *CheckReport {
 	listed := *d.NewFindings
-	listed.once = true
+	listed.since = true
 	return &listed
 }
 
@@ -117,7 +117,7 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 			}
 		}
 		if len(found) > 0 {
-			route.Findings, route.Changes = found, []Change{}
+			route.Findings, route.Changes, route.Withheld = found, []Change{}, nil
 			out.Routes = append(out.Routes, route)
 		}
 	}

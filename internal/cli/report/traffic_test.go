@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,5 +52,36 @@ func TestDiffListsAlikeOnce(t *testing.T) {
 	}
 	if found := len(d.NewFindings.Items()); found != 4 {
 		t.Errorf("other forms have %d, want 4", found)
+	}
+}
+
+// TestDiffCountsNewFindings: the last line is of the routes that have new findings, and not of the files that were read. What a
+// mutation does not set is no finding of a rule, new or not.
+func TestDiffCountsNewFindings(t *testing.T) {
+	after := New()
+	for i := range 3 {
+		after.SeenFile(fmt.Sprint(i, ".yaml"))
+		found := []Finding{{Rule: "old", Effect: "warn", Message: "old"}}
+		if i == 0 {
+			found = append(found, Finding{Rule: "a", Effect: "warn", Message: "a"}, Finding{Rule: "b", Effect: "deny", Message: "b"})
+		}
+		after.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{fmt.Sprint(i, ".yaml"), 1}, Findings: found, Withheld: []Change{{Effect: "warn", Message: "withheld"}}})
+	}
+	before := New()
+	for i := range after.Routes {
+		route := after.Routes[i]
+		route.Findings = route.Findings[:1]
+		before.AddRoute(&route)
+	}
+	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before)}
+	var text, markdown bytes.Buffer
+	if err := errors.Join(d.Text(&text, false), d.Markdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(text.String(), "\n\nnew on 1 route: 1 denial, 1 warning\n") || strings.Contains(text.String(), "withheld") {
+		t.Error(text.String())
+	}
+	if rows := strings.Count(markdown.String(), "HTTPRoute shop/0"); rows != 2 || strings.Contains(markdown.String(), "withheld") {
+		t.Error(markdown.String())
 	}
 }
