@@ -40,7 +40,9 @@ func (j *judge) judge(r *route) (*report.Route, error) {
 		place(judged.Findings[i].Field, &judged.Findings[i].File, &judged.Findings[i].Line)
 	}
 	for _, change := range each(judged.Changes, judged.Withheld) {
-		place(change.Field, &change.File, &change.Line)
+		if change.Edit == nil { // else it is where the edit is, in the file of the route
+			place(change.Field, &change.File, &change.Line)
+		}
 	}
 	return judged, nil
 }
@@ -119,8 +121,8 @@ func changesOf(r *route) (made, withheld []report.Change) {
 	made, withheld = report.ChangesOf(&r.plan)
 	for i, change := range each(made, withheld) {
 		change.Line = r.Line(change.Field)
-		if r.edits != nil {
-			change.Edit = r.edits[i]
+		if r.proposals != nil && r.proposals[i].edit != nil {
+			change.Line, change.Edit = r.proposals[i].Line, r.proposals[i].edit
 		}
 	}
 	return made, withheld

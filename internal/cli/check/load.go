@@ -54,8 +54,8 @@ type route struct {
 	// what the API server fills in.
 	plan    mutate.Plan
 	mutated *mesh.Route
-	// edits make the changes in the file, if it was asked for them and they are known.
-	edits []*report.Edit
+	// proposals are those of the changes, if it was asked for them.
+	proposals []*proposal
 	// patched is the route with the mutations that are made, and stored with defaults too, in JSON; old
 	// is the route that was there before, or nil.
 	patched, stored []byte

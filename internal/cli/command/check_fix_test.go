@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestCheckFix: the files are fixed, nothing else in them changes, and files
@@ -77,6 +79,20 @@ func TestCheckFixRefused(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(text) != want {
 			t.Errorf("%s: %s %v", name, text, err)
 		}
+	}
+}
+
+// TestCheckFixWithheld: a change that --fix cannot write, and the webhook does not make, is reported as without --fix.
+func TestCheckFixWithheld(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec:\n  parentRefs:\n  - kind: Service\n    name: x\n    group: >-\n      core\n"+
+		"---\n{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/mode: warn}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	without, _ := checkJSON(t, "", "-f", file)
+	with, _ := checkJSON(t, "", "-f", file, "--fix")
+	if diff := cmp.Diff(without.Routes, with.Routes); diff != "" || len(with.Routes[0].Withheld) != 1 || len(with.NotFixed) != 1 {
+		t.Errorf("%+v (-without +with)\n%s", with.NotFixed, diff)
 	}
 }
 

@@ -1,8 +1,8 @@
 package command
 
 import (
-	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
-
-	"github.com/gammaguard/gammaguard/internal/cli/report"
 )
 
 // TestCheckSeveralOutputs: each format goes to its file, as it does alone to standard
@@ -145,21 +143,65 @@ func TestCheckEdits(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutEdits: what kustomize builds is not text that can be edited.
-func TestCheckWithoutEdits(t *testing.T) {
-	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec: {parentRefs: [{name: cart, kind: Service}]}\n"
-	folder := t.TempDir()
-	for name, text := range map[string]string{"route.yaml": route, "kustomization.yaml": "resources: [route.yaml]\n"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+// TestCheckSourceEdits: SARIF has the edits that --fix makes in the sources of kustomizations and in the plain files of
+// charts, also if only one set shows that; none of what a patch sets, a template makes, or standard input has.
+func TestCheckSourceEdits(t *testing.T) {
+	route := func(name, ref string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: " + name + "}\nspec: {parentRefs: [" + ref + "]}\n"
+	}
+	const ref = "{name: cart, kind: Service}"
+	t.Chdir(written(t, map[string]string{
+		"base/kustomization.yaml":   "resources: [a.yaml, b.yaml]\n",
+		"base/a.yaml":               route("a", ref),
+		"base/b.yaml":               route("b", ref),
+		"prod/kustomization.yaml":   "resources: [../base, c.yaml]\nnamespace: prod\nnamePrefix: prod-\npatches: [{path: patch.yaml}]\n",
+		"prod/c.yaml":               "# \U0001f6d2\n" + route("c", ref),
+		"prod/patch.yaml":           route("b", "{name: cart, kind: Service, port: 80}"),
+		"more/kustomization.yaml":   "resources: [f.yaml]\n",
+		"more/f.yaml":               route("f", ref),
+		"dev/kustomization.yaml":    "resources: [../more]\npatches: [{target: {kind: HTTPRoute}, patch: '[{\"op\": \"add\", \"path\": \"/spec/parentRefs/0/namespace\", \"value\": \"default\"}]'}]\n",
+		"test/kustomization.yaml":   "resources: [../more]\n",
+		"chart/Chart.yaml":          "{apiVersion: v2, name: c, version: 1.0.0}\n",
+		"chart/values.yaml":         "kind: Service\n",
+		"chart/templates/d.yaml":    route("d", ref),
+		"chart/templates/made.yaml": route("e", "{name: cart, kind: {{ .Values.kind }}}"),
+	}))
+	fixes := func(stdin string, args ...string) (found []string) {
+		got := run(t, stdin, append([]string{"check", "-o", "sarif"}, args...)...)
+		log, err := sarif.FromString(got.stdout)
+		if err != nil {
+			t.Fatalf("%v: %+v", err, got)
 		}
+		for _, result := range log.Runs[0].Results {
+			if *result.RuleID != "parent-group" {
+				continue
+			}
+			text := "nowhere"
+			for _, at := range result.Locations {
+				if at.PhysicalLocation != nil {
+					text = fmt.Sprintf("%s:%d", *at.PhysicalLocation.ArtifactLocation.URI, *at.PhysicalLocation.Region.StartLine)
+				}
+			}
+			for _, fix := range result.Fixes {
+				change := fix.ArtifactChanges[0]
+				region, with := change.Replacements[0].DeletedRegion, *change.Replacements[0].InsertedContent.Text
+				text += fmt.Sprintf(" %s:%d:%d-%d:%d %s", *change.ArtifactLocation.URI, *region.StartLine, *region.StartColumn, *region.EndLine, *region.EndColumn, with)
+			}
+			found = append(found, text)
+		}
+		return found
 	}
-	var r report.CheckReport
-	if err := json.Unmarshal([]byte(run(t, "", "check", "-k", folder, "-o", "json").stdout), &r); err != nil {
-		t.Fatal(err)
+	const edit = `4:47-4:47 , group: ""`
+	want := []string{
+		"base/a.yaml:4 base/a.yaml:" + edit, "chart/templates/d.yaml:4 chart/templates/d.yaml:" + edit, "chart/templates/made.yaml:4",
+		"more/f.yaml:4 more/f.yaml:" + edit,
+		"prod/c.yaml:5 prod/c.yaml:" + strings.ReplaceAll(edit, "4:47", "5:47"), "prod/patch.yaml:4",
 	}
-	if changes := r.Routes[0].Changes; len(changes) != 1 || changes[0].Edit != nil {
-		t.Errorf("%+v", changes)
+	if diff := cmp.Diff(want, fixes("")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"nowhere"}, fixes(route("a", ref), "-f", "-")); diff != "" {
+		t.Errorf("standard input (-want +got)\n%s", diff)
 	}
 }
 

@@ -8,8 +8,8 @@
 package fix
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -25,10 +25,10 @@ type Job struct {
 	Changes []mutate.Change
 }
 
-// Apply returns the file's text with the changes made that can be, and for each change of each job why it cannot
-// be, or nil.
-func Apply(text string, jobs []Job) (fixed string, refused [][]error) {
-	edits, refused := plan(text, jobs)
+// Apply returns the file's text with the changes made that can be, and for each change of each job the edit that makes it, or
+// why it cannot be made.
+func Apply(text string, jobs []Job) (fixed string, edits [][]Edit, refused [][]error) {
+	edits, refused = plan(text, jobs)
 	made := make([]Job, len(jobs))
 	for i, job := range jobs {
 		made[i].Object = job.Object
@@ -42,24 +42,12 @@ func Apply(text string, jobs []Job) (fixed string, refused [][]error) {
 	if err := verify(text, fixed, made); err != nil {
 		for i := range refused {
 			for j := range refused[i] {
-				if refused[i][j] == nil {
-					refused[i][j] = err
-				}
+				refused[i][j] = cmp.Or(refused[i][j], err)
 			}
 		}
-		return text, refused
+		fixed = text
 	}
-	return fixed, refused
-}
-
-// Edits returns the edit that makes each change of each job, in their order. The error
-// says why one of them, or all of them together, cannot be made.
-func Edits(text string, jobs []Job) ([][]Edit, error) {
-	edits, refused := plan(text, jobs)
-	if err := errors.Join(slices.Concat(refused...)...); err != nil {
-		return nil, err
-	}
-	return edits, verify(text, perform(text, edits), jobs)
+	return fixed, edits, refused
 }
 
 // Edit replaces a part of a text.
@@ -69,12 +57,12 @@ type Edit struct {
 	Text     string
 }
 
-// plan returns the edit of each change of each job that can be made, and why the others cannot.
+// plan returns the edit of each change of each job, or why it cannot be made; its edit is then empty.
 func plan(text string, jobs []Job) (edits [][]Edit, refused [][]error) {
 	edits, refused = make([][]Edit, len(jobs)), make([][]error, len(jobs))
 	lines := lineStarts(text)
 	for i, job := range jobs {
-		refused[i] = make([]error, len(job.Changes))
+		edits[i], refused[i] = make([]Edit, len(job.Changes)), make([]error, len(job.Changes))
 		p, err := locate(text, lines, job.Object)
 		for j := range job.Changes {
 			if refused[i][j] = err; err != nil {
@@ -82,8 +70,7 @@ func plan(text string, jobs []Job) (edits [][]Edit, refused [][]error) {
 			}
 			e, err := p.edit(&job.Changes[j])
 			if refused[i][j] = err; err == nil {
-				e.From, e.To = e.From+p.start, e.To+p.start
-				edits[i] = append(edits[i], e)
+				edits[i][j] = Edit{e.From + p.start, e.To + p.start, e.Text}
 			}
 		}
 	}

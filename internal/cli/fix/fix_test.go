@@ -66,7 +66,7 @@ func TestApply(t *testing.T) {
 // becomes applies all changes.
 func becomes(t *testing.T, before, after string) {
 	t.Helper()
-	got, refused := fix.Apply(before, jobs(t, before))
+	got, _, refused := fix.Apply(before, jobs(t, before))
 	if err := errors.Join(slices.Concat(refused...)...); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func becomes(t *testing.T, before, after string) {
 // TestApplyPart: what cannot be edited keeps nothing else from it.
 func TestApplyPart(t *testing.T) {
 	text := head + "  parentRefs:\n  - kind: Service\n    name: one\n    group: |-\n      core\n  - {kind: Service, name: two}\n"
-	got, refused := fix.Apply(text, jobs(t, text))
+	got, _, refused := fix.Apply(text, jobs(t, text))
 	if want := strings.Replace(text, "{kind: Service, name", `{kind: Service, group: "", name`, 1); got != want {
 		t.Errorf("got\n%s", got)
 	}
@@ -120,7 +120,7 @@ items:
 		want: "no field on a single line to insert it after",
 	}} {
 		t.Run(test.name, func(t *testing.T) {
-			got, refused := fix.Apply(test.text, jobs(t, test.text))
+			got, _, refused := fix.Apply(test.text, jobs(t, test.text))
 			err := refused[0][0]
 			if err == nil || got != test.text {
 				t.Fatalf("want an error, got\n%s", got)
@@ -142,7 +142,7 @@ func FuzzApply(f *testing.F) {
 	none := manifest.NewSet(manifest.Options{})
 	f.Fuzz(func(t *testing.T, text string) {
 		todo := mutations(text, none)
-		fixed, refused := fix.Apply(text, todo)
+		fixed, _, refused := fix.Apply(text, todo)
 		if errors.Join(slices.Concat(refused...)...) != nil {
 			return
 		}

@@ -80,6 +80,27 @@ func TestHoverAndFix(t *testing.T) {
 	}
 }
 
+// TestFixSource: a file that kustomizations build has one quick fix for all of them, by its open text.
+func TestFixSource(t *testing.T) {
+	e := open(t, map[string]string{
+		"base/kustomization.yaml": "resources: [services.yaml, cart.yaml]\n", "base/services.yaml": services, "base/cart.yaml": route(good),
+		"prod/kustomization.yaml": "resources: [../base]\nnamespace: prod\n", "test/kustomization.yaml": "resources: [../base]\nnamespace: test\n",
+	})
+	e.open(t, "base/cart.yaml", route("{name: cart, kind: Service, port: 80}"))
+	group := finding{"parent-group", protocol.DiagnosticSeverityWarning, 5, 2, 41}
+	found := e.await(t, "base/cart.yaml", group, group)
+	actions, err := e.CodeAction(t.Context(), &protocol.CodeActionParams{TextDocument: protocol.TextDocumentIdentifier{URI: e.uri("base/cart.yaml")}, Range: found[0].Range})
+	if err != nil || len(actions) != 1 {
+		t.Fatal(actions, err)
+	}
+	action, _ := actions[0].(*protocol.CodeAction)
+	at := protocol.Position{Line: 5, Character: 30}
+	want := []protocol.TextEdit{{NewText: `, group: ""`, Range: protocol.Range{Start: at, End: at}}}
+	if diff := cmp.Diff(want, action.Edit.Changes[e.uri("base/cart.yaml")]); diff != "" || len(action.Diagnostics) != 2 {
+		t.Errorf("%d diagnostics (-want +got)\n%s", len(action.Diagnostics), diff)
+	}
+}
+
 func contains(text string, parts ...string) bool {
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

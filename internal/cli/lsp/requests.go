@@ -54,6 +54,7 @@ func (s *server) CodeAction(ctx context.Context, params *protocol.CodeActionPara
 		text = string(yaml.UTF8(data))
 	}
 	kind, yes, lines := protocol.CodeActionKindQuickFix, true, linesOf(text)
+	made := map[protocol.TextEdit]*protocol.CodeAction{}
 	for i := range items {
 		item := &items[i]
 		if line := uint32(max(0, item.Line-1)); item.Edit == nil || line < params.Range.Start.Line || line > params.Range.End.Line { //nolint:gosec // it is a small number
@@ -62,10 +63,15 @@ func (s *server) CodeAction(ctx context.Context, params *protocol.CodeActionPara
 		edit := protocol.TextEdit{NewText: item.Edit.Text, Range: protocol.Range{
 			Start: lines.position(item.Edit.StartLine, item.Edit.StartColumn), End: lines.position(item.Edit.EndLine, item.Edit.EndColumn),
 		}}
-		actions = append(actions, &protocol.CodeAction{
+		if made[edit] != nil { // on the routes that kustomizations make of one
+			made[edit].Diagnostics = append(made[edit].Diagnostics, lines.diagnostic(item))
+			continue
+		}
+		made[edit] = &protocol.CodeAction{
 			Title: item.Text, Kind: &kind, IsPreferred: &yes, Diagnostics: []protocol.Diagnostic{lines.diagnostic(item)},
 			Edit: &protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{params.TextDocument.URI: {edit}}},
-		})
+		}
+		actions = append(actions, made[edit])
 	}
 	return actions, nil
 }

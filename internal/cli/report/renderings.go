@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,9 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 		i.Edit, i.set, i.with = nil, "", ""
 		return i
 	}
-	in := map[Item][]string{}
+	in, edits := map[Item][]string{}, map[Item]*Edit{}
 	for _, i := range items {
+		edits[key(i)] = cmp.Or(edits[key(i)], i.Edit) // what one set shows of a base counts for all
 		sets, again := in[key(i)]
 		if !again {
 			all = append(all, i)
@@ -30,6 +32,7 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 		}
 	}
 	for i := range all {
+		all[i].Edit = edits[key(all[i])]
 		if sets := in[key(all[i])]; len(sets) > 1 {
 			all[i].with = fmt.Sprintf(" (in %d sets)", len(sets))
 		}
