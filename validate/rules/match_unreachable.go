@@ -12,11 +12,12 @@ func matchUnreachable() *validate.Rule {
 		ID:    "match-unreachable",
 		Title: "Another match of the same route takes all requests of a match",
 		Rationale: "If several matches of a route are equally specific, the first one in the list decides. A later match with the same conditions, or " +
-			"with values that a regular expression in the earlier match includes, never receives a request. Neither do the backends of its rule. " +
-			"The specification leaves it to implementations where a path by RegularExpression ranks. With a mesh that ranks it after every prefix, it never receives " +
-			"requests below a prefix of the same route, wherever the two are. With one that ranks it before, a prefix may be the one without requests.",
+			"with values that a regular expression in the earlier match includes, never receives a request. Neither do the backends of its rule. The " +
+			"specification leaves it to implementations where a path by RegularExpression ranks. A mesh may rank it after every prefix: then it never " +
+			"receives the requests of a prefix of the same route. Before every prefix, an expression for all paths takes those of the prefixes.",
 		Remedy: "Remove the match, or move its rule before the other one. A match with more headers or query parameters is more specific, " +
-			"regardless of the order. Where the mesh ranks the other match higher, use a PathPrefix or an Exact path in the place of the RegularExpression. The rule route-overlap reports equal matches of other routes.",
+			"regardless of the order. Where the mesh decides by the RegularExpression, use a PathPrefix or an Exact path in its place. The rule " +
+			"route-overlap reports equal matches of other routes.",
 		Citation: "Gateway API, HTTPRouteRule.matches: if ties still exist within a route, the first matching rule in list order takes precedence",
 		Default:  validate.Warn,
 		Kinds:    []mesh.RouteKind{mesh.HTTPRoute, mesh.GRPCRoute},
