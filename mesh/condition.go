@@ -62,12 +62,7 @@ func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	var matches [][]Condition
 	if r.Kind.MatchesRequests() {
 		for i := range r.Spec.Rules[rule].Matches {
-			m := &r.Spec.Rules[rule].Matches[i]
-			if r.Kind == GRPCRoute {
-				matches = append(matches, profile.callConditions(m))
-			} else {
-				matches = append(matches, m.conditions(nil, r.Kind))
-			}
+			matches = append(matches, profile.conditions(&r.Spec.Rules[rule].Matches[i], r.Kind))
 		}
 	}
 	if len(matches) == 0 {

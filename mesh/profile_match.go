@@ -89,14 +89,13 @@ func (c Calls) path(m *MethodMatch) *Condition {
 	return path
 }
 
-// callConditions returns the conditions of a match of a GRPCRoute as the mesh reads them.
-func (p *Profile) callConditions(m *RouteMatch) []Condition {
-	calls, byPath := p.ByPath()
-	if !byPath {
-		return m.conditions(nil, GRPCRoute)
+// conditions returns the conditions of a match of a route of the kind as the mesh reads them.
+func (p *Profile) conditions(m *RouteMatch, kind RouteKind) []Condition {
+	if !p.readsByPath(kind) {
+		return m.conditions(nil, kind)
 	}
 	var list []Condition
-	if path := calls.path(m.Method); path != nil {
+	if path := p.Calls.Value.path(m.Method); path != nil {
 		list = append(list, *path)
 	}
 	return appendNamed(list, HeaderDimension, m.Headers)

@@ -6,9 +6,7 @@ import "github.com/gammaguard/gammaguard/mesh"
 // the matches of its kind of route.
 type match struct {
 	conditions []condition
-	// rank compares as a list: the larger one takes precedence. What its parts
-	// mean depends on the kind of route.
-	rank [5]int
+	rank       mesh.Rank
 	// host ranks by the hostname, before rank; it is zero but where the mesh matches hostnames.
 	host [2]int
 	// byPath: the match is a GRPCRoute's, which the mesh reads and ranks as an HTTPRoute's.
@@ -17,89 +15,28 @@ type match struct {
 	written string
 	// slashed: the prefix is written with a slash at the end.
 	slashed bool
-	// ordered: the place of the regular expression of its path is known.
+	// ordered: the place of a regular expression of its path is known.
 	ordered bool
 }
 
-// The parts of an HTTPRoute match's rank (Gateway API, HTTPRouteRule.matches).
-const (
-	byPathType = iota
-	byPathLength
-	byMethod
-	byHeaders
-	byQueryParams
-)
-
-// The parts of a GRPCRoute match's rank (Gateway API, GRPCRouteRule.matches); byHeaders is
-// the third.
-const (
-	byService = iota
-	byRPC
-)
-
-// The parts of the rank of a TLSRoute's hostname: the one that says most takes precedence, an
-// exact one before a wildcard.
-const (
-	byExactName = iota
-	byNameLength
-)
-
-// The path types in the order of their rank. Where a RegularExpression stands is
-// up to implementations; before every prefix, as many have it, it can be reached
-// even where a prefix matches every request. On a mesh that has it last, it is lastPath.
-// noPath is that of a GRPCRoute's match without a path, where it comes after all others.
-const (
-	noPath = iota - 2
-	lastPath
-	prefixPath
-	regularPath
-	exactPath
-)
-
-func newMatch(kind mesh.RouteKind, conditions []mesh.Condition) match {
-	var m match
-	if kind == mesh.HTTPRoute {
-		m.rank[byPathLength] = 1 // that of the prefix without a condition
+// newMatch returns a match of the rule with these conditions, ranked as the mesh ranks it.
+func newMatch(route *mesh.Route, rule int, conditions []mesh.Condition, profile *mesh.Profile) match {
+	_, byPath := profile.ByPath()
+	m := match{
+		rank:    route.Rank(rule, conditions, profile),
+		byPath:  byPath && route.Kind == mesh.GRPCRoute,
+		ordered: profile.OrdersExpressions(route.Kind),
 	}
 	for _, c := range conditions {
 		m.conditions = append(m.conditions, newCondition(c))
-		switch c.Dimension {
-		case mesh.PathDimension:
-			m.rank[byPathType], m.rank[byPathLength] = pathRank(c)
-		case mesh.MethodDimension:
-			m.rank[byMethod] = 1
-		case mesh.HeaderDimension:
-			m.rank[byHeaders]++
-		case mesh.QueryParamDimension:
-			m.rank[byQueryParams]++
-		case mesh.GRPCServiceDimension:
-			m.rank[byService] = len(c.Text)
-		case mesh.GRPCMethodDimension:
-			m.rank[byRPC] = len(c.Text)
-		case mesh.HostDimension:
-			m.host[byNameLength] = len(c.Text)
+		if c.Dimension == mesh.HostDimension {
+			m.host[mesh.ByNameLength] = len(c.Text)
 			if c.Type == mesh.Exact {
-				m.host[byExactName] = 1
-			}
-		case mesh.ServerNameDimension:
-			m.rank[byNameLength] = len(c.Text)
-			if c.Type == mesh.Exact {
-				m.rank[byExactName] = 1
+				m.host[mesh.ByExactName] = 1
 			}
 		}
 	}
 	return m
-}
-
-// pathRank returns the rank by a path's type and length. Only that of a prefix counts.
-func pathRank(c mesh.Condition) (byType, byLength int) {
-	switch c.Type {
-	case mesh.Exact:
-		return exactPath, 0
-	case mesh.RegularExpression:
-		return regularPath, 0
-	}
-	return prefixPath, len(c.Text)
 }
 
 // path returns the condition on the path, and nil if there is none.
@@ -117,38 +54,6 @@ func (m *match) prefix() string {
 		return path.Text
 	}
 	return ""
-}
-
-// match returns a match with these conditions, ranked as the mesh ranks it.
-func (m *reading) match(conditions []mesh.Condition) match {
-	calls, byPath := m.profile.ByPath()
-	byPath = byPath && m.kind == mesh.GRPCRoute
-	if !byPath && m.kind != mesh.HTTPRoute {
-		return newMatch(m.kind, conditions)
-	}
-	out := newMatch(mesh.HTTPRoute, conditions)
-	out.byPath = byPath
-	if byPath && calls.AfterHTTP {
-		out.rank[byQueryParams] = -1
-	}
-	path, ranking := out.path(), m.profile.Ranks()
-	switch {
-	case path == nil:
-		if byPath && calls.OthersLast {
-			out.rank[byPathType], out.rank[byPathLength] = noPath, 0
-			if m.noMatches {
-				out.rank[byPathLength] = -1
-			}
-		}
-	case path.Type == mesh.RegularExpression && ranking != mesh.RankingUnknown:
-		out.ordered, out.rank[byPathLength] = true, len(path.Text)
-		if ranking == mesh.RankedLast {
-			out.rank[byPathType] = lastPath
-		}
-	case path.Type == mesh.PathPrefix && byPath && calls.SlashCounts:
-		out.rank[byPathLength]++
-	}
-	return out
 }
 
 // holds reports whether the request meets every condition.

@@ -102,22 +102,22 @@ func outranked(chosen, e *entry) string {
 func lowerRank(e *entry, part int) string {
 	if e.route.Kind == mesh.HTTPRoute || e.byPath {
 		switch part {
-		case byPathType:
-			if e.rank[byPathType] < prefixPath {
+		case mesh.ByPathType:
+			if e.rank.BelowPrefixes() {
 				return e.pathText() + " ranks below every PathPrefix"
 			}
 			return e.pathText() + " ranks below an Exact path or RegularExpression"
-		case byPathLength:
+		case mesh.ByPathLength:
 			return e.pathText() + " is shorter"
-		case byMethod:
+		case mesh.ByMethod:
 			return "it does not match by method"
-		case byHeaders:
+		case mesh.ByHeaders:
 			return "it matches fewer headers"
 		}
 		return "it matches fewer query parameters"
 	}
 	if e.route.Kind == mesh.GRPCRoute {
-		return [...]string{byService: "its service is shorter", byRPC: "its method is shorter", byHeaders: "it matches fewer headers"}[part]
+		return [...]string{mesh.ByService: "its service is shorter", mesh.ByRPC: "its method is shorter", mesh.ByHeaders: "it matches fewer headers"}[part]
 	}
 	return "its hostname is less specific"
 }

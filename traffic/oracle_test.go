@@ -232,8 +232,8 @@ func bestHost[R any](routes []R, host string, hostnames func(R) []gatewayv1.Host
 			tls.Spec.Hostnames = append(tls.Spec.Hostnames, string(hostname))
 		}
 		for _, conditions := range tls.Conditions(0, mergingMesh()) {
-			if m := newMatch(mesh.TLSRoute, conditions); m.holds(&Request{ServerName: host}) {
-				fit = max(fit, 1000*m.rank[byExactName]+m.rank[byNameLength])
+			if m := newMatch(&tls, 0, conditions, nil); m.holds(&Request{ServerName: host}) {
+				fit = max(fit, 1000*m.rank[mesh.ByExactName]+m.rank[mesh.ByNameLength])
 			}
 		}
 		switch {

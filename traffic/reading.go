@@ -15,9 +15,6 @@ import (
 type reading struct {
 	profile *mesh.Profile
 	kind    mesh.RouteKind
-	// noMatches: the rule has no matches, and no parentRef of its route has a port. The API gives
-	// rules of HTTPRoutes a match.
-	noMatches bool
 	// fails says why the mesh answers the requests with an error; empty if it does not.
 	fails string
 	// notes say what it ignores, and what is not known.

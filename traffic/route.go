@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -77,14 +76,13 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: mesh.Age(r.Created), Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
-	ported := slices.ContainsFunc(in.Spec.ParentRefs, func(ref mesh.ParentRef) bool { return ref.Port != 0 })
 	for i := range in.Spec.Rules {
 		from, to := &in.Spec.Rules[i], &out.rules[i]
-		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind, noMatches: len(from.Matches) == 0 && !ported}
+		to.name, to.reading = from.Name, reading{profile: profile, kind: in.Kind}
 		to.effects = lowerFilters(to.filters(from.Filters, mesh.RuleFilter, &to.fails))
 		to.effects.addSettings(to.settings(from))
 		for _, conditions := range in.Conditions(i, profile) {
-			m := to.match(conditions)
+			m := newMatch(&in, i, conditions, profile)
 			m.written, m.slashed = to.written(from, len(to.matches), conditions), slashed(from, len(to.matches))
 			to.matches = append(to.matches, m)
 		}

@@ -3,6 +3,8 @@ package traffic
 import (
 	"fmt"
 	"testing"
+
+	"github.com/gammaguard/gammaguard/mesh"
 )
 
 // disagreement returns in what the engine and the second opinion differ over random
@@ -65,15 +67,15 @@ func TestSecondOpinionFindsFaults(t *testing.T) {
 		}
 	}
 	for name, fault := range map[string]func(a, b *entry) int{
-		"path types do not count":       without(byPathType),
-		"lengths do not count":          without(byPathLength),
-		"methods do not count":          without(byMethod),
-		"headers do not count":          without(byHeaders),
-		"query parameters do not count": without(byQueryParams),
+		"path types do not count":       without(mesh.ByPathType),
+		"lengths do not count":          without(mesh.ByPathLength),
+		"methods do not count":          without(mesh.ByMethod),
+		"headers do not count":          without(mesh.ByHeaders),
+		"query parameters do not count": without(mesh.ByQueryParams),
 		"query parameters come before headers": func(a, b *entry) int {
 			x, y := *a.match, *b.match
-			x.rank[byHeaders], x.rank[byQueryParams] = x.rank[byQueryParams], x.rank[byHeaders]
-			y.rank[byHeaders], y.rank[byQueryParams] = y.rank[byQueryParams], y.rank[byHeaders]
+			x.rank[mesh.ByHeaders], x.rank[mesh.ByQueryParams] = x.rank[mesh.ByQueryParams], x.rank[mesh.ByHeaders]
+			y.rank[mesh.ByHeaders], y.rank[mesh.ByQueryParams] = y.rank[mesh.ByQueryParams], y.rank[mesh.ByHeaders]
 			return compareEntries(&entry{&x, a.route, a.rule, a.at}, &entry{&y, b.route, b.rule, b.at})
 		},
 		"the younger route wins": func(a, b *entry) int {

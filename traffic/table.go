@@ -167,7 +167,7 @@ func compareEntries(a, b *entry) int {
 	if c := slices.Compare(b.host[:], a.host[:]); c != 0 {
 		return c
 	}
-	if c := slices.Compare(b.rank[:], a.rank[:]); c != 0 {
+	if c := b.rank.Compare(&a.rank); c != 0 {
 		return c
 	}
 	if c := compareRoutes(a.route, b.route); c != 0 {

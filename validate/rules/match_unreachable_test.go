@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 func TestMatchUnreachable(t *testing.T) {
@@ -18,7 +19,27 @@ func TestMatchUnreachable(t *testing.T) {
 	never := func(place, by, example string) string {
 		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, for example ` + example + `; remove it, or move it before the other match`
 	}
+	meshed := func(name mesh.ProfileName) *validate.Policy { return &validate.Policy{Mesh: mesh.FindProfile(name)} }
+	expression := rules(`{path: {type: RegularExpression, value: "/items/[0-9]+"}}`, `{path: {value: /}}`)
+	ranked := func(title, place, by, how string) string {
+		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, since ` + title + ` ranks a RegularExpression ` + how + `; use a PathPrefix or an Exact path instead`
+	}
 	testRule(t, matchUnreachable(), []ruleCase{
+		{name: "an expression below every path", spec: cart + expression},
+		{name: "a mesh that ranks expressions somewhere", spec: cart + expression, policy: meshed(mesh.Linkerd)},
+		{name: "a mesh that ranks expressions first", spec: cart + expression, policy: meshed(mesh.Cilium)},
+		{
+			name: "a mesh that ranks expressions last", spec: cart + expression, policy: meshed(mesh.Istio),
+			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first")},
+		},
+		{
+			name: "a newer release", spec: cart + expression, policy: meshed("istio@1.99"),
+			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first, as of release "+mesh.FindProfile(mesh.Istio).Newest)},
+		},
+		{
+			name: "an expression for every path, ranked first", spec: cart + rules(`{path: {value: /a}}`, `{path: {type: RegularExpression, value: "/.*"}}`), policy: meshed(mesh.Cilium),
+			want: []string{ranked("Cilium", "rules[0].matches[0]", "rules[1].matches[0]", "before every prefix, the longer first")},
+		},
 		{name: "one match", spec: cart + getOnly},
 		{name: "different matches", spec: cart + rules(`{path: {value: /a}}, {path: {type: Exact, value: /a}}`, `{path: {value: /a}, method: GET}`, `{path: {value: /a}, headers: [{name: x, value: "1"}]}`, `{}`)},
 		{name: "an equal match in another route", spec: cart + getOnly, routes: routeText(mesh.HTTPRoute, "shop", "old", cart+getOnly)},
