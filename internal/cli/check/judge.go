@@ -121,7 +121,7 @@ func changesOf(r *route) (made, withheld []report.Change) {
 	made, withheld = report.ChangesOf(&r.plan)
 	for i, change := range each(made, withheld) {
 		change.Line = r.Line(change.Field)
-		if r.proposals != nil && r.proposals[i].edit != nil {
+		if i < len(r.proposals) && r.proposals[i].edit != nil {
 			change.Line, change.Edit = r.proposals[i].Line, r.proposals[i].edit
 		}
 	}
