@@ -190,8 +190,10 @@ func TestShadowsAreLinear(t *testing.T) {
 		"many instructions": {headers("RegularExpression", "((a?b?c?d?){1,1000}(a?b?c?d?){1,1000}(a?b?c?d?){1,1000})"), headers("Exact", strings.Repeat("a", 60)+"%d")},
 		"folded ranges":     {headers("RegularExpression", "(?i)["+strings.Repeat("B-\U0001e942", 9)+"]"), headers("Exact", "%d")},
 		"a long path":       {`"path": {"value": "/` + strings.Repeat("/", long) + `"}, ` + headers("RegularExpression", "a"), `"path": {"value": "/%d"}`},
-		"paths by expression": {`"path": {"value": "/` + strings.Repeat("/a", long/4) + `"}, ` + headers("RegularExpression", "a"),
-			`"path": {"type": "RegularExpression", "value": "/` + strings.Repeat("(a|b)*", 20) + `%d"}, ` + headers("Exact", "%d")},
+		"paths by expression": {
+			`"path": {"value": "/` + strings.Repeat("/a", long/4) + `"}, ` + headers("RegularExpression", "a"),
+			`"path": {"type": "RegularExpression", "value": "/` + strings.Repeat("(a|b)*", 20) + `%d"}, ` + headers("Exact", "%d"),
+		},
 		"below every path": {headers("RegularExpression", "(a?b?c?d?){1,60}"), `"path": {"type": "RegularExpression", "value": "/a%d"}, ` + headers("Exact", strings.Repeat("a", 60)+"%d")},
 		"a long name":      {`"headers": [{"type": "RegularExpression", "name": "` + strings.Repeat("A", long) + `", "value": "a"}]`, `"headers": [{"name": "b", "value": "%d"}]`},
 	} {

@@ -70,12 +70,11 @@ func cleanUp(ctx context.Context, dir string) error {
 func removeCgroups(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, downTimeout, true, func(context.Context) (bool, error) {
+		last = nil
 		for _, root := range cgroups() {
-			if last = removeCgroup(root); last != nil {
-				return false, nil
-			}
+			last = errors.Join(last, removeCgroup(root))
 		}
-		return true, nil
+		return last == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("remove the Pods' cgroups: %w", errors.Join(err, last))
