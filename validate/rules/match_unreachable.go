@@ -30,6 +30,9 @@ func checkMatchUnreachable(p *validate.Pass) {
 		return
 	}
 	for _, shadow := range p.Route.Shadows(p.Attached().Matches, p.Policy.Mesh) {
+		if p.Route.Kind == mesh.GRPCRoute && shadow.Key == shadow.By.Key && p.Policy.Mesh.ReadsBackends().MergesEqual {
+			continue // the mesh gives the requests to the backends of both
+		}
 		f := validate.Finding{
 			Field:     "spec." + placeOf(shadow.PlacedMatch),
 			Problem:   "never receives requests: " + placeOf(shadow.By) + " takes them first",

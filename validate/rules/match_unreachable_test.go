@@ -7,6 +7,10 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
+func meshed(name mesh.ProfileName) *validate.Policy {
+	return &validate.Policy{Mesh: mesh.FindProfile(name)}
+}
+
 func TestMatchUnreachable(t *testing.T) {
 	cart := on(service("cart, port: 80"))
 	rules := func(rules ...string) string {
@@ -19,7 +23,6 @@ func TestMatchUnreachable(t *testing.T) {
 	never := func(place, by, example string) string {
 		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, for example ` + example + `; remove it, or move it before the other match`
 	}
-	meshed := func(name mesh.ProfileName) *validate.Policy { return &validate.Policy{Mesh: mesh.FindProfile(name)} }
 	expression := rules(`{path: {type: RegularExpression, value: "/items/[0-9]+"}}`, `{path: {value: /}}`)
 	ranked := func(title, place, by, how string) string {
 		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, since ` + title + ` ranks a RegularExpression ` + how + `; use a PathPrefix or an Exact path instead`
@@ -64,6 +67,7 @@ func TestMatchUnreachable(t *testing.T) {
 			name: "query parameters", spec: cart + rules(`{queryParams: [{name: color, type: RegularExpression, value: "b.*"}]}`, `{queryParams: [{name: color, value: blue}]}, {queryParams: [{name: Color, value: blue}]}`),
 			want: []string{never("rules[1].matches[0]", "rules[0].matches[0]", "GET / with query parameter color=blue")},
 		},
+		{name: "equal calls where the mesh gives them to both", kind: mesh.GRPCRoute, spec: cart + rules(`{method: {service: a.B}}`, `{method: {service: a.B}}`), policy: meshed(mesh.Cilium)},
 		{
 			name: "gRPC", kind: mesh.GRPCRoute, spec: cart + rules(`{method: {service: a.B, method: Do}}`, `{method: {type: Exact, service: a.B, method: Do}}, {method: {service: a.B}}`),
 			want: []string{never("rules[1].matches[0]", "rules[0].matches[0]", "a gRPC call of a.B/Do")},

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -10,10 +11,11 @@ import (
 func routeOverlap() *validate.Rule {
 	return &validate.Rule{
 		ID:    "route-overlap",
-		Title: "A match equals a match of an older route on the same Service port",
+		Title: "Another route on the same Service port takes the requests of a match",
 		Rationale: "Routes of the same kind on the same port merge. If two of them have the same match, the older route wins, and the rule in the " +
 			"newer route receives no requests. Of two routes that are created in the same second, the first by namespace and name wins. Nothing " +
-			"else reports this.",
+			"else reports this. Cilium uses the backends of both where the matches are written alike. With mesh: istio, a RegularExpression ranks after the match of " +
+			"another route that takes every request.",
 		Remedy: "Change the match, merge the rule into the older route, or remove the match from the older route. Matches are compared by " +
 			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behavior; Gateway API, HTTPRouteRule: of equal " +
@@ -25,6 +27,7 @@ func routeOverlap() *validate.Rule {
 }
 
 func checkRouteOverlap(p *validate.Pass, parent *validate.Parent) {
+	checkOutranked(p, parent)
 	own := p.Attached()
 	// A bit set rules out most keys of other routes.
 	var bits uint64
@@ -46,7 +49,7 @@ func checkRouteOverlap(p *validate.Pass, parent *validate.Parent) {
 				}
 				if match, equal := places[key]; equal {
 					delete(places, key)
-					p.ReportOnce(overlap(parent, at, own, older, match, p.Route.Example(match)))
+					p.ReportOnce(overlap(p, parent, at, older, match))
 				}
 			}
 		}
@@ -64,13 +67,48 @@ func firstPlaces(route *mesh.Route, profile *mesh.Profile) map[mesh.MatchKey]mes
 	return places
 }
 
-func overlap(parent *validate.Parent, at mesh.PortScope, own, older *mesh.AttachedRoute, match mesh.PlacedMatch, example string) validate.Finding {
+// checkOutranked reports matches that the mesh ranks below the match of another route that takes every request, whichever
+// route is older.
+func checkOutranked(p *validate.Pass, parent *validate.Parent) {
+	own, profile := p.Attached(), p.Policy.Mesh
+	if !own.Regular || profile.Ranks() != mesh.RankedLast || !profile.OrdersExpressions(own.Kind) {
+		return
+	}
+	for at, owner := range p.Owned(parent) {
+		i := slices.IndexFunc(owner.Routes, func(other *mesh.AttachedRoute) bool {
+			return other.CatchAll && other.Kind == mesh.HTTPRoute && !other.Same(own) // that of a GRPCRoute ranks lower
+		})
+		if i < 0 || !owner.Holds(own.Kind) {
+			continue
+		}
+		for _, match := range p.Route.MatchKeys(profile) {
+			if !slices.ContainsFunc(p.Route.Conditions(match.Rule, profile)[max(0, match.Match)], func(c mesh.Condition) bool {
+				return c.Dimension == mesh.PathDimension && c.Type == mesh.RegularExpression
+			}) {
+				continue
+			}
+			reportUnsupported(p, validate.Finding{
+				Field: "spec." + placeOf(match),
+				Problem: fmt.Sprintf("receives no requests: %s on port %d of %s matches all, and %s ranks a RegularExpression last",
+					owner.Routes[i], at.Port, parent.Key, profile.Title),
+				Remedy:    "use a PathPrefix or an Exact path instead",
+				Reference: validate.Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
+			})
+		}
+		return // the other ports are alike
+	}
+}
+
+func overlap(p *validate.Pass, parent *validate.Parent, at mesh.PortScope, older *mesh.AttachedRoute, match mesh.PlacedMatch) validate.Finding {
+	own := p.Attached()
 	does := "matches the same requests"
 	if match.Match >= 0 {
 		does = "has this match"
 	}
 	wins := "and is older, so it wins"
 	switch {
+	case p.Policy.Mesh.ReadsBackends().MergesEqual:
+		wins = "too; " + p.Policy.Mesh.Title + " uses both if written alike"
 	case !older.OrderKnown(own):
 		wins = "too; the older one wins, or if both are as old, the first by name"
 	case older.Created == own.Created:
@@ -78,7 +116,7 @@ func overlap(parent *validate.Parent, at mesh.PortScope, own, older *mesh.Attach
 	}
 	return validate.Finding{
 		Field:     "spec." + placeOf(match),
-		Problem:   fmt.Sprintf("%s %s on port %d of %s %s", older, does, at.Port, parent.Key, wins) + forExample(example),
+		Problem:   fmt.Sprintf("%s %s on port %d of %s %s", older, does, at.Port, parent.Key, wins) + forExample(p.Route.Example(match)),
 		Remedy:    "change the match, or merge the rules",
 		Reference: validate.Reference{Service: parent.Key, Detail: fmt.Sprintf("%d %x", at.Port, match.Key)},
 	}

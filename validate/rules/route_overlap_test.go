@@ -35,6 +35,28 @@ func TestRouteOverlap(t *testing.T) {
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly) + routeText(mesh.GRPCRoute, "shop", "g", cart80),
 		},
 		{
+			name: "a mesh that gives equal matches to both", spec: cart80 + getOnly, policy: meshed(mesh.Cilium),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+getOnly),
+			want: []string{
+				`Invalid spec.rules[0].matches[0] "": HTTPRoute shop/old has this match on port 80 of Service shop/cart too; Cilium uses both if written alike, for example GET /` + overlaps,
+			},
+		},
+		{
+			name: "another route takes every request first", spec: on(service("cart")) + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}, {path: {value: /b}}`), policy: meshed(mesh.Istio), created: time.Unix(1, 0),
+			routes: routeText(mesh.HTTPRoute, "shop", "new", on(service("cart"))+catchAll),
+			want: []string{
+				`Invalid spec.rules[0].matches[0] "": receives no requests: HTTPRoute shop/new on port 80 of Service shop/cart matches all, and Istio ranks a RegularExpression last; use a PathPrefix or an Exact path instead`,
+			},
+		},
+		{
+			name: "another route takes every request last", spec: cart80 + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}`), policy: meshed(mesh.Cilium),
+			routes: routeText(mesh.HTTPRoute, "shop", "new", cart80+catchAll),
+		},
+		{
+			name: "another route takes some requests first", spec: cart80 + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}`), policy: meshed(mesh.Istio),
+			routes: routeText(mesh.HTTPRoute, "shop", "new", cart80+getOnly),
+		},
+		{
 			name: "equal matches", spec: cart80 + matching(`{method: GET}, {path: {value: /a/}, headers: [{name: X, value: "1"}]}`),
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+matching(`{path: {value: /a}, headers: [{name: x, value: "1"}]}`)),
 			want: []string{
