@@ -115,7 +115,7 @@ func (a *activation) look(ctx context.Context) (served bool, err error) {
 	if err := a.writer.Update(ctx, binding); err != nil {
 		return false, err
 	}
-	a.log.Info("The API server reaches the webhooks: from now on it refuses mesh routes while no replica answers", "clusterRoleBinding", a.binding)
+	a.log.Info("The API server reaches the webhooks, and asks them from now on", "clusterRoleBinding", a.binding)
 	return true, nil
 }
 

@@ -66,6 +66,8 @@ type installation struct {
 	neverRan bool
 	// unfinished is set if Pods of before the last change of the Deployment can still answer.
 	unfinished bool
+	// restart is the command that lets the replicas read their configuration again.
+	restart string
 	// served is the result of the check whether gammaguard has served.
 	served Result
 	// failurePolicy is that of the validating webhook; empty if it cannot be read.
@@ -261,7 +263,7 @@ func (i *installation) unreached() State {
 // refused says whether it fits the mode that a bad route is refused.
 func (i *installation) refused(check, namespace, how string) {
 	if mode := i.modeOf(namespace); mode == mesh.Warn || mode == mesh.Audit {
-		i.add(check, Fail, "%s, although the mode is %s: not every replica has taken that up", how, mode)
+		i.add(check, Fail, "%s, although the mode is %s: a replica has not read that yet; after an edit of the ConfigMap, run %s", how, mode, i.restart)
 		return
 	}
 	i.add(check, OK, "%s", how)
@@ -289,7 +291,7 @@ func (i *installation) admitted(check, namespace string) State {
 	case i.unfinished:
 		i.add(check, Fail, admitted+"a Pod of before the rollout may have answered")
 	default:
-		i.add(check, Fail, admitted+"its configuration exempts you, or turns the rules off")
+		i.add(check, Fail, admitted+"its configuration exempts you, or turns the rules off; after an edit of the ConfigMap, run %s", i.restart)
 	}
 	return Lenient
 }

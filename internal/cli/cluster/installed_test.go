@@ -108,10 +108,11 @@ func TestInstalledWait(t *testing.T) {
 		}
 	}
 	const (
+		restart  = "; after an edit of the ConfigMap, run kubectl rollout restart -n awaited deployment/guard"
 		refused  = "is refused by gammaguard"
-		stays    = refused + ", although the mode is warn: not every replica has taken that up"
+		stays    = refused + ", although the mode is warn: a replica has not read that yet" + restart
 		admitted = "is admitted, although gammaguard answers: "
-		exempt   = admitted + "its configuration exempts you, or turns the rules off"
+		exempt   = admitted + "its configuration exempts you, or turns the rules off" + restart
 		warns    = admitted + "the mode is warn"
 		ending   = "; Pod old is ending, and may still answer with an older image or configuration; image guard:v9; certificates from a Secret; mode enforce"
 	)

@@ -19,6 +19,7 @@ import (
 func (i *installation) deployment(installation, name string) {
 	const check = "installation"
 	namespace, _, _ := strings.Cut(installation, "/")
+	i.restart = fmt.Sprintf("kubectl rollout restart -n %s deployment/%s", namespace, name)
 	var deployment appsv1.Deployment
 	if result, lack := i.read(appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, name, &deployment); result != OK {
 		i.add(check, result, "%s", lack)
@@ -78,6 +79,8 @@ func replicas(deployment *appsv1.Deployment) (result Result, details string, unf
 	status, wanted := &deployment.Status, wanted(deployment)
 	details = fmt.Sprintf("%d of %d replicas are ready", status.ReadyReplicas, wanted)
 	switch {
+	case wanted == 0:
+		return Fail, "it is scaled to 0 replicas", false
 	case status.Replicas > status.UpdatedReplicas:
 		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, the others run an older image or configuration",
 			status.UpdatedReplicas, wanted), true
