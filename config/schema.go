@@ -60,11 +60,15 @@ func schemaOf(of reflect.Type) map[string]any {
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": schemaOf(of.Elem())}
 	case reflect.Map:
-		schema := map[string]any{"type": "object", "additionalProperties": schemaOf(of.Elem())}
-		if names, ok := keys[of.Elem()]; ok {
-			schema["propertyNames"] = map[string]any{"enum": names()}
+		names, ok := keys[of.Elem()]
+		if !ok {
+			return map[string]any{"type": "object", "additionalProperties": schemaOf(of.Elem())}
 		}
-		return schema
+		properties := map[string]any{} // not propertyNames: validators name any place for these, as Helm does
+		for _, name := range names() {
+			properties[name] = schemaOf(of.Elem())
+		}
+		return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 	case reflect.Struct:
 		properties := map[string]any{}
 		for field := range of.Fields() {

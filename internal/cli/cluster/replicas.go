@@ -22,6 +22,9 @@ func (i *installation) deployment(installation, name string) {
 	i.restart = fmt.Sprintf("kubectl rollout restart -n %s deployment/%s", namespace, name)
 	var deployment appsv1.Deployment
 	if result, lack := i.read(appsv1.SchemeGroupVersion.WithResource("deployments"), namespace, name, &deployment); result != OK {
+		if result == Fail {
+			lack += "; if it has another name, specify --installation"
+		}
 		i.add(check, result, "%s", lack)
 		return
 	}
