@@ -35,8 +35,10 @@ type comparer struct {
 	grpc          bool
 	witnessesOnly bool
 	regular       bool
-	unchanged     int
-	notes         []string
+	// tied: what requests meet depends on the age of routes, which is not known.
+	tied      bool
+	unchanged int
+	notes     []string
 }
 
 // newComparer returns a comparer without sides.
@@ -83,6 +85,11 @@ type line struct {
 	list  int // the number of free
 	// maybe are the numbers of the place conditions that only some points fix.
 	maybe []int
+}
+
+// tied reports whether the match would decide instead, and with another outcome, if its route were the older one.
+func (l *line) tied(other *line) bool {
+	return l.numbered.id != other.numbered.id && l.ageUnknown(other.entry)
 }
 
 func (c *comparer) id(key any) int {
@@ -205,13 +212,25 @@ func (c *comparer) reduce(side int, p *point) []reduced {
 	clear(c.places[side])
 	out := c.buffers[side][:0]
 	defer func() { c.buffers[side] = out }()
+	var last *line // it leaves nothing to those that follow
 	for _, i := range at {
-		if r, holds := c.reduceLine(&s.lines[i], p); holds {
-			out = c.put(side, out, r)
-			if len(r.conditions) == 0 {
-				return out
+		l := &s.lines[i]
+		if last != nil && (c.tied || !last.equals(l.entry)) {
+			return out
+		}
+		r, holds := c.reduceLine(l, p)
+		switch {
+		case !holds:
+		case last != nil:
+			c.tied = last.tied(l)
+		default:
+			if out = c.put(side, out, r); len(r.conditions) == 0 {
+				last = l
 			}
 		}
+	}
+	if last != nil {
+		return out
 	}
 	out = c.put(side, out, reduced{list: c.listID(nil), outcome: s.rest.id})
 	return out
@@ -222,7 +241,8 @@ func (c *comparer) put(side int, lines []reduced, r reduced) []reduced {
 	if short := len(c.lists) - len(c.places[side]); short > 0 {
 		c.places[side] = append(c.places[side], make([]int, short)...)
 	}
-	if c.places[side][r.list] > 0 {
+	if at := c.places[side][r.list]; at > 0 {
+		c.tied = c.tied || r.line != nil && lines[at-1].tied(r.line)
 		return lines
 	}
 	c.places[side][r.list] = len(lines) + 1

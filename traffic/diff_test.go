@@ -138,6 +138,38 @@ func TestDiffSaysWhy(t *testing.T) {
 	}
 }
 
+// TestDiffOfUnknownAges: a match that another route has too may take its requests, whichever of both is the first by name. A new
+// route is the younger one.
+func TestDiffOfUnknownAges(t *testing.T) {
+	first := http("shop/a", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV1+`}]`)
+	last := func(more string) string { return http("shop/b", onCart+`, rules: [{`+toV1+`}`+more+`]`) }
+	const reason = "the older route wins, and the age of HTTPRoute shop/a and HTTPRoute shop/b is not known"
+	equal := `, {matches: [{path: {value: /x}}], ` + toV2 + `}`
+	for _, test := range []struct {
+		name          string
+		before, after []string
+		want          string
+	}{
+		{"it loses by name", []string{first, last("")}, []string{first, last(equal)}, "note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path '/x'\n1 possible change; 4 request classes unchanged\n"},
+		{"with a header that both have", []string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last("")},
+			[]string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last(`, {matches: [{headers: [{name: v, value: x}]}], ` + toV2 + `}`)},
+			"note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop -H 'v: x'\n1 possible change; 4 request classes unchanged\n"},
+		{"the same backends", []string{first, last("")}, []string{first, last(strings.ReplaceAll(equal, "cart-v2", "cart-v1"))}, "no change; 4 request classes unchanged\n"},
+		{"in both versions", []string{first, last(equal)}, []string{first, last(equal)}, "no change; 4 request classes unchanged\n"},
+		{"by a new route", []string{first}, []string{first, http("shop/b", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV2+`}]`)}, "no change; 4 request classes unchanged\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(newTable(t, Options{}, test.before...), newTable(t, Options{}, test.after...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.String()); diff != "" || got.Empty() != strings.HasPrefix(test.want, "no change") {
+				t.Errorf("%s", diff)
+			}
+		})
+	}
+}
+
 // TestDiffOfParents: a route that attaches to something else is neither removed nor new.
 func TestDiffOfParents(t *testing.T) {
 	on := func(parent string) *Table {
