@@ -71,9 +71,15 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 	d := &differ{tables: tables, turned: sync.OnceValue(func() [2]*Table { return [2]*Table{tables[0].turned(), tables[1].turned()} }), out: &Difference{}, work: pairs}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
+	d.edited = edited(before, after)
 	for _, key := range slices.Compact(keys) {
 		if err := d.service(key); err != nil {
 			return nil, err
+		}
+	}
+	for _, r := range after.routes {
+		if e := d.edited[r.String()]; e != nil && !e.applies && e.off != "" {
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s is changed, and does not apply: %s", r, e.off))
 		}
 	}
 	d.out.Notes = compact(d.out.Notes)
@@ -89,6 +95,8 @@ type differ struct {
 	tables [2]*Table
 	// turned returns the tables with the other order of routes whose age is not known.
 	turned func() [2]*Table
+	// edited are the routes that both have and that differ, by their names.
+	edited map[string]*edit
 	out    *Difference
 	work   int
 }
@@ -125,7 +133,7 @@ func (d *differ) service(key mesh.ServiceKey) error {
 			return err
 		}
 	}
-	return nil
+	return d.effect(key, services)
 }
 
 // ports returns the ports of both versions of a Service, by number.

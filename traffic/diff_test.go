@@ -170,6 +170,51 @@ func TestDiffOfUnknownAges(t *testing.T) {
 	}
 }
 
+// TestDiffOfEditedRoutes: diff names a route that is edited and applies in neither version, and why, and no other route.
+func TestDiffOfEditedRoutes(t *testing.T) {
+	route := func(name, parent, to string) string {
+		return http("shop/"+name, `parentRefs: [`+parent+`], rules: [{`+to+`}]`)
+	}
+	const (
+		other = `{group: "", kind: Service, name: cart, port: 9999}`
+		none  = `{group: "", kind: Service, name: gone}`
+		cart  = `{group: "", kind: Service, name: cart, port: 80}`
+	)
+	ungranted := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
+	linkerd := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	mirrored := toV1 + `, filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart-v2, port: 8080}}}]`
+	for _, test := range []struct {
+		name          string
+		options       Options
+		before, after string
+		want          string
+	}{
+		{"no grant", ungranted, route("a", cart, toV1), route("a", cart, toV2), "namespace shop lacks the producer grant for HTTPRoute"},
+		{"dropped by the mesh", linkerd, route("a", cart, mirrored), route("a", cart, mirrored+`, timeouts: {request: 3s}`), "Linkerd drops the whole route because of a RequestMirror filter, or keeps its former version"},
+		{"no such port", Options{}, route("a", other, toV1), route("a", other, toV2), "its parentRef selects another port"},
+		{"no such Service", Options{}, route("a", none, toV1), route("a", none, toV2), "no such Service"},
+		{"unchanged", ungranted, route("a", cart, toV1), route("a", cart, toV1), ""},
+		{"new", ungranted, "", route("a", cart, toV1), ""},
+		{"it applies to another Service", Options{}, route("a", none+", "+cart, toV1), route("a", none+", "+cart, toV1+`, name: x`), ""},
+		{"it applied", Options{}, route("a", cart, toV1), route("a", other, toV1), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			still := route("still", other, toV1)
+			got, err := Diff(newTable(t, test.options, still, test.before), newTable(t, test.options, still, test.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if test.want != "" {
+				want = []string{"HTTPRoute shop/a is changed, and does not apply: " + test.want}
+			}
+			if diff := cmp.Diff(want, got.Notes); diff != "" {
+				t.Errorf("%s\n%s", got, diff)
+			}
+		})
+	}
+}
+
 // TestDiffOfParents: a route that attaches to something else is neither removed nor new.
 func TestDiffOfParents(t *testing.T) {
 	on := func(parent string) *Table {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -211,8 +212,11 @@ func near(text, namespace string) string {
 		return text
 	}
 	text = strings.ReplaceAll(text, mesh.ServiceKind+" "+namespace+"/", "")
-	return strings.ReplaceAll(text, mesh.ServiceKind+" ", "")
+	return serviceName.ReplaceAllString(text, "$1")
 }
+
+// serviceName is the name of a Service in a text, with its namespace.
+var serviceName = regexp.MustCompile(mesh.ServiceKind + ` ([^\s/]+/)`)
 
 // largestFirst returns the shares in an order of their own.
 func (o *Outcome) largestFirst() []Share {

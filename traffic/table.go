@@ -376,8 +376,10 @@ func (pr *portRoutes) unbound(r *route) string {
 			why = string(validate.Dormant) + ": " + why
 		}
 	}
-	return cmp.Or(why, "its parentRef selects another port")
+	return cmp.Or(why, onOtherPort)
 }
+
+const onOtherPort = "its parentRef selects another port"
 
 // service returns a Service. One that is not known is taken to have the port.
 func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (*mesh.Service, error) {
