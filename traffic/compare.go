@@ -39,11 +39,28 @@ type comparer struct {
 	tied      bool
 	unchanged int
 	notes     []string
+	// edited are the routes that differ, and readings what the mesh does with rules, with the routes of which that is so.
+	edited   map[string]*edit
+	readings map[string]set
+}
+
+// caution notes what is worth knowing of a match that decides a change, or whose route was edited.
+func (c *comparer) caution(l *line) {
+	if l == nil {
+		return
+	}
+	c.notes = append(c.notes, l.caveats.backends...)
+	for _, note := range l.caveats.rule {
+		if c.readings[note] == nil {
+			c.readings[note] = set{}
+		}
+		c.readings[note][l.route.String()] = true
+	}
 }
 
 // newComparer returns a comparer without sides.
 func newComparer(request Request, work int) *comparer {
-	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work, searches: maxSearches}
+	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, readings: map[string]set{}, work: work, searches: maxSearches}
 }
 
 // maxComparisons bounds the comparisons for the clients of one port, before witnesses must
@@ -78,6 +95,7 @@ type numbered struct {
 type line struct {
 	*entry
 	numbered numbered
+	caveats  caveats
 	// place are its conditions on the path, the gRPC method and the server name, and
 	// those that a point may fix; free are the numbers of all others, ascending.
 	place []condition
@@ -132,12 +150,14 @@ func (c *comparer) prepare(s *side) error {
 	s.rest = c.number(rest)
 	for i := range s.routes.entries {
 		e := &s.routes.entries[i]
-		outcome, doubts, err := s.table.outcomeOf(s.routes, e)
+		outcome, known, err := s.table.outcomeOf(s.routes, e)
 		if err != nil {
 			return err
 		}
-		c.notes = append(c.notes, doubts...)
-		l := line{entry: e, numbered: c.number(outcome)}
+		l := line{entry: e, numbered: c.number(outcome), caveats: known}
+		if c.edited[e.route.String()] != nil {
+			c.caution(&l)
+		}
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {

@@ -19,12 +19,13 @@ func (pr *portRoutes) decide(r *Request) *entry {
 
 // outcomeOf returns what becomes of requests that the match decides; nil stands for
 // none.
-func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
+func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 	switch {
 	case e != nil:
 		return t.outcome(pr, e)
 	case pr.kind == "":
-		return t.unrouted(pr)
+		out, err := t.unrouted(pr)
+		return out, caveats{}, err
 	}
 	kind := pr.kind
 	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
@@ -33,26 +34,26 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	if t.engine.Policy().Mesh.Does(kind, mesh.NoMatch).Value == mesh.ToParent {
 		out := forwarded(backendName(pr.service.Key, pr.port.Number))
 		out.Shares[0].Reason = "no rule matches"
-		return out, nil, nil
+		return out, caveats{}, nil
 	}
-	return failed(noMatch, kind, "no rule matches"), nil, nil
+	return failed(noMatch, kind, "no rule matches"), caveats{}, nil
 }
 
 // unrouted returns what becomes of requests to a port without routes: they go to the Service itself.
-func (t *Table) unrouted(pr *portRoutes) (Outcome, []string, error) {
+func (t *Table) unrouted(pr *portRoutes) (Outcome, error) {
 	out := forwarded(backendName(pr.service.Key, pr.port.Number))
 	if pr.service.Type == mesh.ExternalName {
-		return out, nil, nil
+		return out, nil
 	}
 	has, err := mesh.HasEndpoints(t.reader, pr.service.Key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
 	case err != nil:
-		return Outcome{}, nil, fmt.Errorf("endpoints of %s: %w", pr.service.Key, err)
+		return Outcome{}, fmt.Errorf("endpoints of %s: %w", pr.service.Key, err)
 	case !has:
 		out.Shares[0].Reason = "it has no endpoints"
 	}
-	return out, nil, nil
+	return out, nil
 }
 
 // doubts says what the choice of the match for the request depends on, where

@@ -68,14 +68,20 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 	earlier := *before
 	earlier.next = after
 	tables := [2]*Table{&earlier, after.since(before)}
-	d := &differ{tables: tables, turned: sync.OnceValue(func() [2]*Table { return [2]*Table{tables[0].turned(), tables[1].turned()} }), out: &Difference{}, work: pairs}
+	d := &differ{
+		tables: tables,
+		turned: sync.OnceValue(func() [2]*Table { return [2]*Table{tables[0].turned(), tables[1].turned()} }),
+		edited: edited(before, after), readings: map[string]set{}, out: &Difference{}, work: pairs,
+	}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
-	d.edited = edited(before, after)
 	for _, key := range slices.Compact(keys) {
 		if err := d.service(key); err != nil {
 			return nil, err
 		}
+	}
+	for _, note := range slices.Sorted(maps.Keys(d.readings)) {
+		d.out.Notes = append(d.out.Notes, someOf(slices.Collect(maps.Keys(d.readings[note])))+": "+note)
 	}
 	for _, r := range after.routes {
 		if e := d.edited[r.String()]; e != nil && !e.applies && e.off != "" {
@@ -97,8 +103,10 @@ type differ struct {
 	turned func() [2]*Table
 	// edited are the routes that both have and that differ, by their names.
 	edited map[string]*edit
-	out    *Difference
-	work   int
+	// readings are what the mesh does with rules, with the routes of which that is so.
+	readings map[string]set
+	out      *Difference
+	work     int
 }
 
 // service compares what requests to a Service meet.
@@ -189,6 +197,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	if err != nil || from != key.Namespace && !c.sides[0].consumers() && !c.sides[1].consumers() {
 		return err // or as all other clients
 	}
+	c.edited, c.readings = d.edited, d.readings
 	for i := range c.sides {
 		if s := &c.sides[i]; s.routes != nil {
 			c.notes = append(c.notes, s.table.unknowns(s.routes)...)

@@ -395,3 +395,33 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		})
 	}
 }
+
+// TestDiffNamesReadings: what a mesh does with a rule is a note where the rule decides a change, or its route was edited, and the
+// note names the route. So it is with what is assumed of backends.
+func TestDiffNamesReadings(t *testing.T) {
+	kuma := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Kuma), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	timed := func(name, path, to, timeout string) string {
+		return http("shop/"+name, onCart+`, rules: [{matches: [{path: {value: `+path+`}}], timeouts: {request: `+timeout+`}, `+to+`}]`)
+	}
+	const note = ": Kuma ignores timeouts.request; use a MeshTimeout"
+	other := timed("other", "/other", toV1, "1s")
+	for _, test := range []struct {
+		name          string
+		before, after string
+		want          []string
+	}{
+		{"nothing changes", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV1, "1s"), nil},
+		{"a change", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV2, "1s"), []string{"HTTPRoute shop/a" + note}},
+		{"what is ignored was edited", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV1, "2s"), []string{"HTTPRoute shop/a" + note}},
+		{"a removed route", timed("a", "/a", toV1, "1s"), "", []string{"HTTPRoute shop/a" + note}},
+		{"two", timed("a", "/a", toV1, "1s") + "\n---\n" + timed("b", "/b", toV1, "1s"), timed("a", "/a", toV2, "1s") + "\n---\n" + timed("b", "/b", toV2, "1s"), []string{"HTTPRoute shop/a, HTTPRoute shop/b" + note}},
+	} {
+		got, err := Diff(newTable(t, kuma, other, test.before), newTable(t, kuma, other, test.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got.Notes); diff != "" {
+			t.Errorf("%s: %s\n%s", test.name, got, diff)
+		}
+	}
+}
