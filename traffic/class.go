@@ -42,6 +42,8 @@ func (c *comparer) changes() ([]Change, error) {
 			if found := &p.cells[j]; !c.subsumedAbove(p, found) {
 				if change, ok := c.change(p, found); ok {
 					changes = append(changes, change)
+					c.caution(found.sides[0].line)
+					c.caution(found.sides[1].line)
 				}
 			}
 		}
@@ -294,20 +296,23 @@ func (c *comparer) otherMethod(lists [2][]reduced) string {
 // confirms reports whether the engine decides the request as the cell says.
 func (c *comparer) confirms(r *Request, found *cell) bool {
 	for i := range c.sides {
-		s := &c.sides[i]
-		got := s.rest.id
-		if s.routes != nil {
-			if e := s.routes.decide(r); e != nil {
-				for j := range s.routes.entries {
-					if &s.routes.entries[j] == e {
-						got = s.lines[j].numbered.id
-					}
-				}
-			}
-		}
-		if got != found.sides[i].outcome {
+		if c.sides[i].answer(r) != found.sides[i].outcome {
 			return false
 		}
 	}
 	return true
+}
+
+// answer returns the number of the outcome of a request.
+func (s *side) answer(r *Request) int {
+	if s.routes != nil {
+		if e := s.routes.decide(r); e != nil {
+			for j := range s.routes.entries {
+				if &s.routes.entries[j] == e {
+					return s.lines[j].numbered.id
+				}
+			}
+		}
+	}
+	return s.rest.id
 }

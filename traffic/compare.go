@@ -35,13 +35,32 @@ type comparer struct {
 	grpc          bool
 	witnessesOnly bool
 	regular       bool
-	unchanged     int
-	notes         []string
+	// tied: what requests meet depends on the age of routes, which is not known.
+	tied      bool
+	unchanged int
+	notes     []string
+	// edited are the routes that differ, and readings what the mesh does with rules, with the routes of which that is so.
+	edited   map[string]*edit
+	readings map[string]set
+}
+
+// caution notes what is worth knowing of a match that decides a change, or whose route was edited.
+func (c *comparer) caution(l *line) {
+	if l == nil {
+		return
+	}
+	c.notes = append(c.notes, l.caveats.backends...)
+	for _, note := range l.caveats.rule {
+		if c.readings[note] == nil {
+			c.readings[note] = set{}
+		}
+		c.readings[note][l.route.String()] = true
+	}
 }
 
 // newComparer returns a comparer without sides.
 func newComparer(request Request, work int) *comparer {
-	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, work: work, searches: maxSearches}
+	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, readings: map[string]set{}, work: work, searches: maxSearches}
 }
 
 // maxComparisons bounds the comparisons for the clients of one port, before witnesses must
@@ -76,6 +95,7 @@ type numbered struct {
 type line struct {
 	*entry
 	numbered numbered
+	caveats  caveats
 	// place are its conditions on the path, the gRPC method and the server name, and
 	// those that a point may fix; free are the numbers of all others, ascending.
 	place []condition
@@ -83,6 +103,11 @@ type line struct {
 	list  int // the number of free
 	// maybe are the numbers of the place conditions that only some points fix.
 	maybe []int
+}
+
+// tied reports whether the match would decide instead, and with another outcome, if its route were the older one.
+func (l *line) tied(other *line) bool {
+	return l.numbered.id != other.numbered.id && l.ageUnknown(other.entry)
 }
 
 func (c *comparer) id(key any) int {
@@ -125,12 +150,14 @@ func (c *comparer) prepare(s *side) error {
 	s.rest = c.number(rest)
 	for i := range s.routes.entries {
 		e := &s.routes.entries[i]
-		outcome, doubts, err := s.table.outcomeOf(s.routes, e)
+		outcome, known, err := s.table.outcomeOf(s.routes, e)
 		if err != nil {
 			return err
 		}
-		c.notes = append(c.notes, doubts...)
-		l := line{entry: e, numbered: c.number(outcome)}
+		l := line{entry: e, numbered: c.number(outcome), caveats: known}
+		if c.edited[e.route.String()] != nil {
+			c.caution(&l)
+		}
 		for j := range e.conditions {
 			condition := &e.conditions[j]
 			switch {
@@ -205,13 +232,25 @@ func (c *comparer) reduce(side int, p *point) []reduced {
 	clear(c.places[side])
 	out := c.buffers[side][:0]
 	defer func() { c.buffers[side] = out }()
+	var last *line // it leaves nothing to those that follow
 	for _, i := range at {
-		if r, holds := c.reduceLine(&s.lines[i], p); holds {
-			out = c.put(side, out, r)
-			if len(r.conditions) == 0 {
-				return out
+		l := &s.lines[i]
+		if last != nil && (c.tied || !last.equals(l.entry)) {
+			return out
+		}
+		r, holds := c.reduceLine(l, p)
+		switch {
+		case !holds:
+		case last != nil:
+			c.tied = last.tied(l)
+		default:
+			if out = c.put(side, out, r); len(r.conditions) == 0 {
+				last = l
 			}
 		}
+	}
+	if last != nil {
+		return out
 	}
 	out = c.put(side, out, reduced{list: c.listID(nil), outcome: s.rest.id})
 	return out
@@ -222,7 +261,8 @@ func (c *comparer) put(side int, lines []reduced, r reduced) []reduced {
 	if short := len(c.lists) - len(c.places[side]); short > 0 {
 		c.places[side] = append(c.places[side], make([]int, short)...)
 	}
-	if c.places[side][r.list] > 0 {
+	if at := c.places[side][r.list]; at > 0 {
+		c.tied = c.tied || r.line != nil && lines[at-1].tied(r.line)
 		return lines
 	}
 	c.places[side][r.list] = len(lines) + 1

@@ -19,12 +19,13 @@ func (pr *portRoutes) decide(r *Request) *entry {
 
 // outcomeOf returns what becomes of requests that the match decides; nil stands for
 // none.
-func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
+func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 	switch {
 	case e != nil:
 		return t.outcome(pr, e)
 	case pr.kind == "":
-		return t.unrouted(pr)
+		out, err := t.unrouted(pr)
+		return out, caveats{}, err
 	}
 	kind := pr.kind
 	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
@@ -33,35 +34,34 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	if t.engine.Policy().Mesh.Does(kind, mesh.NoMatch).Value == mesh.ToParent {
 		out := forwarded(backendName(pr.service.Key, pr.port.Number))
 		out.Shares[0].Reason = "no rule matches"
-		return out, nil, nil
+		return out, caveats{}, nil
 	}
-	return failed(noMatch, kind, "no rule matches"), nil, nil
+	return failed(noMatch, kind, "no rule matches"), caveats{}, nil
 }
 
 // unrouted returns what becomes of requests to a port without routes: they go to the Service itself.
-func (t *Table) unrouted(pr *portRoutes) (Outcome, []string, error) {
+func (t *Table) unrouted(pr *portRoutes) (Outcome, error) {
 	out := forwarded(backendName(pr.service.Key, pr.port.Number))
 	if pr.service.Type == mesh.ExternalName {
-		return out, nil, nil
+		return out, nil
 	}
 	has, err := mesh.HasEndpoints(t.reader, pr.service.Key)
 	switch {
 	case errors.Is(err, mesh.ErrUnknown):
 	case err != nil:
-		return Outcome{}, nil, fmt.Errorf("endpoints of %s: %w", pr.service.Key, err)
+		return Outcome{}, fmt.Errorf("endpoints of %s: %w", pr.service.Key, err)
 	case !has:
 		out.Shares[0].Reason = "it has no endpoints"
 	}
-	return out, nil, nil
+	return out, nil
 }
 
 // doubts says what the choice of the match for the request depends on, where
 // implementations may differ or the input does not say.
 func (t *Table) doubts(pr *portRoutes, r *Request, chosen *entry) ([]string, error) {
 	var notes []string
-	if pr.owner != nil && !pr.owner.SplitKnown() {
-		notes = append(notes, fmt.Sprintf("%s does not merge routes whose parentRef has a port with routes whose parentRef has none: the older route wins, and the age of %s and %s is not known",
-			t.engine.Policy().Mesh.Title, pr.owner.Routes[0], pr.owner.Split[0]))
+	if split := t.splitDoubt(pr); split != "" {
+		notes = append(notes, split)
 	}
 	chosenOutcome, _, err := t.outcomeOf(pr, chosen)
 	if err != nil {
@@ -118,11 +118,31 @@ func (m *match) undecided(r *Request) []string {
 	return notes
 }
 
+// splitDoubt says which of two routes has the port if the older one does and their age is not known; it is empty if it is known.
+func (t *Table) splitDoubt(pr *portRoutes) string {
+	if pr.owner == nil || pr.owner.SplitKnown() {
+		return ""
+	}
+	return t.engine.Policy().Mesh.Title + " does not merge routes whose parentRef has a port with routes whose parentRef has none: " + ageDoubt(pr.owner.Routes[0], pr.owner.Split[0])
+}
+
+func ageDoubt(a, b *mesh.AttachedRoute) string {
+	return fmt.Sprintf("the older route wins, and the age of %s and %s is not known", a, b)
+}
+
+// equals reports whether two matches rank alike, so that the older route's comes first.
+func (e *entry) equals(other *entry) bool { return e.rank == other.rank && e.host == other.host }
+
+// ageUnknown reports whether the older of two routes comes first, and it is not known which one that is.
+func (e *entry) ageUnknown(other *entry) bool {
+	return e.equals(other) && e.route != other.route && !e.route.OrderKnown(&other.route.AttachedRoute)
+}
+
 // orderDoubts says why another match that holds too may come before the chosen.
 func orderDoubts(chosen, other *entry) []string {
 	switch {
-	case chosen.rank == other.rank && chosen.host == other.host && chosen.route != other.route && !chosen.route.OrderKnown(&other.route.AttachedRoute):
-		return []string{fmt.Sprintf("the older route wins, and the age of %s and %s is not known", chosen.route, other.route)}
+	case chosen.ageUnknown(other):
+		return []string{ageDoubt(&chosen.route.AttachedRoute, &other.route.AttachedRoute)}
 	case chosen.ranksByExpression() && !other.exactPath() || other.ranksByExpression() && !chosen.exactPath():
 		return []string{fmt.Sprintf("%s matches too: the precedence of a RegularExpression is implementation-specific", other)}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -17,6 +18,8 @@ type Difference struct {
 	Ports []PortDifference `json:"ports,omitempty"`
 	// Expressions are regular expressions that changed, where it is not known whether requests go somewhere else.
 	Expressions []ExpressionChange `json:"expressions,omitempty"`
+	// Ages are Service ports where some requests go somewhere else if routes whose age is not known are older than others.
+	Ages []AgeChange `json:"ages,omitempty"`
 	// Unchanged counts the other request classes of the Services that have routes.
 	Unchanged int `json:"unchanged"`
 	// NotCompared counts the sets of manifests that are not compared, where several are.
@@ -64,12 +67,25 @@ func Diff(before, after *Table) (*Difference, error) {
 func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 	earlier := *before
 	earlier.next = after
-	d := &differ{tables: [2]*Table{&earlier, after.since(before)}, out: &Difference{}, work: pairs}
+	tables := [2]*Table{&earlier, after.since(before)}
+	d := &differ{
+		tables: tables,
+		turned: sync.OnceValue(func() [2]*Table { return [2]*Table{tables[0].turned(), tables[1].turned()} }),
+		edited: edited(before, after), readings: map[string]set{}, out: &Difference{}, work: pairs,
+	}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before.bound)), maps.Keys(after.bound))
 	slices.SortFunc(keys, compareKeys)
 	for _, key := range slices.Compact(keys) {
 		if err := d.service(key); err != nil {
 			return nil, err
+		}
+	}
+	for _, note := range slices.Sorted(maps.Keys(d.readings)) {
+		d.out.Notes = append(d.out.Notes, someOf(slices.Collect(maps.Keys(d.readings[note])))+": "+note)
+	}
+	for _, r := range after.routes {
+		if e := d.edited[r.String()]; e != nil && !e.applies && e.off != "" {
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s is changed, and does not apply: %s", r, e.off))
 		}
 	}
 	d.out.Notes = compact(d.out.Notes)
@@ -83,8 +99,14 @@ func compareKeys(a, b mesh.ServiceKey) int {
 // differ compares two tables: the version before and the one after.
 type differ struct {
 	tables [2]*Table
-	out    *Difference
-	work   int
+	// turned returns the tables with the other order of routes whose age is not known.
+	turned func() [2]*Table
+	// edited are the routes that both have and that differ, by their names.
+	edited map[string]*edit
+	// readings are what the mesh does with rules, with the routes of which that is so.
+	readings map[string]set
+	out      *Difference
+	work     int
 }
 
 // service compares what requests to a Service meet.
@@ -119,7 +141,7 @@ func (d *differ) service(key mesh.ServiceKey) error {
 			return err
 		}
 	}
-	return nil
+	return d.effect(key, services)
 }
 
 // ports returns the ports of both versions of a Service, by number.
@@ -171,35 +193,25 @@ func (d *differ) port(key mesh.ServiceKey, services [2]*mesh.Service, port mesh.
 
 // clients compares what the clients of one namespace meet.
 func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port, from string) error {
-	c := newComparer(Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, d.work)
-	held := from == key.Namespace
-	for i, service := range services {
-		s := &c.sides[i]
-		s.table = d.tables[i]
-		switch {
-		case service == nil:
-			s.missing = noService.answer("")
-			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
-				s.because = key.String() + " " + absent(err)
-			}
-		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
-			s.missing = "no such port"
-		default:
-			var err error
-			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
-				return err
-			}
-			c.notes = append(c.notes, s.table.unknowns(s.routes)...)
-			held = held || s.routes.scope.Role() == mesh.Consumer
-		}
+	c, err := d.comparer(d.tables, key, services, port, from)
+	if err != nil || from != key.Namespace && !c.sides[0].consumers() && !c.sides[1].consumers() {
+		return err // or as all other clients
 	}
-	if !held {
-		return nil // as all other clients
+	c.edited, c.readings = d.edited, d.readings
+	for i := range c.sides {
+		if s := &c.sides[i]; s.routes != nil {
+			c.notes = append(c.notes, s.table.unknowns(s.routes)...)
+		}
 	}
 	c.notes = append(c.notes, c.stay()...)
 	changes, err := c.changes()
 	if err != nil {
 		return err
+	}
+	if c.tied {
+		if err := d.ages(c, services, port); err != nil {
+			return err
+		}
 	}
 	for _, unclear := range c.unclear() {
 		c.differs = true
@@ -219,15 +231,45 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 				return err
 			}
 		}
-		if port.Number == 0 { // the Service is assumed
-			change.Witness.Port, change.Witness.PortName = otherPort(services[0], port.Name), port.Name
-		}
+		outside(&change.Witness, services, port)
 		if from != key.Namespace {
 			change.Class.From = from
 		}
 		out.Changes = append(out.Changes, change)
 	}
 	return nil
+}
+
+// comparer returns a comparer of what the clients of one namespace meet in two tables.
+func (d *differ) comparer(tables [2]*Table, key mesh.ServiceKey, services [2]*mesh.Service, port mesh.Port, from string) (*comparer, error) {
+	c := newComparer(Request{Service: key, Port: port.Number, Protocol: port.Protocol, From: from}, d.work)
+	for i, service := range services {
+		s := &c.sides[i]
+		s.table = tables[i]
+		switch {
+		case service == nil:
+			s.missing = noService.answer("")
+			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
+				s.because = key.String() + " " + absent(err)
+			}
+		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
+			s.missing = "no such port"
+		default:
+			var err error
+			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
+				return nil, err
+			}
+			c.tied = c.tied || s.routes.owner != nil && !s.routes.owner.SplitKnown()
+		}
+	}
+	return c, nil
+}
+
+// outside names the port of a witness if the Service is assumed.
+func outside(witness *Request, services [2]*mesh.Service, port mesh.Port) {
+	if port.Number == 0 {
+		witness.Port, witness.PortName = otherPort(services[0], port.Name), port.Name
+	}
 }
 
 // maxDoubts is for how many changes of a port it is said what they hang on.

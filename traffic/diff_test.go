@@ -138,6 +138,83 @@ func TestDiffSaysWhy(t *testing.T) {
 	}
 }
 
+// TestDiffOfUnknownAges: a match that another route has too may take its requests, whichever of both is the first by name. A new
+// route is the younger one.
+func TestDiffOfUnknownAges(t *testing.T) {
+	first := http("shop/a", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV1+`}]`)
+	last := func(more string) string { return http("shop/b", onCart+`, rules: [{`+toV1+`}`+more+`]`) }
+	const reason = "the older route wins, and the age of HTTPRoute shop/a and HTTPRoute shop/b is not known"
+	equal := `, {matches: [{path: {value: /x}}], ` + toV2 + `}`
+	for _, test := range []struct {
+		name          string
+		before, after []string
+		want          string
+	}{
+		{"it loses by name", []string{first, last("")}, []string{first, last(equal)}, "note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path '/x'\n1 possible change; 4 request classes unchanged\n"},
+		{"with a header that both have", []string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last("")},
+			[]string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last(`, {matches: [{headers: [{name: v, value: x}]}], ` + toV2 + `}`)},
+			"note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop -H 'v: x'\n1 possible change; 4 request classes unchanged\n"},
+		{"the same backends", []string{first, last("")}, []string{first, last(strings.ReplaceAll(equal, "cart-v2", "cart-v1"))}, "no change; 4 request classes unchanged\n"},
+		{"in both versions", []string{first, last(equal)}, []string{first, last(equal)}, "no change; 4 request classes unchanged\n"},
+		{"by a new route", []string{first}, []string{first, http("shop/b", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV2+`}]`)}, "no change; 4 request classes unchanged\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(newTable(t, Options{}, test.before...), newTable(t, Options{}, test.after...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.String()); diff != "" || got.Empty() != strings.HasPrefix(test.want, "no change") {
+				t.Errorf("%s", diff)
+			}
+		})
+	}
+}
+
+// TestDiffOfEditedRoutes: diff names a route that is edited and applies in neither version, and why, and no other route.
+func TestDiffOfEditedRoutes(t *testing.T) {
+	route := func(name, parent, to string) string {
+		return http("shop/"+name, `parentRefs: [`+parent+`], rules: [{`+to+`}]`)
+	}
+	const (
+		other = `{group: "", kind: Service, name: cart, port: 9999}`
+		none  = `{group: "", kind: Service, name: gone}`
+		cart  = `{group: "", kind: Service, name: cart, port: 80}`
+	)
+	ungranted := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
+	linkerd := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	mirrored := toV1 + `, filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart-v2, port: 8080}}}]`
+	for _, test := range []struct {
+		name          string
+		options       Options
+		before, after string
+		want          string
+	}{
+		{"no grant", ungranted, route("a", cart, toV1), route("a", cart, toV2), "namespace shop lacks the producer grant for HTTPRoute"},
+		{"dropped by the mesh", linkerd, route("a", cart, mirrored), route("a", cart, mirrored+`, timeouts: {request: 3s}`), "Linkerd drops the whole route because of a RequestMirror filter, or keeps its former version"},
+		{"no such port", Options{}, route("a", other, toV1), route("a", other, toV2), "its parentRef selects another port"},
+		{"no such Service", Options{}, route("a", none, toV1), route("a", none, toV2), "no such Service"},
+		{"unchanged", ungranted, route("a", cart, toV1), route("a", cart, toV1), ""},
+		{"new", ungranted, "", route("a", cart, toV1), ""},
+		{"it applies to another Service", Options{}, route("a", none+", "+cart, toV1), route("a", none+", "+cart, toV1+`, name: x`), ""},
+		{"it applied", Options{}, route("a", cart, toV1), route("a", other, toV1), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			still := route("still", other, toV1)
+			got, err := Diff(newTable(t, test.options, still, test.before), newTable(t, test.options, still, test.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			if test.want != "" {
+				want = []string{"HTTPRoute shop/a is changed, and does not apply: " + test.want}
+			}
+			if diff := cmp.Diff(want, got.Notes); diff != "" {
+				t.Errorf("%s\n%s", got, diff)
+			}
+		})
+	}
+}
+
 // TestDiffOfParents: a route that attaches to something else is neither removed nor new.
 func TestDiffOfParents(t *testing.T) {
 	on := func(parent string) *Table {
@@ -316,5 +393,35 @@ func TestDiffOfOneKnownService(t *testing.T) {
 				t.Errorf("want %d changes, and %q in\n%s", test.changes, test.want, got)
 			}
 		})
+	}
+}
+
+// TestDiffNamesReadings: what a mesh does with a rule is a note where the rule decides a change, or its route was edited, and the
+// note names the route. So it is with what is assumed of backends.
+func TestDiffNamesReadings(t *testing.T) {
+	kuma := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Kuma), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	timed := func(name, path, to, timeout string) string {
+		return http("shop/"+name, onCart+`, rules: [{matches: [{path: {value: `+path+`}}], timeouts: {request: `+timeout+`}, `+to+`}]`)
+	}
+	const note = ": Kuma ignores timeouts.request; use a MeshTimeout"
+	other := timed("other", "/other", toV1, "1s")
+	for _, test := range []struct {
+		name          string
+		before, after string
+		want          []string
+	}{
+		{"nothing changes", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV1, "1s"), nil},
+		{"a change", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV2, "1s"), []string{"HTTPRoute shop/a" + note}},
+		{"what is ignored was edited", timed("a", "/a", toV1, "1s"), timed("a", "/a", toV1, "2s"), []string{"HTTPRoute shop/a" + note}},
+		{"a removed route", timed("a", "/a", toV1, "1s"), "", []string{"HTTPRoute shop/a" + note}},
+		{"two", timed("a", "/a", toV1, "1s") + "\n---\n" + timed("b", "/b", toV1, "1s"), timed("a", "/a", toV2, "1s") + "\n---\n" + timed("b", "/b", toV2, "1s"), []string{"HTTPRoute shop/a, HTTPRoute shop/b" + note}},
+	} {
+		got, err := Diff(newTable(t, kuma, other, test.before), newTable(t, kuma, other, test.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got.Notes); diff != "" {
+			t.Errorf("%s: %s\n%s", test.name, got, diff)
+		}
 	}
 }

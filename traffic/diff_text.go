@@ -20,17 +20,23 @@ func (d *Difference) Changes() int {
 	return n
 }
 
-// Empty reports whether no request is known to go somewhere else, and none may because of a regular expression that changed.
-func (d *Difference) Empty() bool { return d.Changes() == 0 && len(d.Expressions) == 0 }
+// Empty reports whether no request is known to go somewhere else, and none may because of a regular expression that changed or
+// of the age of routes.
+func (d *Difference) Empty() bool { return d.Changes() == 0 && len(d.unclear()) == 0 }
+
+// unclear says which requests may go somewhere else, and why that is not known.
+func (d *Difference) unclear() (texts []string) {
+	for i := range d.Expressions {
+		texts = append(texts, d.Expressions[i].String())
+	}
+	for i := range d.Ages {
+		texts = append(texts, d.Ages[i].String())
+	}
+	return texts
+}
 
 // notes returns all notes.
-func (d *Difference) notes() []string {
-	var notes []string
-	for i := range d.Expressions {
-		notes = append(notes, d.Expressions[i].String())
-	}
-	return append(notes, d.Notes...)
-}
+func (d *Difference) notes() []string { return append(d.unclear(), d.Notes...) }
 
 // String writes the difference for people: a line for each change, and a summary.
 func (d *Difference) String() string {
@@ -56,7 +62,8 @@ func (d *Difference) String() string {
 // counts the rest.
 func (d *Difference) Brief(lines int) []string {
 	var brief []string
-	total := d.Changes() + len(d.Expressions)
+	unclear := d.unclear()
+	total := d.Changes() + len(unclear)
 	full := func() bool { return len(brief) == lines-1 && total > lines }
 	for i := range d.Ports {
 		port := &d.Ports[i]
@@ -68,11 +75,11 @@ func (d *Difference) Brief(lines int) []string {
 			brief = append(brief, printable.Sprintf("%s, %s: %s → %s", port.title(), &port.Changes[j].Class, columns[2], columns[3]))
 		}
 	}
-	for i := range d.Expressions {
+	for _, text := range unclear {
 		if full() {
 			break
 		}
-		brief = append(brief, printable.Text(d.Expressions[i].String()))
+		brief = append(brief, printable.Text(text))
 	}
 	if full() {
 		brief = append(brief, fmt.Sprintf("%d more changes; run gammaguard diff", total-len(brief)))
@@ -184,10 +191,14 @@ func (d *Difference) summary() string {
 	if d.NotCompared > 0 {
 		left, none = "; "+count(d.NotCompared, "set", "sets")+" not compared", "no change in what was compared"
 	}
-	unclear := ""
+	var may []string
 	if n := len(d.Expressions); n > 0 {
-		unclear = count(n, "regular expression changed", "regular expressions changed")
+		may = append(may, count(n, "regular expression changed", "regular expressions changed"))
 	}
+	if n := len(d.Ages); n > 0 {
+		may = append(may, count(n, "possible change", "possible changes"))
+	}
+	unclear := strings.Join(may, ", ")
 	if len(d.Ports) == 0 {
 		return fmt.Sprintf("%s; %s unchanged%s", cmp.Or(unclear, none), count(d.Unchanged, "request class", "request classes"), left)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,17 +37,20 @@ type Share struct {
 	ref mesh.BackendRef
 }
 
+// caveats are what is worth knowing of an outcome: of how the mesh reads the rule, and of the backends.
+type caveats struct{ rule, backends []string }
+
 // outcome returns what becomes of the requests that the match decides, and what
 // is not known of it.
-func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
+func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 	rule := &e.route.rules[e.rule]
-	doubts := slices.Clone(rule.notes)
+	doubts := caveats{rule: slices.Clone(rule.notes)}
 	if rule.fails != "" {
 		return failed(invalidBackend, e.route.Kind, rule.fails), doubts, nil
 	}
 	effects, err := t.resolve(e, rule.effects, &doubts)
 	if err != nil {
-		return Outcome{}, nil, err
+		return Outcome{}, caveats{}, err
 	}
 	out := Outcome{Effects: effects}
 	if out.Redirect != nil {
@@ -55,7 +59,7 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 	}
 	backends, err := t.backendsOf(pr, e)
 	if err != nil {
-		return Outcome{}, nil, err
+		return Outcome{}, caveats{}, err
 	}
 	var total int64
 	for i := range backends {
@@ -65,7 +69,7 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 		if backend := &backends[i]; backend.weight > 0 {
 			share, err := t.share(e, backend, total, &doubts)
 			if err != nil {
-				return Outcome{}, nil, err
+				return Outcome{}, caveats{}, err
 			}
 			out.add(share)
 		}
@@ -94,13 +98,13 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, []string, error) {
 }
 
 // share returns what one backendRef gets.
-func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *[]string) (Share, error) {
+func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *caveats) (Share, error) {
 	s, err := t.backend(e.route, &backend.ref)
 	if err != nil {
 		return Share{}, err
 	}
 	if s.doubt != "" {
-		*doubts = append(*doubts, s.doubt)
+		doubts.backends = append(doubts.backends, s.doubt)
 	}
 	effects, err := t.resolve(e, backend.effects, doubts)
 	if err != nil {
@@ -142,17 +146,17 @@ func gcd(a, b int64) int64 {
 }
 
 // resolve fills in what the effects of a rule leave to the match and the mesh.
-func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error) {
+func (t *Table) resolve(e *entry, in Effects, doubts *caveats) (Effects, error) {
 	out := in
 	if in.Rewrite != nil {
 		out.Rewrite = &Rewrite{Host: in.Rewrite.Host, Path: e.reading().replace(mesh.URLRewriteFilter, in.Rewrite.Path, e.match)}
-		*doubts = append(*doubts, e.reading().joined(out.Rewrite.Path)...)
+		doubts.rule = append(doubts.rule, e.reading().joined(out.Rewrite.Path)...)
 	}
 	if in.Redirect != nil {
 		redirect := *in.Redirect
 		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, e.match)
 		out.Redirect = &redirect
-		*doubts = append(*doubts, e.reading().joined(redirect.Path)...)
+		doubts.rule = append(doubts.rule, e.reading().joined(redirect.Path)...)
 	}
 	out.Mirrors = slices.Clone(in.Mirrors)
 	for i := range out.Mirrors {
@@ -162,7 +166,7 @@ func (t *Table) resolve(e *entry, in Effects, doubts *[]string) (Effects, error)
 			return Effects{}, err
 		}
 		if s.doubt != "" {
-			*doubts = append(*doubts, s.doubt)
+			doubts.backends = append(doubts.backends, s.doubt)
 		}
 		m.Backend, m.Problem = s.name, s.problem
 		if t.engine.Policy().Mesh.ReadsBackends().WholePercents && m.Of > 0 {
@@ -211,8 +215,11 @@ func near(text, namespace string) string {
 		return text
 	}
 	text = strings.ReplaceAll(text, mesh.ServiceKind+" "+namespace+"/", "")
-	return strings.ReplaceAll(text, mesh.ServiceKind+" ", "")
+	return serviceName.ReplaceAllString(text, "$1")
 }
+
+// serviceName is the name of a Service in a text, with its namespace.
+var serviceName = regexp.MustCompile(mesh.ServiceKind + ` ([^\s/]+/)`)
 
 // largestFirst returns the shares in an order of their own.
 func (o *Outcome) largestFirst() []Share {

@@ -33,6 +33,7 @@ func (r *Routes) Add(whose *mesh.AttachedRoute, data []byte) error {
 // route is a route of any kind, with the API's defaults filled in.
 type route struct {
 	mesh.AttachedRoute // Created is its mesh.Age
+	spec               *mesh.RouteSpec
 	rules              []rule
 }
 
@@ -74,6 +75,7 @@ func (r *Route) lower(profile *mesh.Profile) *route {
 	}
 	out := &route{
 		AttachedRoute: mesh.AttachedRoute{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Created: mesh.Age(r.Created), Parents: in.Spec.ParentRefs, Dropped: in.DroppedBy(profile)},
+		spec:          r.Spec,
 		rules:         make([]rule, len(in.Spec.Rules)),
 	}
 	for i := range in.Spec.Rules {

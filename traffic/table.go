@@ -103,10 +103,40 @@ func (t *Table) since(before *Table) *Table {
 		}
 		routes[i] = &later
 	}
-	reader := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) })
-	after := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names}
-	after.bind(routes)
-	return after
+	return t.with(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) }), routes)
+}
+
+// turned returns the Table as if the age of all routes were known, and the order of those whose age is not were another one: the
+// last by name is the oldest. Where routes without a port in a parentRef do not merge with others, they are the older ones.
+func (t *Table) turned() *Table {
+	routes := make([]*route, len(t.routes))
+	for i, r := range t.routes {
+		other := *r
+		routes[i] = &other
+	}
+	split := t.engine.Policy().Mesh.SplitsByPort()
+	behind := func(r *route) int {
+		if split && !slices.ContainsFunc(r.Parents, func(p mesh.ParentRef) bool { return p.Port == 0 }) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(routes, func(a, b *route) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(behind(a), behind(b)), compareRoutes(b, a))
+	})
+	for i, r := range routes {
+		if r.Created >= mesh.FirstSyntheticAge {
+			r.Created = mesh.FirstSyntheticAge * int64(i+1)
+		}
+	}
+	return t.with(t.reader, routes)
+}
+
+// with returns the Table with other routes.
+func (t *Table) with(reader mesh.Reader, routes []*route) *Table {
+	other := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names, next: t.next}
+	other.bind(routes)
+	return other
 }
 
 // doSince answers a read of the version that follows another one: it has lost what that one had.
@@ -346,8 +376,10 @@ func (pr *portRoutes) unbound(r *route) string {
 			why = string(validate.Dormant) + ": " + why
 		}
 	}
-	return cmp.Or(why, "its parentRef selects another port")
+	return cmp.Or(why, onOtherPort)
 }
+
+const onOtherPort = "its parentRef selects another port"
 
 // service returns a Service. One that is not known is taken to have the port.
 func (t *Table) service(key mesh.ServiceKey, port mesh.Port) (*mesh.Service, error) {

@@ -67,8 +67,8 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if chosen != nil {
 		trace.Chosen = chosen.place()
 	}
-	var doubts []string
-	if trace.Outcome, doubts, err = t.outcomeOf(pr, chosen); err != nil {
+	var known caveats
+	if trace.Outcome, known, err = t.outcomeOf(pr, chosen); err != nil {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, slices.Concat(pr.notes, t.unknowns(pr), t.unread(pr, request.From))...)
@@ -78,8 +78,9 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	if chosen != nil && chosen.byPath && !request.GRPC() {
 		trace.Notes = append(trace.Notes, t.engine.Policy().Mesh.Title+" matches GRPCRoutes by path, and so this request, which is not gRPC")
 	}
-	trace.Notes = append(trace.Notes, doubts...)
-	if doubts, err = t.doubts(pr, &request, chosen); err != nil {
+	trace.Notes = append(trace.Notes, slices.Concat(known.rule, known.backends)...)
+	doubts, err := t.doubts(pr, &request, chosen)
+	if err != nil {
 		return nil, err
 	}
 	trace.Notes = append(trace.Notes, doubts...)

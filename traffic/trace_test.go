@@ -434,3 +434,16 @@ func TestTraceJSON(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNear: of a Service, its name is left.
+func TestNear(t *testing.T) {
+	for text, want := range map[string]string{
+		"no backendRef is a Service that exists and is permitted": "no backendRef is a Service that exists and is permitted",
+		"Service shop/cart:80 has no endpoints":                   "cart:80 has no endpoints",
+		"Service pay/pay:80 has no such port":                     "pay/pay:80 has no such port",
+	} {
+		if got := near(text, "shop"); got != want {
+			t.Errorf("want %q, got %q", want, got)
+		}
+	}
+}

@@ -316,6 +316,16 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		port.Sets = []string{name}
 		d.out.Ports = append(d.out.Ports, port)
 	}
+	for _, change := range diff.Expressions {
+		if !slices.Contains(d.out.Expressions, change) {
+			d.out.Expressions = append(d.out.Expressions, change)
+		}
+	}
+	for i := range diff.Ages {
+		if text := diff.Ages[i].String(); !slices.ContainsFunc(d.out.Ages, func(a traffic.AgeChange) bool { return a.String() == text }) {
+			d.out.Ages = append(d.out.Ages, diff.Ages[i])
+		}
+	}
 	d.out.Unchanged += diff.Unchanged
 	d.out.Notes = append(d.out.Notes, diff.Notes...)
 	if after != nil {
