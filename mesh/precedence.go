@@ -27,7 +27,23 @@ type Owner struct {
 	// scopes; nil if there is none.
 	Across *AttachedRoute
 
-	profile *Profile
+	// selecting are Selecting, if they are not all of Routes.
+	selecting []*AttachedRoute
+	profile   *Profile
+}
+
+// Selecting returns those of Routes that select the port themselves: not those that the mesh applies
+// there since they select another port of the Service.
+func (h *Owner) Selecting() []*AttachedRoute {
+	if h.selecting != nil {
+		return h.selecting
+	}
+	return h.Routes
+}
+
+// Has reports whether the route is one of Routes.
+func (h *Owner) Has(route *AttachedRoute) bool {
+	return h != nil && slices.ContainsFunc(h.Routes, route.Same)
 }
 
 // SplitKnown reports whether it is known that Routes apply and not Split, which would if they were older.

@@ -150,6 +150,7 @@ func (s PortOwners) together() {
 	}
 	for at, owner := range s {
 		if owner.Kind.MatchesRequests() {
+			owner.selecting = owner.Routes
 			owner.Routes = slices.SortedFunc(slices.Values(all[at.Scope]), (*AttachedRoute).CompareAge)
 		}
 	}

@@ -96,6 +96,7 @@ func (t *Table) Of(route *mesh.AttachedRoute) ([]Binding, error) {
 }
 
 func (t *Table) of(all []Binding, route *mesh.AttachedRoute) ([]Binding, error) {
+	before := len(all)
 	for i := range route.Parents {
 		if ref := &route.Parents[i]; ref.ServiceKind() == "" || ref.Service(route.Namespace) != t.key {
 			continue
@@ -106,7 +107,27 @@ func (t *Table) of(all []Binding, route *mesh.AttachedRoute) ([]Binding, error) 
 		}
 		all = append(all, bindings...)
 	}
-	return all, nil
+	return t.joined(all, before), nil
+}
+
+// joined adds, to the bindings of a route from that index on, those to ports that it does not select, if the
+// mesh applies it there since others select them.
+func (t *Table) joined(all []Binding, from int) []Binding {
+	profile := t.engine.policy.Mesh
+	own := all[from:]
+	first := slices.IndexFunc(own, func(b Binding) bool { return b.State.InEffect() })
+	if first < 0 || profile == nil || !profile.PortsTogether.Value {
+		return all
+	}
+	b := own[first]
+	for at, owner := range t.owners {
+		if at.Scope == b.At.Scope && owner.Has(b.Route) && !slices.ContainsFunc(own, func(b Binding) bool { return b.At == at }) {
+			b.At = at
+			b.hold(owner)
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // bind answers the one question: what becomes of the route by this parentRef on each port
@@ -182,7 +203,7 @@ func (t *Table) onPorts(b Binding) ([]Binding, error) {
 	for _, port := range b.parent.Ports {
 		here := b
 		here.At = b.parent.At(port)
-		if here.State == "" && !t.engine.policy.Mesh.Selects(b.Route.Kind, b.parent.Ref, &port) {
+		if here.State == "" && !b.parent.selects(&port, owners) {
 			here.State = Unsupported
 		}
 		if here.State == "" {

@@ -188,6 +188,13 @@ func (p *Pass) Owned(parent *Parent) iter.Seq2[mesh.PortScope, *mesh.Owner] {
 	}
 }
 
+// Unselected is that of the parent.
+func (p *Pass) Unselected(parent *Parent) []mesh.Port {
+	ports, err := parent.Unselected()
+	p.note(err)
+	return ports
+}
+
 // OwnersAmong returns who owns the ports of a Service among the routes of one namespace, or of
 // all if it is empty, with the route as it is now: none if that cannot be known.
 func (p *Pass) OwnersAmong(service mesh.ServiceKey, namespace string) mesh.PortOwners {

@@ -59,10 +59,16 @@ func presents(t *testing.T, route *mesh.Route) []mesh.Reader {
 	t.Helper()
 	older := *route.Attached(nil)
 	older.Name, older.Created, older.CatchAll = "older", 1, true
+	withPort := older
+	withPort.Parents = slices.Clone(older.Parents)
+	for i := range withPort.Parents {
+		withPort.Parents[i].Port = 81 // that of Service plain that no route selects without port
+	}
 	return []mesh.Reader{
 		fixture.Fine{Labels: map[string]string{mesh.GrantLabel: "all", mesh.ConsumerRoutesLabel: "allow"}},
 		fixture.Fine{Labels: map[string]string{mesh.ModeLabel: "audit"}},
 		newWorld(t), // nothing is there
 		fixture.Fine{Routes: []*mesh.AttachedRoute{&older}},
+		fixture.Fine{Routes: []*mesh.AttachedRoute{&withPort}},
 	}
 }

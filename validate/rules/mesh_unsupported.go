@@ -28,7 +28,8 @@ func meshUnsupported() *validate.Rule {
 			if f := unsupportedParent(policy, parent.Route, parent.Index); f != nil {
 				return *f
 			}
-			if f := unselectedPorts(policy.Mesh, parent); f != nil {
+			ports, _ := parent.Unselected()
+			if f := unselectedPorts(policy.Mesh, parent, ports); f != nil {
 				return *f
 			}
 			return validate.Finding{

@@ -121,13 +121,11 @@ func reportUnsupported(p *validate.Pass, f validate.Finding) {
 
 // unselectedPorts describes the ports that the mesh does not apply the route on, as the parentRef has
 // no port; nil if there are none.
-func unselectedPorts(profile *mesh.Profile, parent *validate.Parent) *validate.Finding {
+func unselectedPorts(profile *mesh.Profile, parent *validate.Parent, unselected []mesh.Port) *validate.Finding {
 	kind := parent.Route.Kind
 	var ports []string
-	for i := range parent.Ports {
-		if port := &parent.Ports[i]; !profile.Selects(kind, parent.Ref, port) {
-			ports = append(ports, strconv.Itoa(int(port.Number)))
-		}
+	for _, port := range unselected {
+		ports = append(ports, strconv.Itoa(int(port.Number)))
 	}
 	if len(ports) == 0 {
 		return nil
@@ -142,8 +140,8 @@ func unselectedPorts(profile *mesh.Profile, parent *validate.Parent) *validate.F
 	return &validate.Finding{
 		Field: mesh.ParentPath(parent.Index, ""), Value: parent.Ref.Name, Default: validate.Warn,
 		Reference: validate.Reference{Service: parent.Key, Detail: strings.Join(ports, ",")},
-		Problem: fmt.Sprintf("%s does not apply %s %s without port in the parentRef to %s %s of %s, which needs appProtocol %s",
+		Problem: fmt.Sprintf("%s ignores %s %s without port on %s %s of %s, which needs appProtocol %s",
 			profile.Title, article, kind, noun, shortList(ports), parent.Key, profile.Portless.Value[kind]),
-		Remedy: "set port in the parentRef, or appProtocol in the Service",
+		Remedy: "set port, or appProtocol",
 	}
 }

@@ -42,7 +42,7 @@ func unsupported(kind mesh.RouteKind) []string {
 }
 
 func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
-	if f := unselectedPorts(p.Policy.Mesh, parent); f != nil {
+	if f := unselectedPorts(p.Policy.Mesh, parent, p.Unselected(parent)); f != nil {
 		p.Report(*f)
 	}
 	protocols := unsupported(p.Route.Kind)

@@ -14,6 +14,16 @@ func TestParentAppProtocol(t *testing.T) {
 		{name: "TCPRoute on anything", kind: mesh.TCPRoute, spec: on(service("secure"), service("plain"))},
 		{name: "not attached", spec: on(service("secure, port: 1"), service("gone"))},
 		{
+			name: "a mesh that selects ports by appProtocol", policy: under(mesh.Cilium), spec: on(service("plain"), service("plain, port: 82")),
+			want: []string{
+				`Invalid spec.parentRefs[0] "plain": Cilium ignores an HTTPRoute without port on port 81 of Service shop/plain, which needs appProtocol http; set port, or appProtocol`,
+			},
+		},
+		{
+			name: "a mesh that has the ports of a Service share its routes", policy: under(mesh.Cilium), spec: on(service("plain")),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("plain, port: 81"), service("plain, port: 82"))),
+		},
+		{
 			name: "HTTPRoute on TLS and TCP", spec: on(service("secure"), service("secure, port: 9000")),
 			want: []string{
 				`Invalid spec.parentRefs[0].name "secure": HTTPRoute does not support appProtocol TLS (port 443), tcp (port 9000) of Service shop/secure; use another route kind or appProtocol`,

@@ -16,7 +16,7 @@ func routeConflict() *validate.Rule {
 		Rationale: "If routes of different kinds bind to the same port of a Service, only the most specific kind applies (GRPCRoute, HTTPRoute, " +
 			"TLSRoute, TCPRoute, in this order). The others are ignored, regardless of their age. The authors of both routes should know.",
 		Remedy: "Use different ports of the Service for the routes, with port or sectionName in their parentRefs, or use routes of the same kind, " +
-			"which merge.",
+			"which merge. With mesh: cilium, use another Service: its ports share their routes.",
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +
 			"should be applied",
 		Default:   validate.Warn,

@@ -11,36 +11,46 @@ import (
 )
 
 // checkPortsShared reports the ports that the route shares with routes of another kind
-// on a mesh that merges them.
+// on a mesh that merges them: those that both select, and those that one of them does not, where the
+// mesh applies it all the same.
 func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
-	if !p.Policy.Mesh.Shares(mesh.SharingMerged) {
+	profile := p.Policy.Mesh
+	if !profile.Shares(mesh.SharingMerged) {
 		return
 	}
 	own := p.Attached()
+	foreign := func(route *mesh.AttachedRoute) bool { return route.Kind != own.Kind }
 	var (
-		shared []mesh.PortScope
-		with   *mesh.AttachedRoute
+		shared, joined         []mesh.PortScope
+		sharedWith, joinedWith *mesh.AttachedRoute
 	)
 	for at, owner := range p.Owned(parent) {
-		other := slices.IndexFunc(owner.Routes, func(route *mesh.AttachedRoute) bool { return route.Kind != own.Kind })
-		if other >= 0 && owner.Holds(own.Kind) {
-			shared = append(shared, at)
-			with = cmp.Or(with, owner.Routes[other])
+		other := slices.IndexFunc(owner.Routes, foreign)
+		if other < 0 || !owner.Has(own) {
+			continue
+		}
+		selecting := owner.Selecting()
+		if here := slices.IndexFunc(selecting, foreign); here >= 0 && slices.ContainsFunc(selecting, own.Same) {
+			shared, sharedWith = append(shared, at), cmp.Or(sharedWith, selecting[here])
+		} else {
+			joined, joinedWith = append(joined, at), cmp.Or(joinedWith, owner.Routes[other])
 		}
 	}
-	if with == nil {
-		return
+	report := func(ports []mesh.PortScope, with *mesh.AttachedRoute, why, remedy string) {
+		if with != nil {
+			p.Report(validate.Finding{
+				Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
+				Problem: fmt.Sprintf("this %s shares %s of %s with %s; %s ", own.Kind, portsNamed(portNumbers(ports)), parent.Key, with, profile.Title) + why,
+				Remedy:  remedy,
+			})
+		}
 	}
-	ignored := own.Kind
-	if own.Kind.Beats(with.Kind) {
-		ignored = with.Kind
+	remedy := separate(false)
+	if profile.PortsTogether.Value {
+		remedy = "use another Service, or one route kind"
 	}
-	p.Report(validate.Finding{
-		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
-		Problem: fmt.Sprintf("this %s shares %s of %s with %s; %s merges them, and GEP-1294 ignores the %s",
-			own.Kind, portsNamed(portNumbers(shared)), parent.Key, with, p.Policy.Mesh.Title, ignored),
-		Remedy: "use another port, or one route kind",
-	})
+	report(shared, sharedWith, "merges them, and GEP-1294 ignores the HTTPRoute", remedy)
+	report(joined, joinedWith, "applies a Service's routes on every port that any selects, unlike GEP-1294", "use another Service")
 }
 
 // checkPortsSplit reports the ports on which the mesh applies either the routes whose parentRef

@@ -14,6 +14,7 @@ func TestRouteConflict(t *testing.T) {
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
 	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName in the parentRef, or use one route kind`
+	const together = `Cilium applies a Service's routes on every port that any selects, unlike GEP-1294; use another Service`
 	const specific = `; use another port, or one route kind`
 	testRule(t, routeConflict(), []ruleCase{
 		{name: "alone", spec: cart80},
@@ -94,6 +95,29 @@ func TestRouteConflict(t *testing.T) {
 			},
 		},
 		{
+			name: "a mesh that merges all ports, one port", policy: under(mesh.Cilium), spec: cart80,
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute shares port 80 of Service shop/cart with GRPCRoute shop/old; Cilium merges them, and GEP-1294 ignores the HTTPRoute; use another Service, or one route kind`,
+			},
+		},
+		{
+			name: "a mesh that merges all ports, another port", policy: under(mesh.Cilium), spec: cart80,
+			routes: routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 8080"))),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute shares port 80 of Service shop/cart with GRPCRoute shop/old; ` + together,
+			},
+		},
+		{
+			name: "a mesh that merges all ports, one of them selected by both", policy: under(mesh.Cilium), kind: mesh.GRPCRoute,
+			spec:   on(service("cart, port: 80"), service("cart, port: 8080")),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": this GRPCRoute shares port 80 of Service shop/cart with HTTPRoute shop/old; Cilium merges them, and GEP-1294 ignores the HTTPRoute; use another Service, or one route kind`,
+				`Invalid spec.parentRefs[1] "cart": this GRPCRoute shares port 8080 of Service shop/cart with HTTPRoute shop/old; ` + together,
+			},
+		},
+		{
 			name: "a mesh that merges only these", policy: under(mesh.Istio), kind: mesh.TCPRoute, spec: cart80,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
 			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by HTTPRoute shop/old` + allLost},
@@ -121,4 +145,19 @@ func TestRouteConflict(t *testing.T) {
 			routes: routeText(mesh.GRPCRoute, "shop", "old", on(service("cart, port: 1"))),
 		},
 	})
+}
+
+// TestSplitIsNotShared: a mesh that merges the kinds does not do so where one route has the port and
+// one has none.
+func TestSplitIsNotShared(t *testing.T) {
+	c := ruleCase{
+		kind: mesh.GRPCRoute, namespace: "shop", policy: under(mesh.Istio), spec: on(service("cart")),
+		routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 80"))),
+		want: []string{
+			`Invalid spec.parentRefs[0].port "0": GRPCRoute shop/own gets no requests to port 80 of Service shop/cart, but HTTPRoute shop/old does: ` +
+				`Istio does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests; ` +
+				`set port in the parentRefs of all routes on this Service, or of none`,
+		},
+	}
+	c.testFindings(t, routeConflict())
 }

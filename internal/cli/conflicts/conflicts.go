@@ -180,7 +180,7 @@ func binding(service *mesh.Service, at mesh.PortScope, owners mesh.PortOwners, a
 			b.PortName = port.Name
 		}
 	}
-	losers := map[mesh.RouteKind]bool{}
+	owner, losers := owners[at], map[mesh.RouteKind]bool{}
 	for i := range all {
 		route := all[i].Route
 		shown := bindings.RouteOf(&all[i], assumed, nil)
@@ -195,13 +195,13 @@ func binding(service *mesh.Service, at mesh.PortScope, owners mesh.PortOwners, a
 			r.Created = &created
 		}
 		if r.State.InEffect() {
-			b.Winner = owners[at].Kind
+			b.Winner = owner.Kind
 		}
-		losers[route.Kind] = losers[route.Kind] || r.State == validate.Loses
+		losers[route.Kind] = losers[route.Kind] || r.State == validate.Loses && !owner.Holds(route.Kind)
 		b.Routes = append(b.Routes, r)
 	}
 	b.Conflict = slices.ContainsFunc(b.Routes, func(r Route) bool { return r.State == validate.Loses })
-	b.Why = why(b.Winner, losers, b.Routes)
+	b.Why = why(b.Winner, owner, losers, b.Routes)
 	if at.Scope.Role() == mesh.Consumer && owners[mesh.PortScope{Port: at.Port, Protocol: at.Protocol}] != nil && b.Why == noRoute {
 		b.Why = "no consumer route applies, so producer routes do"
 	}
@@ -223,7 +223,7 @@ func standing(state validate.State) string {
 const noRoute = "no route applies"
 
 // why says in one clause why the winner has the port.
-func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) string {
+func why(winner mesh.RouteKind, owner *mesh.Owner, losers map[mesh.RouteKind]bool, routes []Route) string {
 	if winner == "" {
 		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Unknown }) {
 			return bindings.Unread
@@ -246,6 +246,10 @@ func why(winner mesh.RouteKind, losers map[mesh.RouteKind]bool, routes []Route) 
 	switch {
 	case len(names) > 0:
 		return string(winner) + " is more specific than " + strings.Join(names, " and ")
+	case len(owner.Split) > 0 && owner.SplitKnown():
+		return "routes with and without port do not merge, and the oldest decides"
+	case len(owner.Split) > 0:
+		return "routes with and without port do not merge, and the oldest decides, which is not known"
 	case merged:
 		return "the mesh merges these kinds"
 	case slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Replaced }):

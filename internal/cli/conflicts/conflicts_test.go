@@ -40,12 +40,18 @@ var objects string
 
 func load(t *testing.T) *cluster {
 	t.Helper()
+	return read(t, objects)
+}
+
+// read returns the cluster of the manifests.
+func read(t *testing.T, objects string) *cluster {
+	t.Helper()
 	set := manifest.NewSet(manifest.Options{Complete: true})
-	read, errs := manifest.Read("cluster.yaml", []byte(objects), "default")
+	all, errs := manifest.Read("cluster.yaml", []byte(objects), "default")
 	for _, err := range errs {
 		t.Fatal(err)
 	}
-	for _, object := range read {
+	for _, object := range all {
 		if err := set.Put(object); err != nil {
 			t.Fatal(err)
 		}
@@ -130,6 +136,69 @@ func TestAcrossScopes(t *testing.T) {
 	}
 	if consumer.Winner != mesh.GRPCRoute || consumer.Conflict || len(consumer.Routes) != 1 {
 		t.Errorf("consumer: %+v", consumer)
+	}
+}
+
+// TestPorts: what a mesh makes of a route with port 80 and one of another kind, on port 90 or without port.
+func TestPorts(t *testing.T) {
+	const (
+		web  = "HTTPRoute shop/web"
+		rpc  = "GRPCRoute shop/rpc"
+		both = web + "|" + rpc
+	)
+	for _, test := range []struct {
+		name                          string
+		mesh                          mesh.ProfileName
+		created, port, want80, want90 string
+	}{
+		{
+			name: "all ports share their routes", mesh: mesh.Cilium, port: ", port: 90",
+			want80: web + ", " + rpc + "|-|the mesh merges these kinds|-", want90: web + ", " + rpc + "|-|the mesh merges these kinds|-",
+		},
+		{
+			name: "one does not select the port of the other, which shares its routes", mesh: mesh.Cilium,
+			want80: web + ", " + rpc + "|-|the mesh merges these kinds|-", want90: web + ", " + rpc + "|-|the mesh merges these kinds|-",
+		},
+		{
+			name: "each port has its own routes", mesh: mesh.Istio, port: ", port: 90",
+			want80: web + "|-|the only route|-", want90: rpc + "|-|the only route|-",
+		},
+		{
+			name: "with and without port", mesh: mesh.Istio, created: `, creationTimestamp: "2026-01-02T00:00:00Z"`,
+			want80: both + "|routes with and without port do not merge, and the oldest decides|-", want90: rpc + "|-|the only route|-",
+		},
+		{
+			name: "with and without port, of unknown ages", mesh: mesh.Istio,
+			want80: both + "|routes with and without port do not merge, and the oldest decides, which is not known|-", want90: rpc + "|-|the only route|-",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			list, err := conflicts.Find(read(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: all}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}, {name: grpc, port: 90, appProtocol: grpc}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: web, namespace: shop`+strings.Replace(test.created, "02T", "01T", 1)+`}
+spec: {parentRefs: [{group: "", kind: Service, name: cart, port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: rpc, namespace: shop`+test.created+`}
+spec: {parentRefs: [{group: "", kind: Service, name: cart`+test.port+`}]}
+`), &validate.Policy{Mesh: mesh.FindProfile(test.mesh)}, "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var table bytes.Buffer
+			if err := list.Table(&table, false, true); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"cart|80/TCP (http)|producer|" + test.want80, "cart|90/TCP (grpc)|producer|" + test.want90, ""}
+			if diff := cmp.Diff(want, cells(table.String())[1:]); diff != "" {
+				t.Error("(-want +got)\n" + diff)
+			}
+		})
 	}
 }
 
