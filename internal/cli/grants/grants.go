@@ -134,13 +134,18 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 func (s *Source) String() string {
 	text := string(mesh.Grant("").Plus(s.Roles...))
 	if len(s.RouteKinds) > 0 {
-		var kinds []string
-		for _, kind := range s.RouteKinds {
-			kinds = append(kinds, string(kind))
-		}
-		text += " (" + strings.Join(kinds, ", ") + ")"
+		text += " (" + joined(s.RouteKinds) + ")"
 	}
 	return text
+}
+
+// joined reads "HTTPRoute, TCPRoute".
+func joined(kinds []mesh.RouteKind) string {
+	var text []string
+	for _, kind := range kinds {
+		text = append(text, string(kind))
+	}
+	return strings.Join(text, ", ")
 }
 
 // Effective reads "producer; consumer (HTTPRoute)", or "none (unreadable gammaguard.dev/grant-route-kinds)".
