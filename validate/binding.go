@@ -175,22 +175,21 @@ func (t *Table) bind(route *mesh.AttachedRoute, ref int) ([]Binding, error) {
 // refuse sets the state of one that may not attach, and notes the fault where that is not
 // enforced.
 func (t *Table) refuse(b *Binding) error {
-	outcome, err := b.parent.Evaluate(Only(GrantMissing) | Only(ConsumerRefused))
-	if err != nil {
-		return err
-	}
-	namespace, err := mesh.Known(mesh.FindNamespace(t.world, b.Route.Namespace))
+	outcome, err := b.parent.excluded()
 	if err != nil {
 		return err
 	}
 	b.Fault, b.Unknown = outcome.Fault, outcome.Unknown
-	if t.engine.excluding(namespace).Has(outcome.Fault) {
+	switch b.Fault {
+	case GrantMissing:
 		b.State = NoGrant
-		if outcome.Fault == ConsumerRefused {
-			b.State = Refused
-		}
+	case ConsumerRefused:
+		b.State = Refused
+	default:
+		outcome, err = b.parent.Evaluate(Only(GrantMissing) | Only(ConsumerRefused))
+		b.Fault, b.Unknown = outcome.Fault, b.Unknown|outcome.Unknown
 	}
-	return nil
+	return err
 }
 
 // onPorts returns the binding for each port that the parentRef selects.
@@ -273,32 +272,33 @@ func (b Binding) Compare(c Binding) int {
 		strings.Compare(b.At.Scope.ConsumerNamespace, c.At.Scope.ConsumerNamespace), b.State.Compare(c.State), b.Route.CompareAge(c.Route))
 }
 
+// Unread is the reason for Unknown.
+const Unread = "it depends on objects that cannot be read"
+
 // Reason says why the route is not in effect, in the words of the rule that is about it, and
 // names that rule. Both are empty for one that is, unless only the mode or the configuration
 // lets it be.
 func (b *Binding) Reason() (why, rule string) {
 	engine := b.parent.table.engine
+	var f Finding
 	switch {
 	case b.State == Loses:
 		return "the port belongs to " + b.By.String(), engine.byFault[PortsLost].ID
 	case b.State == Replaced:
 		return fmt.Sprintf("clients in namespace %s meet %s instead", b.At.Scope.ConsumerNamespace, b.By), ""
-	case b.Fault != NoFault:
-		f := engine.Describe(b.Fault, b.parent)
-		if b.State.InEffect() {
-			return f.Problem + ", which is not enforced", f.Rule
-		}
-		return f.Problem, f.Rule
 	case b.State == Unsupported:
-		f := engine.byID[RuleMeshUnsupported].describe(engine.policy, b.parent)
-		return f.Problem, f.Rule
+		f = engine.byID[RuleMeshUnsupported].describe(engine.policy, b.parent)
 	case b.State == Dormant:
-		f := engine.describeDormant(b.parent)
-		return f.Problem, f.Rule
+		f = engine.describeDormant(b.parent)
+	case b.State == Unknown && !b.Route.Kind.GrantOnly():
+		return Unread, ""
+	case b.Fault != NoFault:
+		f = engine.Describe(b.Fault, b.parent)
+		if b.State.InEffect() {
+			f.Problem += ", which is not enforced"
+		}
 	case b.Route.Kind.GrantOnly():
 		return "only its grant is checked: Linkerd decides what it does", ""
-	case b.State == Unknown:
-		return "it depends on objects that cannot be read", ""
 	}
-	return "", ""
+	return f.Problem, f.Rule
 }

@@ -36,6 +36,9 @@ func TestBindingsAgree(t *testing.T) {
 		if random.IntN(4) == 0 {
 			policy.RouteKinds = []mesh.RouteKind{mesh.HTTPRoute, mesh.TLSRoute}
 		}
+		if random.IntN(4) == 0 {
+			policy.Exemptions.Namespaces = []string{"lab"}
+		}
 		engine := newEngine(t, policy)
 		var all []*mesh.Route
 		for i := range routes {
@@ -98,12 +101,17 @@ func TestBindingsAgree(t *testing.T) {
 				case ungranted(verdict) && want == validate.NoFault && got > validate.ConsumerRefused:
 				// The table says what becomes of the route where that is not enforced.
 				case notEnforced(verdict) && want <= validate.ConsumerRefused && got != validate.GrantMissing && got != validate.ConsumerRefused:
+				// What an exemption makes of a missing grant hides no refusal.
+				case attached.Namespace == "lab" && notEnforced(verdict) && want == validate.GrantMissing && got == validate.ConsumerRefused:
 				default:
 					t.Fatalf("seed %d: parentRef %d of %s, %+v: the table has fault %d, the verdict %d of %+v",
 						seed, i, attached, attached.Parents[i], got, want, verdict.Findings)
 				}
 				for _, b := range bindings {
 					seen[b.State]++
+					if b.State == validate.Unknown {
+						t.Fatalf("seed %d: parentRef %d of %s is unknown where all can be read", seed, i, attached)
+					}
 					if b.State.InEffect() {
 						at := holder{key, b.At}
 						if !slices.ContainsFunc(holders[at], func(c validate.Binding) bool { return c.Route.Same(b.Route) }) {
@@ -130,6 +138,38 @@ func TestBindingsAgree(t *testing.T) {
 		if seen[state] == 0 {
 			t.Errorf("no route was ever %s: %v", state, seen)
 		}
+	}
+}
+
+// TestBindingReason: what is in force decides and is the reason, whatever else is wrong and not enforced.
+func TestBindingReason(t *testing.T) {
+	unserved := &validate.Policy{Mode: mesh.Warn, RouteKinds: []mesh.RouteKind{mesh.GRPCRoute}}
+	tests := map[string]struct {
+		policy  *validate.Policy
+		service string
+		state   validate.State
+		rule    string
+	}{
+		"a missing grant":            {nil, "shy", validate.NoGrant, "grant-missing"},
+		"an exempt namespace":        {&validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"lab"}}}, "shy", validate.Refused, "consumer-refused"},
+		"a rule that warns":          {&validate.Policy{Actions: map[string]validate.Action{"grant-missing": validate.Warn}}, "garbled", validate.Refused, "consumer-refused"},
+		"neither is enforced":        {&validate.Policy{Mode: mesh.Warn}, "shy", validate.Applies, "grant-missing"},
+		"no mesh acts on such a one": {unserved, "cart", validate.Unsupported, "mesh-unsupported"},
+		"no such Service":            {&validate.Policy{Mode: mesh.Warn}, "gone", validate.Invalid, "parent-not-found"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := on(service(test.service + ", namespace: shop, port: 80"))
+			world := newWorld(t, cluster, routeText(mesh.HTTPRoute, "lab", "own", spec))
+			key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: "shop", Name: test.service}
+			found, err := newEngine(t, test.policy).Table(world, key).Bindings()
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			if why, rule := found[0].Reason(); found[0].State != test.state || rule != test.rule {
+				t.Errorf("%s, %q by %s, want %s by %s", found[0].State, why, rule, test.state, test.rule)
+			}
+		})
 	}
 }
 

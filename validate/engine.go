@@ -222,7 +222,7 @@ func (e *Engine) Marked(namespace *mesh.Namespace) Faults {
 		return 0
 	}
 	marked := e.marking
-	if mode != mesh.Enforce || !e.NeedsGrant() || namespace != nil && slices.Contains(e.policy.Exemptions.Namespaces, namespace.Name) {
+	if mode != mesh.Enforce || !e.NeedsGrant() || namespace != nil && e.policy.Exemptions.CoverNamespace(namespace.Name) {
 		marked &^= Only(GrantMissing)
 	}
 	return marked

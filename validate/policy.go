@@ -36,10 +36,13 @@ type Exemptions struct {
 
 // Cover reports whether a request is exempt.
 func (e *Exemptions) Cover(user User, namespace string) bool {
-	return slices.Contains(e.Namespaces, namespace) ||
+	return e.CoverNamespace(namespace) ||
 		slices.Contains(e.Usernames, user.Name) ||
 		slices.ContainsFunc(user.Groups, func(group string) bool { return slices.Contains(e.Groups, group) })
 }
+
+// CoverNamespace reports whether all requests for routes of the namespace are exempt.
+func (e *Exemptions) CoverNamespace(name string) bool { return slices.Contains(e.Namespaces, name) }
 
 // ModeIn returns how deny rules act on routes in the namespace: by its label, or
 // by the policy where there is none.

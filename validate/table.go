@@ -157,11 +157,16 @@ func (t *Table) Eligible(route *mesh.AttachedRoute) (bool, error) {
 	if t.engine.policy.Ignores(route, t.key) {
 		return false, nil
 	}
-	namespace, err := mesh.Known(mesh.FindNamespace(t.world, route.Namespace))
-	if err != nil {
-		return false, err
-	}
 	parent := Parent{Route: route, Key: t.key, Scope: scope, table: t}
-	outcome, err := parent.Evaluate(t.engine.excluding(namespace))
+	outcome, err := parent.excluded()
 	return outcome.Fault == NoFault, err
+}
+
+// excluded finds the first fault in force that keeps the route from owning ports, whatever else the Service is.
+func (p *Parent) excluded() (Outcome, error) {
+	namespace, err := mesh.Known(mesh.FindNamespace(p.table.world, p.Route.Namespace))
+	if err != nil {
+		return Outcome{}, err
+	}
+	return p.Evaluate(p.table.engine.excluding(namespace))
 }

@@ -49,15 +49,12 @@ func Sorted(engine *validate.Engine, reader mesh.Reader, key mesh.ServiceKey) ([
 	return found, err
 }
 
-// Unread is the reason for validate.Unknown.
-const Unread = "it depends on objects that cannot be read"
-
 // RouteOf returns the row of a binding; see Routes.
 func RouteOf(b *validate.Binding, assumed validate.Faults, book *answers.Book) Route {
 	r := Route{Route: b.Route.String(), Scope: b.At.Scope.String(), Port: b.At.Port, Protocol: b.At.Protocol, State: b.State}
 	r.Acknowledged = book.Of(r.Route, b.Ref).State
 	if b.State.InEffect() && b.Unknown&^assumed != 0 {
-		r.State, r.Reason = validate.Unknown, Unread
+		r.State, r.Reason = validate.Unknown, validate.Unread
 		return r
 	}
 	if b.By != nil {

@@ -226,7 +226,7 @@ const noRoute = "no route applies"
 func why(winner mesh.RouteKind, owner *mesh.Owner, losers map[mesh.RouteKind]bool, routes []Route) string {
 	if winner == "" {
 		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Unknown }) {
-			return bindings.Unread
+			return validate.Unread
 		}
 		if slices.ContainsFunc(routes, func(r Route) bool { return r.State == validate.Loses }) {
 			return "the mesh compares scopes, and the port belongs to a route of another one"

@@ -42,6 +42,8 @@ type Namespace struct {
 	// Mode is how deny rules act, and ModeFrom what sets it: "label" or "default".
 	Mode     mesh.Mode `json:"mode"`
 	ModeFrom string    `json:"modeFrom"`
+	// Exempt reports that the configuration exempts the namespace: whatever the mode, a denial becomes an audit entry.
+	Exempt bool `json:"exempt,omitempty"`
 	// Uses are the routes that are granted what they need, and Lacks the others, as
 	// "HTTPRoute cart". Both are null if the user cannot list the routes.
 	Uses  []string `json:"uses"`
@@ -69,7 +71,8 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 		labels, _ := namespace.Policy()
 		item := Namespace{
 			Name: namespace.Name, Grants: sources(namespace, &policy.Grants), Mode: policy.ModeIn(namespace), ModeFrom: "default",
-			Uses: []string{}, Lacks: []string{},
+			Exempt: policy.Exemptions.CoverNamespace(namespace.Name),
+			Uses:   []string{}, Lacks: []string{},
 		}
 		if labels.Mode != "" {
 			item.ModeFrom = "label"
@@ -131,13 +134,18 @@ func sources(namespace *mesh.Namespace, policy *mesh.GrantPolicy) []Source {
 func (s *Source) String() string {
 	text := string(mesh.Grant("").Plus(s.Roles...))
 	if len(s.RouteKinds) > 0 {
-		var kinds []string
-		for _, kind := range s.RouteKinds {
-			kinds = append(kinds, string(kind))
-		}
-		text += " (" + strings.Join(kinds, ", ") + ")"
+		text += " (" + joined(s.RouteKinds) + ")"
 	}
 	return text
+}
+
+// joined reads "HTTPRoute, TCPRoute".
+func joined(kinds []mesh.RouteKind) string {
+	var text []string
+	for _, kind := range kinds {
+		text = append(text, string(kind))
+	}
+	return strings.Join(text, ", ")
 }
 
 // Effective reads "producer; consumer (HTTPRoute)", or "none (unreadable gammaguard.dev/grant-route-kinds)".
@@ -153,7 +161,9 @@ func Effective(namespace *mesh.Namespace, policy *validate.Policy) string {
 func (n *Namespace) granted() string {
 	var all []string
 	for i := range n.Grants {
-		all = append(all, n.Grants[i].String())
+		if text := n.Grants[i].String(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
 	}
 	return cmp.Or(strings.Join(all, "; "), string(mesh.GrantNone))
 }
@@ -191,7 +201,11 @@ func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []stri
 		if n.Unreadable != "" {
 			from = append(from, "unreadable "+n.Unreadable)
 		}
-		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), string(n.Mode), n.ModeFrom}
+		mode := string(n.Mode)
+		if n.Exempt {
+			mode += fmt.Sprintf(" (%s)", validate.DowngradedByExemption)
+		}
+		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), mode, n.ModeFrom}
 		printable.Row(out, append(row, cells(n)...)...)
 	}
 	if err := out.Flush(); err != nil {

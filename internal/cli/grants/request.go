@@ -88,10 +88,10 @@ type Requested struct {
 	Namespace string     `json:"namespace"`
 	Role      mesh.Grant `json:"role,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
-	// Command grants what the request asks for, and AlsoGives is what else it gives, such as "the consumer grant
-	// for TCPRoute": the annotation that narrows a grant, and the label none, hold for both roles.
-	Command   string `json:"command,omitempty"`
-	AlsoGives string `json:"alsoGives,omitempty"`
+	// Command grants what the request asks for, for every kind of route. Also is what else it does, such as "removes the restriction
+	// to HTTPRoute, and gives the consumer grant for TCPRoute": the annotation that narrows a grant, and the label none, hold for both roles.
+	Command string `json:"command,omitempty"`
+	Also    string `json:"also,omitempty"`
 	// Granted is what the namespace is granted now.
 	Granted string `json:"granted"`
 	// Invalid is why the request cannot be read.
@@ -115,7 +115,7 @@ func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy
 				continue
 			}
 			item.Role, item.Reason, item.Command = request.Role, request.Reason, request.command(namespace.Name, namespace, policy)
-			item.AlsoGives = request.alsoGives(namespace, &policy.Grants)
+			item.Also = request.also(namespace, &policy.Grants)
 		}
 		list.Items = append(list.Items, item)
 	}
@@ -151,8 +151,8 @@ func (l *RequestList) Table(w, messages io.Writer, wide bool) error {
 	}
 	var notes []string
 	for i := range l.Items {
-		if item := &l.Items[i]; item.AlsoGives != "" {
-			notes = append(notes, "the command for namespace "+item.Namespace+" also gives "+item.AlsoGives)
+		if item := &l.Items[i]; item.Also != "" {
+			notes = append(notes, "the command for namespace "+item.Namespace+" also "+item.Also)
 		}
 	}
 	return WriteNotes(w, notes)
@@ -165,9 +165,9 @@ func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) b
 
 // Remedy says what grants what the request asks for to the namespace of that name, nil if it cannot be read.
 func (r *Request) Remedy(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
-	also := r.alsoGives(namespace, &policy.Grants)
+	also := r.also(namespace, &policy.Grants)
 	if also != "" {
-		also = " this, which also gives " + also
+		also = " this, which also " + also
 	}
 	return "ask a mesh admin to run" + also + ": " + r.command(name, namespace, policy)
 }
@@ -180,26 +180,30 @@ func (r *Request) command(name string, namespace *mesh.Namespace, policy *valida
 	return command
 }
 
-// alsoGives returns what the command gives that the request does not ask for.
-func (r *Request) alsoGives(namespace *mesh.Namespace, policy *mesh.GrantPolicy) string {
+// also returns what the command does that the request does not name.
+func (r *Request) also(namespace *mesh.Namespace, policy *mesh.GrantPolicy) string {
 	if namespace == nil {
 		return ""
+	}
+	var also []string
+	if slices.ContainsFunc(mesh.RouteKinds(), namespace.NarrowsGrant) && !namespace.GrantKinds.Invalid {
+		also = append(also, "removes the restriction to "+joined(namespace.GrantKinds.With()))
 	}
 	grant := string(policy.Label(namespace).Plus(r.missing(namespace, policy)...))
 	// The command has the annotation list every kind of route, as if there were none.
 	after := &mesh.Namespace{Name: namespace.Name, Labels: labels.Merge(namespace.Labels, labels.Set{mesh.GrantLabel: grant})}
 	for _, role := range []mesh.Role{mesh.Producer, mesh.Consumer} {
-		var kinds []string
+		var kinds []mesh.RouteKind
 		for _, kind := range mesh.RouteKinds() {
 			if !r.Role.Allows(role) && policy.Allows(after, role, kind) && !policy.Allows(namespace, role, kind) {
-				kinds = append(kinds, string(kind))
+				kinds = append(kinds, kind)
 			}
 		}
 		if len(kinds) > 0 {
-			return fmt.Sprintf("the %s grant for %s", role, strings.Join(kinds, ", "))
+			also = append(also, fmt.Sprintf("gives the %s grant for %s", role, joined(kinds)))
 		}
 	}
-	return ""
+	return strings.Join(also, ", and ")
 }
 
 // missing returns the roles of the request that the namespace does not have for every kind

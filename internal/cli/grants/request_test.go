@@ -13,7 +13,8 @@ import (
 
 // TestRequestGivesMore: a command that gives more than the request asks for does not hide it.
 func TestRequestGivesMore(t *testing.T) {
-	const consumer = "the consumer grant for "
+	const consumer = "gives the consumer grant for "
+	const restricted = "removes the restriction to HTTPRoute"
 	const all = "GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute"
 	selectors := mesh.GrantPolicy{Selectors: []mesh.GrantSelector{
 		{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Consumer}, RouteKinds: []mesh.RouteKind{mesh.TCPRoute}},
@@ -23,14 +24,14 @@ func TestRequestGivesMore(t *testing.T) {
 		policy            mesh.GrantPolicy
 		want              string
 	}{
-		"both roles are narrowed":    {"producer", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, consumer + "GRPCRoute, TLSRoute, TCPRoute, UDPRoute"},
-		"the other role is narrowed": {"producer", `{"labels": {"gammaguard.dev/grant": "consumer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute,UDPRoute"}}`, mesh.GrantPolicy{}, consumer + "GRPCRoute, TLSRoute, TCPRoute"},
-		"the default is narrowed":    {"producer", `{"annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{Default: mesh.GrantConsumer}, consumer + "GRPCRoute, TLSRoute, TCPRoute, UDPRoute"},
-		"a selector gives a part":    {"producer", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, selectors, consumer + "GRPCRoute, TLSRoute, UDPRoute"},
+		"both roles are narrowed":    {"producer", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, restricted + ", and " + consumer + "GRPCRoute, TLSRoute, TCPRoute, UDPRoute"},
+		"the other role is narrowed": {"producer", `{"labels": {"gammaguard.dev/grant": "consumer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute,UDPRoute"}}`, mesh.GrantPolicy{}, restricted + ", UDPRoute, and " + consumer + "GRPCRoute, TLSRoute, TCPRoute"},
+		"the default is narrowed":    {"producer", `{"annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{Default: mesh.GrantConsumer}, restricted + ", and " + consumer + "GRPCRoute, TLSRoute, TCPRoute, UDPRoute"},
+		"a selector gives a part":    {"producer", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, selectors, restricted + ", and " + consumer + "GRPCRoute, TLSRoute, UDPRoute"},
 		"unreadable":                 {"producer", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTP"}}`, mesh.GrantPolicy{}, consumer + all},
 		"none":                       {"producer", `{"labels": {"gammaguard.dev/grant": "none"}}`, selectors, consumer + "TCPRoute"},
-		"all is what is asked for":   {"all", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, ""},
-		"the role alone is narrowed": {"producer", `{"labels": {"gammaguard.dev/grant": "producer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, ""},
+		"all is what is asked for":   {"all", `{"labels": {"gammaguard.dev/grant": "all"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, restricted},
+		"the role alone is narrowed": {"producer", `{"labels": {"gammaguard.dev/grant": "producer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute"}}`, mesh.GrantPolicy{}, restricted},
 		"nothing is narrowed":        {"producer", `{"labels": {"gammaguard.dev/grant": "consumer"}}`, mesh.GrantPolicy{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,13 +48,13 @@ func TestRequestGivesMore(t *testing.T) {
 			_, note, _ := strings.Cut(table.String(), "note: ")
 			want := ""
 			if test.want != "" {
-				want = "the command for namespace shop also gives " + test.want + "\n"
+				want = "the command for namespace shop also " + test.want + "\n"
 			}
 			if note != want || !strings.Contains(table.String(), "kubectl ") {
 				t.Errorf("want the note %q in\n%s", want, &table)
 			}
 			if want != "" {
-				want = "ask a mesh admin to run this, which also gives " + test.want + ": kubectl "
+				want = "ask a mesh admin to run this, which also " + test.want + ": kubectl "
 			} else {
 				want = "ask a mesh admin to run: kubectl "
 			}
