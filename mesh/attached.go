@@ -94,9 +94,12 @@ func (r *Route) Attached(profile *Profile) *AttachedRoute {
 	for i, key := range keys {
 		a.Matches[i] = key.Key
 	}
-	a.CatchAll = slices.Contains(a.Matches, catchAll)
+	a.CatchAll = a.HasCatchAll() || r.anyPath(profile)
 	return a
 }
+
+// HasCatchAll reports whether any match has no condition.
+func (a *AttachedRoute) HasCatchAll() bool { return slices.Contains(a.Matches, catchAll) }
 
 // WithBackends sets the Backends to those of the route, which Attached leaves out: no rule needs them.
 // The profile classifies them.

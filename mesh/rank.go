@@ -44,9 +44,6 @@ const (
 // Compare compares ranks as lists.
 func (r *Rank) Compare(other *Rank) int { return slices.Compare(r[:], other[:]) }
 
-// BelowPrefixes reports whether the rank is that of a path that comes after every prefix.
-func (r *Rank) BelowPrefixes() bool { return r[ByPathType] < prefixPath }
-
 // OrdersExpressions reports whether it is known where the mesh has a path by RegularExpression among the
 // matches of a route of the kind.
 func (p *Profile) OrdersExpressions(kind RouteKind) bool {

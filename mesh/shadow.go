@@ -154,6 +154,21 @@ func comparePath(conditions []Condition) comparedPath {
 	return p
 }
 
+// anyPath reports whether it is certain that a match has a regular expression that all paths meet, and no
+// other condition.
+func (r *Route) anyPath(profile *Profile) bool {
+	return r.Kind == HTTPRoute && len(profile.matchedHosts(r)) == 0 && slices.ContainsFunc(r.Spec.Rules, func(rule RouteRule) bool {
+		return slices.ContainsFunc(rule.Matches, func(m RouteMatch) bool {
+			if m.Path == nil || m.Path.Type != RegularExpression {
+				return false
+			}
+			conditions := profile.conditions(&m, r.Kind)
+			path := comparePath(conditions)
+			return len(conditions) == 1 && path.all && path.begins == "/"
+		})
+	})
+}
+
 // covers reports whether it is certain that a path which meets the other condition meets this one.
 func (p *comparedPath) covers(other *comparedPath) bool {
 	switch p.Type {

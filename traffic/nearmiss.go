@@ -86,7 +86,7 @@ func outranked(chosen, e *entry) string {
 	}
 	for i := range e.rank {
 		if e.rank[i] < chosen.rank[i] {
-			return lowerRank(e, i)
+			return lowerRank(chosen, e, i)
 		}
 	}
 	switch {
@@ -99,14 +99,15 @@ func outranked(chosen, e *entry) string {
 }
 
 // lowerRank says in what the match ranks lower, by the part of the rank.
-func lowerRank(e *entry, part int) string {
+func lowerRank(chosen, e *entry, part int) string {
 	if e.route.Kind == mesh.HTTPRoute || e.byPath {
 		switch part {
 		case mesh.ByPathType:
-			if e.rank.BelowPrefixes() {
-				return e.pathText() + " ranks below every PathPrefix"
+			above := "every PathPrefix"
+			if path := chosen.path(); path != nil && path.Type != mesh.PathPrefix {
+				above = map[mesh.MatchType]string{mesh.Exact: "an Exact path", mesh.RegularExpression: "a RegularExpression"}[path.Type]
 			}
-			return e.pathText() + " ranks below an Exact path or RegularExpression"
+			return e.pathText() + " ranks below " + above
 		case mesh.ByPathLength:
 			return e.pathText() + " is shorter"
 		case mesh.ByMethod:

@@ -134,14 +134,14 @@ not taken: HTTPRoute shop/all: GRPCRoute holds the port
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
 note: Istio matches GRPCRoutes by path, and so this request, which is not gRPC
-not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
-not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path
 `},
 		{"a mesh that merges the kinds", []string{all, say}, []string{"grpc a.B/Do"}, istio, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
   → Service cart-v2:8080 100 %
-not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path or RegularExpression
-not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path or RegularExpression
+not taken: GRPCRoute shop/say rule[1]: PathPrefix /a.B ranks below an Exact path
+not taken: HTTPRoute shop/all rule[0]: PathPrefix / ranks below an Exact path
 `},
 		{"a gRPC method", []string{say}, []string{"grpc a.B/Do"}, Options{}, `
 GRPCRoute shop/say rule[0] match[0]  (producer)
@@ -229,7 +229,12 @@ not taken: HTTPRoute shop/re rule[0]: header a y is not ~ (?=x)y
 HTTPRoute shop/re rule[0] match[0]  (producer)
   → Service cart-v1:8080 100 %
 note: HTTPRoute shop/re rule[1] match[0] matches too: the precedence of a RegularExpression is implementation-specific
-not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below an Exact path or RegularExpression
+not taken: HTTPRoute shop/re rule[1]: PathPrefix /v1 ranks below a RegularExpression
+`},
+		{"a regular expression below an exact path, on a mesh that has it below every prefix", []string{http("shop/re @01", onCart+`, rules: [{matches: [{path: {type: Exact, value: /v1}}], `+toV1+`}, {matches: [{path: {type: RegularExpression, value: /v1}}], `+toV2+`}]`)}, []string{"/v1"}, istio, `
+HTTPRoute shop/re rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+not taken: HTTPRoute shop/re rule[1]: RegularExpression /v1 ranks below an Exact path
 `},
 		{"clients outside the mesh", []string{mock}, []string{"from faces", "/v2"}, istio, `
 HTTPRoute faces/mock rule[0] match[0]  (consumer of faces)

@@ -39,7 +39,7 @@ func checkBackendHasRoutes(p *validate.Pass, backend *validate.BackendService) {
 		}
 		which := "in namespace " + namespace
 		if namespace == p.Route.Metadata.Namespace {
-			which = owner.Routes[0].String()
+			which = andMore(owner.Routes[0], len(owner.Routes)-1)
 		}
 		p.Report(validate.Finding{
 			Field:     backend.Path(),

@@ -25,6 +25,10 @@ func TestBackendHasRoutes(t *testing.T) {
 			want: []string{`Invalid spec.rules[0].backendRefs[0] "one": routes on port 80 of Service shop/one (HTTPRoute shop/on-one) do not apply to requests from this rule` + remedy},
 		},
 		{
+			name: "several routes", spec: cart + toOne, routes: onOne + routeText(mesh.HTTPRoute, "shop", "second", on(service("one"))) + routeText(mesh.TCPRoute, "shop", "raw", on(service("one"))),
+			want: []string{`Invalid spec.rules[0].backendRefs[0] "one": routes on port 80 of Service shop/one (HTTPRoute shop/on-one and 1 more) do not apply to requests from this rule` + remedy},
+		},
+		{
 			name: "met by a consumer", namespace: "faces", spec: fromFaces + toOne, routes: onOne,
 			want: []string{`Invalid spec.rules[0].backendRefs[0] "one": routes on port 80 of Service shop/one (in namespace shop) do not apply to requests from this rule` + remedy},
 		},

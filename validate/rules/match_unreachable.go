@@ -41,6 +41,9 @@ func checkMatchUnreachable(p *validate.Pass) {
 		if shadow.Ranked {
 			f.Problem += fmt.Sprintf(", since %s ranks a RegularExpression %s", p.Policy.Mesh.Title, p.Policy.Mesh.Ranks())
 			f.Remedy = "use a PathPrefix or an Exact path instead"
+			if p.Policy.Mesh.Ranks() == mesh.RankedFirst { // the other match is the one with the expression
+				f.Remedy = "use a PathPrefix or an Exact path in " + placeOf(shadow.By)
+			}
 			reportUnsupported(p, f)
 			continue
 		}

@@ -24,8 +24,8 @@ func TestMatchUnreachable(t *testing.T) {
 		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, for example ` + example + `; remove it, or move it before the other match`
 	}
 	expression := rules(`{path: {type: RegularExpression, value: "/items/[0-9]+"}}`, `{path: {value: /}}`)
-	ranked := func(title, place, by, how string) string {
-		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, since ` + title + ` ranks a RegularExpression ` + how + `; use a PathPrefix or an Exact path instead`
+	ranked := func(title, place, by, how, where string) string {
+		return `Invalid spec.` + place + ` "": never receives requests: ` + by + ` takes them first, since ` + title + ` ranks a RegularExpression ` + how + `; use a PathPrefix or an Exact path ` + where
 	}
 	testRule(t, matchUnreachable(), []ruleCase{
 		{name: "an expression below every path", spec: cart + expression},
@@ -33,15 +33,15 @@ func TestMatchUnreachable(t *testing.T) {
 		{name: "a mesh that ranks expressions first", spec: cart + expression, policy: meshed(mesh.Cilium)},
 		{
 			name: "a mesh that ranks expressions last", spec: cart + expression, policy: meshed(mesh.Istio),
-			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first")},
+			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first", "instead")},
 		},
 		{
 			name: "a newer release", spec: cart + expression, policy: meshed("istio@1.99"),
-			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first, as of release "+mesh.FindProfile(mesh.Istio).Newest)},
+			want: []string{ranked("Istio", "rules[0].matches[0]", "rules[1].matches[0]", "after every prefix, the longer first, as of release "+mesh.FindProfile(mesh.Istio).Newest, "instead")},
 		},
 		{
 			name: "an expression for every path, ranked first", spec: cart + rules(`{path: {value: /a}}`, `{path: {type: RegularExpression, value: "/.*"}}`), policy: meshed(mesh.Cilium),
-			want: []string{ranked("Cilium", "rules[0].matches[0]", "rules[1].matches[0]", "before every prefix, the longer first")},
+			want: []string{ranked("Cilium", "rules[0].matches[0]", "rules[1].matches[0]", "before every prefix, the longer first", "in rules[1].matches[0]")},
 		},
 		{name: "one match", spec: cart + getOnly},
 		{name: "different matches", spec: cart + rules(`{path: {value: /a}}, {path: {type: Exact, value: /a}}`, `{path: {value: /a}, method: GET}`, `{path: {value: /a}, headers: [{name: x, value: "1"}]}`, `{}`)},

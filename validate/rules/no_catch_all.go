@@ -13,8 +13,9 @@ func noCatchAll() *validate.Rule {
 		Title: "On a Service port, no rule of any route matches every request",
 		Rationale: "A route on a Service replaces the default behavior of the Service. As soon as a route is attached, requests that match no rule " +
 			"are rejected. This can be intended, but it is often a surprise. Consumer routes do so for requests from their own namespace only.",
-		Remedy: "Add a rule without matches that sends requests to the Service itself. If all other requests must be rejected, no action is " +
-			"needed. With mesh: kuma, for releases before 2.15, the rule reports nothing, since Kuma sends such requests to the parent Service.",
+		Remedy: "Add a rule without matches that sends requests to the Service itself. A match with only the path /.* by RegularExpression " +
+			"counts as well. If all other requests must be rejected, no action is needed. With mesh: kuma, for releases before 2.15, the rule " +
+			"reports nothing, since Kuma sends such requests to the parent Service.",
 		Citation:  "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
 		Default:   validate.Warn,
 		OfTraffic: true,

@@ -60,10 +60,14 @@ func TestNoCatchAll(t *testing.T) {
 		},
 		{
 			name: "no example where a path is a regular expression", spec: cart80 + getOnly,
-			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{path: {type: RegularExpression, value: /.*}}`)),
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{path: {type: RegularExpression, value: /a.*}}`)),
 			want: []string{
 				bare + `port 80 of Service shop/cart are rejected; to accept them, add a catch-all rule`,
 			},
+		},
+		{
+			name: "a regular expression for all paths", spec: cart80 + getOnly,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80+matching(`{path: {type: RegularExpression, value: /.*}}`)),
 		},
 		{
 			name: "this change takes the rule away", spec: cart80 + getOnly,

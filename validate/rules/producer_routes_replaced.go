@@ -88,12 +88,14 @@ func (r *replacedRoutes) add(at mesh.PortScope, owner *mesh.Owner) {
 	}
 }
 
-// names reads "HTTPRoute shop/cart and 2 more".
-func (r *replacedRoutes) names() string {
-	if more := max(len(r.all), len(r.last)) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more", r.oldest, more)
+func (r *replacedRoutes) names() string { return andMore(r.oldest, max(len(r.all), len(r.last))-1) }
+
+// andMore reads "HTTPRoute shop/cart and 2 more".
+func andMore(route *mesh.AttachedRoute, more int) string {
+	if more > 0 {
+		return fmt.Sprintf("%s and %d more", route, more)
 	}
-	return r.oldest.String()
+	return route.String()
 }
 
 // replacedExample describes a request that meets the route instead of the replaced one: one that

@@ -76,7 +76,7 @@ func checkOutranked(p *validate.Pass, parent *validate.Parent) {
 	}
 	for at, owner := range p.Owned(parent) {
 		i := slices.IndexFunc(owner.Routes, func(other *mesh.AttachedRoute) bool {
-			return other.CatchAll && other.Kind == mesh.HTTPRoute && !other.Same(own) // that of a GRPCRoute ranks lower
+			return other.HasCatchAll() && other.Kind == mesh.HTTPRoute && !other.Same(own) // that of a GRPCRoute ranks lower
 		})
 		if i < 0 || !owner.Holds(own.Kind) {
 			continue

@@ -49,6 +49,10 @@ func TestRouteOverlap(t *testing.T) {
 			},
 		},
 		{
+			name: "another route takes every request by an expression", spec: cart80 + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}`), policy: meshed(mesh.Istio),
+			routes: routeText(mesh.HTTPRoute, "shop", "new", cart80+matching(`{path: {type: RegularExpression, value: "/.*"}}`)),
+		},
+		{
 			name: "another route takes every request last", spec: cart80 + matching(`{path: {type: RegularExpression, value: "/a/[0-9]+"}}`), policy: meshed(mesh.Cilium),
 			routes: routeText(mesh.HTTPRoute, "shop", "new", cart80+catchAll),
 		},
