@@ -176,7 +176,8 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 			continue
 		}
 		u.set.Excuse(disk.Within(u.set.Within))
-		if err := notBuilt(all, u.set, u.described, u.built, options.Strict); err != nil {
+		broken := u.built.Broken && (!needsOthers(u.set, u.built) || slices.ContainsFunc(failed, u.shownBy))
+		if err := notBuilt(all, &u, broken, options.Strict); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -251,8 +252,14 @@ func alike(errs []error) (all []error) {
 	return all
 }
 
-// notBuilt reports that the set could not be built, or returns why that is an error.
-func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, built *source.NotBuilt, strict bool) error {
+// shownBy reports whether the other set, of the same chart with other values, is broken for the same reason.
+func (u *unmade) shownBy(other unmade) bool {
+	return other.set != u.set && other.set.Path == u.set.Path && other.built.Broken && other.built.Why == u.built.Why
+}
+
+// notBuilt reports that the set could not be built, as it is broken or may be, or returns why that is an error.
+func notBuilt(all *report.CheckReport, u *unmade, broken, strict bool) error {
+	set, described, built := u.set, u.described, u.built
 	why := oneLine(built.Why)
 	if built.Values && !set.Named && set.Values == "" && !set.Others {
 		why += "; if it needs values, add a file with these to the chart's directory ci"
@@ -267,7 +274,7 @@ func notBuilt(all *report.CheckReport, set *sets.Set, described *report.Set, bui
 	if at == (report.Place{}) {
 		at = report.Place{File: set.File(), Line: 1}
 	}
-	if built.Broken && (!built.Values || !set.Others) { // else the others show whether it is broken
+	if broken {
 		all.SeenFile(set.File())
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
 		return nil

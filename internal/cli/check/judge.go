@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"iter"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -76,13 +77,13 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(verdict.Unknown) > 0 {
+	if len(verdict.Unknown)+len(r.refusals) > 0 {
 		judged.Verdict = report.Unknown
 		if j.options.Strict {
 			judged.Verdict = report.Deny
 		}
 	}
-	if verdict.Denied() || len(r.refusals) > 0 {
+	if verdict.Denied() || r.refused() {
 		judged.Verdict = report.Deny
 	}
 	for i := range verdict.Findings {
@@ -168,7 +169,7 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 		missing, remedy = "is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
 	finding := report.UnknownOf(f, missing, remedy)
-	finding.Action, finding.Line = j.engine.Action(f.Rule), r.Line(f.Field)
+	finding.Action, finding.Line = cmp.Or(j.engine.Action(f.Rule), validate.Deny), r.Line(f.Field) // the schema is no rule
 	if j.options.Strict {
 		finding.Effect = validate.Deny
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +38,9 @@ func (l *loader) write(ctx context.Context) error {
 					r.refusals = append(r.refusals, refusal{Finding: f})
 				}
 			}
+			if err := l.undecide(ctx, r, w); err != nil {
+				return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
+			}
 			return l.defined.advise(ctx, r, w)
 		})
 	}
@@ -46,7 +48,7 @@ func (l *loader) write(ctx context.Context) error {
 		return err
 	}
 	for _, r := range l.routes {
-		if len(r.refusals) > 0 && r.mutated != nil && l.world.files.Get(r.Key).Route == r.mutated {
+		if r.refused() && r.mutated != nil && l.world.files.Get(r.Key).Route == r.mutated {
 			l.world.rejected[r.Key] = true
 		}
 	}
@@ -56,8 +58,10 @@ func (l *loader) write(ctx context.Context) error {
 // refusal is a reason for which the API server refuses a route.
 type refusal struct {
 	definitions.Finding
-	// experimental: with the definitions of the experimental channel, it does not.
+	// experimental: with the definitions of the experimental channel, it has nothing against the field.
 	experimental bool
+	// lacks is what is not known and decides whether a mutation mends the field; nil where none does.
+	lacks *validate.Reference
 }
 
 // advise finds the refusals that the experimental channel does not have.
@@ -70,7 +74,7 @@ func (d *defined) advise(ctx context.Context, r *route, w *definitions.Write) er
 		return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
 	}
 	for i := range r.refusals {
-		r.refusals[i].experimental = !slices.Contains(outcome.Findings, r.refusals[i].Finding)
+		r.refusals[i].experimental = r.refusals[i].mended(outcome)
 	}
 	return nil
 }
@@ -83,6 +87,9 @@ func incomplete(f definitions.Finding) bool {
 
 // refusal tells of a refusal by the API server.
 func (j *judge) refusal(r *route, f *refusal) report.Finding {
+	if f.lacks != nil {
+		return j.unknown(r, &validate.Finding{Rule: f.ID, Field: f.Field, Reference: *f.lacks})
+	}
 	message, remedy := f.Message, ""
 	if f.ID == definitions.VersionNotServed {
 		remedy = "install a CustomResourceDefinition of the kind, or name one with --channel or --crds"

@@ -232,7 +232,11 @@ func (l *loaded) leftOut() []string {
 	}
 	for _, r := range l.routes {
 		if len(r.refusals) > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+			why := "the API server rejects it"
+			if !r.refused() {
+				why = "whether the API server rejects it depends on objects that are not in the input"
+			}
+			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
 		}
 	}
 	return notes

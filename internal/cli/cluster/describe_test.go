@@ -40,7 +40,7 @@ const described = `
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: edge, namespace: desc}, spec: {parentRefs: [{name: public}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 ---
-{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}]}}
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: desc}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}], rules: [{backendRefs: [{name: gone, port: 80}, {name: gone, port: 81}]}]}}
 `
 
 // TestDescribe: who may route a Service, who does, and why not.
@@ -107,6 +107,10 @@ desc-stranger   none       -            audit     label
 		if d.Type != state.kind || len(d.Routes) != 1 || d.Routes[0].State != validate.Invalid || d.Routes[0].Reason != state.reason {
 			t.Errorf("%s: %+v", name, d)
 		}
+	}
+	_, stdout, _ = run(t, "", "describe", "svc/gone", "-n", "desc", "--kubeconfig", plane.Kubeconfig)
+	if !strings.Contains(stdout, "No routes on this Service.\n\nRoutes that have this Service, which does not exist, as a backend:\nHTTPRoute desc/lost\n") {
+		t.Errorf("a backend that does not exist: %s", stdout)
 	}
 	if code, stdout, stderr := run(t, "", "describe", "service/nosuch", "-n", "desc", "--kubeconfig", plane.Kubeconfig); code != command.ExitUsage || stdout != "" ||
 		stderr != "error: Service desc/nosuch does not exist, and no route names it; the Services there: bare, cart\n" {

@@ -130,6 +130,10 @@ func describesDormant(t *testing.T) {
 	if !strings.Contains(text, "dormant   unanswered     no mesh acts on this parentRef: kind Service is in the core group") {
 		t.Errorf("%s", text)
 	}
+	_, text, _ = run(t, "", "describe", "httproute/bill", "-n", "asleep", "--kubeconfig", plane.Kubeconfig)
+	if _, commands, _ := strings.Cut(text, "a mesh admin:\n"); strings.Count(commands, wakeGrant) != 1 || !strings.HasPrefix(commands, wakeGrant+"\nkubectl patch ") {
+		t.Errorf("the grant is not there once, before the patch: %s", commands)
+	}
 }
 
 func conflictsOfDormant(t *testing.T) {

@@ -111,7 +111,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := expect.Run(cmd.Context(), &expect.Options{Input: f.options, Given: f.given, Meshes: f.meshes, Configuration: f.configured}, files)
+	report, err := expect.Run(cmd.Context(), &expect.Options{Input: f.options, Given: f.given, Meshes: f.meshes, Flags: again(cmd, judging, "mesh"), Configuration: f.configured}, files)
 	if err != nil {
 		return err
 	}
@@ -193,11 +193,8 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	again := printable.Shell(path)
-	if input.Namespace != "" { // the file does not name it
-		again += " -n " + printable.Shell(input.Namespace)
-	}
-	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, again)
+	words := append([]string{printable.Shell(path)}, again(cmd, judging, "mesh")...) // the file names the mesh and the input
+	_, err = printable.Fprintf(cmd.OutOrStdout(), "Wrote %s to %s. To run: gammaguard test %s\n", printable.Layout(report.Count(tests, "test", "tests")), path, strings.Join(words, " "))
 	return err
 }
 

@@ -131,6 +131,34 @@ func TestTestNamespace(t *testing.T) {
 	}
 }
 
+// TestTestAgain: the command that is printed for a failed test judges as the test does, under the mesh and by the configuration of it.
+func TestTestAgain(t *testing.T) {
+	t.Chdir(written(t, map[string]string{
+		"guard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: GuardConfiguration\nmesh: linkerd\n",
+		"web.yaml": `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [
+  {filters: [{type: RequestMirror, requestMirror: {backendRef: {name: web, port: 80}}}], backendRefs: [{name: web, port: 80}]}]}}
+`,
+		"gammaguard-test.yaml": `apiVersion: gammaguard.dev/v1alpha1
+kind: TrafficTest
+tests:
+- {name: web, request: {service: shop/web, port: 80}, expect: {status: 404}}
+`,
+	}))
+	const why = "Linkerd drops the whole route because of a RequestMirror filter"
+	for _, flags := range [][]string{{"--mesh", "linkerd"}, {"--config", "guard.yaml"}, {"--mesh", "linkerd", "--channel", "experimental", "--complete"}} {
+		got := run(t, "", append([]string{"test"}, flags...)...)
+		_, command, found := strings.Cut(got.stdout, "to see why, run gammaguard ")
+		command, _, _ = strings.Cut(command, "\n")
+		if got := run(t, "", strings.Fields(strings.ReplaceAll(command, "'", ""))...); !found || !strings.HasSuffix(command, strings.Join(flags, " ")) || got.code != ExitClean || !strings.Contains(got.stdout, why) {
+			t.Errorf("%v: %q: %+v", flags, command, got)
+		}
+	}
+}
+
 // TestTestOfBrokenInput: tests of an input that cannot be built fail with the reason, and the others run.
 func TestTestOfBrokenInput(t *testing.T) {
 	deployed(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/cli/verify"
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -112,6 +114,8 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if len(args) > 0 {
 		result.File = args[0]
 	}
+	words := append(again(cmd, inputNames), "--mesh", printable.Shell(result.Mesh)) // which FILE may name alone
+	result.Flags = strings.Join(append(words, again(cmd, judging, "mesh")...), " ")
 	if isData(f.output) {
 		err = writeData(cmd.OutOrStdout(), f.output, result)
 	} else {

@@ -53,7 +53,12 @@ func TestVerify(t *testing.T) {
 	if got.code != ExitFindings {
 		t.Errorf("%+v", got)
 	}
-	golden(t, "verify.txt", got.stdout)
+	golden(t, "verify.txt", strings.ReplaceAll(got.stdout, folder, "/manifests"))
+	_, example, _ := strings.Cut(got.stdout, "example:    gammaguard ")
+	example, _, _ = strings.Cut(example, "\n")
+	if got := run(t, "", strings.Fields(strings.NewReplacer("'tenant: gold'", "tenant:gold", "'", "").Replace(example))...); got.code != ExitClean || !strings.Contains(got.stdout, "Service cart-v2:80 100 %") {
+		t.Errorf("%q: %+v", example, got)
+	}
 
 	got = run(t, "", "verify", other, "--from", "faces", "-f", routes, "-o", "json")
 	var report struct {

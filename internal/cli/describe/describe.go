@@ -39,6 +39,8 @@ type Service struct {
 	// GatewayRoutes are the routes on Gateways that send requests to the Service: these do not
 	// meet the routes on it.
 	GatewayRoutes []traffic.GatewayRoute `json:"gatewayRoutes,omitempty"`
+	// BackendOf are the routes that have the Service as a backend, where it does not exist.
+	BackendOf []string `json:"backendOf,omitempty"`
 	// Grants are those of its namespace, and of those with routes on it; Uses and Lacks
 	// are the routes on it.
 	Grants []grants.Namespace `json:"grants"`
@@ -108,6 +110,14 @@ func Find(cluster check.Cluster, routes []*manifest.Object, policy *validate.Pol
 		}
 	}
 	d.leaving(routes, key, policy.Mesh)
+	if errors.Is(why, mesh.ErrNotFound) {
+		for _, object := range routes {
+			if hasBackend(object.Route, key, policy.Mesh) {
+				d.BackendOf = append(d.BackendOf, object.Route.String())
+			}
+		}
+		slices.Sort(d.BackendOf)
+	}
 	every := func(yield func(*mesh.Route) bool) {
 		for _, object := range routes {
 			if !yield(object.Route) {
@@ -140,6 +150,11 @@ func names(route *mesh.Route, key mesh.ServiceKey, profile *mesh.Profile) bool {
 			return true
 		}
 	}
+	return hasBackend(route, key, profile)
+}
+
+// hasBackend reports whether the route names the Service as a backend.
+func hasBackend(route *mesh.Route, key mesh.ServiceKey, profile *mesh.Profile) bool {
 	for backend := range route.Backends() {
 		if backend.Ref.IsService(profile) && backend.Ref.Service(route.Metadata.Namespace) == key {
 			return true

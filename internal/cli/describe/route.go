@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/answers"
@@ -187,4 +188,5 @@ func (d *OneRoute) judged(found *audit.Report) {
 	if patch != "" {
 		d.Commands = append(d.Commands, patch)
 	}
+	d.Commands = slices.Compact(d.Commands) // the parents that are dormant may lack the grant that the others lack
 }

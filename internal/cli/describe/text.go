@@ -38,6 +38,13 @@ func (d *Service) Text(w io.Writer) error {
 	if len(d.Routes) == 0 {
 		sections[2] = section{"No routes on this " + d.kind + ".", nil}
 	}
+	if len(d.BackendOf) > 0 {
+		users := make([][]string, len(d.BackendOf))
+		for i, route := range d.BackendOf {
+			users[i] = []string{route}
+		}
+		sections = append(sections, section{"Routes that have this " + d.kind + ", which does not exist, as a backend:", users})
+	}
 	if len(d.GatewayRoutes) > 0 {
 		sections = append(sections, section{"Routes on Gateways that send requests to this " + d.kind + ", and bypass the routes on it:", d.gatewayRoutes()})
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	Given bool
 	// Meshes are the meshes to run under; empty for those that the tests name, or that of the configuration.
 	Meshes []string
+	// Flags are those by which commands that are printed judge as the tests do, besides --mesh and those that name the input.
+	Flags []string
 	// Configuration returns the configuration for a mesh, or, without one, as it is.
 	Configuration func(mesh string) (*config.GuardConfiguration, error)
 }
@@ -95,7 +97,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		for i := range f.Tests {
 			t := &f.Tests[i]
 			for _, name := range r.meshesOf(t) {
-				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Input: flagsOf(input), Result: report.Skip}
+				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Flags: r.flags(input, name), Result: report.Skip}
 				r.results = append(r.results, result)
 				if !t.isFor(name) {
 					continue
@@ -112,8 +114,8 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 	return groups, nil
 }
 
-// flagsOf returns the flags that name the input, and the namespace of its objects without one: "-f manifests -n shop".
-func flagsOf(input *check.Options) string {
+// flags returns the flags of a command over the input that judges as the tests do under the mesh: "-f manifests --mesh istio -n shop".
+func (r *runner) flags(input *check.Options, mesh string) string {
 	var flags []string
 	for _, file := range input.Files {
 		flags = append(flags, "-f "+printable.Shell(file))
@@ -127,10 +129,10 @@ func flagsOf(input *check.Options) string {
 			flags = append(flags, "--values "+printable.Shell(values))
 		}
 	}
-	if input.Namespace != "" {
-		flags = append(flags, "-n "+printable.Shell(input.Namespace))
+	if mesh != "" {
+		flags = append(flags, "--mesh "+printable.Shell(mesh))
 	}
-	return strings.Join(flags, " ")
+	return strings.Join(append(flags, r.options.Flags...), " ")
 }
 
 // meshesOf returns the meshes that there is a result for. The empty name stands for the mesh of the configuration.

@@ -35,7 +35,19 @@ func writeSARIF(w io.Writer, version string, described []sarifRule, items, unche
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	driver := &run.Tool.Driver
 	driver.Name, driver.Version, driver.InformationURI, driver.Rules = "gammaguard", version, informationURI, described
+	type fix struct {
+		file string
+		Edit
+	}
+	given := map[fix]bool{}
 	for _, i := range items {
+		if i.Edit != nil { // of a base in several sets, one result has it: who applies all writes it once
+			if at := (fix{i.File, *i.Edit}); given[at] {
+				i.Edit = nil
+			} else {
+				given[at] = true
+			}
+		}
 		result := i.result()
 		result.RuleIndex = slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == i.ID })
 		run.Results = append(run.Results, result)

@@ -48,8 +48,8 @@ type TestResult struct {
 	// Mesh is the mesh; empty for the specification.
 	Mesh   string `json:"mesh,omitempty"`
 	Result Result `json:"result"`
-	// Input are the flags that name the manifests, such as "-f manifests".
-	Input string `json:"-"`
+	// Flags are those of a command over the same input under the same mesh, such as "-f manifests --mesh istio".
+	Flags string `json:"-"`
 	// Failures say what was not met.
 	Failures []string `json:"failures,omitempty"`
 	// Request is the request, and Outcome what becomes of it; nil where that is not known.
@@ -107,7 +107,7 @@ func (t *TestResult) detail() []string {
 		lines = append(lines, "note: "+note)
 	}
 	if t.Request != nil {
-		lines = append(lines, "to see why, run gammaguard trace "+strings.TrimSpace(t.Request.String()+" "+t.Input))
+		lines = append(lines, "to see why, run gammaguard trace "+strings.TrimSpace(t.Request.String()+" "+t.Flags))
 	}
 	return lines
 }

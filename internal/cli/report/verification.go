@@ -28,6 +28,8 @@ type Verification struct {
 	Ports []*VerifiedPort `json:"ports,omitempty"`
 	// Notes say what is not compared.
 	Notes []string `json:"notes,omitempty"`
+	// Flags are those of a command over the same routes under the same mesh, such as "-f manifests --mesh istio".
+	Flags string `json:"-"`
 	// skipped are the Services and ports that are not compared, by the reason, and reasons these in their order.
 	skipped map[string][]string
 	reasons []string
@@ -157,7 +159,7 @@ func (v *Verification) Text(w io.Writer, color bool) error {
 			}
 			printable.Fprintf(out, "    gammaguard: %s\n", d.Ours)
 			printable.Fprintf(out, "    proxies:    %s\n", d.Theirs)
-			printable.Fprintf(out, "    example:    gammaguard trace %s\n", printable.Layout(d.Example.String()))
+			printable.Fprintf(out, "    example:    gammaguard trace %s\n", printable.Layout(strings.TrimSpace(d.Example.String()+" "+v.Flags)))
 		}
 		printable.Fprintf(out, "\n")
 	}

@@ -1,0 +1,69 @@
+package command
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCheckUndecided: a fault that a mutation would mend is unknown where what the mutation reads is not in the input, and
+// only there. The advice on the experimental channel is given only where that has nothing against the field.
+func TestCheckUndecided(t *testing.T) {
+	const (
+		namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n"
+		ungranted = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: none}}}\n---\n"
+		warns     = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer, gammaguard.dev/mode: warn}}}\n---\n"
+		service   = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}]}}\n---\n"
+		several   = "{apiVersion: v1, kind: Service, metadata: {name: v1, namespace: shop}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}\n---\n"
+		one       = `{group: "", kind: Service, name: cart, port: 80}`
+		two       = one + `, {group: "", kind: Service, name: cart, port: 81}`
+		half      = one + `, {group: "", kind: Service, name: cart}`
+		ofPay     = `{group: "", kind: Service, name: pay, namespace: pay}`
+		noPort    = "Invalid value: Must have port for Service reference (schema)"
+		channel   = "if your cluster has the experimental channel of the Gateway API, use --channel experimental"
+		lacks     = "cannot be determined: Service shop/"
+	)
+	route := func(parents, backend string) string {
+		return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: shop}, spec: {parentRefs: [" + parents + "], rules: [{backendRefs: [" + backend + "]}]}}\n"
+	}
+	for _, test := range []struct {
+		name, input string
+		args        []string
+		// verdict is that of the route, and schema starts or ends the message of its finding.
+		verdict, starts, ends string
+	}{
+		{"the backend", namespace + service + route(one, "{name: v1}"), nil, "unknown", lacks + "v1 is not in the input; add it ", "(schema)"},
+		{"the namespace, too", service + route(one, "{name: v1}"), nil, "unknown", lacks + "v1 ", "(schema)"},
+		{"the backend of a mirror", namespace + service + strings.Replace(route(one, "{name: cart, port: 80}"), "[{b", "[{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: v1}}}], b", 1), nil, "unknown", lacks + "v1 ", "(schema)"},
+		{"the parent, whose ports have names", namespace + route(two, "{name: v1, port: 80}"), nil, "unknown", lacks + "cart ", "(schema)"},
+		{"a grant in another namespace", service + route(ofPay, "{name: pay, namespace: pay}"), nil, "unknown", "cannot be determined: Service pay/pay ", "(schema)"},
+		{"strict", namespace + service + route(one, "{name: v1}"), []string{"--strict"}, "deny", lacks + "v1 ", "(schema)"},
+		{"complete", namespace + service + route(one, "{name: v1}"), []string{"--complete"}, "deny", noPort, noPort},
+		{"in the input, with one port", namespace + service + route(one, "{name: cart}"), nil, "admit", "", ""},
+		{"in the input, with several ports", namespace + several + route(one, "{name: v1}"), nil, "deny", noPort, noPort},
+		{"ports that no Service decides", namespace + route(two, "{name: cart}"), []string{"--channel", "experimental"}, "deny", noPort, noPort},
+		{"no grant", ungranted + service + route(one, "{name: v1}"), nil, "deny", noPort, noPort},
+		{"a mode that makes no mutations", warns + service + route(one, "{name: v1}"), nil, "deny", noPort, noPort},
+		{"a port that is not valid", namespace + service + route(one, "{name: v1, port: 0}"), nil, "unknown", lacks + "v1 ", "(schema)"},
+		{"a fault that no mutation mends", namespace + service + route(one, "{name: v1, port: 80, weight: -1}"), nil, "deny", "Invalid value: -1", "(schema)"},
+		{"the experimental channel rejects it, too", namespace + service + route(half, "{name: cart, port: 80}"), nil, "deny", "Invalid value: sectionName must be unique", "same parent (schema)"},
+		{"the experimental channel admits it", namespace + several + strings.ReplaceAll(route(two, "{name: v1, port: 80}"), "name: cart", "name: v1, namespace: shop, sectionName: a"), nil, "deny", "Invalid value: sectionName must be unique", channel + " (schema)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, got := checkJSON(t, test.input, append([]string{"-f", "-"}, test.args...)...)
+			message := ""
+			for _, f := range r.Routes[0].Findings {
+				if f.Rule == "schema" {
+					message += f.Message
+				}
+			}
+			if verdict := string(r.Routes[0].Verdict); verdict != test.verdict || !strings.HasPrefix(message, test.starts) || !strings.HasSuffix(message, test.ends) || (message == "") != (test.starts == "") ||
+				(got.code == ExitFindings) != (verdict == "deny") {
+				t.Errorf("exit code %d, %s: %q", got.code, verdict, message)
+			}
+		})
+	}
+	got := run(t, namespace+service+route(one, "{name: v1}"), "diff", "--base", written(t, nil), "-f", "-")
+	if want := "HTTPRoute shop/a is left out, because whether the API server rejects it depends on objects that are not in the input"; !strings.Contains(got.stdout+got.stderr, want) {
+		t.Errorf("diff: %+v", got)
+	}
+}
