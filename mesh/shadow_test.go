@@ -184,7 +184,7 @@ func TestShadowsAreLinear(t *testing.T) {
 	}
 	const (
 		long = 2 << 20
-		most = 2 * time.Second // what is not bounded takes minutes, and a busy machine some times what a quiet one does
+		most = 2 * time.Second // far above what it takes, also on a busy machine
 	)
 	for name, test := range map[string]struct{ first, others string }{
 		"many instructions": {headers("RegularExpression", "((a?b?c?d?){1,1000}(a?b?c?d?){1,1000}(a?b?c?d?){1,1000})"), headers("Exact", strings.Repeat("a", 60)+"%d")},
