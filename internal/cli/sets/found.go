@@ -28,6 +28,8 @@ type Found struct {
 	// holders are the files that may hold routes, and makers the kustomizations and charts.
 	holders []holder
 	makers  []maker
+	// aside are the files and folders that a pattern leaves aside, by their absolute paths, and the file of the pattern.
+	aside map[string]string
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
 	reported map[string]bool
 	unlooked map[ignorePattern]bool
@@ -65,6 +67,14 @@ type maker struct {
 	component    bool
 	place        place
 	by           ignorePattern
+}
+
+// IgnoredBy returns the file with the pattern by which the path, or a folder above it, was left aside; empty for none.
+func (f *Found) IgnoredBy(path string) string {
+	absolute, err := filepath.Abs(path)
+	for ; err == nil && f.aside[absolute] == "" && absolute != filepath.Dir(absolute); absolute = filepath.Dir(absolute) {
+	}
+	return f.aside[absolute]
 }
 
 // Unread returns what none of the sets has read and may hold routes, once they were run, and notes on what was
