@@ -114,6 +114,8 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteUnread(ctx, after)
 	d.noteMoved()
+	slices.Sort(d.out.LeftOut)
+	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
 	d.out.NewFindings.Sets = nil
 	d.out.NewFindings.Count()
@@ -330,6 +332,7 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		d.out.Ports = append(d.out.Ports, port)
 	}
 	d.out.Unchanged += diff.Unchanged
+	d.out.LeftOut = append(d.out.LeftOut, diff.LeftOut...)
 	d.out.Notes = append(d.out.Notes, diff.Notes...)
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})

@@ -232,7 +232,11 @@ func (l *loaded) leftOut() []string {
 	}
 	for _, r := range l.routes {
 		if len(r.refusals) > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+			why := ": run gammaguard check for details"
+			if slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }) {
+				why = " as it is written: substitute the variable first"
+			}
+			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because the API server rejects it%s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
 		}
 	}
 	return notes
