@@ -212,6 +212,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	}
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
+		noteAhead(ctx, tree, diff)
 		for i, note := range diff.Notes {
 			diff.Notes[i] = tree.NamedIn(note)
 		}
@@ -291,8 +292,21 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if err != nil {
 		return nil, err
 	}
-	diff, err = check.Diff(ctx, then, &f.options)
-	return diff, tree.Named(err)
+	if diff, err = check.Diff(ctx, then, &f.options); err != nil {
+		return nil, tree.Named(err)
+	}
+	noteAhead(ctx, tree, diff)
+	return diff, nil
+}
+
+// noteAhead notes, where anything differs, that some of it may be of the base.
+func noteAhead(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
+	if diff.Empty() {
+		return
+	}
+	if ahead := tree.Ahead(ctx); ahead != "" {
+		diff.Notes = append(diff.Notes, ahead)
+	}
 }
 
 func writeDiff(w io.Writer, format string, diff *report.Diff) error {
