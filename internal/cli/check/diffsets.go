@@ -112,7 +112,9 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 			d.out.Ports[i].Sets = nil
 		}
 	}
-	d.noteUnread(ctx, after)
+	if err := d.noteUnread(ctx, before, after, at); err != nil {
+		return nil, err
+	}
 	d.noteMoved()
 	slices.Sort(d.out.LeftOut)
 	d.out.LeftOut = slices.Compact(d.out.LeftOut)

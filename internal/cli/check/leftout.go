@@ -148,12 +148,14 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 	return "", nil
 }
 
+// below reports whether the path is the folder, or is in it.
+func below(path, folder string) bool {
+	within, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(within)
+}
+
 // uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it.
 func uses(set *sets.Set, file string) bool {
-	below := func(path, folder string) bool {
-		within, err := filepath.Rel(folder, path)
-		return err == nil && filepath.IsLocal(within)
-	}
 	if set.Kustomization != "" {
 		for path := range source.Uses(set.Within.Read, set.Kustomization) {
 			if same, err := filepath.Rel(path, file); err == nil && same == "." {

@@ -6,6 +6,43 @@ import (
 	"testing"
 )
 
+// TestDiffNotesOnlyNews: of patterns, and of what no set has, diff notes only what the base does not have; of hidden directories, the pattern says enough.
+func TestDiffNotesOnlyNews(t *testing.T) {
+	deployed(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ignores, unread = " ignores 1 file that may hold routes", "may hold routes that no set has: "
+	for _, name := range []string{"legacy/web.yaml", ".hidden/web.yaml", "vendor/web.yaml"} {
+		put(t, name, string(web))
+	}
+	put(t, ".gammaguardignore", "legacy/\n.hidden/\n.later/\n")
+	commit(t)
+	put(t, ".later/web.yaml", string(web))
+	before := t.TempDir() + "/base"
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{"--base-ref HEAD", "--base .base"} {
+		if got := run(t, "", strings.Fields("diff "+base)...); got.code != ExitClean || strings.Contains(got.stdout, ignores) || strings.Contains(got.stdout, unread) {
+			t.Errorf("%s: %+v", base, got)
+		}
+		_ = os.Rename(before, ".base")
+	}
+	put(t, ".gammaguardignore", "legacy/*\n.hidden/\n.later/\n.base/\n")
+	put(t, "vendor/other.yaml", string(web))
+	got := run(t, "", "diff", "--base-ref", "HEAD")
+	for _, want := range []string{
+		"note: .gammaguardignore: its pattern \"legacy/*\"" + ignores + ": legacy/web.yaml\n", "note: " + unread + "vendor/other.yaml; run",
+		"note: .gammaguardignore: its pattern \".base/\" ignores 10 files that may hold routes\n",
+	} {
+		if !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, ".hidden") {
+			t.Errorf("want %q in %+v", want, got)
+		}
+	}
+}
+
 // TestDiffOfIgnoredSets: what only one version leaves aside, and both have, is neither removed nor new; what is not there is.
 func TestDiffOfIgnoredSets(t *testing.T) {
 	const (

@@ -33,7 +33,7 @@ func discover(ctx context.Context, disk *source.Disk, namespace string, paths []
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
 		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
