@@ -185,11 +185,17 @@ func (c *Class) head() string {
 	return method
 }
 
-// summary reads "2 Services, 3 changes; 41 other request classes unchanged; 1 set not compared".
+// summary reads "2 Services, 3 changes; 41 other request classes unchanged; 1 set not compared; 1 route left out".
 func (d *Difference) summary() string {
 	left, none := "", "no change"
 	if d.NotCompared > 0 {
-		left, none = "; "+count(d.NotCompared, "set", "sets")+" not compared", "no change in what was compared"
+		left = "; " + count(d.NotCompared, "set", "sets") + " not compared"
+	}
+	if n := len(d.LeftOut); n > 0 {
+		left += "; " + count(n, "route", "routes") + " left out"
+	}
+	if left != "" {
+		none = "no change in what was compared"
 	}
 	var may []string
 	if n := len(d.Expressions); n > 0 {

@@ -3,8 +3,10 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -60,12 +62,40 @@ func firstOf(names []string) string {
 	return text
 }
 
-// noteUnread notes what may hold routes and was not compared.
-func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
+// noteUnread notes what may hold routes and was not compared, apart from what the version before has the same, and from that version
+// itself where it is in the one after.
+func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func(path string) (string, error)) error {
+	known := map[string]bool{}
+	skipped, _ := before.Unread(ctx)
+	for _, s := range slices.Concat(before.Skipped, skipped) {
+		if path, err := filepath.Abs(s.Path); err == nil && s.Hides {
+			known[path] = true
+		}
+	}
+	root, failed := filepath.Abs(before.Path)
+	start, err := filepath.Abs(after.Path)
+	if err := errors.Join(failed, err); err != nil {
+		return err
+	}
+	within := before.Path != "" && root != start && below(root, start)
+	news := func(path string) (was string, is bool, err error) {
+		if here, err := filepath.Abs(path); err != nil || within && below(here, root) {
+			return "", false, err
+		}
+		was, err = at(path)
+		return was, err == nil && !known[was], err
+	}
 	skipped, notices := after.Unread(ctx)
 	var paths []string
 	for _, s := range slices.Concat(after.Skipped, skipped) {
-		if s.Hides {
+		if !s.Hides {
+			continue
+		}
+		_, is, err := news(s.Path)
+		if err != nil {
+			return err
+		}
+		if is {
 			paths = append(paths, s.Path)
 		}
 	}
@@ -73,8 +103,16 @@ func (d *setsDiff) noteUnread(ctx context.Context, after *Found) {
 		d.out.Notes = append(d.out.Notes, "may hold routes that no set has: "+firstOf(paths)+"; run gammaguard check for details")
 	}
 	for _, n := range notices {
-		if n.Ignored > 0 {
+		if n.Ignored == 0 {
+			continue
+		}
+		was, is, err := news(n.Path)
+		if err != nil {
+			return err
+		}
+		if is && !before.HasPattern(was, n.Pattern) {
 			d.out.Notes = append(d.out.Notes, n.Path+": "+n.Message)
 		}
 	}
+	return nil
 }

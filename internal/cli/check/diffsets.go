@@ -22,17 +22,17 @@ import (
 // Found is one version of a repository, with the sets that were found in it.
 type Found struct {
 	Options *Options
-	// Path is a path that the sets were looked for below, and Project what names them; nil if nothing does.
+	// Path is a path that the sets were looked for below, and Project what names or ignores them; nil if nothing does.
 	Path    string
 	Project *sets.Project
 	*sets.Found
 }
 
 // DiffSets compares each set with the one of its kind and path in the version before; at returns where a path of the
-// version after is in that. A set of one version is compared with none, unless only the project of the version after leaves it out. Apart from a difference of all
+// version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -55,11 +55,31 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	if err != nil {
 		return nil, err
 	}
+	now, err := byKey(at, after.Sets, after.Bare)
+	if err != nil {
+		return nil, err
+	}
+	place := [2]func(string) (string, error){filepath.Abs, at}
+	back := func(path string) (string, error) {
+		root, err := at(after.Path)
+		absolute, failed := filepath.Abs(path)
+		within, outside := filepath.Rel(root, absolute)
+		return filepath.Join(after.Path, within), errors.Join(err, failed, outside)
+	}
+	if err := d.leaveOut([2]*Found{before, after}, [2]func(string) (string, error){back, at}, func(version int, set *sets.Set) (bool, error) {
+		key, err := keyOf(set, place[version])
+		return [2]map[string]*sets.Set{now, was}[version][key] != nil, err
+	}); err != nil {
+		return nil, err
+	}
 	for i := range after.Sets {
 		set := &after.Sets[i]
 		key, err := keyOf(set, at)
 		if err != nil {
 			return nil, err
+		}
+		if d.aside[set] {
+			continue
 		}
 		if err := d.compare(ctx, was[key], set); err != nil {
 			return nil, err
@@ -68,16 +88,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	for i := range before.Sets {
 		set := &before.Sets[i]
-		if key, err := keyOf(set, filepath.Abs); err == nil && was[key] == set {
-			name, err := after.leftOut(set, at)
-			if err != nil {
-				return nil, err
-			}
-			if name != "" {
-				d.out.NotCompared++
-				d.out.Notes = append(d.out.Notes, name+" is not compared: it is still there, but no set of "+sets.ProjectFile+" has it")
-				continue
-			}
+		if key, err := keyOf(set, filepath.Abs); err == nil && was[key] == set && !d.aside[set] {
 			if err := d.compare(ctx, set, bare[key]); err != nil {
 				return nil, err
 			}
@@ -101,8 +112,12 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 			d.out.Ports[i].Sets = nil
 		}
 	}
-	d.noteUnread(ctx, after)
+	if err := d.noteUnread(ctx, before, after, at); err != nil {
+		return nil, err
+	}
 	d.noteMoved()
+	slices.Sort(d.out.LeftOut)
+	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
 	d.out.NewFindings.Sets = nil
 	d.out.NewFindings.Count()
@@ -113,6 +128,8 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 type setsDiff struct {
 	sides [2]*side
 	out   *report.Diff
+	// aside are the sets that only one version compares, though both have them.
+	aside map[*sets.Set]bool
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
@@ -327,6 +344,7 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	d.out.Unchanged += diff.Unchanged
+	d.out.LeftOut = append(d.out.LeftOut, diff.LeftOut...)
 	d.out.Notes = append(d.out.Notes, diff.Notes...)
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})

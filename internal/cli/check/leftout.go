@@ -8,78 +8,160 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
-// leftOut returns the name that a set of the version before has in the version after if all its files are still there, and
-// the project of that version leaves it out. It is empty for a set that was removed, and for one whose files another set has.
-// At returns where a path of the version after is in the one before.
-func (f *Found) leftOut(set *sets.Set, at func(string) (string, error)) (name string, err error) {
-	if f.Project == nil || len(f.Project.Sets) == 0 {
-		return "", nil
-	}
-	root, err := at(f.Path)
-	if err != nil {
-		return "", err
-	}
-	here := func(paths ...string) (moved []string) {
-		for _, path := range paths {
-			absolute, failed := filepath.Abs(path)
-			within, outside := filepath.Rel(root, absolute)
-			err = errors.Join(err, failed, outside)
-			moved = append(moved, filepath.Join(f.Path, within))
-		}
-		return moved
-	}
-	now := *set
-	now.Path = here(set.Path)[0]
-	files := []string{now.File()}
-	switch {
-	case set.Chart != nil:
-		values := here(set.Chart.Values...)
-		files = append(files, values...)
-		now.Values = strings.Join(values, ", ")
-	case set.Kustomization == "":
-		files = here(set.Files...)
-		if set.Named {
-			now.Path = strings.Join(files, ", ")
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	for _, file := range files {
-		info, err := os.Lstat(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return "", nil
-		case err != nil:
-			return "", err
-		case info.IsDir() && now.File() != "": // without a kustomization
-			return "", nil
-		}
-		if f.uses(file) {
-			return "", nil
-		}
-	}
-	return nameOf(&now), nil
-}
-
-// uses reports whether a kustomization or a folder of the sets has the file, or, of a folder, a part of it.
-func (f *Found) uses(file string) bool {
-	below := func(path, folder string) bool {
-		within, err := filepath.Rel(folder, path)
-		return err == nil && filepath.IsLocal(within)
-	}
-	return slices.ContainsFunc(f.Sets, func(set sets.Set) bool {
-		if set.Kustomization != "" {
-			for path := range source.Uses(set.Within.Read, set.Kustomization) {
-				if filepath.Clean(path) == filepath.Clean(file) {
-					return true
+// leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares. To returns where a path
+// of a version is in the other one, and paired reports whether that has a set as one.
+func (d *setsDiff) leaveOut(found [2]*Found, to [2]func(path string) (string, error), paired func(version int, set *sets.Set) (bool, error)) error {
+	for range 2 { // what only a set that is left out used may be a set in the other version
+		for i, version := range found {
+			for j := range version.Sets {
+				set := &version.Sets[j]
+				has, err := paired(i, set)
+				if err == nil && !d.aside[set] {
+					err = d.leave(i, set, found[1-i], to[i], has)
+				}
+				if err != nil {
+					return err
 				}
 			}
 		}
-		return slices.ContainsFunc(set.Files, func(path string) bool { return below(file, path) || below(path, file) })
-	})
+	}
+	return nil
+}
+
+// leave leaves out a set of a version, or files of it, if the other version has them and leaves them out.
+func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path string) (string, error), paired bool) error {
+	there, err := moved(set, to)
+	if err != nil {
+		return err
+	}
+	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
+	why := ""
+	if !paired {
+		if why, err = other.leftOut(d.aside, makers(there)...); err != nil {
+			return err
+		}
+	}
+	if why != "" {
+		d.aside[set] = true
+		d.leftOut(version, set, name, why)
+		return nil
+	}
+	if set.Kind != report.Directory || set.Named {
+		return nil
+	}
+	kept := []string{}
+	for i, file := range set.Files {
+		why, err := other.leftOut(d.aside, there.Files[i])
+		switch {
+		case err != nil:
+			return err
+		case why == "":
+			kept = append(kept, file)
+		default:
+			d.leftOut(version, &sets.Set{Files: []string{file}, Within: set.Within, Taken: set.Taken}, filepath.ToSlash([2]string{there.Files[i], file}[version]), why)
+		}
+	}
+	set.Files = kept
+	return nil
+}
+
+// leftOut notes that what one version has is not compared, and why the other one, which has it too, leaves it out.
+func (d *setsDiff) leftOut(version int, set *sets.Set, name, why string) {
+	d.out.NotCompared++
+	d.out.Notes = append(d.out.Notes, name+" is not compared: "+[2]string{"it is still there", "the base has it too"}[version]+", but "+why)
+	set.Excuse(d.sides[version].disk.Within(set.Within))
+}
+
+// moved returns the set with its paths in the other version.
+func moved(set *sets.Set, to func(path string) (string, error)) (*sets.Set, error) {
+	var errs error
+	all := func(paths []string) (there []string) {
+		for _, path := range paths {
+			path, err := to(path)
+			there, errs = append(there, path), errors.Join(errs, err)
+		}
+		return there
+	}
+	there := *set
+	there.Files = all(set.Files)
+	switch {
+	case set.Named && set.Files != nil:
+		there.Path = strings.Join(there.Files, ", ")
+	case set.Chart != nil:
+		there.Chart = &source.Chart{Values: all(set.Chart.Values)}
+		there.Values = strings.Join(there.Chart.Values, ", ")
+		fallthrough
+	default:
+		there.Path = all([]string{set.Path})[0]
+	}
+	return &there, errs
+}
+
+// makers returns the files that make the set; none for a folder that has lost its kustomization.
+func makers(set *sets.Set) []string {
+	switch file := set.File(); {
+	case set.Chart != nil:
+		return append([]string{file}, set.Chart.Values...)
+	case set.Kind == report.Directory:
+		return set.Files
+	case file != set.Path:
+		return []string{file}
+	}
+	return nil
+}
+
+// leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
+// it compares one, in a set that is not left out, too.
+func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
+	ignored, has := "", (*sets.Set)(nil)
+	for i, file := range files {
+		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		} else if err != nil {
+			return "", err
+		}
+		for j := range f.Sets {
+			if set := &f.Sets[j]; uses(set, file) {
+				if has = set; !aside[set] {
+					return "", nil
+				}
+			}
+		}
+		if by := f.IgnoredBy(file); i == 0 || by == "" {
+			ignored = by
+		}
+	}
+	switch {
+	case len(files) == 0:
+	case f.Project != nil && len(f.Project.Sets) > 0:
+		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
+	case ignored != "":
+		return ignored + " ignores it", nil
+	case has != nil:
+		return "only " + nameOf(has) + " uses it, which is not compared", nil
+	}
+	return "", nil
+}
+
+// below reports whether the path is the folder, or is in it.
+func below(path, folder string) bool {
+	within, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(within)
+}
+
+// uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it.
+func uses(set *sets.Set, file string) bool {
+	if set.Kustomization != "" {
+		for path := range source.Uses(set.Within.Read, set.Kustomization) {
+			if same, err := filepath.Rel(path, file); err == nil && same == "." {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(set.Files, func(path string) bool { return below(file, path) || below(path, file) })
 }

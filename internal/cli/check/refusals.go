@@ -98,7 +98,7 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 			remedy = "use one of the versions that are served: " + strings.Join(served, ", ")
 		}
 	}
-	if value, _, _ := r.Field(f.Field); variable(value) {
+	if r.variable(f.Field) {
 		remedy = "substitute the variable before the check"
 	}
 	if f.experimental {
@@ -117,8 +117,9 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 	}
 }
 
-// variable reports whether a value has a variable that is substituted before it is applied, such as one of Flux's postBuild.
-func variable(value any) bool {
+// variable reports whether a field has a variable that is substituted before it is applied, such as one of Flux's postBuild.
+func (r *route) variable(field string) bool {
+	value, _, _ := r.Field(field)
 	text, _ := value.(string)
 	return strings.Contains(text, "${")
 }

@@ -232,11 +232,14 @@ func (l *loaded) leftOut() []string {
 	}
 	for _, r := range l.routes {
 		if len(r.refusals) > 0 {
-			why := "the API server rejects it"
-			if !r.refused() {
-				why = "whether the API server rejects it depends on objects that are not in the input"
+			why := "the API server rejects it: run gammaguard check for details"
+			switch {
+			case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
+				why = "the API server rejects it as it is written: substitute the variable first"
+			case !r.refused():
+				why = "whether the API server rejects it depends on objects that are not in the input: run gammaguard check for details"
 			}
-			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s: run gammaguard check for details", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
+			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
 		}
 	}
 	return notes

@@ -39,8 +39,9 @@ of gammaguard trace.
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
 base. A set that can no longer be read or built is an error, whatever the cause. The summary counts the others that cannot be compared, and a
-note names each. So it is with a set that is still there and that the sets of .gammaguard.yaml leave out. A route, Service, Namespace, or
-ReferenceGrant that only the base has is removed. Other objects that the input lacks are assumed to exist, unless --complete is set.
+note names each. So it is with what both versions have and only one ignores, or leaves out of the sets of .gammaguard.yaml. A route, Service,
+Namespace, or ReferenceGrant that only the base has is removed. Other objects that the input lacks are assumed to exist, unless --complete is
+set.
 
 With --cluster, the base is what the cluster stores. As after kubectl apply, routes that the input lacks stay, and so do stored labels and
 annotations that it does not set and that kubectl did not apply before. All input is one set
@@ -211,6 +212,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	}
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
+		noteAhead(ctx, tree, diff)
 		for i, note := range diff.Notes {
 			diff.Notes[i] = tree.NamedIn(note)
 		}
@@ -258,6 +260,7 @@ func findBefore(ctx context.Context, options *check.Options, root string, paths 
 		return nil, err
 	}
 	options.Surround(project)
+	found.Path, found.Project = paths[0], project
 	found.Found, err = check.FindSets(ctx, options, paths, project)
 	return found, err
 }
@@ -289,8 +292,21 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if err != nil {
 		return nil, err
 	}
-	diff, err = check.Diff(ctx, then, &f.options)
-	return diff, tree.Named(err)
+	if diff, err = check.Diff(ctx, then, &f.options); err != nil {
+		return nil, tree.Named(err)
+	}
+	noteAhead(ctx, tree, diff)
+	return diff, nil
+}
+
+// noteAhead notes, where anything differs, that some of it may be of the base.
+func noteAhead(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
+	if diff.Empty() {
+		return
+	}
+	if ahead := tree.Ahead(ctx); ahead != "" {
+		diff.Notes = append(diff.Notes, ahead)
+	}
 }
 
 func writeDiff(w io.Writer, format string, diff *report.Diff) error {

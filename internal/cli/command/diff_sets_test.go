@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -329,5 +330,37 @@ func TestBaseToBuild(t *testing.T) {
 	}
 	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomize "+before+"/prod: ") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDiffOfBranchBehind: a base with newer commits is noted, with what to compare with instead, where that matters.
+func TestDiffOfBranchBehind(t *testing.T) {
+	deployed(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, "plain/web.yaml", strings.Replace(string(web), "web-v1", "web-v2", 1))
+	commit(t)
+	git := func(args ...string) {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	git("branch", "newer")
+	git("reset", "-q", "--hard", "HEAD~1")
+	const note = `note: newer has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref "$(git merge-base newer HEAD)"` + "\n"
+	for _, args := range []string{"", " -f plain"} {
+		if got := run(t, "", strings.Fields("diff --base-ref newer"+args)...); got.code != ExitFindings || strings.Count(got.stdout, note) != 1 {
+			t.Errorf("behind%s: %+v", args, got)
+		}
+		put(t, "plain/web.yaml", strings.Replace(string(web), "web-v1", "web-v3", 1))
+		if got := run(t, "", strings.Fields("diff --base-ref HEAD"+args)...); got.code != ExitFindings || strings.Contains(got.stdout, "HEAD lacks") {
+			t.Errorf("not behind%s: %+v", args, got)
+		}
+		put(t, "plain/web.yaml", string(web))
+	}
+	if got := run(t, "", "diff", "--base-ref", "newer...HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, `"newer...HEAD" is not one revision; for the changes of a branch alone, use "$(git merge-base newer HEAD)"`) {
+		t.Errorf("a range: %+v", got)
 	}
 }

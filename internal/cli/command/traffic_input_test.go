@@ -104,9 +104,9 @@ func TestTrafficWithoutRefused(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"diff --base base.yaml -f change.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
-			"no change; 1 request class unchanged\n\nnew findings:\nchange.yaml\n",
+			"no change in what was compared; 1 request class unchanged; 1 route left out\n\nnew findings:\nchange.yaml\n",
 		"diff --base change.yaml -f base.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
-			"no change; 1 request class unchanged\n",
+			"no change in what was compared; 1 request class unchanged; 1 route left out\n",
 		"diff --base base.yaml -f type.yaml": "note: HTTPRoute shop/type is left out",
 		"trace service/cart:80 --path /no-slash -f change.yaml": "→ Service web:80 100 %\n" +
 			"note: namespace shop is not in the input: it is assumed to have the grant\n" +
@@ -115,6 +115,25 @@ func TestTrafficWithoutRefused(t *testing.T) {
 	} {
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitClean || !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
+	weight := func(name, weight string) {
+		put(t, name, strings.Replace(base, "port: 80}]}]}}", "port: 80, weight: \"${weight:="+weight+"}\"}]}]}}", 1))
+	}
+	weight("five.yaml", "5")
+	weight("twenty.yaml", "20")
+	for format, want := range map[string]string{
+		"text": "note: HTTPRoute shop/web is left out, because the API server rejects it as it is written: substitute the variable first\n" +
+			"no change in what was compared; 0 request classes unchanged; 1 route left out\n",
+		"markdown": "**no change in what was compared; 0 request classes unchanged; 1 route left out**\n",
+		"json":     "\"leftOut\": [\n    \"HTTPRoute shop/web\"\n  ]",
+	} {
+		for _, input := range []string{"-f twenty.yaml --base five.yaml", "twenty --base five"} {
+			weight("five/all.yaml", "5")
+			weight("twenty/all.yaml", "20")
+			if got := run(t, "", append(strings.Fields("diff "+input), "-o", format)...); got.code != ExitClean || !strings.Contains(got.stdout, want) {
+				t.Errorf("%s, %s: want %q in %+v", input, format, want, got)
+			}
 		}
 	}
 	put(t, "worse.yaml", strings.Replace(base, "value: /", "value: no-slash", 1))

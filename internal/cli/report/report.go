@@ -168,6 +168,8 @@ type Notice struct {
 	Message string `json:"message"`
 	// Ignored is how many files that may hold routes, charts, and kustomizations a pattern of the repository leaves aside.
 	Ignored int `json:"ignored,omitempty"`
+	// Pattern is that pattern.
+	Pattern string `json:"-"`
 	// Fails is set if a strict check must not pass over it.
 	Fails bool `json:"-"`
 }

@@ -2,6 +2,7 @@
 package revision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	}
 	tree, err := treeOf(ctx, revision)
 	if err != nil && strings.Contains(revision, "..") {
-		return nil, fmt.Errorf("%q is not one revision; name the base alone, such as main", revision)
+		base, _, _ := strings.Cut(revision, "..")
+		return nil, fmt.Errorf("%q is not one revision; for the changes of a branch alone, use %s", revision, mergeBase(cmp.Or(base, "main")))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a revision of the repository in %s; fetch it first (actions/checkout: fetch-depth: 0)", revision, top)
@@ -53,6 +55,24 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 		return nil, errors.Join(err, t.Remove())
 	}
 	return t, nil
+}
+
+// mergeBase is the argument for what the branch in the work tree was made from.
+func mergeBase(revision string) string {
+	return `"$(git merge-base ` + printable.Shell(revision) + ` HEAD)"`
+}
+
+// Ahead says that the revision has changes that the branch in the work tree lacks; empty if it has none, and if that is not known.
+func (t *Tree) Ahead(ctx context.Context) string {
+	commit, err := git(ctx, "rev-parse", "--verify", "--end-of-options", t.revision+"^{commit}")
+	if shallow, failed := git(ctx, "rev-parse", "--is-shallow-repository"); err != nil || failed != nil || shallow != "false" {
+		return "" // it is no commit, or the history ends before it
+	}
+	_, err = git(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
+		return ""
+	}
+	return t.revision + " has commits that HEAD lacks, and what they change is shown in reverse; to leave it out, use --base-ref " + mergeBase(t.revision)
 }
 
 // Exists reports whether the repository of the working directory has the revision.

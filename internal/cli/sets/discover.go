@@ -33,7 +33,7 @@ func discover(ctx context.Context, disk *source.Disk, namespace string, paths []
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
 	return &discovery{
-		Found: &Found{disk: disk, namespace: namespace, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
+		Found: &Found{disk: disk, namespace: namespace, aside: map[string]string{}, patterns: map[[2]string]bool{}, reported: map[string]bool{}, unlooked: map[ignorePattern]bool{}},
 		ctx:   ctx, project: project, ignores: map[string]*ignores{},
 		seen: map[string]bool{}, used: map[string]bool{}, named: map[string]bool{}, folders: map[string]*folder{}, inChart: map[string]chartPart{},
 	}
@@ -162,11 +162,11 @@ func (d *discovery) walk(root string) error {
 			return nil
 		}
 		switch where, by := d.ignored(path, entry.IsDir()); {
-		case where != inSight && entry.IsDir():
-			d.lookForHidden(path, where, by)
-			return filepath.SkipDir
 		case where != inSight:
-			d.lookForHidden(path, where, by)
+			d.leaveAside(path, where, by)
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
 		case entry.IsDir():
 			return d.folder(path)
 		case source.IsManifest(path):
@@ -174,6 +174,14 @@ func (d *discovery) walk(root string) error {
 		}
 		return nil
 	})
+}
+
+// leaveAside notes what is not looked at for sets.
+func (d *discovery) leaveAside(path string, where place, by ignorePattern) {
+	if absolute, err := filepath.Abs(path); err == nil && where != passedOver {
+		d.aside[absolute] = cmp.Or(filepath.ToSlash(by.file), gitIgnore)
+	}
+	d.lookForHidden(path, where, by)
 }
 
 // folder looks at a folder.

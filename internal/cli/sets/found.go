@@ -28,6 +28,10 @@ type Found struct {
 	// holders are the files that may hold routes, and makers the kustomizations and charts.
 	holders []holder
 	makers  []maker
+	// aside are the files and folders that a pattern leaves aside, by their absolute paths, and the file of the pattern.
+	aside map[string]string
+	// patterns are those of ours that were read, each with its file's absolute path.
+	patterns map[[2]string]bool
 	// reported are the files among Skipped, and unlooked the patterns that name more than was looked at.
 	reported map[string]bool
 	unlooked map[ignorePattern]bool
@@ -65,6 +69,20 @@ type maker struct {
 	component    bool
 	place        place
 	by           ignorePattern
+}
+
+// HasPattern reports whether the file has the pattern, and holds for what was looked for.
+func (f *Found) HasPattern(file, pattern string) bool {
+	absolute, err := filepath.Abs(file)
+	return err == nil && f.patterns[[2]string{absolute, pattern}]
+}
+
+// IgnoredBy returns the file with the pattern by which the path, or a folder above it, was left aside; empty for none.
+func (f *Found) IgnoredBy(path string) string {
+	absolute, err := filepath.Abs(path)
+	for ; err == nil && f.aside[absolute] == "" && absolute != filepath.Dir(absolute); absolute = filepath.Dir(absolute) {
+	}
+	return f.aside[absolute]
 }
 
 // Unread returns what none of the sets has read and may hold routes, once they were run, and notes on what was
@@ -105,11 +123,15 @@ func (f *Found) Unread(ctx context.Context) (skipped []report.Skipped, notices [
 		if by.reason != "" {
 			why = fmt.Sprintf(" (%q)", by.reason)
 		}
-		text := fmt.Sprintf("its pattern %q%s ignores %s", by.text, why, named(declared[by], "file that may hold routes", "files that may hold routes"))
+		which := named(declared[by], "file that may hold routes", "files that may hold routes")
+		if strings.HasPrefix(filepath.Base(by.text), ".") && strings.HasSuffix(by.text, "/") { // a hidden folder, such as one with another checkout
+			which, _, _ = strings.Cut(which, ":")
+		}
+		text := fmt.Sprintf("its pattern %q%s ignores %s", by.text, why, which)
 		if f.unlooked[by] {
 			text += "; not all files were looked at"
 		}
-		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text, Ignored: len(declared[by])})
+		notices = append(notices, report.Notice{Path: filepath.ToSlash(by.file), Message: text, Ignored: len(declared[by]), Pattern: by.text})
 	}
 	return append(skipped, left...), notices
 }

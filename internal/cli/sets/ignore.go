@@ -142,6 +142,7 @@ func (d *discovery) heed(found *ignores, folder, name string, patterns, reasons 
 		found.patterns, found.weight = append(found.patterns, pattern), found.weight+source.Weight(line)
 		if name != gitIgnore {
 			found.own = append(found.own, pattern)
+			d.Found.patterns[[2]string{filepath.Join(folder, name), line}] = true
 			named := ignorePattern{file: relative(filepath.Join(folder, name)), text: line}
 			if i < len(reasons) {
 				named.reason = reasons[i]

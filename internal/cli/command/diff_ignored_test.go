@@ -1,0 +1,111 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDiffNotesOnlyNews: of patterns, and of what no set has, diff notes only what the base does not have; of hidden directories, the pattern says enough.
+func TestDiffNotesOnlyNews(t *testing.T) {
+	deployed(t)
+	web, err := os.ReadFile("plain/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ignores, unread = " ignores 1 file that may hold routes", "may hold routes that no set has: "
+	for _, name := range []string{"legacy/web.yaml", ".hidden/web.yaml", "vendor/web.yaml"} {
+		put(t, name, string(web))
+	}
+	put(t, ".gammaguardignore", "legacy/\n.hidden/\n.later/\n")
+	commit(t)
+	put(t, ".later/web.yaml", string(web))
+	before := t.TempDir() + "/base"
+	if err := os.CopyFS(before, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{"--base-ref HEAD", "--base .base"} {
+		if got := run(t, "", strings.Fields("diff "+base)...); got.code != ExitClean || strings.Contains(got.stdout, ignores) || strings.Contains(got.stdout, unread) {
+			t.Errorf("%s: %+v", base, got)
+		}
+		_ = os.Rename(before, ".base")
+	}
+	put(t, ".gammaguardignore", "legacy/*\n.hidden/\n.later/\n.base/\n")
+	put(t, "vendor/other.yaml", string(web))
+	got := run(t, "", "diff", "--base-ref", "HEAD")
+	for _, want := range []string{
+		"note: .gammaguardignore: its pattern \"legacy/*\"" + ignores + ": legacy/web.yaml\n", "note: " + unread + "vendor/other.yaml; run",
+		"note: .gammaguardignore: its pattern \".base/\" ignores 10 files that may hold routes\n",
+	} {
+		if !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, ".hidden") {
+			t.Errorf("want %q in %+v", want, got)
+		}
+	}
+}
+
+// TestDiffOfIgnoredSets: what only one version leaves aside, and both have, is neither removed nor new; what is not there is.
+func TestDiffOfIgnoredSets(t *testing.T) {
+	const (
+		project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\n"
+		still   = " is not compared: it is still there, but "
+		had     = " is not compared: the base has it too, but "
+	)
+	for _, test := range []struct {
+		name, file, text string
+		want             []string // the sets, or the files
+		by, removed      string
+	}{
+		{"kustomization", ".gammaguard.yaml", project + "ignore: [prod/]\n", []string{"kustomization prod"}, ".gammaguard.yaml ignores it", "prod/kustomization.yaml"},
+		{"what remains of it", ".gammaguardignore", "prod/\ntest/\n", []string{"kustomization prod", "kustomization test"}, ".gammaguardignore ignores it", "prod/kustomization.yaml"},
+		{"directory", ".gammaguardignore", "plain/\n", []string{"directory plain"}, ".gammaguardignore ignores it", "plain/web.yaml"},
+		{"its file", "plain/.gammaguardignore", "web.yaml\n", []string{"plain/web.yaml"}, "plain/.gammaguardignore ignores it", "plain/web.yaml"},
+		{"chart", ".gitignore", "chart\n", []string{"chart chart", "chart chart with chart/values-prod.yaml"}, ".gitignore ignores it", "chart/Chart.yaml"}, //nolint:dupword // kinds and names
+		{"sets", ".gammaguard.yaml", project + "sets: [{kustomization: prod}, {kustomization: test}, {chart: chart}]\n", []string{"directory plain"}, "no set of .gammaguard.yaml has it", "plain/web.yaml"},
+	} {
+		deployed(t)
+		if test.name == "its file" {
+			web, err := os.ReadFile("plain/web.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, "plain/other.yaml", strings.ReplaceAll(string(web), "web", "other"))
+			commit(t)
+		}
+		put(t, test.file, test.text)
+		checks := func(when, between, by string) {
+			got := run(t, "", "diff", "--base-ref", "HEAD")
+			for _, want := range test.want {
+				if !strings.Contains(got.stdout, "note: "+want+between+by) {
+					t.Errorf("%s, %s: no note on %s", test.name, when, want)
+				}
+			}
+			if test.name == "what remains of it" && (strings.Count(got.stdout, "note: kustomization base is not compared: ") != 1 || !strings.Contains(got.stdout, "test uses it, which is not compared\n")) {
+				t.Errorf("%s, %s: the base: %+v", test.name, when, got)
+			}
+			if got.code != ExitClean || !strings.Contains(got.stdout, "no change in what was compared; ") {
+				t.Errorf("%s, %s: %+v", test.name, when, got)
+			}
+		}
+		checks("ignored now", still, test.by)
+		saved, err := os.ReadFile(test.removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(test.removed); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.Contains(got.stdout, "no longer in the input") && !strings.Contains(got.stdout, " was removed") {
+			t.Errorf("%s: removed: %+v", test.name, got)
+		}
+		put(t, test.removed, string(saved))
+		commit(t)
+		if err := os.Remove(test.file); err != nil {
+			t.Fatal(err)
+		}
+		by := test.by
+		if test.file != ".gitignore" {
+			by = strings.Replace(by, test.file, "HEAD:"+test.file, 1)
+		}
+		checks("ignored before", had, by)
+	}
+}
