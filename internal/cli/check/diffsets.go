@@ -55,21 +55,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	if err != nil {
 		return nil, err
 	}
-	now, err := byKey(at, after.Sets, after.Bare)
-	if err != nil {
-		return nil, err
-	}
-	place := [2]func(string) (string, error){filepath.Abs, at}
-	back := func(path string) (string, error) {
-		root, err := at(after.Path)
-		absolute, failed := filepath.Abs(path)
-		within, outside := filepath.Rel(root, absolute)
-		return filepath.Join(after.Path, within), errors.Join(err, failed, outside)
-	}
-	if err := d.leaveOut([2]*Found{before, after}, [2]func(string) (string, error){back, at}, func(version int, set *sets.Set) (bool, error) {
-		key, err := keyOf(set, place[version])
-		return [2]map[string]*sets.Set{now, was}[version][key] != nil, err
-	}); err != nil {
+	if err := d.leaveOut(before, after, at); err != nil {
 		return nil, err
 	}
 	for i := range after.Sets {
@@ -145,41 +131,6 @@ type setsDiff struct {
 type side struct {
 	options *Options
 	disk    *source.Disk
-}
-
-// keyOf identifies a set by where its parts are.
-func keyOf(set *sets.Set, at func(string) (string, error)) (string, error) {
-	paths := []string{set.Path}
-	if set.Named && set.Files != nil {
-		paths = set.Files
-	}
-	if set.Chart != nil {
-		paths = append([]string{set.Chart.Path}, set.Chart.Values...)
-	}
-	key := string(set.Kind)
-	for _, path := range paths {
-		place, err := at(path)
-		if err != nil {
-			return "", err
-		}
-		key += "\x00" + place
-	}
-	return key, nil
-}
-
-// byKey returns the sets by what identifies them.
-func byKey(at func(string) (string, error), lists ...[]sets.Set) (map[string]*sets.Set, error) {
-	all := map[string]*sets.Set{}
-	for _, list := range lists {
-		for i := range list {
-			key, err := keyOf(&list[i], at)
-			if err != nil {
-				return nil, err
-			}
-			all[key] = &list[i]
-		}
-	}
-	return all, nil
 }
 
 // nameOf names a set in reports.

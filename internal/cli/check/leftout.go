@@ -13,20 +13,38 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
-// leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares. To returns where a path
-// of a version is in the other one, and paired reports whether that has a set as one.
-func (d *setsDiff) leaveOut(found [2]*Found, to [2]func(path string) (string, error), paired func(version int, set *sets.Set) (bool, error)) error {
+// leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares.
+func (d *setsDiff) leaveOut(before, after *Found, at func(path string) (string, error)) error {
+	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
+	if err != nil {
+		return err
+	}
+	now, err := byKey(at, after.Sets, after.Bare)
+	if err != nil {
+		return err
+	}
+	root, err := at(after.Path)
+	if err != nil {
+		return err
+	}
+	back := func(path string) (string, error) {
+		absolute, err := filepath.Abs(path)
+		within, outside := filepath.Rel(root, absolute)
+		return filepath.Join(after.Path, within), errors.Join(err, outside)
+	}
 	for range 2 { // what only a set that is left out used may be a set in the other version
-		for i, version := range found {
-			for j := range version.Sets {
-				set := &version.Sets[j]
-				has, err := paired(i, set)
-				if err == nil && !d.aside[set] {
-					err = d.leave(i, set, found[1-i], to[i], has)
-				}
-				if err != nil {
-					return err
-				}
+		for i := range before.Sets {
+			set := &before.Sets[i]
+			key, err := keyOf(set, filepath.Abs)
+			if err := errors.Join(err, d.leave(0, set, after, back, now[key] != nil)); err != nil {
+				return err
+			}
+		}
+		for i := range after.Sets {
+			set := &after.Sets[i]
+			key, err := keyOf(set, at)
+			if err := errors.Join(err, d.leave(1, set, before, at, was[key] != nil)); err != nil {
+				return err
 			}
 		}
 	}
@@ -36,7 +54,7 @@ func (d *setsDiff) leaveOut(found [2]*Found, to [2]func(path string) (string, er
 // leave leaves out a set of a version, or files of it, if the other version has them and leaves them out.
 func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path string) (string, error), paired bool) error {
 	there, err := moved(set, to)
-	if err != nil {
+	if err != nil || d.aside[set] {
 		return err
 	}
 	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
