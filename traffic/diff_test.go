@@ -151,9 +151,12 @@ func TestDiffOfUnknownAges(t *testing.T) {
 		want          string
 	}{
 		{"it loses by name", []string{first, last("")}, []string{first, last(equal)}, "note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path '/x'\n1 possible change; 4 request classes unchanged\n"},
-		{"with a header that both have", []string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last("")},
+		{
+			"with a header that both have",
+			[]string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last("")},
 			[]string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last(`, {matches: [{headers: [{name: v, value: x}]}], ` + toV2 + `}`)},
-			"note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop -H 'v: x'\n1 possible change; 4 request classes unchanged\n"},
+			"note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop -H 'v: x'\n1 possible change; 4 request classes unchanged\n",
+		},
 		{"the same backends", []string{first, last("")}, []string{first, last(strings.ReplaceAll(equal, "cart-v2", "cart-v1"))}, "no change; 4 request classes unchanged\n"},
 		{"in both versions", []string{first, last(equal)}, []string{first, last(equal)}, "no change; 4 request classes unchanged\n"},
 		{"by a new route", []string{first}, []string{first, http("shop/b", onCart+`, rules: [{matches: [{path: {value: /x}}], `+toV2+`}]`)}, "no change; 4 request classes unchanged\n"},
