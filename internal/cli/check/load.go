@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/rollout"
@@ -77,6 +78,8 @@ type loader struct {
 	arrived int64
 	// earlier are the routes of the version before; nil where there is none.
 	earlier map[manifest.Key]bool
+	// reading is held by who reads the world while routes are written on all processors: a cluster has one reader.
+	reading sync.Mutex
 }
 
 // load reads all input, makes the mutations, and finds what the API server refuses. What

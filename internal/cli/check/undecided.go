@@ -82,16 +82,14 @@ func (a *assumed) lacking(field string) *validate.Reference {
 
 // undecide finds the refusals that a mutation would mend if what it reads were known.
 func (l *loader) undecide(ctx context.Context, r *route, w *definitions.Write) error {
-	if len(r.refusals) == 0 || r.undecodable != nil {
+	if len(r.refusals) == 0 || r.mutated == nil { // it cannot be decoded
 		return nil
 	}
 	world := &assumed{Reader: l.world, route: r.Route, services: map[mesh.ServiceKey]bool{}}
-	changes := l.creation.Changes(r.Route, world)
-	if len(world.services)+len(world.namespaces) == 0 {
-		return nil
-	}
-	plan, err := l.creation.Plan(r.Route, l.options.User, changes, l.world)
-	if err != nil || len(plan.Made()) == 0 {
+	l.reading.Lock()
+	plan, err := l.creation.Plan(r.Route, l.options.User, l.creation.Changes(r.Route, world), l.world)
+	l.reading.Unlock()
+	if err != nil || len(world.services)+len(world.namespaces) == 0 || len(plan.Made()) == 0 {
 		return err
 	}
 	mended := *w
