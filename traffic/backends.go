@@ -105,11 +105,11 @@ func scaled(backends []backendRef, times int64) []backendRef {
 	return out
 }
 
-// ports returns how many ports the route is bound to.
+// ports returns how many ports the route selects.
 func (pr *portRoutes) ports(r *route) int64 {
 	n := int64(0)
 	for _, b := range pr.bindings[&r.AttachedRoute] {
-		if b.State.InEffect() {
+		if b.State.InEffect() && !b.Joined {
 			n++
 		}
 	}
@@ -124,13 +124,13 @@ func (pr *portRoutes) twice(e *entry) bool {
 }
 
 // redirectPort sets the port of a redirect that has none, on a mesh where all ports of a Service have
-// the same routes: the first that the route is bound to.
+// the same routes: the first that the route selects.
 func (pr *portRoutes) redirectPort(profile *mesh.Profile, e *entry, redirect *Redirect) {
 	if profile == nil || !profile.PortsTogether.Value || redirect.Port != 0 || redirect.Scheme != "" {
 		return
 	}
 	for _, b := range pr.bindings[&e.route.AttachedRoute] {
-		if b.State.InEffect() {
+		if b.State.InEffect() && !b.Joined {
 			redirect.Port = b.At.Port
 			return
 		}

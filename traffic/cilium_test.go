@@ -39,6 +39,10 @@ func TestCilium(t *testing.T) {
 		{"merged with that of its other port", "/", []string{http("shop/a @01", onTwo+`, rules: [{backendRefs: [`+filtered+`]}]`)}, last},
 		{"an only weight 0", "/", []string{http("shop/a @01", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 0}]}]`)}, `"Service shop/cart-v1:8080"`},
 		{"an only weight 0 on two ports", "/", []string{http("shop/a @01", onTwo+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 0}]}]`)}, "every backendRef has weight 0"},
+		{"an only weight 0 beside another port's route", "/", []string{
+			http("shop/a @01", `parentRefs: [{group: "", kind: Service, name: cart, port: 80}], rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 0}]}]`),
+			http("shop/b @02", `parentRefs: [{group: "", kind: Service, name: cart, port: 8080}], rules: [{matches: [{path: {value: /b}}], backendRefs: [{name: cart-v2, port: 8080}]}]`),
+		}, `"Service shop/cart-v1:8080"`},
 		{"a prefix without its slash", "/a/b", []string{rewrite("/a/b/", "/")}, "/a/b"},
 		{"a prefix with its slash", "/a/b/", []string{rewrite("/a/b/", "/")}, "/"},
 		{"what is below", "/a/b/c", []string{rewrite("/a/b/", "/")}, "/c"},

@@ -69,6 +69,8 @@ type Binding struct {
 	By *mesh.AttachedRoute
 	// Unknown are the faults that cannot be known, and count as not there.
 	Unknown Faults
+	// Joined: the mesh applies the route on the port since others select it, and it does not.
+	Joined bool
 
 	parent *Parent
 }
@@ -122,7 +124,7 @@ func (t *Table) joined(all []Binding, from int) []Binding {
 	b := own[first]
 	for at, owner := range t.owners {
 		if at.Scope == b.At.Scope && owner.Has(b.Route) && !slices.ContainsFunc(own, func(b Binding) bool { return b.At == at }) {
-			b.At = at
+			b.At, b.Joined = at, true
 			b.hold(owner)
 			all = append(all, b)
 		}
@@ -202,7 +204,8 @@ func (t *Table) onPorts(b Binding) ([]Binding, error) {
 	for _, port := range b.parent.Ports {
 		here := b
 		here.At = b.parent.At(port)
-		if here.State == "" && !b.parent.selects(&port, owners) {
+		here.Joined = !b.parent.selects(&port)
+		if here.State == "" && here.Joined && !owners[here.At].Has(b.Route) {
 			here.State = Unsupported
 		}
 		if here.State == "" {

@@ -109,17 +109,18 @@ func (t *Table) Parent(route *mesh.AttachedRoute, index int) Parent {
 // Unselected returns those of Ports that the mesh does not apply the route on, as the parentRef has no
 // port. The error is that of Table.Owners.
 func (p *Parent) Unselected() ([]mesh.Port, error) {
-	if !slices.ContainsFunc(p.Ports, func(port mesh.Port) bool { return !p.selects(&port, nil) }) {
+	if !slices.ContainsFunc(p.Ports, func(port mesh.Port) bool { return !p.selects(&port) }) {
 		return nil, nil
 	}
 	owners, err := p.table.Owners()
-	return slices.DeleteFunc(slices.Clone(p.Ports), func(port mesh.Port) bool { return p.selects(&port, owners) }), err
+	return slices.DeleteFunc(slices.Clone(p.Ports), func(port mesh.Port) bool {
+		return p.selects(&port) || owners[p.At(port)].Has(p.Route)
+	}), err
 }
 
-// selects reports whether the mesh has the parentRef select a port that it attaches to, or applies the route
-// there since others select it.
-func (p *Parent) selects(port *mesh.Port, owners mesh.PortOwners) bool {
-	return p.table.engine.policy.Mesh.Selects(p.Route.Kind, p.Ref, port) || owners[p.At(*port)].Has(p.Route)
+// selects reports whether the mesh has the parentRef select a port that it attaches to.
+func (p *Parent) selects(port *mesh.Port) bool {
+	return p.table.engine.policy.Mesh.Selects(p.Route.Kind, p.Ref, port)
 }
 
 // Evaluate finds the first fault of the parentRef: grant, refusal by the
