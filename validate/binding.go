@@ -121,7 +121,7 @@ func (t *Table) joined(all []Binding, from int) []Binding {
 	if first < 0 || profile == nil || !profile.PortsTogether.Value {
 		return all
 	}
-	b := own[first]
+	b, joined := own[first], len(all)
 	for at, owner := range t.owners {
 		if at.Scope == b.At.Scope && owner.Has(b.Route) && !slices.ContainsFunc(own, func(b Binding) bool { return b.At == at }) {
 			b.At, b.Joined = at, true
@@ -129,6 +129,7 @@ func (t *Table) joined(all []Binding, from int) []Binding {
 			all = append(all, b)
 		}
 	}
+	slices.SortFunc(all[joined:], Binding.Compare)
 	return all
 }
 

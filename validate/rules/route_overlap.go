@@ -14,8 +14,8 @@ func routeOverlap() *validate.Rule {
 		Title: "Another route on the same Service port takes the requests of a match",
 		Rationale: "Routes of the same kind on the same port merge. If two of them have the same match, the older route wins, and the rule in the " +
 			"newer route receives no requests. Of two routes that are created in the same second, the first by namespace and name wins. Nothing " +
-			"else reports this. Cilium uses the backends of both where the matches are written alike. With mesh: istio, a RegularExpression ranks after the match of " +
-			"another route that takes every request.",
+			"else reports this. Cilium uses the backends of both where the matches are written alike. With mesh: istio, a RegularExpression " +
+			"ranks after the match of another route that takes every request.",
 		Remedy: "Change the match, merge the rule into the older route, or remove the match from the older route. Matches are compared by " +
 			"meaning: defaults, the order of headers and query parameters, and the case of header names do not matter.",
 		Citation: "GEP-1294, Multiple routes for a Service: merging follows the standard route merging behavior; Gateway API, HTTPRouteRule: of equal " +

@@ -60,8 +60,8 @@ type refusal struct {
 	definitions.Finding
 	// experimental: with the definitions of the experimental channel, it has nothing against the field.
 	experimental bool
-	// lacks is what is not known and decides whether a mutation mends the field; nil where none does.
-	lacks *validate.Reference
+	// missing is what is not known and decides whether a mutation fixes the field; nil where none does.
+	missing *validate.Reference
 }
 
 // advise finds the refusals that the experimental channel does not have.
@@ -74,7 +74,7 @@ func (d *defined) advise(ctx context.Context, r *route, w *definitions.Write) er
 		return fmt.Errorf("%s: %s: %w", r.file.Name, r.Key, err)
 	}
 	for i := range r.refusals {
-		r.refusals[i].experimental = r.refusals[i].mended(outcome)
+		r.refusals[i].experimental = r.refusals[i].gone(outcome)
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func incomplete(f definitions.Finding) bool {
 
 // refusal tells of a refusal by the API server.
 func (j *judge) refusal(r *route, f *refusal) report.Finding {
-	if f.lacks != nil {
-		return j.unknown(r, &validate.Finding{Rule: f.ID, Field: f.Field, Reference: *f.lacks})
+	if f.missing != nil {
+		return j.unknown(r, &validate.Finding{Rule: f.ID, Field: f.Field, Reference: *f.missing})
 	}
 	message, remedy := f.Message, ""
 	if f.ID == definitions.VersionNotServed {

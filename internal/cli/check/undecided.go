@@ -61,8 +61,8 @@ func (a *assumed) service(key mesh.ServiceKey) *mesh.Service {
 	return service
 }
 
-// lacking returns what is not known and decides whether a mutation mends the field; nil where all is known.
-func (a *assumed) lacking(field string) *validate.Reference {
+// missing returns what is not known and decides whether a mutation fixes the field; nil where all is known.
+func (a *assumed) missing(field string) *validate.Reference {
 	namespace := a.route.Metadata.Namespace
 	for backend := range a.route.Backends() {
 		if key := backend.Ref.Service(namespace); strings.HasPrefix(backend.Path()+".port", field) && a.services[key] {
@@ -80,7 +80,7 @@ func (a *assumed) lacking(field string) *validate.Reference {
 	return &validate.Reference{Namespace: a.namespaces[0]}
 }
 
-// undecide finds the refusals that a mutation would mend if what it reads were known.
+// undecide finds the refusals that a mutation would fix if what it reads were known.
 func (l *loader) undecide(ctx context.Context, r *route, w *definitions.Write) error {
 	if len(r.refusals) == 0 || r.mutated == nil { // it cannot be decoded
 		return nil
@@ -92,28 +92,28 @@ func (l *loader) undecide(ctx context.Context, r *route, w *definitions.Write) e
 	if err != nil || len(world.services)+len(world.namespaces) == 0 || len(plan.Made()) == 0 {
 		return err
 	}
-	mended := *w
-	if mended.Mutated, err = mutate.Apply(r.JSON, plan.Made()); err != nil {
+	fixed := *w
+	if fixed.Mutated, err = mutate.Apply(r.JSON, plan.Made()); err != nil {
 		return err
 	}
-	outcome, err := l.defined.Write(ctx, &mended)
+	outcome, err := l.defined.Write(ctx, &fixed)
 	if err != nil {
 		return err
 	}
 	for i := range r.refusals {
-		if f := &r.refusals[i]; f.mended(outcome) {
-			f.lacks = world.lacking(f.Field)
+		if f := &r.refusals[i]; f.gone(outcome) {
+			f.missing = world.missing(f.Field)
 		}
 	}
 	return nil
 }
 
-// mended reports whether nothing is refused in the field any more.
-func (f *refusal) mended(outcome *definitions.Outcome) bool {
+// gone reports whether nothing is refused in the field any more.
+func (f *refusal) gone(outcome *definitions.Outcome) bool {
 	return !slices.ContainsFunc(outcome.Findings, func(g definitions.Finding) bool { return g.Field == f.Field })
 }
 
 // refused reports whether the API server refuses the route, whatever is not known.
 func (r *route) refused() bool {
-	return slices.ContainsFunc(r.refusals, func(f refusal) bool { return f.lacks == nil })
+	return slices.ContainsFunc(r.refusals, func(f refusal) bool { return f.missing == nil })
 }

@@ -98,7 +98,7 @@ func Topics() []Topic {
 			"before it calls the validating webhook, so only `gammaguard check` reports this. The check uses the packages of the API server, and applies mutations first.",
 		Remedy: "Fix the field as the message says. If the value is a variable that another tool substitutes, such as ${app}, substitute it before the check. If your cluster has other definitions of the routes, name them with --channel, --crds, or --cluster, or add them to the " +
 			"input.",
-		Notes: []string{"A fault is unknown if a mutation may mend it by a Service that is not in the input. An example is a backendRef without a port."},
+		Notes: []string{"A fault is unknown if a Service that is not in the input decides whether a mutation fixes it. An example is a backendRef without a port."},
 	}, Topic{
 		ID:      VersionNotServed,
 		Class:   Input,
