@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -161,14 +160,12 @@ func (g *Guard) launch(ctx context.Context, cp *bed.ControlPlane, o Options) (er
 
 // freeAddresses returns addresses of loopback on which nobody listened a moment ago.
 func freeAddresses(ctx context.Context, n int) (addresses []string, err error) {
-	for len(addresses) < n {
+	for range n {
 		port, err := bed.FreePort(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port)); !slices.Contains(addresses, address) {
-			addresses = append(addresses, address)
-		}
+		addresses = append(addresses, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
 	return addresses, nil
 }
