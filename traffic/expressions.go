@@ -224,8 +224,22 @@ func (t *texts) nest(points []*point) {
 		p.nest(p.region.meets, regions)
 	}
 	for _, p := range points {
-		if len(regions) > 0 && p.region == nil && t.paths[p.at.Path] {
+		switch {
+		case len(regions) == 0 || p.region != nil:
+		case t.paths[p.at.Path]:
 			p.nest(t.met(p.at.Path), regions)
+		default:
+			p.cut(t.met(p.at.Path), regions)
+		}
+	}
+}
+
+// cut makes a prefix an exception of the regions that its path is in, if it decides there. It is not within them: other
+// paths below it may meet none of their expressions.
+func (p *point) cut(meets []int, regions []*point) {
+	for _, r := range regions {
+		if subset(r.region.meets, meets) && !r.within(p) {
+			r.children = append(r.children, p)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package traffic
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // TestDiffOfChangedExpressions: an expression that matches less or more than before is a change, on whatever it is.
@@ -67,6 +69,24 @@ func TestDiffOfChangedExpressions(t *testing.T) {
 				t.Errorf("%s\n%s", got, diff)
 			}
 		})
+	}
+}
+
+// TestDiffOfExpressionsBesidePrefixes: where a mesh ranks expressions after prefixes, what is below a
+// prefix is no part of their change.
+func TestDiffOfExpressionsBesidePrefixes(t *testing.T) {
+	istio := by(t, validate.Policy{Mesh: mergingMesh()})
+	side := func(backend string) *Table {
+		return newTable(t, istio, http("shop/re", onCart+`, rules: [{matches: [{path: {type: RegularExpression, value: '/b.*'}}], `+backend+`},
+			{matches: [{path: {type: PathPrefix, value: /b/c}}, {path: {type: PathPrefix, value: /d}}], `+toV1+`}]`))
+	}
+	got, err := Diff(side(toV1), side(toV2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "any  ~ /b.* such as /b (except /b/c*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %\n"
+	if !strings.Contains(got.String(), want) {
+		t.Errorf("%s: want %s", got, want)
 	}
 }
 
