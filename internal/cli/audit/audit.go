@@ -47,6 +47,8 @@ type Namespace struct {
 	// Mode is the mode that its routes are judged in: the default one if the user cannot read
 	// the namespace.
 	Mode mesh.Mode `json:"mode"`
+	// Exempt reports that the configuration exempts the namespace: whatever the mode, nothing is denied.
+	Exempt bool `json:"exempt,omitempty"`
 	// Grant is the grant by the label of the namespace, or the default; "unknown" if the user
 	// cannot read the namespace.
 	Grant mesh.Grant `json:"grant"`
@@ -169,7 +171,7 @@ func (a *auditor) namespace(r *Report, name string, routes []*mesh.Route) error 
 		return err
 	}
 	policy := a.Engine.Policy()
-	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
+	sum := Namespace{Name: name, Mode: policy.ModeIn(namespace), Exempt: policy.Exemptions.CoverNamespace(name), Grant: policy.Grants.Label(namespace), Routes: len(routes)}
 	if namespace == nil {
 		sum.Grant, sum.EffectiveGrant = grantUnknown, string(grantUnknown)
 	} else {

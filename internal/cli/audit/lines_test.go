@@ -37,8 +37,8 @@ const tabled = `
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: e, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: nowhere}], rules: [{backendRefs: [{name: cart, port: 80}]}]}}
 `
 
-// audited returns the audit of manifests.
-func audited(t *testing.T, text string) *audit.Report {
+// audited returns the audit of manifests, in which the configuration exempts namespaces.
+func audited(t *testing.T, text string, exempt ...string) *audit.Report {
 	t.Helper()
 	c := cluster{manifest.NewSet(manifest.Options{Complete: true, Serves: func(string, string) bool { return false }})}
 	objects, errs := manifest.Read("cluster.yaml", []byte(text), "default")
@@ -50,7 +50,9 @@ func audited(t *testing.T, text string) *audit.Report {
 			t.Fatal(err)
 		}
 	}
-	r, err := audit.Run(c, c.Set.Routes(), &audit.Options{Config: config.Default()})
+	configuration := config.Default()
+	configuration.Exemptions.Namespaces = exempt
+	r, err := audit.Run(c, c.Set.Routes(), &audit.Options{Config: configuration})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +96,17 @@ func TestTableInModeAudit(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"grant-missing", "parent-not-found", "hostnames-ignored", "parent-section"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s\n%s", diff, out.String())
+	}
+}
+
+// TestTableOfExempt: the mode of an exempt namespace says so, as in grants.
+func TestTableOfExempt(t *testing.T) {
+	var out strings.Builder
+	if err := audited(t, tabled, "lab").Table(&out, false); err != nil {
+		t.Fatal(err)
+	}
+	if count := strings.Count(out.String(), "enforce (exemption)"); count != 1 || !strings.Contains(out.String(), "\nlab         enforce (exemption)") {
+		t.Errorf("the exemption is in %d modes, want lab's:\n%s", count, &out)
 	}
 }
 

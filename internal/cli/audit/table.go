@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
@@ -73,7 +74,7 @@ func (r *Report) summary(w io.Writer, counts map[string]map[string]int, wide boo
 	var commands, wake []string
 	for i := range ordered {
 		n := &ordered[i]
-		row := []string{n.Name, string(n.Mode), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied)}
+		row := []string{n.Name, grants.Mode(n.Mode, n.Exempt), strconv.Itoa(n.Routes), strconv.Itoa(n.Denied)}
 		for _, class := range columns {
 			row = append(row, strconv.Itoa(counts[n.Name][class]))
 		}

@@ -201,17 +201,21 @@ func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []stri
 		if n.Unreadable != "" {
 			from = append(from, "unreadable "+n.Unreadable)
 		}
-		mode := string(n.Mode)
-		if n.Exempt {
-			mode += fmt.Sprintf(" (%s)", validate.DowngradedByExemption)
-		}
-		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), mode, n.ModeFrom}
+		row := []string{n.Name, n.granted(), cmp.Or(strings.Join(from, "; "), "-"), Mode(n.Mode, n.Exempt), n.ModeFrom}
 		printable.Row(out, append(row, cells(n)...)...)
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	return WriteNotes(w, l.Notes)
+}
+
+// Mode is the cell for the mode of a namespace: "enforce (exemption)" if it is exempt.
+func Mode(mode mesh.Mode, exempt bool) string {
+	if exempt {
+		return fmt.Sprintf("%s (%s)", mode, validate.DowngradedByExemption)
+	}
+	return string(mode)
 }
 
 // WriteNotes writes notes below a table.
