@@ -15,7 +15,8 @@ func parentPortNotFound() *validate.Rule {
 		ID:    "parent-port-not-found",
 		Title: "The parentRef's port and sectionName select no port of the Service",
 		Rationale: "A route with a port applies to that port only, and sectionName is the name of a Service port. If no port matches, or if both " +
-			"fields are set and no single port matches both, the route applies to no port.",
+			"fields are set and no single port matches both, the route applies to no port. After a port is renamed, a manifest with the old name alone " +
+			"is denied also where it is applied again unchanged. Without the number that parent-port had set, most meshes would apply the route to all ports.",
 		Remedy: "Use a port number or a port name of the Service (not a targetPort), or omit both to attach to all ports.",
 		Citation: "GEP-1294, Ports: if port is set, the implementation MUST associate the route only with that port; " +
 			"Gateway API, ParentReference: sectionName of a Service is a port name",
