@@ -163,7 +163,7 @@ func (s PortOwners) compareScopes() {
 func (h *Owner) split(service *Service, at PortScope) {
 	byPort := func(route *AttachedRoute, port bool) bool {
 		for i := range route.Parents {
-			bound := slices.ContainsFunc(route.portsBy(i, service), func(p Port) bool { return p.Number == at.Port && p.Protocol == at.Protocol })
+			bound := slices.ContainsFunc(route.portsBy(i, h.profile, service), func(p Port) bool { return p.Number == at.Port && p.Protocol == at.Protocol })
 			if bound && (route.Parents[i].Port != 0) == port {
 				return true
 			}
@@ -248,7 +248,7 @@ func (a *AttachedRoute) SameParents(b *AttachedRoute) bool {
 // the Service.
 func (a *AttachedRoute) eachPort(profile *Profile, service *Service, f func(at PortScope)) {
 	for i := range a.Parents {
-		ports := a.portsBy(i, service)
+		ports := a.portsBy(i, profile, service)
 		for j := range ports {
 			if profile.Selects(a.Kind, &a.Parents[i], &ports[j]) {
 				f(PortScope{Port: ports[j].Number, Protocol: ports[j].Protocol, Scope: ScopeOf(a.Namespace, service.Key)})
@@ -259,28 +259,13 @@ func (a *AttachedRoute) eachPort(profile *Profile, service *Service, f func(at P
 
 // portsBy returns the ports of the Service that the parentRef with that index
 // attaches to.
-func (a *AttachedRoute) portsBy(ref int, service *Service) []Port {
+func (a *AttachedRoute) portsBy(ref int, profile *Profile, service *Service) []Port {
 	parent := &a.Parents[ref]
 	if parent.Name != service.Key.Name || !a.IsMeshParent(ref) || parent.Service(a.Namespace) != service.Key {
 		return nil
 	}
-	ports, _ := service.Attach(a.Kind, parent)
+	ports, _ := service.Attach(a.Kind, parent, profile)
 	return ports
-}
-
-// PortScopes returns what the parentRef with that index competes for on the
-// Service: nothing if it refers to another one or does not attach.
-func (a *AttachedRoute) PortScopes(ref int, service *Service) []PortScope {
-	ports := a.portsBy(ref, service)
-	if len(ports) == 0 {
-		return nil
-	}
-	scope := ScopeOf(a.Namespace, service.Key)
-	scopes := make([]PortScope, len(ports))
-	for i, port := range ports {
-		scopes[i] = PortScope{Port: port.Number, Protocol: port.Protocol, Scope: scope}
-	}
-	return scopes
 }
 
 // LostTo returns who holds the PortScope instead of the route, or nil if no other

@@ -212,9 +212,10 @@ func TestLostTo(t *testing.T) {
 			owner := onService(winner, "shop", "w", 9, 0)
 			route := onService(loser, "shop", "l", 1, 0)
 			owners := bySpecification(service, []*AttachedRoute{route, owner})
-			got := slices.ContainsFunc(route.PortScopes(0, service), func(at PortScope) bool {
+			got := false
+			route.eachPort(nil, service, func(at PortScope) {
 				lost := owners.LostTo(route, at)
-				return lost != nil && lost.Routes[0] == owner
+				got = got || lost != nil && lost.Routes[0] == owner
 			})
 			want := i < j && winner != UDPRoute && loser != UDPRoute
 			if got != want {

@@ -106,19 +106,35 @@ const (
 )
 
 // Attach returns the ports of the Service that a route of the given kind
-// attaches to by the parentRef (GEP-1294, Ports; Allowed service types), or why
-// it does not attach. Without port and sectionName all ports are selected; where
+// attaches to by the parentRef (GEP-1294, Ports; Allowed service types), and why
+// it should not attach. Without port and sectionName all ports are selected; where
 // both are set, both must match the same port. The type is checked before the
-// cluster IP: an ExternalName Service has none. The result may share memory with
-// the Service: it is not to be changed.
-func (s *Service) Attach(kind RouteKind, ref *ParentRef) ([]Port, Attachment) {
+// cluster IP: an ExternalName Service has none. A mesh that ignores sectionName
+// attaches the route to the ports that port alone selects, also if it should not.
+// The result may share memory with the Service: it is not to be changed.
+func (s *Service) Attach(kind RouteKind, ref *ParentRef, profile *Profile) ([]Port, Attachment) {
 	if s.Type == ExternalName {
 		return nil, NotAttachedExternalName
 	}
 	if s.Headless {
 		return nil, NotAttachedHeadless
 	}
-	selected := s.selectPorts(ref)
+	ports, attachment := s.selectPorts(kind, ref.Port, ref.SectionName)
+	if ref.SectionName != "" && profile.ignoresSectionName() {
+		ports, _ = s.selectPorts(kind, ref.Port, "")
+	}
+	return ports, attachment
+}
+
+// selectPorts returns the ports of the kind's transport that a number and a name select, zero
+// and "" for any, and why there are none.
+func (s *Service) selectPorts(kind RouteKind, number int32, name string) ([]Port, Attachment) {
+	selected := s.Ports
+	if number != 0 || name != "" {
+		selected = filterPorts(s.Ports, func(p *Port) bool {
+			return (number == 0 || p.Number == number) && (name == "" || p.Name == name)
+		})
+	}
 	if len(selected) == 0 {
 		return nil, NotAttachedNoPort
 	}
@@ -127,17 +143,6 @@ func (s *Service) Attach(kind RouteKind, ref *ParentRef) ([]Port, Attachment) {
 		return nil, NotAttachedTransport
 	}
 	return ports, Attached
-}
-
-// selectPorts returns the ports that the parentRef's port and sectionName
-// select, of any transport.
-func (s *Service) selectPorts(ref *ParentRef) []Port {
-	if ref.Port == 0 && ref.SectionName == "" {
-		return s.Ports
-	}
-	return filterPorts(s.Ports, func(p *Port) bool {
-		return (ref.Port == 0 || p.Number == ref.Port) && (ref.SectionName == "" || p.Name == ref.SectionName)
-	})
 }
 
 // filterPorts returns the ports that pass, without a copy where they lie side by

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gammaguard/gammaguard/mesh"
 )
@@ -55,7 +56,7 @@ func TestAttach(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := append([]mesh.Port(nil), test.service.Ports...)
-			ports, why := test.service.Attach(test.kind, &test.ref)
+			ports, why := test.service.Attach(test.kind, &test.ref, nil)
 			if diff := cmp.Diff(test.ports, ports); diff != "" || why != test.why {
 				t.Errorf("got attachment %d, want %d; ports (-want +got):\n%s", why, test.why, diff)
 			}
@@ -64,6 +65,32 @@ func TestAttach(t *testing.T) {
 				t.Errorf("appending to the result changed the Service (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAttachWithoutNames: a mesh that ignores sectionName has the port alone select, also where the name is
+// one of another port or of none, which is a fault all the same.
+func TestAttachWithoutNames(t *testing.T) {
+	web, admin, dns := mesh.Port{Name: "web", Number: 80, Protocol: mesh.TCP}, mesh.Port{Name: "admin", Number: 81, Protocol: mesh.TCP}, mesh.Port{Name: "dns", Number: 53, Protocol: mesh.UDP}
+	service := mesh.Service{Type: mesh.ClusterIP, Ports: []mesh.Port{web, admin, dns}}
+	for _, test := range []struct {
+		ref           mesh.ParentRef
+		names, ignore []mesh.Port
+		why           mesh.Attachment
+	}{
+		{mesh.ParentRef{SectionName: "web"}, []mesh.Port{web}, []mesh.Port{web, admin}, mesh.Attached},
+		{mesh.ParentRef{SectionName: "gone"}, nil, []mesh.Port{web, admin}, mesh.NotAttachedNoPort},
+		{mesh.ParentRef{SectionName: "dns"}, nil, []mesh.Port{web, admin}, mesh.NotAttachedTransport},
+		{mesh.ParentRef{SectionName: "web", Port: 81}, nil, []mesh.Port{admin}, mesh.NotAttachedNoPort},
+		{mesh.ParentRef{SectionName: "web", Port: 82}, nil, nil, mesh.NotAttachedNoPort},
+		{mesh.ParentRef{Port: 81}, []mesh.Port{admin}, []mesh.Port{admin}, mesh.Attached},
+	} {
+		for name, want := range map[mesh.ProfileName][]mesh.Port{mesh.Kuma: test.names, mesh.Istio: test.ignore, mesh.Linkerd: test.ignore, mesh.Cilium: test.ignore} {
+			ports, why := service.Attach(mesh.HTTPRoute, &test.ref, mesh.FindProfile(name))
+			if diff := cmp.Diff(want, ports, cmpopts.EquateEmpty()); diff != "" || why != test.why {
+				t.Errorf("%s, %+v: attachment %d, want %d; ports (-want +got):\n%s", name, test.ref, why, test.why, diff)
+			}
+		}
 	}
 }
 

@@ -164,10 +164,13 @@ func (t *Table) bind(route *mesh.AttachedRoute, ref int) ([]Binding, error) {
 	case b.State != "":
 	case attached.unknown:
 		b.State, b.Unknown = Unknown, b.Unknown|Only(attached.fault)
-	case attached.fault != NoFault:
+	case attached.fault != NoFault && len(parent.Ports) == 0:
 		b.State, b.Fault = Invalid, attached.fault
 	case policy.Ignores(route, t.key):
 		b.State = Unsupported
+	}
+	if b.State == "" {
+		b.Fault = cmp.Or(attached.fault, b.Fault)
 	}
 	if len(parent.Ports) == 0 {
 		return []Binding{b}, nil
@@ -298,7 +301,11 @@ func (b *Binding) Reason() (why, rule string) {
 		return Unread, ""
 	case b.Fault != NoFault:
 		f = engine.Describe(b.Fault, b.parent)
-		if b.State.InEffect() {
+		switch {
+		case !b.State.InEffect():
+		case faultsOf[whetherAttached].Has(b.Fault):
+			f.Problem += ", which " + engine.policy.Mesh.Title + " ignores"
+		default:
 			f.Problem += ", which is not enforced"
 		}
 	case b.Route.Kind.GrantOnly():

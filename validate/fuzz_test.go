@@ -179,7 +179,7 @@ func FuzzJudgePorts(f *testing.F) {
 		route := &mesh.Route{Kind: mesh.RouteKind(kind), Metadata: mesh.Metadata{Namespace: "mine", Name: "own"}}
 		route.Spec.ParentRefs = []mesh.ParentRef{{Group: &group, Kind: "Service", Name: "cart", Port: port, SectionName: name}}
 		verdict := judgeTwice(t, newEngine(t, nil), &oneService{service: cart}, route, written(t, route))
-		attached, _ := cart.Attach(route.Kind, &route.Spec.ParentRefs[0])
+		attached, _ := cart.Attach(route.Kind, &route.Spec.ParentRefs[0], nil)
 		if denials := with(verdict, validate.Deny); len(denials) > 1 || (len(denials) == 0) != (len(attached) > 0) {
 			t.Errorf("%d ports are selected, and the denials are %q", len(attached), told(verdict))
 		}

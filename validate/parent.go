@@ -74,7 +74,7 @@ type Parent struct {
 	// then says which.
 	Service *mesh.Service
 	Missing error
-	// Ports are those that the route attaches to.
+	// Ports are those that the route attaches to, also if it should not: a mesh may ignore sectionName.
 	Ports []mesh.Port
 	// Lost are the ports that others hold, in the order of the Service.
 	Lost []LostPort
@@ -240,7 +240,7 @@ func (p *Parent) attach() (fault Fault, unknown bool, err error) {
 	}
 	var attachment mesh.Attachment
 	p.Service = service
-	p.Ports, attachment = service.Attach(p.Route.Kind, p.Ref)
+	p.Ports, attachment = service.Attach(p.Route.Kind, p.Ref, p.table.engine.policy.Mesh)
 	return attachmentFaults[attachment], false, nil
 }
 
