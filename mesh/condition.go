@@ -68,7 +68,7 @@ func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	if len(matches) == 0 {
 		matches = make([][]Condition, 1)
 	}
-	if !profile.matchesHostnames(r) {
+	if !profile.MatchesHostnames(r) {
 		return matches
 	}
 	each := make([][]Condition, 0, len(matches)*len(r.Spec.Hostnames))
@@ -80,8 +80,8 @@ func (r *Route) Conditions(rule int, profile *Profile) [][]Condition {
 	return each
 }
 
-// matchesHostnames reports whether the mesh matches the hostnames that the route has.
-func (p *Profile) matchesHostnames(r *Route) bool {
+// MatchesHostnames reports whether the mesh matches the hostnames that the route has.
+func (p *Profile) MatchesHostnames(r *Route) bool {
 	return p != nil && len(r.Spec.Hostnames) > 0 && p.Does(r.Kind, HostnamesField).Value == Honored
 }
 

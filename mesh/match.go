@@ -107,7 +107,7 @@ func (r *Route) matchKey(m *RouteMatch, hosts []Condition) MatchKey {
 
 // matchedHosts returns the hostnames of the route as one condition, if the mesh matches them.
 func (p *Profile) matchedHosts(r *Route) []Condition {
-	if !p.matchesHostnames(r) {
+	if !p.MatchesHostnames(r) {
 		return nil
 	}
 	names := slices.Sorted(slices.Values(r.Spec.Hostnames))

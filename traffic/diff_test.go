@@ -129,7 +129,7 @@ func TestDiffSaysWhy(t *testing.T) {
 		"HTTPRoute shop/all was removed":                                                           newTable(t, Options{}),
 		"HTTPRoute shop/all is rejected by the API server":                                         newTable(t, Options{Rejected: []string{"HTTPRoute shop/all"}}),
 		"HTTPRoute shop/all does not apply: namespace shop lacks the producer grant for HTTPRoute": newTable(t, ungranted, all),
-		"HTTPRoute shop/all does not apply: its parentRef selects another port":                    newTable(t, Options{}, http("shop/all", `parentRefs: [{group: "", kind: Service, name: cart, port: 9999}], rules: [{`+toV2+`}]`)),
+		"HTTPRoute shop/all does not apply: Service shop/cart has no port 9999":                    newTable(t, Options{}, http("shop/all", `parentRefs: [{group: "", kind: Service, name: cart, port: 9999}], rules: [{`+toV2+`}]`)),
 	} {
 		got, err := Diff(newTable(t, Options{}, all), after)
 		if err != nil || len(got.Ports) == 0 || got.Ports[0].Changes[0].Because != want {
@@ -194,7 +194,7 @@ func TestDiffOfEditedRoutes(t *testing.T) {
 	}{
 		{"no grant", ungranted, route("a", cart, toV1), route("a", cart, toV2), "namespace shop lacks the producer grant for HTTPRoute"},
 		{"dropped by the mesh", linkerd, route("a", cart, mirrored), route("a", cart, mirrored+`, timeouts: {request: 3s}`), "Linkerd drops the whole route because of a RequestMirror filter, or keeps its former version"},
-		{"no such port", Options{}, route("a", other, toV1), route("a", other, toV2), "its parentRef selects another port"},
+		{"no such port", Options{}, route("a", other, toV1), route("a", other, toV2), "Service shop/cart has no port 9999"},
 		{"no such Service", Options{}, route("a", none, toV1), route("a", none, toV2), "no such Service"},
 		{"unchanged", ungranted, route("a", cart, toV1), route("a", cart, toV1), ""},
 		{"new", ungranted, "", route("a", cart, toV1), ""},

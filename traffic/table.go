@@ -369,7 +369,7 @@ func (pr *portRoutes) unbound(r *route) string {
 			why, _ = b.Reason()
 		case here && (b.State.InEffect() || b.State == validate.Loses):
 			return ""
-		case here, b.At.Port == 0 && b.Fault != validate.ParentPortNotFound:
+		case here, b.At.Port == 0:
 			why, _ = b.Reason()
 		}
 		if b.State == validate.Dormant && why != "" {

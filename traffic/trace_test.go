@@ -452,3 +452,17 @@ func TestNear(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceWithoutNames: where a mesh ignores sectionName, the route applies on every port, also if no port has
+// the name.
+func TestTraceWithoutNames(t *testing.T) {
+	for _, name := range []string{"http", "gone"} {
+		route := http("shop/named", `parentRefs: [{group: "", kind: Service, name: cart, sectionName: `+name+`}], rules: [{`+toV1+`}]`)
+		for profile, want := range map[mesh.ProfileName]string{mesh.Istio: "cart-v1", mesh.Linkerd: "cart-v1", mesh.Kuma: "no route on port 8080"} {
+			trace, err := newTable(t, by(t, validate.Policy{Mesh: mesh.FindProfile(profile)}), route).Trace(ask(t, "to service/cart:8080"))
+			if err != nil || !strings.Contains(trace.String(), want) {
+				t.Errorf("%s, %s: %v: want %s in\n%s", profile, name, err, want, trace)
+			}
+		}
+	}
+}

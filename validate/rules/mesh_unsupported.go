@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ func meshUnsupported() *validate.Rule {
 		HasWarnings: true,
 		Route:       checkMeshUnsupported,
 		Describe: func(policy *validate.Policy, parent *validate.Parent) validate.Finding {
-			if f := unsupportedParent(policy, parent.Route, parent.Index); f != nil {
+			if f := ignoredParent(policy, parent.Route, parent.Index); f != nil {
 				return *f
 			}
 			ports, _ := parent.Unselected()
@@ -45,7 +46,8 @@ func checkMeshUnsupported(p *validate.Pass) {
 		ref := &p.Route.Spec.ParentRefs[i]
 		switch ref.Class(p.Policy.Mesh) {
 		case mesh.MeshParent:
-			if f := unsupportedParent(p.Policy, p.Attached(), i); f != nil {
+			route := p.Attached()
+			if f := cmp.Or(ignoredParent(p.Policy, route, i), ignoredName(p.Policy.Mesh, route, i)); f != nil {
 				reportUnsupported(p, *f)
 			}
 		case mesh.ImplementationSpecificParent:
@@ -62,8 +64,8 @@ func checkMeshUnsupported(p *validate.Pass) {
 	checkUnsupportedFields(p)
 }
 
-// unsupportedParent returns what the mesh ignores of the mesh parent, or nil.
-func unsupportedParent(policy *validate.Policy, route *mesh.AttachedRoute, i int) *validate.Finding {
+// ignoredParent says why the mesh ignores the mesh parent; nil if it does not.
+func ignoredParent(policy *validate.Policy, route *mesh.AttachedRoute, i int) *validate.Finding {
 	ref, profile := &route.Parents[i], policy.Mesh
 	key := ref.Service(route.Namespace)
 	switch {
@@ -82,14 +84,26 @@ func unsupportedParent(policy *validate.Policy, route *mesh.AttachedRoute, i int
 			Problem: profile.Title + " ignores consumer routes: the Service is in another namespace",
 			Remedy:  "create the route in namespace " + key.Namespace,
 		}
-	case ref.SectionName != "" && ref.Port == 0 && !profile.SectionNames.Value:
-		return &validate.Finding{
-			Field: mesh.ParentPath(i, "sectionName"), Value: ref.SectionName, Default: validate.Warn, Reference: validate.Reference{Service: key, Detail: ref.SectionName},
-			Problem: profile.Title + " ignores sectionName: the route applies to every port",
-			Remedy:  "set port too",
-		}
 	}
 	return nil
+}
+
+// ignoredName says that the mesh ignores the sectionName of the mesh parent; nil if it does not.
+func ignoredName(profile *mesh.Profile, route *mesh.AttachedRoute, i int) *validate.Finding {
+	ref := &route.Parents[i]
+	if profile == nil || profile.SectionNames.Value || ref.SectionName == "" || ref.Port != 0 {
+		return nil
+	}
+	f := &validate.Finding{
+		Field: mesh.ParentPath(i, "sectionName"), Value: ref.SectionName, Default: validate.Warn,
+		Reference: validate.Reference{Service: ref.Service(route.Namespace), Detail: ref.SectionName},
+		Problem:   profile.Title + " ignores sectionName: the route applies to every port",
+		Remedy:    "set port too",
+	}
+	if wanted := profile.Portless.Value[route.Kind]; wanted != "" {
+		f.Problem += " with appProtocol " + wanted
+	}
+	return f
 }
 
 // unsupportedKind reports a route kind that the mesh does not implement. Where the

@@ -14,7 +14,7 @@ func noCatchAll() *validate.Rule {
 		Rationale: "A route on a Service replaces the default behavior of the Service. As soon as a route is attached, requests that match no rule " +
 			"are rejected. This can be intended, but it is often a surprise. Consumer routes do so for requests from their own namespace only.",
 		Remedy: "Add a rule without matches that sends requests to the Service itself. A match with only the path /.* by RegularExpression " +
-			"counts as well. If all other requests must be rejected, no action is needed. With mesh: kuma, for releases before 2.15, the rule " +
+			"counts as well. If all other requests must be rejected, no action is needed. Where the mesh matches hostnames, the rule must be one of a route without them. With mesh: kuma, for releases before 2.15, the rule " +
 			"reports nothing, since Kuma sends such requests to the parent Service.",
 		Citation:  "GEP-1294, Route presence; The GAMMA initiative: requests that do not match at least one of the Routes will be rejected",
 		Default:   validate.Warn,
@@ -41,10 +41,14 @@ func checkNoCatchAll(p *validate.Pass, parent *validate.Parent) {
 	if len(bare) == 0 {
 		return
 	}
+	remedy := "to accept them, add a catch-all rule"
+	if p.Policy.Mesh.MatchesHostnames(p.Route) {
+		remedy += " to a route without hostnames"
+	}
 	p.Report(validate.Finding{
 		Field:     "spec.rules",
 		Problem:   "unmatched requests " + fromClients(parent) + "to " + portsNamed(bare) + " of " + parent.Key.String() + " are rejected" + example,
-		Remedy:    "to accept them, add a catch-all rule",
+		Remedy:    remedy,
 		Reference: validate.Reference{Service: parent.Key, Detail: shortList(bare)},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 func TestNoCatchAll(t *testing.T) {
@@ -14,6 +15,10 @@ func TestNoCatchAll(t *testing.T) {
 	matching := func(matches string) string { return `, rules: [{matches: [` + matches + `]}]` }
 	testRule(t, noCatchAll(), []ruleCase{
 		{name: "own rule", spec: cart80 + matching(`{method: GET}, {path: {value: /}}`)},
+		{
+			name: "hostnames that the mesh matches", spec: cart80 + `, hostnames: [a.example]` + catchAll, policy: &validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd)},
+			want: []string{bare + `port 80 of Service shop/cart are rejected, for example GET /; to accept them, add a catch-all rule to a route without hostnames`},
+		},
 		{
 			name: "rule of a sibling", spec: cart80 + getOnly,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+catchAll),

@@ -94,14 +94,14 @@ func (r *CheckReport) Items() []Item {
 }
 
 // withoutAlike leaves out what is found in the same words on several routes, such as all of a Service port, but for the first
-// one, which counts them.
+// one, which counts them. What is found at several places of one route stays.
 func withoutAlike(items []Item) (kept []Item) {
 	type words struct{ id, word, text string }
 	first, more := map[words]int{}, map[int]int{}
 	for _, i := range items {
 		key := words{i.ID, i.Word, i.text()}
 		at, again := first[key]
-		if again && i.Object != "" && !i.lacks {
+		if again && i.Object != "" && i.Object != kept[at].Object && !i.lacks {
 			more[at]++
 			continue
 		}

@@ -55,6 +55,21 @@ func TestDiffListsAlikeOnce(t *testing.T) {
 	}
 }
 
+// TestDiffListsPlacesOfOneRoute: what is found at two places of one route, as in two renderings of a chart, is no other route.
+func TestDiffListsPlacesOfOneRoute(t *testing.T) {
+	d := &Diff{Difference: &traffic.Difference{}, NewFindings: New()}
+	for i := range 2 {
+		d.NewFindings.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: "r"}, Place: Place{"a.yaml", 1}, Findings: []Finding{{Effect: "warn", Line: 19 + i, Message: "lost"}}})
+	}
+	var text bytes.Buffer
+	if err := d.Text(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	if out := text.String(); strings.Contains(out, "more route") || !strings.Contains(out, " 19  warn") || !strings.Contains(out, " 20  warn") {
+		t.Error(out)
+	}
+}
+
 // TestDiffCountsNewFindings: the last line is of the routes that have new findings, and not of the files that were read. What a
 // mutation does not set is no finding of a rule, new or not.
 func TestDiffCountsNewFindings(t *testing.T) {
