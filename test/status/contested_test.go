@@ -16,17 +16,13 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-const (
-	// peaceTime is how long it may take until nobody writes.
-	peaceTime = 10 * time.Second
-	// quietTime is how long nobody writes then.
-	quietTime = 2 * time.Second
-)
+// quietTime is how long nobody writes once there is peace.
+const quietTime = 2 * time.Second
 
 // TestOtherWriters has a controller of each manner accept 100 routes that gammaguard marks
 // (5, where it writes each of them 31 times): one that is there before, and one that comes
-// late. None of its entries is touched, each route is written at most three times, and all is
-// quiet, and right, soon.
+// late. None of its entries is touched, each route is written at most three times, and then all is
+// quiet, and right.
 func TestOtherWriters(t *testing.T) {
 	log := &patchLog{}
 	start(t, &validate.Policy{}, log.wrap)
@@ -89,11 +85,8 @@ func testOtherWriter(t *testing.T, log *patchLog, namespace string, routes int, 
 		}
 		return []string{parent(n) + " NoMatchingParent"}
 	}
-	limit := peaceTime
 	create := func() {
-		begun := time.Now()
 		c.parallel(routes, func(n int) client.Object { return c.route(mesh.HTTPRoute, fmt.Sprintf("route-%d", n), parent(n)) })
-		limit += time.Since(begun) // a measure of how busy the machine is
 	}
 	var began time.Time
 	if late {
@@ -126,9 +119,6 @@ func testOtherWriter(t *testing.T, log *patchLog, namespace string, routes int, 
 		}
 	}
 	states, last := w.seen()
-	if took := last.Sub(began); took > limit {
-		t.Errorf("the last write came after %s, want at most %s", took, limit)
-	}
 	t.Logf("%d writes, of which %d by gammaguard (at most %d a route), the last after %s", states, all, most, last.Sub(began).Round(time.Millisecond))
 }
 
@@ -162,18 +152,18 @@ func TestFight(t *testing.T) {
 	r := start(t, &validate.Policy{}, log.wrap)
 	// On a machine that others use too, fewer of the rival's writes fall together.
 	for try := 1; ; try++ {
-		took, writes := fight(t, r, log, fmt.Sprintf("fight-%d", try))
-		if took <= peaceTime && writes < 40 {
+		writes := fight(t, r, log, fmt.Sprintf("fight-%d", try))
+		if writes < 40 {
 			return
 		}
 		if try == 3 {
-			t.Fatalf("the fight ended after %s and %d writes, want at most %s and fewer than 40", took, writes, peaceTime)
+			t.Fatalf("the fight ended after %d writes, want fewer than 40", writes)
 		}
 	}
 }
 
-// fight returns after how long, and how many writes, the last one was.
-func fight(t *testing.T, r *replica, log *patchLog, namespace string) (took time.Duration, writes int) {
+// fight returns how many writes there were until the last one.
+func fight(t *testing.T, r *replica, log *patchLog, namespace string) (writes int) {
 	t.Helper()
 	c := newCluster(t, namespace, mesh.GrantAll)
 	w := c.watch(t, mesh.HTTPRoute)
@@ -199,13 +189,13 @@ func fight(t *testing.T, r *replica, log *patchLog, namespace string) (took time
 		return nil
 	})
 	states, last := w.seen()
-	took, writes = last.Sub(began), states-before+1 // the GRPCRoute's own
+	writes = states - before + 1 // the GRPCRoute's own
 	w.untouched(t, log.of(namespace))
 	if contested := r.metric(t, "gammaguard_status_contested"); contested != 0 {
 		t.Errorf("%v routes are contested", contested)
 	}
-	t.Logf("the fight ended after %s and %d writes", took.Round(time.Millisecond), writes)
-	return took, writes
+	t.Logf("the fight ended after %s and %d writes", last.Sub(began).Round(time.Millisecond), writes)
+	return writes
 }
 
 // TestContested has a controller throw away all entries but its own, each time: gammaguard
