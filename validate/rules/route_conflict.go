@@ -14,7 +14,8 @@ func routeConflict() *validate.Rule {
 		ID:    "route-conflict",
 		Title: "The route loses a Service port to a route of another kind, or takes one from it",
 		Rationale: "If routes of different kinds bind to the same port of a Service, only the most specific kind applies (GRPCRoute, HTTPRoute, " +
-			"TLSRoute, TCPRoute, in this order). The others are ignored, regardless of their age. The authors of both routes should know.",
+			"TLSRoute, TCPRoute, in this order). The others are ignored, regardless of their age. The authors of both routes should know. With " +
+			"mesh: cilium, routes of one kind are reported too if they select different ports, since Cilium applies each on all of these.",
 		Remedy: "Use different ports of the Service for the routes, with port or sectionName in their parentRefs, or use routes of the same kind, " +
 			"which merge. With mesh: cilium, use another Service: its ports share their routes.",
 		Citation: "GEP-1294, Route types: if multiple routes with different types bind to the same Service and port pair, only a single route type " +

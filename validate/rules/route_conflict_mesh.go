@@ -11,8 +11,8 @@ import (
 )
 
 // checkPortsShared reports the ports that the route shares with routes of another kind
-// on a mesh that merges them: those that both select, and those that one of them does not, where the
-// mesh applies it all the same.
+// on a mesh that merges them, and those that it shares with any route since the mesh applies
+// both there, while only one of them selects the port.
 func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 	profile := p.Policy.Mesh
 	if !profile.Shares(mesh.SharingMerged) {
@@ -25,14 +25,16 @@ func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 		sharedWith, joinedWith *mesh.AttachedRoute
 	)
 	for at, owner := range p.Owned(parent) {
-		other := slices.IndexFunc(owner.Routes, foreign)
-		if other < 0 || !owner.Has(own) {
+		if !owner.Has(own) {
 			continue
 		}
 		selecting := owner.Selecting()
-		if here := slices.IndexFunc(selecting, foreign); here >= 0 && slices.ContainsFunc(selecting, own.Same) {
-			shared, sharedWith = append(shared, at), cmp.Or(sharedWith, selecting[here])
-		} else {
+		selects := slices.ContainsFunc(selecting, own.Same)
+		if other := slices.IndexFunc(selecting, foreign); other >= 0 && selects {
+			shared, sharedWith = append(shared, at), cmp.Or(sharedWith, selecting[other])
+		} else if other := slices.IndexFunc(owner.Routes, func(route *mesh.AttachedRoute) bool {
+			return !route.Same(own) && slices.ContainsFunc(selecting, route.Same) != selects
+		}); other >= 0 {
 			joined, joinedWith = append(joined, at), cmp.Or(joinedWith, owner.Routes[other])
 		}
 	}

@@ -109,6 +109,17 @@ func TestRouteConflict(t *testing.T) {
 			},
 		},
 		{
+			name: "a mesh that merges all ports, another port of one kind", policy: under(mesh.Cilium), spec: cart80,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 8080"))),
+			want: []string{
+				`Invalid spec.parentRefs[0] "cart": this HTTPRoute shares port 80 of Service shop/cart with HTTPRoute shop/old; ` + together,
+			},
+		},
+		{
+			name: "a mesh that merges all ports, one port of one kind", policy: under(mesh.Cilium), spec: cart80,
+			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
+		},
+		{
 			name: "a mesh that merges all ports, one of them selected by both", policy: under(mesh.Cilium), kind: mesh.GRPCRoute,
 			spec:   on(service("cart, port: 80"), service("cart, port: 8080")),
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
