@@ -67,7 +67,7 @@ func (t *Traffic) Configured() *traffic.Table {
 // Reader shows what the rules see of the input.
 func (t *Traffic) Reader() mesh.Reader { return t.world }
 
-// Notes say which routes have no effect because the API server refuses them, and what bears on that.
+// Notes say what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return append(t.leftOut(), t.Unbuilt()...) }
 
 // Unbuilt says which kustomizations and charts were read as plain files.
@@ -224,9 +224,12 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 	return l, err
 }
 
-// leftOut says which routes have no effect because the API server refuses them, and what bears on that.
+// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
 func (l *loaded) leftOut() []string {
 	var notes []string
+	for _, s := range l.skipped {
+		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
+	}
 	for _, n := range l.notices {
 		notes = append(notes, n.Path+": "+n.Message)
 	}

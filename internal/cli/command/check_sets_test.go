@@ -172,7 +172,7 @@ func TestCheckMissingBelow(t *testing.T) {
 }
 
 // TestCheckUnbuilt: a set that cannot be built is a finding, unless it needs what is not on
-// this disk, or values: then it is reported as not checked.
+// this disk, or values: then it is reported as not checked, and a strict check fails.
 func TestCheckUnbuilt(t *testing.T) {
 	const chart, notChecked = "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "so its routes are not checked: "
 	for name, test := range map[string]struct {
@@ -193,9 +193,15 @@ func TestCheckUnbuilt(t *testing.T) {
 		"dependency":      {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := runIn(t, written(t, test.files), "check")
+			folder := written(t, test.files)
+			got := runIn(t, folder, "check")
 			if got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
 				t.Errorf("want %d and %q: %+v", test.code, test.want, got)
+			}
+			for _, args := range []string{"check --strict", "check --strict -o json"} {
+				if got := runIn(t, folder, strings.Fields(args)...); (got.code == ExitUsage) != (test.code == ExitClean) || strings.Count(got.stderr, "\n") > 1 {
+					t.Errorf("%s: %+v", args, got)
+				}
 			}
 		})
 	}
