@@ -118,9 +118,8 @@ func FindSets(ctx context.Context, options *Options, paths []string, project *se
 func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.CheckReport, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	if folders := source.ToBuild(options.Base); len(folders) > 0 {
-		return nil, fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
-			options.Base[0], firstOf(folders))
+	if err := baseToBuild(options, found.Sets); err != nil {
+		return nil, err
 	}
 	all := report.New()
 	all.Skipped = found.Skipped

@@ -341,6 +341,25 @@ func TestBaseToBuild(t *testing.T) {
 	if got := run(t, "", "check", "--base", before); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: ") || got.stdout != "" {
 		t.Errorf("%+v", got)
 	}
+	put(t, "ns/ns.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: default}}\n")
+	for _, base := range []string{"prod", "chart"} { // what the input is not
+		const plain = " is read as plain files; "
+		if got := run(t, "", "check", "--base", before+"/"+base, "plain"); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: "+before+"/"+base+"; ") {
+			t.Errorf("%s: %+v", base, got)
+		}
+		if got := run(t, "", "check", "--base", before+"/"+base, "-f", "ns"); !strings.Contains(got.stdout, plain+"to ") || !strings.Contains(got.stdout, " one, name it with --base, and the input with -") {
+			t.Errorf("%s: %+v", base, got)
+		}
+		put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: ["+base+"]\n")
+		for _, input := range []string{"ns", "-f ns"} {
+			if got := run(t, "", strings.Fields("check "+input)...); !strings.Contains(got.stdout, "note: "+base+": its ") || !strings.Contains(got.stdout, plain+".gammaguard.yaml names it as context, which is not built: name manifests there\n") {
+				t.Errorf("%s: %s: %+v", input, base, got)
+			}
+		}
+	}
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
 	if got := run(t, "", "check", "--base", before+"/prod", "prod"); got.code != ExitClean || got.stderr != "" {
 		t.Errorf("a kustomization: %+v", got)
 	}
