@@ -253,7 +253,11 @@ func (u *unmade) shownBy(other unmade) bool {
 func notBuilt(all *report.CheckReport, u *unmade, broken bool) {
 	set, described, built := u.set, u.described, u.built
 	why := oneLine(built.Why)
-	if built.Values && !set.Named && set.Values == "" && !set.Others {
+	switch {
+	case !built.Values || set.Named:
+	case broken && set.Values != "":
+		why += "; if it needs more values, name the chart with all its values files in the sets of " + sets.ProjectFile
+	case set.Values == "" && !set.Others:
 		why += "; if it needs values, add a file with these to the chart's directory ci"
 	}
 	at, placed := built.At, why

@@ -243,6 +243,8 @@ func (l *loaded) leftOut() []string {
 				why = "whether the API server rejects it depends on objects that are not in the input: run gammaguard check for details"
 			}
 			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
+		} else if r.undecodable == nil && r.variables() {
+			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
 		}
 	}
 	return notes
