@@ -174,7 +174,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		}
 		u.set.Excuse(disk.Within(u.set.Within))
 		broken := u.built.Broken && (!needsOthers(u.set, u.built) || slices.ContainsFunc(failed, u.shownBy))
-		notBuilt(all, &u, broken)
+		notBuilt(all, &u, broken, rendered[u.set.Path])
 	}
 	if options.Progress != nil && len(found.Sets) > 0 {
 		options.Progress(len(found.Sets), len(found.Sets), "what no set has")
@@ -249,14 +249,14 @@ func (u *unmade) shownBy(other unmade) bool {
 	return other.set != u.set && other.set.Path == u.set.Path && other.built.Broken && other.built.Why == u.built.Why
 }
 
-// notBuilt reports that the set could not be built, as it is broken or may be.
-func notBuilt(all *report.CheckReport, u *unmade, broken bool) {
+// notBuilt reports that the set could not be built, as it is broken or may be; others: the chart was rendered with other values.
+func notBuilt(all *report.CheckReport, u *unmade, broken, others bool) {
 	set, described, built := u.set, u.described, u.built
 	why := oneLine(built.Why)
 	switch {
 	case !built.Values || set.Named:
-	case broken && set.Values != "":
-		why += "; if it needs more values, name the chart with all its values files in the sets of " + sets.ProjectFile
+	case broken && others:
+		why += "; if it needs the values of another file too, name the chart with both files in the sets of " + sets.ProjectFile
 	case set.Values == "" && !set.Others:
 		why += "; if it needs values, add a file with these to the chart's directory ci"
 	}
