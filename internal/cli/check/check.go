@@ -24,9 +24,7 @@ func Run(ctx context.Context, options *Options) (*report.CheckReport, error) {
 	r, err := run(ctx, options, disk.Input(nil))
 	if r != nil {
 		r.Count()
-		if options.Strict {
-			err = errors.Join(append(r.Hidden(), err)...)
-		}
+		err = errors.Join(append(r.Hidden(options.Strict), err)...)
 	}
 	return r, err
 }
@@ -120,9 +118,8 @@ func FindSets(ctx context.Context, options *Options, paths []string, project *se
 func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.CheckReport, error) {
 	disk := source.Open(&options.Options, options.named())
 	defer disk.Close()
-	if folders := source.ToBuild(options.Base); len(folders) > 0 {
-		return nil, fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
-			options.Base[0], firstOf(folders))
+	if err := baseToBuild(options, found.Sets); err != nil {
+		return nil, err
 	}
 	all := report.New()
 	all.Skipped = found.Skipped
@@ -177,9 +174,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 		}
 		u.set.Excuse(disk.Within(u.set.Within))
 		broken := u.built.Broken && (!needsOthers(u.set, u.built) || slices.ContainsFunc(failed, u.shownBy))
-		if err := notBuilt(all, &u, broken, options.Strict); err != nil {
-			errs = append(errs, err)
-		}
+		notBuilt(all, &u, broken, rendered[u.set.Path])
 	}
 	if options.Progress != nil && len(found.Sets) > 0 {
 		options.Progress(len(found.Sets), len(found.Sets), "what no set has")
@@ -187,10 +182,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 	skipped, notices := found.Unread(ctx)
 	all.Skipped, all.Notices = append(all.Skipped, sets.Group(skipped)...), append(all.Notices, notices...)
 	all.Count()
-	if options.Strict {
-		errs = append(all.Hidden(), errs...)
-	}
-	return all, errors.Join(alike(errs)...)
+	return all, errors.Join(alike(append(all.Hidden(options.Strict), errs...))...)
 }
 
 // fixSets writes the changes of all sets before any is judged: what one set shows of a base is written for the others too.
@@ -257,19 +249,20 @@ func (u *unmade) shownBy(other unmade) bool {
 	return other.set != u.set && other.set.Path == u.set.Path && other.built.Broken && other.built.Why == u.built.Why
 }
 
-// notBuilt reports that the set could not be built, as it is broken or may be, or returns why that is an error.
-func notBuilt(all *report.CheckReport, u *unmade, broken, strict bool) error {
+// notBuilt reports that the set could not be built, as it is broken or may be; others: the chart was rendered with other values.
+func notBuilt(all *report.CheckReport, u *unmade, broken, others bool) {
 	set, described, built := u.set, u.described, u.built
 	why := oneLine(built.Why)
-	if built.Values && !set.Named && set.Values == "" && !set.Others {
+	switch {
+	case !built.Values || set.Named:
+	case broken && others:
+		why += "; if it needs the values of another file too, name the chart with both files in the sets of " + sets.ProjectFile
+	case set.Values == "" && !set.Others:
 		why += "; if it needs values, add a file with these to the chart's directory ci"
 	}
-	at, name, placed := built.At, described.String(), why
-	if set.Kustomization != "" {
-		name = "kustomize " + set.Path
-		if at != (report.Place{}) { // Helm names it itself
-			placed = fmt.Sprintf("%s:%d: %s", filepath.ToSlash(at.File), at.Line, why)
-		}
+	at, placed := built.At, why
+	if set.Kustomization != "" && at != (report.Place{}) { // Helm names it itself
+		placed = fmt.Sprintf("%s:%d: %s", filepath.ToSlash(at.File), at.Line, why)
 	}
 	if at == (report.Place{}) {
 		at = report.Place{File: set.File(), Line: 1}
@@ -277,16 +270,11 @@ func notBuilt(all *report.CheckReport, u *unmade, broken, strict bool) error {
 	if broken {
 		all.SeenFile(set.File())
 		all.AddBroken(report.Broken{Place: at, Message: "cannot be built: " + why, Set: described.String()})
-		return nil
-	}
-	var err error
-	if strict || set.Named {
-		err = &report.Unchecked{Path: name, Reason: placed, Set: true}
+		return
 	}
 	reason := "cannot be built, so its routes are not checked: "
 	if built.Remote {
 		reason = "needs what is not in the repository, so its routes are not checked: "
 	}
-	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + placed, At: at})
-	return err
+	all.Skipped = append(all.Skipped, report.Skipped{Path: described.String(), Reason: reason + placed, At: at, Named: set.Named})
 }

@@ -49,6 +49,7 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 			s.routes = append(s.routes, f.Name)
 		}
 	}
+	s.slips = append(s.slips, unbuiltNotices(input.Unbuilt(), unbuiltContext)...)
 	s.err = errors.Join(input.Errors()...)
 	return s
 }

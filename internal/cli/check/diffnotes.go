@@ -63,7 +63,7 @@ func firstOf(names []string) string {
 }
 
 // noteUnread notes what may hold routes and was not compared, apart from what the version before has the same, and from that version
-// itself where it is in the one after.
+// itself where it is in the one after. Where nothing is compared, the patterns say why.
 func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func(path string) (string, error)) error {
 	known := map[string]bool{}
 	skipped, _ := before.Unread(ctx)
@@ -110,7 +110,7 @@ func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func
 		if err != nil {
 			return err
 		}
-		if is && !before.HasPattern(was, n.Pattern) {
+		if is && !before.HasPattern(was, n.Pattern) || d.compared == 0 {
 			d.out.Notes = append(d.out.Notes, n.Path+": "+n.Message)
 		}
 	}

@@ -168,6 +168,9 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	case j.options.Cluster != nil:
 		missing, remedy = "is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
+	if hasVariable(f.Reference.Service.String() + f.Reference.Namespace) {
+		remedy = substitute
+	}
 	finding := report.UnknownOf(f, missing, remedy)
 	finding.Action, finding.Line = cmp.Or(j.engine.Action(f.Rule), validate.Deny), r.Line(f.Field) // the schema is no rule
 	if j.options.Strict {

@@ -214,6 +214,7 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 	if err != nil {
 		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
+	l.slips = append(l.slips, unbuiltNotices(input.Unbuilt()[len(l.unbuilt):], unbuiltBase)...)
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {

@@ -99,7 +99,7 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 		}
 	}
 	if r.variable(f.Field) {
-		remedy = "substitute the variable before the check"
+		remedy = substitute
 	}
 	if f.experimental {
 		if remedy != "" {
@@ -117,9 +117,31 @@ func (j *judge) refusal(r *route, f *refusal) report.Finding {
 	}
 }
 
-// variable reports whether a field has a variable that is substituted before it is applied, such as one of Flux's postBuild.
+// substitute is what to do about a variable.
+const substitute = "substitute the variable before the check"
+
+// hasVariable reports whether a text has a variable that is substituted before it is applied, such as one of Flux's postBuild.
+func hasVariable(text string) bool { return strings.Contains(text, "${") }
+
+// variable reports whether a field has a variable.
 func (r *route) variable(field string) bool {
 	value, _, _ := r.Field(field)
 	text, _ := value.(string)
-	return strings.Contains(text, "${")
+	return hasVariable(text)
+}
+
+// variables reports whether the name of a parent or of a backend, or a namespace of one, has a variable.
+func (r *route) variables() bool {
+	namespace := r.Route.Metadata.Namespace
+	for i := range r.Route.Spec.ParentRefs {
+		if hasVariable(r.Route.Spec.ParentRefs[i].Service(namespace).String()) {
+			return true
+		}
+	}
+	for backend := range r.Route.Backends() {
+		if hasVariable(backend.Ref.Service(namespace).String()) {
+			return true
+		}
+	}
+	return false
 }

@@ -67,7 +67,7 @@ func (t *Traffic) Configured() *traffic.Table {
 // Reader shows what the rules see of the input.
 func (t *Traffic) Reader() mesh.Reader { return t.world }
 
-// Notes say which routes have no effect because the API server refuses them, and what bears on that.
+// Notes say what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
 func (t *Traffic) Notes() []string { return append(t.leftOut(), t.Unbuilt()...) }
 
 // Unbuilt says which kustomizations and charts were read as plain files.
@@ -224,9 +224,12 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 	return l, err
 }
 
-// leftOut says which routes have no effect because the API server refuses them, and what bears on that.
+// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
 func (l *loaded) leftOut() []string {
 	var notes []string
+	for _, s := range l.skipped {
+		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
+	}
 	for _, n := range l.notices {
 		notes = append(notes, n.Path+": "+n.Message)
 	}
@@ -240,6 +243,8 @@ func (l *loaded) leftOut() []string {
 				why = "whether the API server rejects it depends on objects that are not in the input: run gammaguard check for details"
 			}
 			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
+		} else if r.undecodable == nil && r.variables() {
+			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
 		}
 	}
 	return notes

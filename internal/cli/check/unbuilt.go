@@ -8,29 +8,64 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
 // unbuiltNotices say which kustomizations and charts were read as plain files, and the flag that builds them.
-func (l *loaded) unbuiltNotices() (notices []report.Notice) {
+func (l *loaded) unbuiltNotices() []report.Notice {
+	return unbuiltNotices(l.unbuilt, func(build, flag string, folders []string) string {
+		if len(folders) == 1 {
+			return fmt.Sprintf("to %s it, use %s %s", build, flag, argument(folders[0]))
+		}
+		return fmt.Sprintf("to %s one, name it with %s", build, flag)
+	})
+}
+
+// unbuiltNotices say which kustomizations and charts were read as plain files, and what to do to have them built.
+func unbuiltNotices(all []source.Unbuilt, remedy func(build, flag string, folders []string) string) (notices []report.Notice) {
 	note := func(name string, folders []string, kind, build, flag string) {
 		switch len(folders) {
 		case 0:
 		case 1:
-			text := fmt.Sprintf("its %s is read as plain files; to %s it, use %s %s", kind, build, flag, argument(folders[0]))
+			text := fmt.Sprintf("its %s is read as plain files; %s", kind, remedy(build, flag, folders))
 			notices = append(notices, report.Notice{Path: filepath.ToSlash(folders[0]), Message: text})
 		default:
-			text := fmt.Sprintf("%d %ss are read as plain files: %s; to %s one, name it with %s", len(folders), kind, firstOf(folders), build, flag)
+			text := fmt.Sprintf("%d %ss are read as plain files: %s; %s", len(folders), kind, firstOf(folders), remedy(build, flag, folders))
 			notices = append(notices, report.Notice{Path: filepath.ToSlash(name), Message: text})
 		}
 	}
-	for _, u := range l.unbuilt {
+	for _, u := range all {
 		note(u.Name, u.Kustomizations, "kustomization", "build", "-k")
 		note(u.Name, u.Charts, "Helm chart", "render", "--helm")
 	}
 	return notices
+}
+
+// unbuiltBase is the remedy for what --base names, and unbuiltContext that for context.
+func unbuiltBase(build, flag string, _ []string) string {
+	return fmt.Sprintf("to %s one, name it with --base, and the input with %s", build, flag)
+}
+
+func unbuiltContext(string, string, []string) string {
+	return sets.ProjectFile + " names it as context, which is not built: name manifests there"
+}
+
+// baseToBuild returns an error if the base has kustomizations or charts that are built for none of the sets.
+func baseToBuild(options *Options, all []sets.Set) error {
+	whole := *options
+	for i := range all {
+		over := options.Over(&all[i])
+		whole.Kustomizations, whole.Charts = append(whole.Kustomizations, over.Kustomizations...), append(whole.Charts, over.Charts...)
+	}
+	folders := source.ToBuild(whole.Before(options.Base).Files)
+	if len(folders) == 0 {
+		return nil
+	}
+	return fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
+		options.Base[0], firstOf(folders))
 }
 
 // argument returns the path as a word of a shell.

@@ -172,7 +172,7 @@ func TestCheckMissingBelow(t *testing.T) {
 }
 
 // TestCheckUnbuilt: a set that cannot be built is a finding, unless it needs what is not on
-// this disk, or values: then it is reported as not checked.
+// this disk, or values: then it is reported as not checked, and a strict check fails.
 func TestCheckUnbuilt(t *testing.T) {
 	const chart, notChecked = "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "so its routes are not checked: "
 	for name, test := range map[string]struct {
@@ -188,16 +188,35 @@ func TestCheckUnbuilt(t *testing.T) {
 		"no template":     {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ .Values.a\n"}, ExitFindings, "1  broken   cannot be built: parse error at "},
 		"required value":  {map[string]string{"Chart.yaml": chart, "templates/a.yaml": "a: {{ required `say a` .Values.a }}\n"}, ExitClean, notChecked},
 		"its template":    {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n", "templates/a.yaml": "{{ include `redis.name` . }}\n"}, ExitClean, "chart .: cannot be built, so its routes are not checked: dependency redis is not in its directory charts; run helm dependency build: "},
+		"more values":     {map[string]string{"Chart.yaml": chart, "ci/a.yaml": "a: {b: c}\n", "values-prod.yaml": "b: c\n", "templates/a.yaml": "a: {{ .Values.a.b }}\n"}, ExitFindings, "; if it needs the values of another file too, name the chart with both files in the sets of .gammaguard.yaml (broken-document)\n"},
 		"broken values":   {map[string]string{"Chart.yaml": chart, "values-prod.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values-prod.yaml\n     3  broken   cannot be built: values-prod.yaml: broken YAML: "},
 		"broken defaults": {map[string]string{"Chart.yaml": chart, "values.yaml": "a:\n  b\nc: [\n"}, ExitFindings, "values.yaml\n     3  broken   cannot be built: values.yaml: broken YAML: "},
 		"dependency":      {map[string]string{"Chart.yaml": chart + "dependencies: [{name: redis, version: 1.0.0}]\n"}, ExitClean, "dependency redis is not in its directory charts"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := runIn(t, written(t, test.files), "check")
+			folder := written(t, test.files)
+			got := runIn(t, folder, "check")
 			if got.code != test.code || !strings.Contains(got.stdout, test.want) || got.stderr != "" {
 				t.Errorf("want %d and %q: %+v", test.code, test.want, got)
 			}
+			for _, args := range []string{"check --strict", "check --strict -o json"} {
+				if got := runIn(t, folder, strings.Fields(args)...); (got.code == ExitUsage) != (test.code == ExitClean) || strings.Count(got.stderr, "\n") > 1 {
+					t.Errorf("%s: %+v", args, got)
+				}
+			}
 		})
+	}
+}
+
+// TestCheckNamesDirectories: what no set has in several directories is counted as such.
+func TestCheckNamesDirectories(t *testing.T) {
+	const remote = "resources: ['https://example.invalid/a//b?ref=v1']\n"
+	folder := written(t, map[string]string{
+		".gammaguard.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [plain]}]\n",
+		"plain/a.yaml":     "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n", "x/dev/kustomization.yaml": remote, "x/prod/kustomization.yaml": remote,
+	})
+	if got := runIn(t, folder, "check"); !strings.Contains(got.stdout, "not checked: x: 2 directories: x/dev, x/prod: a kustomization that ") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -212,15 +212,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	}
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
-		noteAhead(ctx, tree, diff)
-		for i, note := range diff.Notes {
-			diff.Notes[i] = tree.NamedIn(note)
-		}
-		for i := range diff.Ports {
-			for j, set := range diff.Ports[i].Sets {
-				diff.Ports[i].Sets[j] = tree.NamedIn(set)
-			}
-		}
+		nameFiles(ctx, tree, diff)
 	}
 	return diff, tree.Named(err)
 }
@@ -295,12 +287,20 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if diff, err = check.Diff(ctx, then, &f.options); err != nil {
 		return nil, tree.Named(err)
 	}
-	noteAhead(ctx, tree, diff)
+	nameFiles(ctx, tree, diff)
 	return diff, nil
 }
 
-// noteAhead notes, where anything differs, that some of it may be of the base.
-func noteAhead(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
+// nameFiles names the files of the base as git does, and notes, where anything differs, that some of it may be of the base.
+func nameFiles(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
+	for i, note := range diff.Notes {
+		diff.Notes[i] = tree.NamedIn(note)
+	}
+	for i := range diff.Ports {
+		for j, set := range diff.Ports[i].Sets {
+			diff.Ports[i].Sets[j] = tree.NamedIn(set)
+		}
+	}
 	if diff.Empty() {
 		return
 	}

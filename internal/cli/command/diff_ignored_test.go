@@ -30,6 +30,10 @@ func TestDiffNotesOnlyNews(t *testing.T) {
 		}
 		_ = os.Rename(before, ".base")
 	}
+	const legacy = "note: .gammaguardignore: its pattern \"legacy/\"" + ignores + ": legacy/web.yaml\n"
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "legacy"); !strings.Contains(got.stdout, legacy) {
+		t.Errorf("nothing is compared: %+v", got)
+	}
 	put(t, ".gammaguardignore", "legacy/*\n.hidden/\n.later/\n.base/\n")
 	put(t, "vendor/other.yaml", string(web))
 	got := run(t, "", "diff", "--base-ref", "HEAD")

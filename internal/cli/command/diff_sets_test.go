@@ -187,6 +187,28 @@ func TestBuildsBesideContext(t *testing.T) {
 	}
 }
 
+// TestDiffNotesDependencies: that a chart lacks a dependency, whose routes are then in neither version, or in one.
+func TestDiffNotesDependencies(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const chart = "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: common, version: 1.0.0}]}\n"
+	put(t, "shop/Chart.yaml", chart)
+	put(t, "shop/templates/cart.yaml", "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n---\n"+
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: cart}, spec: {parentRefs: [{group: '', kind: Service, name: cart, port: 80}]}}\n")
+	commit(t)
+	const lacks = "shop: dependency common is not in its directory charts; run helm dependency build\n"
+	for vendored, want := range []bool{true, false} {
+		if vendored > 0 {
+			put(t, "shop/charts/common/Chart.yaml", "{apiVersion: v2, name: common, version: 1.0.0}\n")
+		}
+		for _, args := range []string{"diff --base-ref HEAD", "diff --base-ref HEAD --helm shop", "trace cart:80 --helm shop"} {
+			got := run(t, "", strings.Fields(args)...).stdout
+			if strings.Contains(got, "note: not checked: "+lacks) != want || strings.Contains(got, "note: not checked: HEAD:"+lacks) != strings.HasPrefix(args, "diff") {
+				t.Errorf("%s: %s", args, got)
+			}
+		}
+	}
+}
+
 // TestDiffOfMovedRoutes: a note says which routes are removed from one set and new in another.
 func TestDiffOfMovedRoutes(t *testing.T) {
 	deployed(t)
@@ -318,6 +340,25 @@ func TestBaseToBuild(t *testing.T) {
 	}
 	if got := run(t, "", "check", "--base", before); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: ") || got.stdout != "" {
 		t.Errorf("%+v", got)
+	}
+	put(t, "ns/ns.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: default}}\n")
+	for _, base := range []string{"prod", "chart"} { // what the input is not
+		const plain = " is read as plain files; "
+		if got := run(t, "", "check", "--base", before+"/"+base, "plain"); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: "+before+"/"+base+"; ") {
+			t.Errorf("%s: %+v", base, got)
+		}
+		if got := run(t, "", "check", "--base", before+"/"+base, "-f", "ns"); !strings.Contains(got.stdout, plain+"to ") || !strings.Contains(got.stdout, " one, name it with --base, and the input with -") {
+			t.Errorf("%s: %+v", base, got)
+		}
+		put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: ["+base+"]\n")
+		for _, input := range []string{"ns", "-f ns"} {
+			if got := run(t, "", strings.Fields("check "+input)...); !strings.Contains(got.stdout, "note: "+base+": its ") || !strings.Contains(got.stdout, plain+".gammaguard.yaml names it as context, which is not built: name manifests there\n") {
+				t.Errorf("%s: %s: %+v", input, base, got)
+			}
+		}
+	}
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
 	}
 	if got := run(t, "", "check", "--base", before+"/prod", "prod"); got.code != ExitClean || got.stderr != "" {
 		t.Errorf("a kustomization: %+v", got)

@@ -136,6 +136,16 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			}
 		}
 	}
+	put(t, "variable.yaml", strings.Replace(base, "{name: web, port", "{name: \"${app}\", port", 1))
+	const refers = "note: HTTPRoute shop/web refers to a name with a variable, which is taken as it is written: substitute the variable first\n"
+	for args, want := range map[string]string{
+		"diff --base base.yaml -f variable.yaml": refers, "diff --base variable.yaml -f base.yaml": refers,
+		"check -f variable.yaml": "\n  Substitute the variable before the check.\n",
+	} {
+		if got := run(t, "", strings.Fields(args)...); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: want %q in %+v", args, want, got)
+		}
+	}
 	put(t, "worse.yaml", strings.Replace(base, "value: /", "value: no-slash", 1))
 	if got := run(t, "", "diff", "--base", "base.yaml", "-f", "worse.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "→  cart:80 100 % (HTTPRoute shop/web is rejected by the API server)\n") {
 		t.Errorf("a route that was valid: %+v", got)

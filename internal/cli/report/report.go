@@ -85,16 +85,16 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	maps.Copy(r.files, of.files)
 }
 
-// Hidden returns why a strict check fails: routes may be hidden, or judged by what the repository says itself. Each is an
-// *Unchecked.
-func (r *CheckReport) Hidden() (errs []error) {
+// Hidden returns why the check fails: a set that somebody named is not checked. A strict one fails, too, where any is not, and
+// where routes may be hidden, or judged by what the repository says itself. Each is an *Unchecked.
+func (r *CheckReport) Hidden(strict bool) (errs []error) {
 	for _, s := range r.Skipped {
-		if s.Hides {
-			errs = append(errs, &Unchecked{Path: s.Path, Reason: s.Reason})
+		if set := s.At != (Place{}); s.Named || strict && (s.Hides || set) {
+			errs = append(errs, &Unchecked{Path: s.Path, Reason: s.Reason, Set: set})
 		}
 	}
 	for _, n := range r.Notices {
-		if n.Fails {
+		if strict && n.Fails {
 			errs = append(errs, &Unchecked{Path: n.place(), Reason: n.Message})
 		}
 	}
@@ -158,6 +158,8 @@ type Skipped struct {
 	Hides bool `json:"-"`
 	// At is the place to show it at if Path names a set that was not built as a whole; else it is zero.
 	At Place `json:"-"`
+	// Named is set for such a set that somebody named, so that it must be built.
+	Named bool `json:"-"`
 }
 
 // Notice is what bears on what was checked, and is neither a finding nor left aside.

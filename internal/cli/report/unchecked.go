@@ -8,10 +8,10 @@ import (
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
-// Unchecked is why a strict check fails: something was not checked. The report has it too.
+// Unchecked is why a check fails: something was not checked. The report has it too.
 type Unchecked struct {
 	Path, Reason string
-	// Set is set for a set that cannot be built, and More is how many others have the same reason.
+	// Set is set for a set that was not built as a whole, and More is how many others have the same reason.
 	Set  bool
 	More int
 }

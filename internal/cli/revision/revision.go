@@ -186,7 +186,11 @@ func failure(args []string, err error) error {
 		if found := foreign.FindSubmatch(exit.Stderr); found != nil {
 			return fmt.Errorf("the checkout belongs to another user; run git config --global --add safe.directory %s", printable.Shell(string(found[1])))
 		}
-		err = errors.New(strings.Join(strings.Fields(string(exit.Stderr)), " "))
+		text := strings.Join(strings.Fields(string(exit.Stderr)), " ")
+		if strings.Contains(text, "not a git repository") {
+			text += "; run gammaguard in a directory of the repository that has the revision"
+		}
+		err = errors.New(text)
 	}
 	return fmt.Errorf("git %s: %w", args[0], err)
 }

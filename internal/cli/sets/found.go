@@ -216,7 +216,11 @@ func Group(skipped []report.Skipped) (all []report.Skipped) {
 	}
 	for i := range all {
 		if at := in(&all[i]); len(files[at]) > 1 {
-			all[i].Path, all[i].Reason = at.folder, named(files[at], "file", "files")+": "+at.reason
+			many := "files"
+			if !isFile(filepath.FromSlash(all[i].Path)) { // kustomizations and charts
+				many = "directories"
+			}
+			all[i].Path, all[i].Reason = at.folder, named(files[at], "", many)+": "+at.reason
 		}
 	}
 	slices.SortStableFunc(all, func(a, b report.Skipped) int { return cmp.Compare(a.Path, b.Path) })

@@ -23,10 +23,8 @@ func (in *Input) Unbuilt() []Unbuilt {
 	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool { return len(u.Kustomizations)+len(u.Charts) == 0 })
 }
 
-// ToBuild returns the folders with a kustomization or a chart below the paths, without paths that are one themselves.
+// ToBuild returns the folders with a kustomization or a chart at or below the paths.
 func ToBuild(paths []string) (folders []string) {
-	paths, _ = SplitKustomizations(paths)
-	paths, _ = SplitCharts(paths, nil)
 	in := &Input{}
 	for _, path := range paths {
 		in.walk(path)
