@@ -258,7 +258,8 @@ func (l *loader) put(f *source.File, set *manifest.Set) (routes []source.Documen
 		if err == nil && definesRoutes(document.Key) {
 			if set == l.world.files {
 				err = l.redefine(&document, f.Name)
-			} else { // what is there already
+			} else if !l.named(document.Key.Name) { // what is there already
+				l.defined.replaced[document.Key.Name] = true
 				err = l.defined.PutJSON(document.JSON)
 			}
 		}
