@@ -108,7 +108,7 @@ func (l *loader) redefine(d *source.Document, file string) error {
 		l.defined.replaced[d.Key.Name] = true
 		l.notices = append(l.notices, report.Notice{
 			Path: filepath.ToSlash(file), Fails: true,
-			Message: "its CustomResourceDefinition " + d.Key.Name + " is not the one that gammaguard is built with, and replaces it, without its CEL rules; to trust a definition, name it with --crds",
+			Message: "its CustomResourceDefinition " + d.Key.Name + " is not one that gammaguard is built with, and is used without its CEL rules; to trust a definition, name it with --crds",
 		})
 	}
 	return err
