@@ -16,6 +16,7 @@ import (
 
 // definition is what a CustomResourceDefinition says about its objects.
 type definition struct {
+	text       []byte // it in JSON; empty if it was not read from any
 	namespaced bool
 	versions   map[string]*version
 }

@@ -83,16 +83,35 @@ func (s *Set) PutJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.Put(crd)
+	d, err := newDefinition(crd)
+	if err != nil {
+		return err
+	}
+	d.text = data
+	s.put(crd, d)
+	return nil
 }
 
 // PutForeign is PutJSON for a definition that somebody else may have written: its CEL rules are not evaluated, since they can
-// cost more than anything else in it. It leaves a definition alone that comes with the binary, in one of the
-// channels, and returns false.
-func (s *Set) PutForeign(data []byte) (replaces bool, _ error) {
+// cost more than anything else in it. Not foreign is the one that the set has, and one that comes with the binary, in any channel.
+func (s *Set) PutForeign(data []byte) (foreign bool, _ error) {
 	crd, err := decode(data)
-	if err != nil || builtIn(crd.Spec.Names.Kind, data) && s.channel != "" {
+	if err != nil {
 		return false, err
+	}
+	used, err := s.find(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	if err != nil || used.is(data) {
+		return false, err
+	}
+	for _, channel := range []Channel{Standard, Experimental} {
+		own, err := embedded(path.Join("generated", string(channel), crd.Spec.Names.Kind+".json"))
+		if err != nil {
+			return false, err
+		}
+		if own.is(data) {
+			s.put(crd, own)
+			return false, nil
+		}
 	}
 	d, err := newDefinition(crd)
 	if err != nil {
@@ -105,20 +124,19 @@ func (s *Set) PutForeign(data []byte) (replaces bool, _ error) {
 	return true, nil
 }
 
-// builtIn reports whether the definition, in JSON, is one that comes with the binary, but for descriptions.
-func builtIn(kind string, data []byte) bool {
-	var given map[string]any
-	if json.Unmarshal(data, &given) != nil {
+// is reports whether the definition is the one in JSON, but for descriptions and what an API server fills in.
+func (d *definition) is(data []byte) bool {
+	spec := func(text []byte) map[string]any {
+		var crd map[string]any
+		_ = json.Unmarshal(text, &crd) // what is not JSON is nothing
+		spec, _ := crd["spec"].(map[string]any)
+		return spec
+	}
+	if d == nil || d.text == nil {
 		return false
 	}
-	for _, channel := range []Channel{Standard, Experimental} {
-		var own map[string]any
-		text, err := generated.ReadFile(path.Join("generated", string(channel), kind+".json"))
-		if err == nil && json.Unmarshal(text, &own) == nil && same(own["spec"], given["spec"]) {
-			return true
-		}
-	}
-	return false
+	own, given := spec(d.text), spec(data)
+	return !slices.ContainsFunc([]string{"group", "scope", "versions"}, func(field string) bool { return !same(own[field], given[field]) })
 }
 
 // same compares two JSON values without the texts of descriptions.
@@ -208,6 +226,7 @@ func embedded(file string) (*definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.text = data
 	first, _ := read.LoadOrStore(file, d)
 	return first.(*definition), nil //nolint:forcetypeassert // it holds no others
 }

@@ -230,7 +230,7 @@ var attacks = []attack{
 	},
 	{
 		"Repositories", author, "Add a CustomResourceDefinition of routes that admits more, or whose CEL rules take hours",
-		"it is reported, and `--strict` fails unless `--crds` names it; its CEL rules are not evaluated",
+		"unless gammaguard is built with it, it is reported, and `--strict` fails unless `--crds` names it; its CEL rules are not evaluated",
 		[]string{"internal/cli/check.TestForeignDefinitions", "test/repositories.TestRepositories"},
 	},
 	{

@@ -211,7 +211,7 @@ func repositories() []repository {
 		}, says: "1 route", code: 0, files: "m"},
 		{name: "ignored", make: ignored, says: "m/evil.yaml: ignored by .gitignore, and may hold routes", code: 0},
 		{name: "taken away", make: takenAway, says: "not checked: a/evil.yaml: holds routes that no set has", code: 1, files: "b"},
-		{name: "definition", make: definition, says: "is not the one that gammaguard is built with, and replaces it, without its CEL rules", code: 0, files: "m"},
+		{name: "definition", make: definition, says: "is not one that gammaguard is built with, and is used without its CEL rules", code: 0, files: "m"},
 		{name: "1 GiB", make: func(g *ground) {
 			g.large("m/routes.yaml", route)
 			g.large(".gitignore", "x\n")

@@ -27,23 +27,19 @@ type defined struct {
 	experimental *definitions.Set
 }
 
-// define finds the definitions of the routes, before those of the input: of the
-// release channel, replaced by those of the cluster and those in Options.CRDs.
+// define finds the definitions of the routes, before those of the input: those in Options.CRDs, and else those of the
+// release channel, or of the cluster if no channel is named.
 func (l *loader) define(ctx context.Context, input *source.Input) error {
-	set, err := definitions.Embedded(cmp.Or(l.options.Channel, definitions.Standard))
-	if errors.Is(err, definitions.ErrNotBuiltIn) && (len(l.options.CRDs) > 0 || l.options.Cluster != nil) {
+	channel := cmp.Or(l.options.Channel, definitions.Standard)
+	set, err := definitions.Embedded(channel)
+	if errors.Is(err, definitions.ErrNotBuiltIn) && (len(l.options.CRDs) > 0 || l.options.Cluster != nil && l.options.Channel == "") {
 		set, err = definitions.New(), nil
 	}
 	if err != nil {
 		return err
 	}
-	if l.options.Cluster != nil {
-		if err := l.ofCluster(ctx, set); err != nil {
-			return err
-		}
-	}
 	l.defined = &defined{Set: set, trusted: map[string]bool{}, replaced: map[string]bool{}}
-	if cmp.Or(l.options.Channel, definitions.Standard) == definitions.Standard && l.options.Cluster == nil {
+	if channel == definitions.Standard {
 		l.defined.experimental, _ = definitions.Embedded(definitions.Experimental) // else there is nothing to advise
 	}
 	for _, f := range input.Read(l.options.CRDs) {
@@ -64,42 +60,55 @@ func (l *loader) define(ctx context.Context, input *source.Input) error {
 	if len(l.options.CRDs) > 0 && len(l.defined.trusted) == 0 {
 		return fmt.Errorf("no CustomResourceDefinition of a route kind in %s", strings.Join(l.options.CRDs, ", "))
 	}
+	if l.options.Cluster != nil {
+		return l.ofCluster(ctx)
+	}
 	return nil
 }
 
-// ofCluster takes the definitions of the cluster, where they may be read.
-func (l *loader) ofCluster(ctx context.Context, set *definitions.Set) error {
+// named reports whether the user names the definition, by --crds or --channel, so that no other one counts.
+func (l *loader) named(definition string) bool {
+	return l.options.Channel != "" || l.defined.trusted[definition]
+}
+
+// ofCluster takes the definitions of the cluster that the user does not name, where they may be read.
+func (l *loader) ofCluster(ctx context.Context) error {
 	for _, kind := range mesh.RouteKinds() {
-		data, err := l.options.Cluster.Definition(ctx, definitionName(kind))
+		name := definitionName(kind)
+		if l.named(name) {
+			continue
+		}
+		data, err := l.options.Cluster.Definition(ctx, name)
 		switch {
 		case errors.Is(err, mesh.ErrUnknown):
 			continue
 		case errors.Is(err, mesh.ErrNotFound):
-			set.Remove(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
-			continue
+			l.defined.Remove(schema.GroupKind{Group: mesh.GatewayGroup, Kind: string(kind)})
+			err = nil
 		case err == nil:
-			err = set.PutJSON(data)
+			err = l.defined.PutJSON(data)
 		}
 		if err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s: %w", definitionName(kind), err)
+			return fmt.Errorf("CustomResourceDefinition %s: %w", name, err)
 		}
+		l.defined.replaced[name] = true
 	}
 	return nil
 }
 
 func definitionName(kind mesh.RouteKind) string { return kind.Resource() + "." + mesh.GatewayGroup }
 
-// redefine has routes judged by a definition of the input, unless --crds names one. The input may be somebody else's.
+// redefine has routes judged by a definition of the input, unless the user names one. The input may be somebody else's.
 func (l *loader) redefine(d *source.Document, file string) error {
-	if l.defined.trusted[d.Key.Name] {
+	if l.named(d.Key.Name) {
 		return nil
 	}
-	replaces, err := l.defined.PutForeign(d.JSON)
-	if replaces {
+	foreign, err := l.defined.PutForeign(d.JSON)
+	if foreign {
 		l.defined.replaced[d.Key.Name] = true
 		l.notices = append(l.notices, report.Notice{
 			Path: filepath.ToSlash(file), Fails: true,
-			Message: "its CustomResourceDefinition " + d.Key.Name + " is not the one that gammaguard is built with, and replaces it, without its CEL rules; to trust a definition, name it with --crds",
+			Message: "its CustomResourceDefinition " + d.Key.Name + " is not one that gammaguard is built with, and is used without its CEL rules; to trust a definition, name it with --crds",
 		})
 	}
 	return err

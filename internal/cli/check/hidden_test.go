@@ -379,15 +379,20 @@ func TestForeignDefinitions(t *testing.T) {
 	ours := strings.Replace(string(text), `"openAPIV3Schema":{`, `"openAPIV3Schema":{"description":"d",`, 1)
 	endless := strings.Repeat("[1,2,3,4,5,6,7,8,9,0].all(x, ", 5) + "true" + strings.Repeat(")", 5)
 	foreign := strings.Replace(ours, `"spec":{"properties"`, `"spec":{"x-kubernetes-validations":[{"rule":"`+endless+` && false","message":"its rule"}],"properties"`, 1)
+	other, err := os.ReadFile(filepath.Join("..", "..", "definitions", "generated", "experimental", "HTTPRoute.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	unique := strings.Replace(ours, `"parentRefs":{`, `"parentRefs":{"uniqueItems":true,`, 1)
 	for name, test := range map[string]struct {
 		definition, crds string
 		notice, broken   bool
 	}{
-		"ours":      {ours, "", false, false},
-		"foreign":   {foreign, "", true, false},
-		"named":     {foreign, "m/crd.json", false, false},
-		"quadratic": {unique, "", false, true},
+		"ours":                 {ours, "", false, false},
+		"of the other channel": {string(other), "", false, false},
+		"foreign":              {foreign, "", true, false},
+		"named":                {foreign, "m/crd.json", false, false},
+		"quadratic":            {unique, "", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filesIn(t, ".", map[string]string{"m/crd.json": test.definition, "m/a.yaml": strings.Replace(evil, "kind: Service", "group: '', kind: Service", 1), "m/s.yaml": service})

@@ -115,7 +115,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 // read reads what is judged.
 func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
-	l.unbuilt = input.Unbuilt()
+	l.unbuilt = input.Unbuilt(l.options.Files) // not of definitions, which are never built
 	input.Take(l.files)
 	return err
 }
@@ -259,7 +259,8 @@ func (l *loader) put(f *source.File, set *manifest.Set) (routes []source.Documen
 		if err == nil && definesRoutes(document.Key) {
 			if set == l.world.files {
 				err = l.redefine(&document, f.Name)
-			} else { // what is there already
+			} else if !l.named(document.Key.Name) { // what is there already
+				l.defined.replaced[document.Key.Name] = true
 				err = l.defined.PutJSON(document.JSON)
 			}
 		}

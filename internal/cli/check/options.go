@@ -36,8 +36,8 @@ type Options struct {
 	context *surroundings
 	// Config is the configuration to judge by.
 	Config *config.GuardConfiguration
-	// Channel is the release channel of the definitions that routes are subject to; those
-	// of the cluster, if there is one, and those in CRDs and in the input take their place.
+	// Channel is the release channel of the definitions that routes are subject to, unless CRDs have others. If it is empty,
+	// those of the input count, or of Base, or of the cluster, or else of the standard channel.
 	Channel definitions.Channel
 	// CRDs are files and folders with CustomResourceDefinitions of routes.
 	CRDs []string

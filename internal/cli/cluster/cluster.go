@@ -188,8 +188,10 @@ func inJSON(object json.Marshaler, err error) ([]byte, error) {
 // definitionName is the name of a CustomResourceDefinition of routes.
 type definitionName string
 
-// String names all of them: who may not read one may read none.
-func (definitionName) String() string { return "CustomResourceDefinitions of routes" }
+// String names all of them, and what package check has in their place: who may not read one may read none.
+func (definitionName) String() string {
+	return "CustomResourceDefinitions of routes (the standard channel is assumed)"
+}
 
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 

@@ -63,6 +63,36 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
+// TestNamedDefinitions: what --channel names counts before the cluster, which has the experimental channel. Who cannot read its definitions
+// is shown that the standard channel is assumed, and how to name another. The cluster's own definition in the input needs no note.
+func TestNamedDefinitions(t *testing.T) {
+	const (
+		retry   = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a, namespace: default}, spec: {parentRefs: [{group: "", kind: Service, name: a}], rules: [{retry: {attempts: 2}}]}}`
+		refused = `unknown field "spec.rules[0].retry"; if your cluster has the experimental channel of the Gateway API, use --channel experimental`
+		assumed = "CustomResourceDefinitions of routes (the standard channel is assumed)"
+	)
+	own, _, err := plane.Kubectl(t.Context(), "", "get", "crd", "httproutes.gateway.networking.k8s.io", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		input, args      string
+		refused, assumed bool
+	}{
+		{retry, "", false, false},
+		{retry + "\n---\n" + own, "", false, false},
+		{retry, "--channel standard", true, false},
+		{retry, "--as nobody", true, true},
+		{retry, "--as nobody --channel experimental", false, false},
+		{retry + "\n---\n" + own, "--as nobody", false, true},
+	} {
+		_, stdout, stderr := run(t, test.input, append(strings.Fields(test.args), "check", "-f", "-", "--cluster", "--kubeconfig", plane.Kubeconfig)...)
+		if strings.Contains(stdout, "retry") != test.refused || strings.Contains(stdout, refused) != test.refused || strings.Contains(stderr, assumed) != test.assumed || strings.Contains(stdout+stderr, "CEL") {
+			t.Errorf("%s with %d bytes: %s\n%s", test.args, len(test.input), stdout, stderr)
+		}
+	}
+}
+
 // TestTraceCluster: the cluster has the routes with their age, the Services and the
 // grants; routes in files replace those of the cluster.
 func TestTraceCluster(t *testing.T) {

@@ -38,7 +38,7 @@ IDs, and messages as the webhook, and reports the file and line of each finding.
 
 It also does to each route what the API server does by its CustomResourceDefinition, after the mutations: it reports fields, values, and
 versions that the API server rejects. The definitions are those of the Gateway API release that gammaguard is built with, in the standard
-channel. --channel, --crds, definitions in the input, and --cluster select others.
+channel. Others take precedence, in this order: those of --crds, of --channel, in the input, and of --cluster.
 
 Without -f, -k, and --helm, the command finds what is deployed together below each PATH, by default the current directory. It checks each
 set separately. A set is a kustomization that no other one uses, a Helm chart, or the manifests of another directory. A chart is checked

@@ -107,6 +107,48 @@ func TestCheckDefinitions(t *testing.T) {
 	}
 }
 
+// TestCheckPrecedence: the definitions that --crds names count before those of --channel, and these before those of the input.
+// One of the input that comes with the binary, in either channel, is used whole, and needs no note.
+func TestCheckPrecedence(t *testing.T) {
+	generated, err := filepath.Abs("../../definitions/generated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	put(t, "shop/route.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{name: gateway}], rules: [{retry: {attempts: 2}}]}}\n---\n"+
+		"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: b}, spec: {parentRefs: [{name: gateway}], rules: [{matches: [{path: {value: //}}]}]}}\n")
+	for _, test := range []struct {
+		// input is the channel of the definition in the input, if any, and args has those of other definitions.
+		input, args string
+		// retry: the route may have the field, as in the experimental channel.
+		retry bool
+	}{
+		{"", "", false},
+		{"", "--channel experimental", true},
+		{"", "--crds experimental", true},
+		{"standard", "", false},
+		{"experimental", "", true},
+		{"experimental", "--channel standard", false},
+		{"experimental", "--crds standard", false},
+		{"standard", "--channel experimental", true},
+		{"standard", "--crds experimental --channel standard", true},
+		{"", "--crds standard --channel experimental", false},
+		{"", "--base experimental", true},
+		{"standard", "--base experimental", false},
+		{"", "--base experimental --channel standard", false},
+		{"", "--base experimental --crds standard", false},
+	} {
+		args := append([]string{"check", "--strict", "-f", "shop"}, strings.Fields(strings.NewReplacer("--crds ", "--crds "+generated+"/", "--base ", "--base "+generated+"/").Replace(test.args))...)
+		if test.input != "" {
+			args = append(args, "-f", filepath.Join(generated, test.input, "HTTPRoute.json"))
+		}
+		got := run(t, "", args...)
+		if refused := strings.Contains(got.stdout, `unknown field "spec.rules[0].retry"`); refused == test.retry || !strings.Contains(got.stdout, "must not contain '//'") || strings.Contains(got.stdout+got.stderr, "CEL") {
+			t.Errorf("definition of %q, %s: %+v", test.input, test.args, got)
+		}
+	}
+}
+
 // TestCheckDuplicateKeys: a key that is there twice is a finding with its line, and the
 // last one counts for the rest, as for kubectl.
 func TestCheckDuplicateKeys(t *testing.T) {

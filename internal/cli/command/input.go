@@ -37,9 +37,8 @@ func (f *inputFlags) add(cmd *cobra.Command) {
 // addDefinitions adds the flags that say what the routes are checked against.
 func addDefinitions(cmd *cobra.Command, options *check.Options) {
 	set := cmd.Flags()
-	options.Channel = definitions.Standard
-	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental", string(definitions.Standard), string(definitions.Experimental))
-	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which replace those of the channel")
+	addChoice(cmd, (*string)(&options.Channel), "channel", "", "release channel of the Gateway API whose CustomResourceDefinitions routes are checked against: standard or experimental; if empty, those of the input, else of the cluster if one is used, else the standard channel", string(definitions.Standard), string(definitions.Experimental))
+	set.StringSliceVar(&options.CRDs, "crds", nil, "files or directories with CustomResourceDefinitions of routes, which take precedence over all others")
 	set.BoolVar(&options.Complete, "complete", false, "treat the input as complete: an object that is not in it does not exist")
 }
 

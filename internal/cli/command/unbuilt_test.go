@@ -20,6 +20,8 @@ func TestUnbuilt(t *testing.T) {
 	put(t, "chart/charts/sub/Chart.yaml", "{apiVersion: v2, name: sub, version: 1.0.0}\n")
 	put(t, "chart/charts/sub/templates/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Release.Name }}}}\n")
 	put(t, "plain/cart.yaml", cart)
+	put(t, "crds/kustomization.yaml", "resources: [tcproutes.yaml]\n")
+	put(t, "crds/tcproutes.yaml", definition)
 	commit(t)
 	const (
 		dev      = "overlays/dev: its kustomization is read as plain files; to build it, use -k overlays/dev\n"
@@ -44,6 +46,9 @@ func TestUnbuilt(t *testing.T) {
 		"test --init overlays/dev":                         "note: " + dev + "error: there are no routes on Services in the input, so there is nothing to test\n",
 		"test --init chart/gammaguard-test.yaml":           "error: " + chart,
 		"trace cart:80 -f plain":                           "",
+		"trace cart:80 -f plain --crds crds":               "",
+		"check -f plain --crds crds":                       "",
+		"check -f base --crds crds":                        "note: base: its kustomization is read as plain files; to build it, use -k base\n",
 		"trace cart:80 -k overlays/dev":                    "",
 		"trace cart:80 -k overlays/dev/kustomization.yaml": "",
 		"trace cart:80 --helm chart":                       "",

@@ -15,12 +15,14 @@ type Unbuilt struct {
 	isChart map[string]bool
 }
 
-// Unbuilt returns what was read as plain files. It is nothing for a set, which was found or named as what it is.
-func (in *Input) Unbuilt() []Unbuilt {
+// Unbuilt returns what of the names was read as plain files. It is nothing for a set, which was found or named as what it is.
+func (in *Input) Unbuilt(names []string) []Unbuilt {
 	if in.taken != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool { return len(u.Kustomizations)+len(u.Charts) == 0 })
+	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool {
+		return len(u.Kustomizations)+len(u.Charts) == 0 || !slices.Contains(names, u.Name)
+	})
 }
 
 // ToBuild returns the folders with a kustomization or a chart at or below the paths.
