@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
-	"github.com/gammaguard/gammaguard/validate"
 )
 
 var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -59,8 +59,9 @@ func (c *Cluster) NamespaceObjects(ctx context.Context, namespaces []*mesh.Names
 	return list.Items, nil
 }
 
-// Idle says which exemptions and selectors of the policy are about no namespace; none where the user cannot list the namespaces.
-func (c *Cluster) Idle(policy *validate.Policy) (notes []string, err error) {
+// Idle says which exemptions and selectors of the configuration are about no namespace; none where the user cannot list the namespaces.
+func (c *Cluster) Idle(configuration *config.GuardConfiguration) (notes []string, err error) {
+	policy := configuration.Policy()
 	if len(policy.Exemptions.Namespaces)+len(policy.Grants.Selectors) == 0 {
 		return nil, nil
 	}

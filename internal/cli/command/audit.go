@@ -116,7 +116,7 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	where := "namespace " + live.Current
 	if f.allNamespaces {
 		where = everywhere
-		if result.Notes, err = live.Idle(configuration.Policy()); err != nil {
+		if result.Notes, err = live.Idle(configuration); err != nil {
 			return err
 		}
 	}
