@@ -279,6 +279,8 @@ func TestLoadRefuses(t *testing.T) {
 			"a misspelled rule", header + "rules: {parent-headles: warn}\n",
 			`rules[parent-headles]: Unsupported value: "parent-headles": unknown rule; did you mean "parent-headless"?`,
 		},
+		{"a mutation among the rules", header + "rules: {parent-group: on}\n", `rules[parent-group]: Invalid value: "parent-group": is a mutation: set it in mutations`},
+		{"a rule among the mutations", header + "mutations: {parent-headless: warn}\n", `mutations[parent-headless]: Invalid value: "parent-headless": is a rule: set it in rules`},
 		{"no such rule", header + "rules: {x: warn}\n", `rules[x]: Unsupported value: "x": unknown rule`},
 		{
 			"an action", header + "rules: {parent-headless: on, grant-missing: 3, parent-not-found: }\n",

@@ -115,13 +115,13 @@ func (s *GrantSelector) validate(path *field.Path) field.ErrorList {
 }
 
 func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
-	var known []string
-	for _, rule := range rules.Catalog() {
-		known = append(known, rule.ID)
-	}
 	var errs field.ErrorList
 	for _, id := range slices.Sorted(maps.Keys(c.Rules)) {
-		if !slices.Contains(known, id) {
+		if slices.Contains(mutate.Names(), id) {
+			errs = append(errs, field.Invalid(path.Key(id), id, "is a mutation: set it in mutations"))
+			continue
+		}
+		if known := ruleIDs(); !slices.Contains(known, id) {
 			errs = append(errs, unknown(path.Key(id), id, "rule", known))
 		}
 		errs = append(errs, oneOf(path.Key(id), validate.Action(c.Rules[id]), validate.Actions())...)
@@ -129,9 +129,21 @@ func (c *GuardConfiguration) validateRules(path *field.Path) field.ErrorList {
 	return errs
 }
 
+func ruleIDs() []string {
+	var ids []string
+	for _, rule := range rules.Catalog() {
+		ids = append(ids, rule.ID)
+	}
+	return ids
+}
+
 func (c *GuardConfiguration) validateMutations(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, id := range slices.Sorted(maps.Keys(c.Mutations)) {
+		if slices.Contains(ruleIDs(), id) {
+			errs = append(errs, field.Invalid(path.Key(id), id, "is a rule: set it in rules"))
+			continue
+		}
 		if !slices.Contains(mutate.Names(), id) {
 			errs = append(errs, unknown(path.Key(id), id, "mutation", mutate.Names()))
 		}

@@ -106,11 +106,19 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"the grant is narrowed by what cannot be read", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: HttpRoute}",
-			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted", "if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
+			[]string{"the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"HttpRoute\"", "if created now, 1 of 2 routes would be denied, in addition to 1 before the change: HTTPRoute fine (grant-missing)"},
 		},
 		{
 			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
 			[]string{"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted"},
+		},
+		{
+			"consumers of kinds that cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}", "annotations: {gammaguard.dev/consumer-route-kinds: 'HTTPRoute, grpcroute,x'}",
+			[]string{"the annotation gammaguard.dev/consumer-route-kinds cannot be read, so no consumer routes are accepted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not \"grpcroute\""},
+		},
+		{
+			"kinds that are not read to the end", "annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}", "annotations: {gammaguard.dev/consumer-route-kinds: '" + strings.Repeat("HTTPRoute,", 500) + "HTTPRoute'}",
+			[]string{"the annotation gammaguard.dev/consumer-route-kinds cannot be read, so no consumer routes are accepted"},
 		},
 		{
 			"the grant is narrowed", "labels: {gammaguard.dev/grant: all}", "labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/grant-route-kinds: GRPCRoute}",

@@ -37,6 +37,8 @@ type Report struct {
 	Routes []Route `json:"routes"`
 	// NotApplied are the mesh parents that no mesh accepts as they are now, in the same order.
 	NotApplied []NotApplied `json:"notApplied"`
+	// Notes name what of the configuration is about no namespace.
+	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`
 }

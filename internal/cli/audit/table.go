@@ -18,7 +18,7 @@ import (
 // Table writes what was found, what to do first above the rest, a summary of the namespaces that
 // counts these lines and the dormant routes, and the commands that grant what is missing. Findings that are equal but for the
 // route share a line. Wide has a line for each, with how to fix it, and adds those that are for the audit
-// log alone, and the parents that no mesh accepts.
+// log alone, and the parents that no mesh accepts. Notes are last.
 func (r *Report) Table(w io.Writer, wide bool) error {
 	lines := r.lines(wide)
 	counts := r.counts(lines)
@@ -37,11 +37,16 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 			return err
 		}
 	}
-	if err := r.summary(w, counts, wide); err != nil || !wide || len(r.NotApplied) == 0 {
+	if err := r.summary(w, counts, wide); err != nil {
 		return err
 	}
-	printable.Row(w)
-	return Unapplied(w, r.NotApplied)
+	if wide && len(r.NotApplied) > 0 {
+		printable.Row(w)
+		if err := Unapplied(w, r.NotApplied); err != nil {
+			return err
+		}
+	}
+	return grants.WriteNotes(w, r.Notes)
 }
 
 // summary writes a line for each namespace, those with most to do first, and the commands.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,6 +190,25 @@ func TestAuditConfiguration(t *testing.T) {
 	}
 	if code, r, _ := auditOf(t, "-n", "old", "--installation", "guarded/guard", "--config", file); code != command.ExitFindings || r.Configuration != "file "+file {
 		t.Errorf("--config: exit code %d, %+v", code, r)
+	}
+	if err := os.WriteFile(file, []byte(header+`
+exemptions: {namespaces: [olld, old]}
+grants:
+  selectors:
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: old}}, roles: [producer]}
+  - {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: olld}}, roles: [producer]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	idle := []string{"exemptions.namespaces[0]: there is no namespace olld", "grants.selectors[1] selects no namespace"}
+	if _, r, _ := auditOf(t, "-A", "--config", file); !slices.Equal(r.Notes, idle) {
+		t.Errorf("notes %q, want %q", r.Notes, idle)
+	}
+	if _, stdout, _ := run(t, "", "audit", "-A", "--config", file, "--kubeconfig", plane.Kubeconfig); !strings.HasSuffix(stdout, "\nnote: "+strings.Join(idle, "\nnote: ")+"\n") {
+		t.Errorf("want notes below\n%s", stdout)
+	}
+	if _, r, _ := auditOf(t, "-n", "old", "--config", file); len(r.Notes) > 0 {
+		t.Errorf("of one namespace: notes %q", r.Notes)
 	}
 	for _, test := range []struct {
 		name string

@@ -178,7 +178,7 @@ grants:
 		{"error: required: --reason\n", []string{"--role", "all", "--reason", " "}},
 		{"error: reason: must be one line", []string{"--role", "all", "--reason", "a\nb"}},
 		{"must be at most 1024; shorten the reason", []string{"--role", "all", "--reason", strings.Repeat("x", 1024)}},
-		{"; ask a mesh admin to run: kubectl label namespace asks-a gammaguard.dev/grant=all --overwrite\n", []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
+		{"; you cannot read the present grant; ask a mesh admin to run this, which kubectl refuses if there is another: kubectl label namespace asks-a gammaguard.dev/grant=all\n", []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
 		{`cannot patch resource "namespaces"`, []string{"--role", "all", "--reason", "x", "--as", "nobody", "-n", "asks-a"}},
 	} {
 		if code, said := request(bad.args...); code != command.ExitUsage || !strings.Contains(said, bad.want) {

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -54,6 +57,29 @@ func (c *Cluster) NamespaceObjects(ctx context.Context, namespaces []*mesh.Names
 		return nil, err
 	}
 	return list.Items, nil
+}
+
+// Idle says which exemptions and selectors of the configuration are about no namespace; none where the user cannot list the namespaces.
+func (c *Cluster) Idle(configuration *config.GuardConfiguration) (notes []string, err error) {
+	policy := configuration.Policy()
+	if len(policy.Exemptions.Namespaces)+len(policy.Grants.Selectors) == 0 {
+		return nil, nil
+	}
+	namespaces, err := c.reader.Namespaces(c.ctx)
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	for i, name := range policy.Exemptions.Namespaces {
+		if !slices.ContainsFunc(namespaces, func(n *mesh.Namespace) bool { return n.Name == name }) {
+			notes = append(notes, fmt.Sprintf("exemptions.namespaces[%d]: there is no namespace %s", i, name))
+		}
+	}
+	for i := range policy.Grants.Selectors {
+		if !slices.ContainsFunc(namespaces, policy.Grants.Selectors[i].Selects) {
+			notes = append(notes, fmt.Sprintf("grants.selectors[%d] selects no namespace", i))
+		}
+	}
+	return notes, err
 }
 
 // Ineffective says which of gammaguard's labels and annotations have no effect on the objects.

@@ -11,6 +11,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/audit"
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
+	"github.com/gammaguard/gammaguard/internal/cli/grants"
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/version"
@@ -115,6 +116,9 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	where := "namespace " + live.Current
 	if f.allNamespaces {
 		where = everywhere
+		if result.Notes, err = live.Idle(configuration); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(f.write(cmd, result, where), f.access.notice(cmd.ErrOrStderr(), live, len(result.Namespaces) > 0)); err != nil {
 		return err
@@ -182,7 +186,7 @@ func (f *auditFlags) write(cmd *cobra.Command, result *audit.Report, where strin
 		return result.SARIF(out, version.Get().Version)
 	case len(result.Namespaces) == 0:
 		_, err := printable.Fprintf(cmd.ErrOrStderr(), "No routes that gammaguard checks in %s.\n", where)
-		return err
+		return errors.Join(err, grants.WriteNotes(cmd.ErrOrStderr(), result.Notes))
 	default:
 		return result.Table(out, f.output == "wide")
 	}

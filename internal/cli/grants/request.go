@@ -165,26 +165,21 @@ func (r *Request) Granted(namespace *mesh.Namespace, policy *mesh.GrantPolicy) b
 
 // Remedy says what grants what the request asks for to the namespace of that name, nil if it cannot be read.
 func (r *Request) Remedy(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
-	also := r.also(namespace, &policy.Grants)
-	if also != "" {
-		also = " this, which also " + also
+	ask := "ask a mesh admin to run"
+	if namespace == nil {
+		ask = "you cannot read the present grant; " + ask + " this, which kubectl refuses if there is another"
+	} else if also := r.also(namespace, &policy.Grants); also != "" {
+		ask += " this, which also " + also
 	}
-	return "ask a mesh admin to run" + also + ": " + r.command(name, namespace, policy)
+	return ask + ": " + r.command(name, namespace, policy)
 }
 
 func (r *Request) command(name string, namespace *mesh.Namespace, policy *validate.Policy) string {
-	command := rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
-	if namespace == nil { // it may have a grant, which is to be replaced
-		command += " --overwrite"
-	}
-	return command
+	return rules.GrantCommand(policy, name, namespace, mesh.RouteKinds(), r.missing(namespace, &policy.Grants)...)
 }
 
-// also returns what the command does that the request does not name.
+// also returns what the command does to a namespace that can be read, and the request does not name.
 func (r *Request) also(namespace *mesh.Namespace, policy *mesh.GrantPolicy) string {
-	if namespace == nil {
-		return ""
-	}
 	var also []string
 	if slices.ContainsFunc(mesh.RouteKinds(), namespace.NarrowsGrant) && !namespace.GrantKinds.Invalid {
 		also = append(also, "removes the restriction to "+joined(namespace.GrantKinds.With()))

@@ -65,3 +65,12 @@ func TestRequestGivesMore(t *testing.T) {
 		})
 	}
 }
+
+// TestRequestUnread: a command for a namespace that the user cannot read takes no grant away.
+func TestRequestUnread(t *testing.T) {
+	request := &Request{Role: mesh.GrantConsumer}
+	const want = "you cannot read the present grant; ask a mesh admin to run this, which kubectl refuses if there is another: kubectl label namespace shop gammaguard.dev/grant=consumer"
+	if got := request.Remedy("shop", nil, &validate.Policy{}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
