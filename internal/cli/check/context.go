@@ -49,7 +49,10 @@ func surround(options *Options, disk *source.Disk, profile *mesh.Profile) *surro
 			s.routes = append(s.routes, f.Name)
 		}
 	}
-	s.slips = append(s.slips, unbuiltNotices(input.Unbuilt(), unbuiltContext)...)
+	for _, notice := range unbuiltNotices(input.Unbuilt(options.Context), unbuiltContext) {
+		notice.Explains = true
+		s.slips = append(s.slips, notice)
+	}
 	s.err = errors.Join(input.Errors()...)
 	return s
 }

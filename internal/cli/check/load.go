@@ -210,11 +210,12 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 			return nil, err
 		}
 	}
-	files, _, err := l.build(ctx, input, l.options.Before(l.options.Base))
+	before := l.options.Before(l.options.Base)
+	files, _, err := l.build(ctx, input, before)
 	if err != nil {
 		return nil, errors.New(ofBase(err).Error()) // not that the set cannot be built
 	}
-	l.slips = append(l.slips, unbuiltNotices(input.Unbuilt()[len(l.unbuilt):], unbuiltBase)...)
+	l.slips = append(l.slips, unbuiltNotices(input.Unbuilt(before.Files), unbuiltBase)...)
 	for _, f := range files {
 		for _, document := range l.put(f, l.world.base) {
 			if err := document.DecodeRoute(); err != nil {

@@ -342,6 +342,7 @@ func TestBaseToBuild(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	put(t, "ns/ns.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: default}}\n")
+	put(t, "lost/route.yaml", `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: lost, namespace: default}, spec: {parentRefs: [{group: "", kind: Service, name: lost}], rules: [{backendRefs: [{name: lost, port: 80}]}]}}`)
 	for _, base := range []string{"prod", "chart"} { // what the input is not
 		const plain = " is read as plain files; "
 		if got := run(t, "", "check", "--base", before+"/"+base, "plain"); got.code != ExitUsage || !strings.Contains(got.stderr, "its kustomizations and charts are not built: "+before+"/"+base+"; ") {
@@ -351,14 +352,17 @@ func TestBaseToBuild(t *testing.T) {
 			t.Errorf("%s: %+v", base, got)
 		}
 		put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: ["+base+"]\n")
-		for _, input := range []string{"ns", "-f ns"} {
-			if got := run(t, "", strings.Fields("check "+input)...); !strings.Contains(got.stdout, "note: "+base+": its ") || !strings.Contains(got.stdout, plain+".gammaguard.yaml names it as context, which is not built: name manifests there\n") {
+		for input, unknown := range map[string]bool{"lost": true, "-f lost": true, "ns": base == "chart", "-f ns": base == "chart"} { // templates are no YAML
+			got := run(t, "", strings.Fields("check "+input)...)
+			if strings.Contains(got.stdout, "note: "+base+": its ") != unknown || unknown && !strings.Contains(got.stdout, plain+".gammaguard.yaml names it as context, which is not built: name manifests there\n") {
 				t.Errorf("%s: %s: %+v", input, base, got)
 			}
 		}
 	}
-	if err := os.Remove(".gammaguard.yaml"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{".gammaguard.yaml", "lost"} {
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := run(t, "", "check", "--base", before+"/prod", "prod"); got.code != ExitClean || got.stderr != "" {
 		t.Errorf("a kustomization: %+v", got)

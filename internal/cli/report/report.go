@@ -174,6 +174,8 @@ type Notice struct {
 	Pattern string `json:"-"`
 	// Fails is set if a strict check must not pass over it.
 	Fails bool `json:"-"`
+	// Explains is set if it only says why something may be unknown or broken.
+	Explains bool `json:"-"`
 }
 
 // place reads "a.yaml:1", or "a.yaml".

@@ -29,7 +29,7 @@ type Summary struct {
 }
 
 // Count fills in the summary. It also quotes the messages that were not quoted when they
-// were added.
+// were added, and drops notices that explain nothing.
 func (r *CheckReport) Count() {
 	s := Summary{Files: len(r.files), Broken: len(r.Broken), Fixed: len(r.Fixed), Warnings: len(r.Duplicates)}
 	for i := range r.Notices {
@@ -58,6 +58,9 @@ func (r *CheckReport) Count() {
 	}
 	s.add(&r.left)
 	r.Summary = s
+	if s.Unknown+s.Broken == 0 {
+		r.Notices = slices.DeleteFunc(r.Notices, func(n Notice) bool { return n.Explains })
+	}
 }
 
 // addRoute counts a route.
