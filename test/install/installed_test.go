@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +36,10 @@ func TestInstalled(t *testing.T) {
 	install(t, folder(t, "default"))
 	awaitRegistrations(t, admin(t))
 	o.wants(t, check, 4, `(?m)^has served +fail +not yet, `)
+	const reaches = `(?m)^API server reaches gammaguard +fail +.*`
+	o.wants(t, check, 4, reaches+`; Service gammaguard-system/gammaguard-webhook has no endpoint: either no Pod is ready, or its selector matches none$`)
+	kubectl(t, "delete", "service", "-n", "gammaguard-system", "gammaguard-webhook")
+	o.wants(t, check, 4, reaches+`; there is no Service gammaguard-system/gammaguard-webhook: apply the overlay again$`)
 	o.serve(t, "config/base/guard.yaml")
 	replicas := regexp.MustCompile(`(?m)^installation +fail +0 of 2 replicas are ready; image gammaguard-webhook:dev; certificates from cert-manager; mode enforce$`)
 	background.Eventually(t, func() string { // it starts, and there are no Pods
@@ -114,6 +119,15 @@ func TestInstalled(t *testing.T) {
 			}
 			return ""
 		})
+		definition := filepath.Join(t.TempDir(), "httproutes.json")
+		o.must(t, "kubectl get customresourcedefinition httproutes.gateway.networking.k8s.io -o json > "+definition+" && kubectl delete -f "+definition)
+		background.Eventually(t, func() string { // the API server forgets it a moment later
+			if code, stdout, _ := o.sh(t, check); code != 1 || !strings.Contains(stdout, "cannot be tried, since no HTTPRoute is served: install the CustomResourceDefinitions of the Gateway API\n") {
+				return stdout
+			}
+			return ""
+		})
+		o.must(t, "kubectl create -f "+definition+" && kubectl wait --for=condition=Established --timeout=2m -f "+definition)
 	})
 	t.Run("refused from the start", func(t *testing.T) {
 		commands := commandsOf(t, o.root, "availability.md", "## Until gammaguard has served")

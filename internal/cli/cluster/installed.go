@@ -72,6 +72,8 @@ type installation struct {
 	served Result
 	// failurePolicy is that of the validating webhook; empty if it cannot be read.
 	failurePolicy admissionv1.FailurePolicyType
+	// service is what the API server asks; nil if that cannot be read, or is a URL.
+	service *admissionv1.ServiceReference
 	// reached is nil if the API server reaches gammaguard, or why not.
 	reached error
 }
@@ -142,6 +144,7 @@ func (i *installation) registrations() (registered bool) {
 		return false
 	}
 	i.failurePolicy = policyOf(validating.Webhooks[at].FailurePolicy)
+	i.service = validating.Webhooks[at].ClientConfig.Service
 	if len(validating.Webhooks[at].ClientConfig.CABundle) == 0 {
 		i.add(check, Fail, "the webhook %s has no caBundle yet%s", validateWebhook, i.unlessNeverRan(": check the source of certificates"))
 		return true
@@ -193,11 +196,28 @@ func (i *installation) probe() {
 	switch i.reached = config.Probed(err); {
 	case i.reached == nil:
 		i.add(check, OK, "yes")
-	case errors.Is(i.reached, config.ErrNotRegistered), errors.Is(i.reached, config.ErrNotReached):
+	case errors.Is(i.reached, config.ErrNotReached):
+		i.add(check, Fail, "%s%s", i.reached, i.behindService())
+	case errors.Is(i.reached, config.ErrNotRegistered):
 		i.add(check, Fail, "%s", i.reached)
 	default:
 		i.add(check, Unclear, "%s", i.reached)
 	}
+}
+
+// behindService says what is wrong with the Service that the API server asks; empty where that is not known.
+func (i *installation) behindService() string {
+	if i.service == nil {
+		return ""
+	}
+	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: i.service.Namespace, Name: i.service.Name}
+	if _, err := mesh.FindService(i, key); errors.Is(err, mesh.ErrNotFound) {
+		return fmt.Sprintf("; there is no %s: apply the overlay again", key)
+	}
+	if has, err := mesh.HasEndpoints(i, key); err == nil && !has {
+		return fmt.Sprintf("; %s has no endpoint: either no Pod is ready, or its selector matches none", key)
+	}
+	return ""
 }
 
 // badRoute checks what becomes of a route that gammaguard denies in each namespace: where
@@ -234,6 +254,9 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	case !registered:
 		i.add(check, Fail, "gammaguard is not asked: the webhook is not registered")
 		return Unregistered
+	case strings.HasSuffix(text, "the server could not find the requested resource"):
+		i.add(check, Fail, "cannot be tried, since no HTTPRoute is served: install the CustomResourceDefinitions of the Gateway API")
+		return i.unreached()
 	case err != nil:
 		i.add(check, Unclear, "gammaguard is not asked: %s", text)
 		return i.unreached()
