@@ -142,7 +142,7 @@ func (r *reader) duplicateKey(origin Origin, part *source) {
 	}
 	if key := duplicateKey(node); key != nil {
 		origin.Line += key.Line - 1
-		r.errs = append(r.errs, &Error{origin, fmt.Errorf("broken YAML: duplicate key %q", key.Value)})
+		r.errs = append(r.errs, &Error{origin, fmt.Errorf(BrokenYAML+"duplicate key %q", key.Value)})
 	}
 }
 
@@ -267,6 +267,9 @@ func (o *Object) DecodeRoute() error {
 	return nil
 }
 
+// BrokenYAML begins why a document is not YAML.
+const BrokenYAML = "broken YAML: "
+
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (?:unmarshal errors:\s+)?(?:line (\d+): )?`)
 
 // yamlError moves the line in the parser's message to where it belongs.
@@ -278,5 +281,5 @@ func yamlError(origin Origin, err error) error {
 			origin.Line += n - 1
 		}
 	}
-	return &Error{origin, errors.New("broken YAML: " + message)}
+	return &Error{origin, errors.New(BrokenYAML + message)}
 }

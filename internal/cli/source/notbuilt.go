@@ -67,20 +67,21 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	not.error = fmt.Errorf("kustomize %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
 }
 
-// malformed returns the first error of YAML in the files of objects that the kustomization in the folder uses, if the builder
-// failed because of one; nil if it is not found.
+// malformed returns the first error of YAML in the files of objects and patches that the kustomization in the folder uses, if the
+// builder failed because of one; nil if it is not found.
 func (in *Input) malformed(folder, failed string) *manifest.Error {
-	if !strings.Contains(failed, "MalformedYAMLError") {
+	object, patch := strings.Contains(failed, "MalformedYAMLError"), strings.Contains(failed, "unable to parse SM or JSON patch")
+	if !object && !patch {
 		return nil
 	}
 	used := Uses(in.Disk.Read, folder)
 	for _, path := range slices.Sorted(maps.Keys(used)) {
-		if used[path] != ObjectOf || !strings.Contains(failed, filepath.Base(path)) {
+		if as := used[path]; as == ObjectOf && !object || as == namedBy && !patch || as == kustomizationOf || !strings.Contains(failed, filepath.Base(path)) {
 			continue
 		}
 		if data, err := in.take(path); err == nil {
 			_, errs := manifest.ReadUndecoded(path, data, in.namespace())
-			if at, ok := errors.AsType[*manifest.Error](errors.Join(errs...)); ok {
+			if at, ok := errors.AsType[*manifest.Error](errors.Join(errs...)); ok && strings.HasPrefix(at.Err.Error(), manifest.BrokenYAML) {
 				return at
 			}
 		}
