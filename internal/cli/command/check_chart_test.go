@@ -97,6 +97,22 @@ func TestCheckBrokenInChart(t *testing.T) {
 	}
 }
 
+// TestCheckBrokenInRendering: what some renderings of a chart have broken names their values files.
+func TestCheckBrokenInRendering(t *testing.T) {
+	files := map[string]string{
+		"x/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"x/values-prod.yaml": "canary: true\n",
+		"x/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n{{- if .Values.canary }}\n   labels: {}\n{{- end }}\n",
+	}
+	if got := runIn(t, written(t, files), "check", "-o", "github"); !strings.Contains(got.stdout, "file=x/templates/a.yaml,line=") || !strings.Contains(got.stdout, "(broken-document) (with values-prod.yaml)\n") {
+		t.Errorf("%+v", got)
+	}
+	files["x/templates/a.yaml"] = strings.ReplaceAll(files["x/templates/a.yaml"], "if .Values.canary", "if true")
+	if got := runIn(t, written(t, files), "check", "-o", "github"); !strings.Contains(got.stdout, "(broken-document) (in 2 sets)\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckTemplateAtFault: what is wrong with a template is reported in it, where the error of Helm names one of the chart,
 // and on one line.
 func TestCheckTemplateAtFault(t *testing.T) {

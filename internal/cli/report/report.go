@@ -65,6 +65,9 @@ func (r *CheckReport) Add(of *CheckReport, set Set) {
 	for i := range of.Routes {
 		of.Routes[i].Set = set.String()
 	}
+	for i := range of.Broken {
+		of.Broken[i].Set = set.String()
+	}
 	r.Merge(of)
 	r.Fixed = append(r.Fixed, of.Fixed...)
 	for i := range of.NotFixed {
@@ -324,7 +327,7 @@ type Condition struct {
 type Broken struct {
 	Place
 	Message string `json:"message"`
-	// Set is the set that it keeps from being built; empty if it does not.
+	// Set is the set that it is in, or keeps from being built; empty if it is in none.
 	Set string `json:"-"`
 }
 
