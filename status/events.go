@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+	"hash/fnv"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,14 +25,15 @@ const (
 	fullReason = "StatusFull"
 	// contestedReason: another writer undoes an entry of gammaguard again and again.
 	contestedReason = "StatusContested"
-	// The actions that gammaguard took.
+	// The actions that gammaguard took. A mark's ends in a digest of the note: the recorder merges Events
+	// that are equal but for that, and keeps the first note, whose advice may be wrong by then.
 	markAction, clearAction, skipAction, pauseAction = "Mark", "Clear", "Skip", "Pause"
 )
 
 // maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
 const maxNote = 1024
 
-// eventRecorder records Events on routes. The recorder merges those that repeat.
+// eventRecorder records Events on routes. The recorder merges those that repeat, with the same note.
 type eventRecorder struct{ recorder events.EventRecorder }
 
 // recordTransition records an entry that was added, removed, or got another reason.
@@ -41,7 +44,10 @@ func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string,
 			shorten("no longer "+reasonOf(&t.before)+" on "+service.String()))
 		return
 	}
-	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s", shorten(t.after.Message))
+	note := shorten(t.after.Message)
+	digest := fnv.New32a()
+	_, _ = digest.Write([]byte(note))
+	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), fmt.Sprintf("%s-%08x", markAction, digest.Sum32()), "%s", note)
 }
 
 // recordFull records that status.parents of a route has no room for an entry.

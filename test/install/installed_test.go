@@ -102,7 +102,7 @@ func TestInstalled(t *testing.T) {
 	o.wants(t, check, 4, `(?m)^a bad route in namespace gammaguard-system +fail +is refused because gammaguard does not answer: .*validate.gammaguard.dev`)
 	kubectl(t, "delete", "validatingwebhookconfiguration", "gammaguard")
 	background.Eventually(t, func() string { // the API server forgets it a moment later
-		if code, stdout, _ := o.sh(t, check); code != 5 || !strings.Contains(stdout, "it has, and all routes are admitted all the same: the validating webhook is not registered") {
+		if code, stdout, _ := o.sh(t, check); code != 5 || !strings.Contains(stdout, "it has, and checks no mesh route all the same: the validating webhook is not registered") {
 			return stdout
 		}
 		return ""

@@ -63,6 +63,10 @@ The cluster is up. With this PATH, the kubectl and gammaguard of all pages use i
   export PATH="%[1]s:$PATH"
   kubectl get pods -A
 
+Other programs, such as helm, need this before their names:
+
+  %[2]s
+
 After 'make build image', load the image gammaguard-webhook:dev, and install gammaguard:
 
   ctr images import dist/gammaguard-webhook.tar
@@ -70,7 +74,7 @@ After 'make build image', load the image gammaguard-webhook:dev, and install gam
   kubectl apply -k config/overlays/self-managed
 
 Its logs are in %[1]s/logs. Stop it with: make cluster-down
-`, dir)
+`, dir, enter(dir))
 	return nil
 }
 

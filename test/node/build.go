@@ -61,13 +61,18 @@ func build(ctx context.Context, dir string) error {
 	return BuildImage(ctx, filepath.Join(bin, "pause"), pauseImage, filepath.Join(dir, "pause.tar"))
 }
 
+// enter begins a command in the cluster's network.
+func enter(dir string) string {
+	return fmt.Sprintf("nsenter --net=%s -- env KUBECONFIG='%s'", namespacePath, filepath.Join(dir, "kubeconfig"))
+}
+
 // writeScripts writes a kubectl and a gammaguard that enter the cluster's network, and a ctr for its images and containers.
 func writeScripts(dir string) error {
 	root, err := bed.Root()
 	if err != nil {
 		return err
 	}
-	enter := fmt.Sprintf("nsenter --net=%s -- env KUBECONFIG='%s'", namespacePath, filepath.Join(dir, "kubeconfig"))
+	enter := enter(dir)
 	for name, command := range map[string]string{
 		"kubectl":    fmt.Sprintf("%s '%s'", enter, filepath.Join(dir, "bin", "kubectl")),
 		"gammaguard": fmt.Sprintf("%s '%s'", enter, filepath.Join(root, "bin", "gammaguard")),

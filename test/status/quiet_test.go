@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,6 +98,36 @@ func TestFull(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("the others' entries (-want +got):\n%s", diff)
+	}
+}
+
+// TestEventsOfOneReason: what is wrong again in another way has an Event that says so, and is not counted to the one before.
+func TestEventsOfOneReason(t *testing.T) {
+	start(t, &validate.Policy{})
+	c := newCluster(t, "events-of-one-reason", mesh.GrantAll)
+	service := c.service("cart", 80)
+	c.create(service)
+	route := c.route(mesh.HTTPRoute, "web", "cart:90")
+	c.create(route)
+	c.expect(route, "cart:90 NoMatchingParent")
+	for _, port := range []int{81, 82, 81} {
+		c.merge(service, `{"spec":{"ports":[{"name":"only","port":90}]}}`)
+		c.expect(route)
+		c.merge(service, `{"spec":{"ports":[{"name":"only","port":%d}]}}`, port)
+		c.expect(route, "cart:90 NoMatchingParent")
+		wait(t, settleTime, "its Event", func() error {
+			notes := []string{}
+			for _, event := range c.events("NoMatchingParent") {
+				notes = append(notes, event.Note)
+			}
+			if !slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, fmt.Sprintf("use one of its ports: %d", port)) }) {
+				return fmt.Errorf("the notes are %q", notes)
+			}
+			return nil
+		})
+	}
+	if events := c.events("NoMatchingParent"); len(events) > 3 { // the first one, and those of two notes
+		t.Errorf("%d Events, want at most 3: equal ones are merged", len(events))
 	}
 }
 

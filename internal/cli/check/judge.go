@@ -159,6 +159,13 @@ func (j *judge) firstMention(f *validate.Finding) bool {
 	return !told
 }
 
+// namesNoNamespace reports whether the route is in the default namespace since its manifest names none.
+func (r *route) namesNoNamespace() bool {
+	_, _, read := r.Field("metadata.name")
+	_, _, named := r.Field("metadata.namespace")
+	return read && !named
+}
+
 // unknown reports a rule that cannot be evaluated.
 func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	missing, remedy := "is not in the input", report.UnknownRemedy
@@ -168,8 +175,11 @@ func (j *judge) unknown(r *route, f *validate.Finding) report.Finding {
 	case j.options.Cluster != nil:
 		missing, remedy = "is not in the input, and you cannot read it in the cluster", "add it to the input, or request permission to read it"
 	}
-	if hasVariable(f.Reference.Service.String() + f.Reference.Namespace) {
+	switch {
+	case hasVariable(f.Reference.Service.String() + f.Reference.Namespace):
 		remedy = substitute
+	case j.options.Cluster == nil && j.options.Namespace == "" && r.namesNoNamespace():
+		remedy = "the route names no namespace: set it with -n, or " + remedy
 	}
 	finding := report.UnknownOf(f, missing, remedy)
 	finding.Action, finding.Line = cmp.Or(j.engine.Action(f.Rule), validate.Deny), r.Line(f.Field) // the schema is no rule

@@ -170,14 +170,14 @@ func (i *installation) binding(registered bool) {
 	result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"), "", config.ServingBinding, &binding)
 	switch {
 	case result == Fail:
-		i.add(check, Fail, "%s, so all mesh routes are admitted: apply the overlay", lack)
+		i.add(check, Fail, "%s, so gammaguard checks no mesh route: apply the overlay", lack)
 	case result != OK:
 		i.add(check, result, "%s", lack)
 	case len(binding.Subjects) == 0:
-		i.add(check, Fail, "not yet, so all routes are admitted: the ClusterRoleBinding %s has no subject%s", config.ServingBinding,
+		i.add(check, Fail, "not yet, so gammaguard checks no mesh route: the ClusterRoleBinding %s has no subject%s", config.ServingBinding,
 			i.unlessNeverRan(". The log of gammaguard names the reason"))
 	case !registered:
-		i.add(check, Warn, "it has, and all routes are admitted all the same: the validating webhook is not registered")
+		i.add(check, Warn, "it has, and checks no mesh route all the same: the validating webhook is not registered")
 	case i.failurePolicy == admissionv1.Ignore:
 		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
 	case i.failurePolicy == "":
