@@ -68,10 +68,11 @@ func (h *Owner) Of(kind RouteKind) []*AttachedRoute {
 }
 
 // CatchesAll reports whether some rule matches every request that routes of the kind match: on a
-// mesh that merges the kinds, an HTTPRoute matches gRPC requests too.
+// mesh that merges the kinds, an HTTPRoute matches gRPC requests too, and a GRPCRoute others where the
+// mesh reads it by path.
 func (h *Owner) CatchesAll(kind RouteKind) bool {
 	return slices.ContainsFunc(h.Routes, func(route *AttachedRoute) bool {
-		return route.CatchAll && (route.Kind == kind || route.Kind == HTTPRoute)
+		return route.CatchAll && (route.Kind == kind || route.Kind == HTTPRoute || h.profile.readsByPath(route.Kind))
 	})
 }
 
@@ -79,8 +80,8 @@ func (h *Owner) CatchesAll(kind RouteKind) bool {
 // holds: "GET /". It is empty where that cannot be told.
 func (h *Owner) Unmatched(kind RouteKind) string {
 	own := h.Of(kind)
-	if kind != HTTPRoute && len(own) < len(h.Routes) {
-		return "" // an HTTPRoute that the mesh merges with GRPCRoutes may match their example
+	if len(own) < len(h.Routes) && (kind != HTTPRoute || h.profile.readsByPath(GRPCRoute)) {
+		return "" // a route of the other kind, which the mesh merges with these, may match their example
 	}
 	return unmatched(own)
 }

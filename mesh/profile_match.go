@@ -129,8 +129,8 @@ func (p *Profile) ReadsBackends() Backends {
 	return p.Backends.Value
 }
 
-// ignoresSectionName reports whether the mesh is known to select ports by their number alone.
-func (p *Profile) ignoresSectionName() bool { return p != nil && !p.SectionNames.Value }
+// IgnoresSectionName reports whether the mesh is known to select ports by their number alone.
+func (p *Profile) IgnoresSectionName() bool { return p != nil && !p.SectionNames.Value }
 
 // Selects reports whether a parentRef of a route of the kind that attaches to the port selects it.
 func (p *Profile) Selects(kind RouteKind, ref *ParentRef, port *Port) bool {

@@ -120,7 +120,7 @@ func (s *Service) Attach(kind RouteKind, ref *ParentRef, profile *Profile) ([]Po
 		return nil, NotAttachedHeadless
 	}
 	ports, attachment := s.selectPorts(kind, ref.Port, ref.SectionName)
-	if ref.SectionName != "" && profile.ignoresSectionName() {
+	if ref.SectionName != "" && profile.IgnoresSectionName() {
 		ports, _ = s.selectPorts(kind, ref.Port, "")
 	}
 	return ports, attachment

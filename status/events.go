@@ -1,8 +1,6 @@
 package status
 
 import (
-	"fmt"
-	"hash/fnv"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,15 +23,15 @@ const (
 	fullReason = "StatusFull"
 	// contestedReason: another writer undoes an entry of gammaguard again and again.
 	contestedReason = "StatusContested"
-	// The actions that gammaguard took. A mark's ends in a digest of the note: the recorder merges Events
-	// that are equal but for that, and keeps the first note, whose advice may be wrong by then.
+	// The actions that gammaguard took.
 	markAction, clearAction, skipAction, pauseAction = "Mark", "Clear", "Skip", "Pause"
 )
 
 // maxNote is how long an Event's note may be, in bytes (events.k8s.io/v1).
 const maxNote = 1024
 
-// eventRecorder records Events on routes. The recorder merges those that repeat, with the same note.
+// eventRecorder records Events on routes. The recorder merges those that repeat, and keeps the first note, so none has advice: it
+// may be wrong by then.
 type eventRecorder struct{ recorder events.EventRecorder }
 
 // recordTransition records an entry that was added, removed, or got another reason.
@@ -44,10 +42,8 @@ func (h *eventRecorder) recordTransition(key kube.RouteKey, version, uid string,
 			shorten("no longer "+reasonOf(&t.before)+" on "+service.String()))
 		return
 	}
-	note := shorten(t.after.Message)
-	digest := fnv.New32a()
-	_, _ = digest.Write([]byte(note))
-	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), fmt.Sprintf("%s-%08x", markAction, digest.Sum32()), "%s", note)
+	h.recorder.Eventf(route, parent, corev1.EventTypeWarning, reasonOf(&t.after), markAction, "%s",
+		shorten(t.problem+"; the status of the route says how to fix it"))
 }
 
 // recordFull records that status.parents of a route has no room for an entry.

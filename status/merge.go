@@ -97,7 +97,11 @@ func says(entry *kube.Entry, want *desired.Condition) bool {
 
 // transition is an entry that was added, removed, or got another reason. Before or
 // after is empty where there was, or is, no entry.
-type transition struct{ before, after desired.Condition }
+type transition struct {
+	before, after desired.Condition
+	// problem is what is wrong after, without how to fix it.
+	problem string
+}
 
 // merged is what status.parents must become.
 type merged struct {
@@ -146,11 +150,11 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 			m.changed = true // what it says is not what gammaguard said: not a transition
 			continue
 		case replacement[i] == 0:
-			m.change(firstCondition(stored[i]), desired.Condition{})
+			m.change(firstCondition(stored[i]), &desired.Entry{})
 			continue
 		case !says(stored[i], &entries[replacement[i]-1].Condition):
 			next := &entries[replacement[i]-1]
-			m.change(firstCondition(stored[i]), next.Condition)
+			m.change(firstCondition(stored[i]), next)
 			var err error
 			if raw, err = d.entry(controller, next, since(stored[i], &next.Condition, now)); err != nil {
 				return nil, err
@@ -159,7 +163,7 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 		m.parents = append(m.parents, raw)
 	}
 	for _, i := range added {
-		m.change(desired.Condition{}, entries[i].Condition)
+		m.change(desired.Condition{}, &entries[i])
 		raw, err := d.entry(controller, &entries[i], now)
 		if err != nil {
 			return nil, err
@@ -170,10 +174,10 @@ func (d *document) merge(controller string, part ourPart, entries []desired.Entr
 }
 
 // change records that an entry must be written, and its transition.
-func (m *merged) change(before, after desired.Condition) {
+func (m *merged) change(before desired.Condition, after *desired.Entry) {
 	m.changed = true
-	if before.Type != after.Type || before.Reason != after.Reason {
-		m.transitions = append(m.transitions, transition{before, after})
+	if before.Type != after.Condition.Type || before.Reason != after.Condition.Reason {
+		m.transitions = append(m.transitions, transition{before, after.Condition, after.Problem})
 	}
 }
 

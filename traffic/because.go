@@ -68,27 +68,18 @@ func (c *comparer) gone(r *route) string {
 			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
 		}
 		return ""
-	case c.rejected(r):
-		return name + " is rejected by the API server"
+	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
+		return name + " is rejected by the API server, and stays as it was where it is stored"
 	case c.sides[1].table.names[r.String()]:
 		return name + " no longer attaches to this Service"
 	}
 	return name + " was removed"
 }
 
-// rejected reports whether the API server does not take the route as it is now.
-func (c *comparer) rejected(r *route) bool {
-	return slices.Contains(c.sides[1].table.options.Rejected, r.String())
-}
-
-// stay notes the routes that held the port and now are rejected, lack the grant, or are refused: what is stored is not removed
-// by that.
+// stay notes the routes that held the port and now lack the grant or are refused: what is stored is not removed by that.
 func (c *comparer) stay() (notes []string) {
 	for r := range c.sides[0].holders() {
 		now, pr := c.find(1, r), c.sides[1].routes
-		if now == nil && c.rejected(r) {
-			notes = append(notes, fmt.Sprintf("%s is rejected by the API server now: where it is stored, it stays as it was", r))
-		}
 		if now == nil || pr == nil {
 			continue
 		}

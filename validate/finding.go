@@ -99,6 +99,9 @@ func (f *Finding) Message() string {
 	return f.text("", "")
 }
 
+// ProblemAlone is the message without how to fix it: "what is wrong (rule-id)".
+func (f *Finding) ProblemAlone() string { return f.prefix() + f.Problem + " (" + f.Rule + ")" }
+
 // text is the message, after the place that it is about.
 func (f *Finding) text(place, colon string) string {
 	return place + colon + f.prefix() + f.Problem + "; " + f.Remedy + " (" + f.Rule + ")"

@@ -44,6 +44,8 @@ type Entry struct {
 	// Ref is the parentRef's index in spec.parentRefs.
 	Ref       int
 	Condition Condition
+	// Problem is the condition's message without how to fix it.
+	Problem string
 }
 
 // Condition is the one condition of an entry, without its time.

@@ -55,7 +55,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 		case err != nil:
 			return nil, nil, err
 		case outcome.Fault != validate.NoFault:
-			entries = append(entries, Entry{Ref: i, Condition: v.condition(outcome.Fault, &parent)})
+			entries = append(entries, v.entry(i, outcome.Fault, &parent))
 		case outcome.Unknown.Has(validate.ParentNotFound):
 			unknown = append(unknown, i)
 		case backends:
@@ -64,7 +64,7 @@ func (v *View) entries(route *mesh.AttachedRoute, about func(mesh.ServiceKey) bo
 				return nil, nil, err
 			}
 			if f != nil {
-				entries = append(entries, Entry{Ref: i, Condition: Condition{
+				entries = append(entries, Entry{Ref: i, Problem: f.ProblemAlone(), Condition: Condition{
 					Type: ResolvedRefs, Status: "False", Reason: BackendExternalName, Message: f.Message(), ObservedGeneration: route.Generation,
 				}})
 			}
@@ -84,9 +84,9 @@ var reasons = map[validate.Fault]string{
 	validate.ParentProtocolMismatch: NoMatchingParent,
 }
 
-// condition returns the condition for the fault, with the same message as at
+// entry returns the entry of the parentRef for the fault, with the same message as at
 // admission.
-func (v *View) condition(fault validate.Fault, parent *validate.Parent) Condition {
+func (v *View) entry(ref int, fault validate.Fault, parent *validate.Parent) Entry {
 	finding := v.engine.Describe(fault, parent)
 	c := Condition{
 		Type: Accepted, Status: "False", Reason: cmp.Or(reasons[fault], v.settings.ConflictReason),
@@ -95,5 +95,5 @@ func (v *View) condition(fault validate.Fault, parent *validate.Parent) Conditio
 	if len(parent.Kept()) > 0 {
 		c.Type, c.Status = PartiallyConflicted, "True"
 	}
-	return c
+	return Entry{ref, c, finding.ProblemAlone()}
 }

@@ -91,7 +91,7 @@ func ignoredParent(policy *validate.Policy, route *mesh.AttachedRoute, i int) *v
 // ignoredName says that the mesh ignores the sectionName of the mesh parent; nil if it does not.
 func ignoredName(profile *mesh.Profile, route *mesh.AttachedRoute, i int) *validate.Finding {
 	ref := &route.Parents[i]
-	if profile == nil || profile.SectionNames.Value || ref.SectionName == "" || ref.Port != 0 {
+	if !profile.IgnoresSectionName() || ref.SectionName == "" || ref.Port != 0 {
 		return nil
 	}
 	f := &validate.Finding{

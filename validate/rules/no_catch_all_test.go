@@ -20,6 +20,15 @@ func TestNoCatchAll(t *testing.T) {
 			want: []string{bare + `port 80 of Service shop/cart are rejected, for example GET /; to accept them, add a catch-all rule to a route without hostnames`},
 		},
 		{
+			name: "a GRPCRoute that the mesh matches by path", spec: cart80 + getOnly, policy: &validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)},
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+catchAll),
+		},
+		{
+			name: "a rule of a GRPCRoute that the mesh matches by path", spec: cart80 + getOnly, policy: &validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)},
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80+matching(`{method: {service: a}}`)),
+			want:   []string{bare + `port 80 of Service shop/cart are rejected; to accept them, add a catch-all rule`},
+		},
+		{
 			name: "rule of a sibling", spec: cart80 + getOnly,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart"))+catchAll),
 		},

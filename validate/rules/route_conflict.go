@@ -37,7 +37,7 @@ func routeConflict() *validate.Rule {
 // describePortsLost reports which ports are lost, to which routes, and which are kept.
 // It names only the oldest owner, so that the message does not change when other
 // owners are added or removed.
-func describePortsLost(_ *validate.Policy, parent *validate.Parent) validate.Finding {
+func describePortsLost(policy *validate.Policy, parent *validate.Parent) validate.Finding {
 	f := validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("%s, so this %s is ignored there", lostPorts(parent), parent.Route.Kind),
@@ -46,16 +46,19 @@ func describePortsLost(_ *validate.Policy, parent *validate.Parent) validate.Fin
 	if len(kept) > 0 {
 		f.Problem += ", but not on " + portsNamed(portNumbers(kept))
 	}
-	f.Remedy = separate(len(kept) > 0)
+	f.Remedy = separate(policy.Mesh, len(kept) > 0)
 	return f
 }
 
 // separate says how to end a conflict about ports, of a parentRef that also has others or not.
-func separate(others bool) string {
-	if others {
-		return "set port or sectionName in the parentRef, or use one route kind"
+func separate(profile *mesh.Profile, others bool) string {
+	switch {
+	case !others:
+		return "use another port, or one route kind"
+	case profile.IgnoresSectionName():
+		return "set port in the parentRef, or use one route kind"
 	}
-	return "use another port, or one route kind"
+	return "set port or sectionName in the parentRef, or use one route kind"
 }
 
 // lostPorts reads "port 80 of Service shop/cart is held by GRPCRoute shop/cart". It
@@ -113,6 +116,6 @@ func checkPortsTaken(p *validate.Pass, parent *validate.Parent) {
 	p.Report(validate.Finding{
 		Field: parent.Path(""), Value: parent.Ref.Name, Reference: parent.Reference(),
 		Problem: fmt.Sprintf("this %s takes %s of %s from %s", own.Kind, portsNamed(portNumbers(taken)), parent.Key, from),
-		Remedy:  separate(len(parent.Ports) > len(taken)),
+		Remedy:  separate(p.Policy.Mesh, len(parent.Ports) > len(taken)),
 	})
 }

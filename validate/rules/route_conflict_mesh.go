@@ -47,7 +47,7 @@ func checkPortsShared(p *validate.Pass, parent *validate.Parent) {
 			})
 		}
 	}
-	remedy := separate(false)
+	remedy := separate(profile, false)
 	if profile.PortsTogether.Value {
 		remedy = "use another Service, or one route kind"
 	}
@@ -62,35 +62,35 @@ func checkPortsSplit(p *validate.Pass, parent *validate.Parent) {
 		return
 	}
 	own := p.Attached()
-	var (
-		split         []mesh.PortScope
-		winner, loser *mesh.AttachedRoute
-		known         = true
-	)
+	type pair struct{ winner, loser *mesh.AttachedRoute }
+	var pairs []pair
+	split, known := map[pair][]mesh.PortScope{}, map[pair]bool{}
 	for at, owner := range p.Owned(parent) {
+		of := pair{owner.Routes[0], own}
 		switch {
 		case slices.ContainsFunc(owner.Split, own.Same):
-			winner, loser = owner.Routes[0], own
 		case len(owner.Split) > 0 && slices.ContainsFunc(owner.Routes, own.Same):
-			winner, loser = own, owner.Split[0]
+			of = pair{own, owner.Split[0]}
 		default:
 			continue
 		}
-		split, known = append(split, at), known && owner.SplitKnown()
+		if split[of] == nil {
+			pairs, known[of] = append(pairs, of), true
+		}
+		split[of], known[of] = append(split[of], at), known[of] && owner.SplitKnown()
 	}
-	if winner == nil {
-		return
+	for _, of := range pairs {
+		where := fmt.Sprintf("%s of %s", portsNamed(portNumbers(split[of])), parent.Key)
+		lost := fmt.Sprintf("%s gets no requests to %s, but %s does", of.loser, where, of.winner)
+		if !known[of] {
+			lost = fmt.Sprintf("either %s or %s gets no requests to %s", of.loser, of.winner, where)
+		}
+		p.Report(validate.Finding{
+			Field: parent.Path("port"), Value: strconv.Itoa(int(parent.Ref.Port)), Reference: parent.Reference(),
+			Problem: fmt.Sprintf("%s: %s does not merge routes with and without port", lost, p.Policy.Mesh.Title),
+			Remedy:  "set port in all, or in none",
+		})
 	}
-	where := fmt.Sprintf("%s of %s", portsNamed(portNumbers(split)), parent.Key)
-	lost := fmt.Sprintf("%s gets no requests to %s, but %s does", loser, where, winner)
-	if !known {
-		lost = fmt.Sprintf("either %s or %s gets no requests to %s", loser, winner, where)
-	}
-	p.Report(validate.Finding{
-		Field: parent.Path("port"), Value: strconv.Itoa(int(parent.Ref.Port)), Reference: parent.Reference(),
-		Problem: fmt.Sprintf("%s: %s does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests", lost, p.Policy.Mesh.Title),
-		Remedy:  "set port in the parentRefs of all routes on this Service, or of none",
-	})
 }
 
 // checkOtherScopes reports a route of another scope and kind on the same port, on a mesh

@@ -14,6 +14,7 @@ func TestRouteConflict(t *testing.T) {
 	cart80 := on(service("cart, port: 80"))
 	fromShop := on(service("cart, namespace: shop, port: 80"))
 	const someLost = `, so this HTTPRoute is ignored there, but not on port 8080; set port or sectionName in the parentRef, or use one route kind`
+	const split = `Istio does not merge routes with and without port; set port in all, or in none`
 	const together = `Cilium applies a Service's routes on every port that any selects, unlike GEP-1294; use another Service`
 	const specific = `; use another port, or one route kind`
 	testRule(t, routeConflict(), []ruleCase{
@@ -129,6 +130,19 @@ func TestRouteConflict(t *testing.T) {
 			},
 		},
 		{
+			name: "a mesh that ignores sectionName", policy: under(mesh.Linkerd), spec: on(service("cart")),
+			routes: routeText(mesh.GRPCRoute, "shop", "old", cart80),
+			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by GRPCRoute shop/old, so this HTTPRoute is ignored there, but not on port 8080; set port in the parentRef, or use one route kind`},
+		},
+		{
+			name: "a mesh that splits by port, other routes on each port", policy: under(mesh.Istio), spec: on(service("cart")),
+			routes: routeText(mesh.HTTPRoute, "shop", "h", cart80) + routeText(mesh.HTTPRoute, "shop", "i", on(service("cart, port: 8080"))),
+			want: []string{
+				`Invalid spec.parentRefs[0].port "0": HTTPRoute shop/own gets no requests to port 80 of Service shop/cart, but HTTPRoute shop/h does: ` + split,
+				`Invalid spec.parentRefs[0].port "0": HTTPRoute shop/own gets no requests to port 8080 of Service shop/cart, but HTTPRoute shop/i does: ` + split,
+			},
+		},
+		{
 			name: "a mesh that merges only these", policy: under(mesh.Istio), kind: mesh.TCPRoute, spec: cart80,
 			routes: routeText(mesh.HTTPRoute, "shop", "old", cart80),
 			want:   []string{`Invalid spec.parentRefs[0] "cart": port 80 of Service shop/cart is held by HTTPRoute shop/old` + allLost},
@@ -166,8 +180,7 @@ func TestSplitIsNotShared(t *testing.T) {
 		routes: routeText(mesh.HTTPRoute, "shop", "old", on(service("cart, port: 80"))),
 		want: []string{
 			`Invalid spec.parentRefs[0].port "0": GRPCRoute shop/own gets no requests to port 80 of Service shop/cart, but HTTPRoute shop/old does: ` +
-				`Istio does not merge routes whose parentRef has a port with routes whose parentRef has none, and the older take all requests; ` +
-				`set port in the parentRefs of all routes on this Service, or of none`,
+				`Istio does not merge routes with and without port; set port in all, or in none`,
 		},
 	}
 	c.testFindings(t, routeConflict())
