@@ -123,7 +123,7 @@ func (t *Table) splitDoubt(pr *portRoutes) string {
 	if pr.owner == nil || pr.owner.SplitKnown() {
 		return ""
 	}
-	return t.engine.Policy().Mesh.Title + " does not merge routes whose parentRef has a port with routes whose parentRef has none: " + ageDoubt(pr.owner.Routes[0], pr.owner.Split[0])
+	return t.engine.Policy().Mesh.Title + " does not merge routes with and without port: " + ageDoubt(pr.owner.Routes[0], pr.owner.Split[0])
 }
 
 func ageDoubt(a, b *mesh.AttachedRoute) string {

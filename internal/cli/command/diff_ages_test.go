@@ -17,7 +17,7 @@ func TestAgesOfPorts(t *testing.T) {
 		head    = "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: "
 		all     = `}, spec: {parentRefs: [{group: "", kind: Service, name: api}], rules: [{backendRefs: [{name: api, port: 80}]}]}}` + "\n"
 		port    = `}, spec: {parentRefs: [{group: "", kind: Service, name: api, port: 80}], rules: [{matches: [{path: {value: /b}}], backendRefs: [{name: api, port: 80}]}]}}` + "\n"
-		split   = ": Istio does not merge routes whose parentRef has a port with routes whose parentRef has none"
+		split   = ": Istio does not merge routes with and without port"
 		unknown = "note" + split + ": the older route wins, and the age of HTTPRoute shop/port and HTTPRoute shop/all is not known\n"
 		either  = "either HTTPRoute shop/all or HTTPRoute shop/port gets no requests to port 80 of Service shop/api" + split
 	)
@@ -61,7 +61,7 @@ func TestPossibleChanges(t *testing.T) {
 	a := shop + route("a", ", port: 80", "{path: {value: /a}}", "x")
 	for _, test := range []struct{ name, before, after, mesh, want string }{
 		{"matches", a + route("b", ", port: 80", "{path: {value: /b}}", "z"), a + route("b", ", port: 80", "{path: {value: /b}}, {path: {value: /a}}", "z"), "", age + "; requests to port 80"},
-		{"parentRefs", a + route("b", ", port: 81", "{path: {value: /a}}", "z"), a + route("b", "", "{path: {value: /a}}", "z"), "istio", "whose parentRef has none: " + age + "; requests to port 80"},
+		{"parentRefs", a + route("b", ", port: 81", "{path: {value: /a}}", "z"), a + route("b", "", "{path: {value: /a}}", "z"), "istio", "with and without port: " + age + "; requests to port 80"},
 		{"expression", shop + route("a", "", "{path: {type: RegularExpression, value: '/[0-9]'}}", "x"), shop + route("a", "", `{path: {type: RegularExpression, value: '/\d'}}`, "x"), "", "no example tells them apart"},
 	} {
 		put(t, test.name+"/before/all.yaml", test.before)
