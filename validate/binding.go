@@ -279,6 +279,9 @@ func (b Binding) Compare(c Binding) int {
 		strings.Compare(b.At.Scope.ConsumerNamespace, c.At.Scope.ConsumerNamespace), b.State.Compare(c.State), b.Route.CompareAge(c.Route))
 }
 
+// faulty reports whether the parentRef should not attach, whatever the mesh does.
+func (b *Binding) faulty() bool { return faultsOf[whetherAttached].Has(b.Fault) }
+
 // Unread is the reason for Unknown.
 const Unread = "it depends on objects that cannot be read"
 
@@ -303,7 +306,7 @@ func (b *Binding) Reason() (why, rule string) {
 		f = engine.Describe(b.Fault, b.parent)
 		switch {
 		case !b.State.InEffect():
-		case faultsOf[whetherAttached].Has(b.Fault):
+		case b.faulty():
 			f.Problem += ", which " + engine.policy.Mesh.Title + " ignores"
 		default:
 			f.Problem += ", which is not enforced"

@@ -45,15 +45,16 @@ func (e *Engine) PreviewService(world mesh.Reader, old, now *mesh.Service) *Serv
 	return &ServiceChange{Old: old, New: now, Key: key, engine: e, before: as(old), after: as(now)}
 }
 
-// AddParents adds the routes with a parentRef to the Service. Those that do not attach
-// before the change are left out, and so are those of its namespace that AddUser finds.
+// AddParents adds the routes with a parentRef to the Service that should not attach any more, also where the mesh ignores
+// the sectionName that selects no port. Those for which that was so before the change are left out, and so are those of
+// its namespace that AddUser finds.
 func (c *ServiceChange) AddParents() error {
 	routes, err := mesh.AttachedRoutes(c.before.world, c.Key, "")
 	if err != nil {
 		return err
 	}
 	for _, route := range slices.SortedFunc(slices.Values(routes), (*mesh.AttachedRoute).CompareAge) {
-		lost, err := becomes(route, c.before, c.after, func(b *Binding) bool { return b.State == Invalid })
+		lost, err := becomes(route, c.before, c.after, (*Binding).faulty)
 		switch {
 		case err != nil:
 			return err

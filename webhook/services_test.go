@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
+	"github.com/gammaguard/gammaguard/validate/rules"
 )
 
 // attachedCluster has routes on a Service, and to it as a backend.
@@ -88,6 +90,15 @@ func TestServices(t *testing.T) {
 				}
 			}
 		})
+	}
+	engine, err := validate.New(rules.Catalog(), &validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	istio := previewServices(o, engine)
+	renamed := admission{operation: operationUpdate, old: serviceObject("shop", both), object: serviceObject("shop", "{ports: [{port: 80}, {port: 90, name: rpc}]}")}
+	if diff := cmp.Diff([]string{"GRPCRoute shop/named selects port grpc, which this change removes"}, ask(t, istio, renamed).Warnings); diff != "" {
+		t.Errorf("a port is renamed, and the mesh ignores names (-want +got)\n%s", diff)
 	}
 	misspelled := strings.Replace(serviceObject("shop", http), "name: cart", "name: cart, labels: {gammaguard.dev/grant: all}, annotations: {gammaguard.dev/consumer-route-from: a=b}", 1)
 	for old, want := range map[string][]string{

@@ -352,7 +352,7 @@ func TestBaseToBuild(t *testing.T) {
 			t.Errorf("%s: %+v", base, got)
 		}
 		put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: ["+base+"]\n")
-		for input, unknown := range map[string]bool{"lost": true, "-f lost": true, "ns": base == "chart", "-f ns": base == "chart"} { // templates are no YAML
+		for input, unknown := range map[string]bool{"lost": true, "-f lost": true, "--strict lost": true, "ns": base == "chart", "-f ns": base == "chart"} { // templates are no YAML
 			got := run(t, "", strings.Fields("check "+input)...)
 			if strings.Contains(got.stdout, "note: "+base+": its ") != unknown || unknown && !strings.Contains(got.stdout, plain+".gammaguard.yaml names it as context, which is not built: name manifests there\n") {
 				t.Errorf("%s: %s: %+v", input, base, got)

@@ -58,7 +58,7 @@ func (r *CheckReport) Count() {
 	}
 	s.add(&r.left)
 	r.Summary = s
-	if s.Unknown+s.Broken == 0 {
+	if s.Unknown+s.Broken+s.Denials == 0 { // a strict check denies what is unknown
 		r.Notices = slices.DeleteFunc(r.Notices, func(n Notice) bool { return n.Explains })
 	}
 }
