@@ -113,7 +113,8 @@ No controller runs here that makes EndpointSlices, so a Service of your own has 
 (backend-no-endpoints), and requests to it fail, until you create an EndpointSlice for it.
 
 gammaguard-webhook runs as a process, not in Pods. So gammaguard preflight --installed
-finds no replica that is ready, and kubectl logs finds no log. Its log and its metrics are
+finds no replica that is ready, and kubectl logs finds no log. It keeps the configuration
+that it started with, whatever the ConfigMap gammaguard-config says. Its log and its metrics are
 %s
 %s
 `

@@ -119,7 +119,7 @@ func (f *clearFlags) run(cmd *cobra.Command) (err error) {
 		err = clearAll(cmd, live, marked, names)
 		left, counted := live.MarkedRoutes(cmd.Context(), namespace, names)
 		if err = errors.Join(err, counted); err == nil && len(left) > 0 {
-			err = fmt.Errorf("%s%s have entries again: something writes them, such as gammaguard in another namespace", report.Count(len(left), "route", "routes"), where)
+			err = fmt.Errorf("%s%s again: something writes them, such as gammaguard in another namespace", report.Count(len(left), "route has entries", "routes have entries"), where)
 		}
 		done = max(0, len(marked)-len(left))
 	}

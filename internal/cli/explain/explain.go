@@ -160,7 +160,7 @@ func ruleTopic(rule *validate.Rule) Topic {
 	switch {
 	case rule.Fault == validate.GrantMissing, rule.Fault == validate.ConsumerRefused:
 		topic.Notes = append(topic.Notes, "If the rule denies, rules that read from the cluster do not run, so that the response reveals nothing to users without access.",
-			"An update that does not change the spec is admitted; any other update is checked again.")
+			"An update that leaves the spec, and the labels and annotations of meshes, as they are is admitted; any other update is checked again.")
 	case rule.Default == validate.Deny:
 		topic.Notes = append(topic.Notes, "An update is denied only if it introduces the problem; a problem that the stored route has already causes a warning.")
 	}

@@ -48,6 +48,9 @@ type Namespace struct {
 	// "HTTPRoute cart". Both are null if the user cannot list the routes.
 	Uses  []string `json:"uses"`
 	Lacks []string `json:"lacks"`
+
+	// labeled reports that the label decides alone: none, whatever selectors say.
+	labeled bool
 }
 
 // Source is what gives a namespace roles.
@@ -74,6 +77,7 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 			Exempt: policy.Exemptions.CoverNamespace(namespace.Name),
 			Uses:   []string{}, Lacks: []string{},
 		}
+		item.labeled = labels.Grant == mesh.GrantNone
 		if labels.Mode != "" {
 			item.ModeFrom = "label"
 		}
@@ -197,6 +201,9 @@ func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []stri
 		var from []string
 		for j := range n.Grants {
 			from = append(from, n.Grants[j].From)
+		}
+		if n.labeled {
+			from = append(from, "label")
 		}
 		if n.Unreadable != "" {
 			from = append(from, "unreadable "+n.Unreadable)

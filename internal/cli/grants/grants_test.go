@@ -11,19 +11,22 @@ import (
 	"github.com/gammaguard/gammaguard/validate"
 )
 
-// TestTable: an exempt namespace is marked, in JSON too, and a grant from two sources is named once.
+// TestTable: an exempt namespace is marked, in JSON too, a grant from two sources is named once, and
+// a label that refuses is named.
 func TestTable(t *testing.T) {
 	policy := &validate.Policy{
 		Exemptions: validate.Exemptions{Namespaces: []string{"lab"}},
 		Grants:     mesh.GrantPolicy{Default: mesh.GrantProducer, Selectors: []mesh.GrantSelector{{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Producer}}}},
 	}
-	list := Find([]*mesh.Namespace{{Name: "lab"}, {Name: "shop"}}, nil, policy)
+	none := &mesh.Namespace{Name: "none", Labels: map[string]string{mesh.GrantLabel: "none"}}
+	list := Find([]*mesh.Namespace{{Name: "lab"}, none, {Name: "shop"}}, nil, policy)
 	var table strings.Builder
 	if err := list.TableWithoutRoutes(&table); err != nil {
 		t.Fatal(err)
 	}
 	const want = `NAMESPACE GRANT GRANTED BY MODE SET BY
 lab producer default; grants.selectors[0] enforce (exemption) default
+none none label enforce default
 shop producer default; grants.selectors[0] enforce default
 `
 	var got strings.Builder
