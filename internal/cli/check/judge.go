@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/mesh"
@@ -86,6 +87,8 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	if verdict.Denied() || r.refused() {
 		judged.Verdict = report.Deny
 	}
+	verdict.Findings = slices.DeleteFunc(verdict.Findings, ofNoName)
+	verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
 	for i := range verdict.Findings {
 		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
 	}
@@ -107,6 +110,11 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	judged.Findings = append(judged.Findings, names...)
 	judged.Status, err = j.status(r)
 	return judged, err
+}
+
+// ofNoName reports whether the finding is on a reference without a name, of which the API server says more.
+func ofNoName(f validate.Finding) bool { //nolint:gocritic // of a list
+	return f.Reference.Service.Kind != "" && f.Reference.Service.Name == ""
 }
 
 func (j *judge) request(r *route) *validate.Request {

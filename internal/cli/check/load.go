@@ -146,6 +146,11 @@ func (l *loader) fill(ctx context.Context, input *source.Input) error {
 	if err := errors.Join(err, input.Over()); err != nil {
 		return err
 	}
+	for _, f := range l.files { // as they are written: what only the stored object has is not theirs
+		for i := range f.Documents {
+			l.slips = append(l.slips, noted(f.Name, &f.Documents[i])...)
+		}
+	}
 	if err := l.apply(ctx, before); err != nil {
 		return err
 	}
@@ -160,7 +165,6 @@ func (l *loader) fill(ctx context.Context, input *source.Input) error {
 		}
 		for _, document := range f.Documents {
 			l.declare(f, &document)
-			l.slips = append(l.slips, noted(f.Name, &document)...)
 			l.noteName(f.Kustomization(), &document)
 			if rollout.IsCanary(document.Key) || rollout.IsRollout(document.Key) {
 				delivered = append(delivered, delivery{document, f})

@@ -36,6 +36,10 @@ func TestDiffAsApplied(t *testing.T) {
 			t.Errorf("%q: want %s in %s%s", step.label, step.want, out, complaint)
 		}
 	}
+	kubectl(t, "", "annotate", "service", "cart", "-n", "applied", "gammaguard.dev/mode=warn")
+	if code, out, complaint := run(t, service, "check", "--cluster", "-f", "-", "--kubeconfig", plane.Kubeconfig); code != command.ExitClean || strings.Contains(out, "has no effect here") {
+		t.Errorf("the annotation is not in the input: exit code %d: %s%s", code, out, complaint)
+	}
 	kubectl(t, labeled(deny), "apply", "-f", "-") // what was applied is removed with what is applied next
 	if _, out, complaint := diff(service + consumer); !strings.Contains(out, applies) {
 		t.Errorf("%s%s", out, complaint)

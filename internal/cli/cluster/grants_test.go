@@ -67,7 +67,7 @@ grants-a    producer; consumer (HTTPRoute)   label; grants.selectors[0]   warn  
 	}
 	delete(found, "grants-a")
 	rest := map[string]grants.Namespace{
-		"grants-b": {Name: "grants-b", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{"HTTPRoute own"}},
+		"grants-b": {Name: "grants-b", Grants: []grants.Source{}, Refused: true, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{"HTTPRoute own"}},
 		"grants-c": {Name: "grants-c", Grants: []grants.Source{}, Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{}},
 		"grants-d": {
 			Name: "grants-d", Mode: "enforce", ModeFrom: "default", Uses: []string{}, Lacks: []string{},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,5 +95,24 @@ func TestCheckEncodings(t *testing.T) {
 	}
 	if got := run(t, "", "check", "-f", big, "--fix"); !strings.Contains(got.stdout, "not fixed  "+big+":6  HTTPRoute default/a  spec.parentRefs[0].group: the file is in UTF-16; convert it to UTF-8\n") {
 		t.Errorf("UTF-16: %+v", got)
+	}
+}
+
+// TestCheckReferenceWithoutName: of a reference without a name, only what the API server says is reported: nothing is looked
+// up under an empty name.
+func TestCheckReferenceWithoutName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const parent, backend = "{group: '', kind: Service, %s: cart, port: 80}", "{%s: cart, port: 80}"
+	for _, names := range [][2]string{{"nmae", "name"}, {"name", "nmae"}} {
+		put(t, "a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: all}}\n---\n"+
+			"apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 80}]}\n---\n"+
+			"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec:\n  parentRefs: ["+
+			fmt.Sprintf(parent, names[0])+"]\n  rules: [{backendRefs: ["+fmt.Sprintf(backend, names[1])+"]}]\n")
+		for _, more := range []string{"", "--complete"} {
+			got := run(t, "", strings.Fields("check -f a.yaml "+more)...)
+			if got.code != ExitFindings || !strings.Contains(got.stdout, "(schema)") || strings.Contains(got.stdout, "-not-found)") || strings.Contains(got.stdout, "Service shop/ ") {
+				t.Errorf("%s %s: %+v", names, more, got)
+			}
+		}
 	}
 }

@@ -163,9 +163,10 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 		return errors.New("specify what to compare with: --base, --base-ref, or --cluster")
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
-	case f.cluster && !named && len(f.paths) == 0:
-		return errors.New("nothing to compare: specify files or directories, also with -f, -k, or --helm")
 	case f.cluster && !named: // one set, of all paths
+		if len(f.paths) == 0 {
+			f.paths = []string{"."}
+		}
 		f.options.Files, f.options.Charts = source.SplitCharts(f.paths, nil)
 		f.options.Files, f.options.Kustomizations = source.SplitKustomizations(f.options.Files)
 		return nil

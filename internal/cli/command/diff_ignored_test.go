@@ -47,6 +47,28 @@ func TestDiffNotesOnlyNews(t *testing.T) {
 	}
 }
 
+// TestDiffOfUnknownNamespaces: what the input lacks is no news where the base lacks it too, whichever route asks first.
+func TestDiffOfUnknownNamespaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	route := func(name string) string {
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: " + name + ", namespace: shop}\n" +
+			"spec:\n  parentRefs: [{group: '', kind: Service, name: cart, port: 80}]\n  rules: [{backendRefs: [{name: cart, port: 80}]}]\n"
+	}
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
+	for _, dir := range []string{"base", "head"} {
+		put(t, dir+"/service.yaml", service)
+		put(t, dir+"/b.yaml", route("b"))
+	}
+	put(t, "base/a.yaml", route("a"))
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); strings.Contains(got.stdout, "nknown") || strings.Contains(got.stdout, "new on") {
+		t.Errorf("without the first route: %+v", got)
+	}
+	put(t, "head/c.yaml", strings.Replace(route("c"), "name: cart, port: 80}]\n  r", "name: cart, namespace: other, port: 80}]\n  r", 1))
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "Service other/cart") && !strings.Contains(got.stdout, "Service cart") {
+		t.Errorf("another Service: %+v", got)
+	}
+}
+
 // TestDiffOfIgnoredSets: what only one version leaves aside, and both have, is neither removed nor new; what is not there is.
 func TestDiffOfIgnoredSets(t *testing.T) {
 	const (

@@ -108,7 +108,6 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"trace", "service/cart:80", "-f", shop, "--context", "x"}, "error: --context has no effect without --cluster\nSee 'gammaguard trace --help' for usage\n"},
 		{[]string{"diff", "-f", shop}, "error: specify what to compare with: --base, --base-ref, or --cluster\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", shop, "--base", shop, "--base-ref", "main"}, "error: only one of --base, --base-ref, and --cluster can be used\nSee 'gammaguard diff --help' for usage\n"},
-		{[]string{"diff", "--cluster"}, "error: nothing to compare: specify files or directories, also with -f, -k, or --helm\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base-ref", "main"}, "error: --base-ref cannot be used with standard input\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"diff", "-f", "-", "--base", "-"}, "error: standard input can be read only once\nSee 'gammaguard diff --help' for usage\n"},
 		{[]string{"describe"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME\nSee 'gammaguard describe --help' for usage\n"},

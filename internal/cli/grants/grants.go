@@ -37,6 +37,8 @@ type Namespace struct {
 	Name string `json:"name"`
 	// Grants are what gives it roles; empty for no grant.
 	Grants []Source `json:"grants"`
+	// Refused reports that the label refuses all roles, whatever the configuration says.
+	Refused bool `json:"refused,omitempty"`
 	// Unreadable is the annotation that cannot be read, and so grants nothing.
 	Unreadable string `json:"unreadable,omitempty"`
 	// Mode is how deny rules act, and ModeFrom what sets it: "label" or "default".
@@ -48,9 +50,6 @@ type Namespace struct {
 	// "HTTPRoute cart". Both are null if the user cannot list the routes.
 	Uses  []string `json:"uses"`
 	Lacks []string `json:"lacks"`
-
-	// labeled reports that the label decides alone: none, whatever selectors say.
-	labeled bool
 }
 
 // Source is what gives a namespace roles.
@@ -77,7 +76,7 @@ func Find(namespaces []*mesh.Namespace, routes []*manifest.Object, policy *valid
 			Exempt: policy.Exemptions.CoverNamespace(namespace.Name),
 			Uses:   []string{}, Lacks: []string{},
 		}
-		item.labeled = labels.Grant == mesh.GrantNone
+		item.Refused = labels.Grant == mesh.GrantNone
 		if labels.Mode != "" {
 			item.ModeFrom = "label"
 		}
@@ -202,7 +201,7 @@ func (l *List) table(w io.Writer, more []string, cells func(n *Namespace) []stri
 		for j := range n.Grants {
 			from = append(from, n.Grants[j].From)
 		}
-		if n.labeled {
+		if n.Refused {
 			from = append(from, "label")
 		}
 		if n.Unreadable != "" {

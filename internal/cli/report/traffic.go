@@ -98,11 +98,11 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		route, rule string
 		reference   validate.Reference
 	}
-	known, asked := map[key]bool{}, map[key]bool{} // asked are those that could not be judged
+	known, asked := map[key]bool{}, map[key]bool{} // asked are those that could not be judged, and what the input lacks, whichever route asks
 	for i := range before.Routes {
 		for _, f := range before.Routes[i].Findings {
 			k := key{before.Routes[i].String(), f.Rule, f.Reference}
-			asked[k] = true
+			asked[k], asked[key{"", f.Lacks, f.Reference}] = true, true
 			known[k] = known[k] || f.Effect != EffectUnknown
 		}
 	}
@@ -112,7 +112,8 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 		for _, f := range route.Findings {
 			held := f.Downgraded == string(validate.DowngradedByUpdate) // for the stored route too
 			k := key{route.String(), f.Rule, f.Reference}
-			if f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !asked[k]) {
+			before := asked[k] || f.Lacks != "" && asked[key{"", f.Lacks, f.Reference}]
+			if f.Effect != validate.Off && !held && !known[k] && (f.Effect != EffectUnknown || !before) {
 				found = append(found, f)
 			}
 		}
