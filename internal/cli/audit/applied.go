@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"io"
+	"slices"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -30,6 +31,7 @@ func Waiting(routes []*manifest.Object, profile *mesh.Profile, own []string) []N
 		lacks, _ := notApplied(object.Route, profile, book)
 		waiting = append(waiting, lacks...)
 	}
+	slices.SortStableFunc(waiting, func(a, b NotApplied) int { return byName(&a.RouteName, &b.RouteName) })
 	return waiting
 }
 

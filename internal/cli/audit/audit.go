@@ -146,12 +146,14 @@ func Run(cluster check.Cluster, routes []*manifest.Object, options *Options) (*R
 		}
 	}
 	slices.SortFunc(r.Namespaces, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
-	byName := func(a, b *report.RouteName) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
-	}
 	slices.SortFunc(r.Routes, func(a, b Route) int { return byName(&a.RouteName, &b.RouteName) })
 	slices.SortStableFunc(r.NotApplied, func(a, b NotApplied) int { return byName(&a.RouteName, &b.RouteName) })
 	return r, nil
+}
+
+// byName is the order in which routes are listed.
+func byName(a, b *report.RouteName) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // byNamespace returns the routes that gammaguard judges; of these the only one, if there is one.
