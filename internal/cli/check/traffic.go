@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // Traffic is what requests meet by the input.
@@ -172,17 +175,21 @@ func difference(before, after *loaded) (*report.Diff, error) {
 type comparison struct {
 	tables   [2]*traffic.Table
 	findings *report.CheckReport
-	notes    []string
+	// notes say what it depends on, and rejected are the routes that the API server refuses in a version.
+	notes, rejected []string
 }
 
 // judged judges two versions that were read. Elsewhere answers of what else is deployed, for what the version after lacks; it may
 // be nil.
 func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) (*comparison, error) {
 	c := &comparison{}
+	if err := after.keep(before); err != nil {
+		return nil, err
+	}
 	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
 		c.tables[i] = l.table(l.world, elsewhere)
-		c.notes = append(c.notes, l.leftOut()...)
+		c.notes, c.rejected = append(c.notes, l.leftOut()...), append(c.rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
@@ -191,8 +198,10 @@ func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.A
 	for _, n := range after.unbuiltNotices() {
 		c.notes = append(c.notes, n.Path+": "+n.Message)
 	}
-	slices.Sort(c.notes)
-	c.notes = slices.Compact(c.notes)
+	for _, list := range []*[]string{&c.notes, &c.rejected} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	c.findings = reports[1].Since(reports[0])
 	return c, nil
 }
@@ -203,7 +212,7 @@ func (c *comparison) diff() (*report.Diff, error) {
 	if err != nil {
 		return nil, err
 	}
-	difference.Notes = append(difference.Notes, c.notes...)
+	difference.Notes, difference.LeftOut = append(difference.Notes, c.notes...), c.rejected
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: c.findings}, nil
 }
 
@@ -235,19 +244,31 @@ func (l *loaded) leftOut() []string {
 	}
 	for _, r := range l.routes {
 		if len(r.refusals) > 0 {
-			why := "the API server rejects it: run gammaguard check for details"
-			switch {
-			case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
-				why = "the API server rejects it as it is written: substitute the variable first"
-			case !r.refused():
-				why = "whether the API server rejects it depends on objects that are not in the input: run gammaguard check for details"
-			}
-			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
+			notes = append(notes, l.withoutRefused(r))
 		} else if r.undecodable == nil && r.variables() {
 			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
 		}
 	}
 	return notes
+}
+
+// withoutRefused says why what a route of the input says does not count, and what counts in its place.
+func (l *loaded) withoutRefused(r *route) string {
+	const details = ": run gammaguard check for details"
+	instead, stays, version := "is left out", "is left out", "it"
+	if l.world.base.Get(r.Key) != nil {
+		instead, stays, version = "is taken as it was", "stays as it was", "its new version"
+	}
+	rejects := "the API server rejects " + version
+	name := fmt.Sprintf("%s %s/%s ", r.Key.Kind, r.Key.Namespace, r.Key.Name)
+	switch {
+	case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
+		return name + instead + ", because " + rejects + " as it is written: substitute the variable first"
+	case !r.refused():
+		object := report.UnknownOf(&validate.Finding{Reference: *r.refusals[0].missing}, "", "").Lacks
+		return name + instead + ", because whether " + rejects + " depends on " + object + ", which is not in the input" + details
+	}
+	return name + stays + ", because " + rejects + details
 }
 
 // FindNamespace gives the Service its namespace, if it has none: that of the only Service of its name, or, if it may be
@@ -313,37 +334,68 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 	return nil
 }
 
-// table returns what requests meet by the routes of the input, and of what was there
-// before it. A route that the API server refuses is left out, so that the one that was
-// there before it stays.
+// effective yields the routes that the API server stores: those of the input, and of what was there before it. One that it refuses, or
+// may refuse, is left out, so that the one that was there before it stays.
+func (l *loaded) effective() iter.Seq2[manifest.Key, *mesh.Route] {
+	return func(yield func(manifest.Key, *mesh.Route) bool) {
+		seen := map[manifest.Key]bool{}
+		for _, r := range slices.Backward(l.routes) { // of a route that is there twice, the last is applied
+			if !seen[r.Key] && len(r.refusals) == 0 {
+				if seen[r.Key] = true; !yield(r.Key, r.mutated) {
+					return
+				}
+			}
+		}
+		for _, object := range l.world.base.Routes() {
+			if !seen[object.Key] && !yield(object.Key, object.Route) {
+				return
+			}
+		}
+	}
+}
+
+// keep takes the routes of the version before for what was there before those that the API server refuses, or may refuse.
+func (l *loaded) keep(before *loaded) error {
+	stored := maps.Collect(before.effective())
+	for _, r := range l.routes {
+		was := stored[r.Key]
+		if len(r.refusals) == 0 || was == nil || l.world.base.Get(r.Key) != nil {
+			continue
+		}
+		route := *was
+		if r.mutated != nil { // ages are compared with those of this version
+			route.Metadata.CreationTimestamp = r.mutated.Metadata.CreationTimestamp
+		}
+		if err := l.world.base.Put(&manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, Route: &route}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table returns what requests meet by the routes that the API server stores.
 func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
 	var routes traffic.Routes
-	var rejected []string
-	add := func(key manifest.Key, route *mesh.Route) {
+	for key, route := range l.effective() {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
 		if created := route.Metadata.CreationTimestamp; !created.IsZero() {
 			whose.Created = created.Unix()
 		}
 		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
-	seen := map[manifest.Key]bool{}
-	for _, r := range slices.Backward(l.routes) { // of a route that is there twice, the last is applied
-		if !seen[r.Key] && len(r.refusals) == 0 {
-			seen[r.Key] = true
-			add(r.Key, r.mutated)
-		}
-		if len(r.refusals) > 0 {
-			rejected = append(rejected, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
-		}
-	}
-	for _, object := range l.world.base.Routes() {
-		if !seen[object.Key] {
-			add(object.Key, object.Route)
-		}
-	}
-	made := traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere}
+	made := traffic.Options{Engine: l.engine, Elsewhere: elsewhere}
 	if cluster := l.options.Cluster; cluster != nil {
 		made.Live, made.Unread = true, cluster.Unlisted
 	}
 	return traffic.New(reader, routes, made)
+}
+
+// rejected names the routes of the input that the API server refuses, or may refuse.
+func (l *loaded) rejected() (names []string) {
+	for _, r := range l.routes {
+		if len(r.refusals) > 0 {
+			names = append(names, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
+		}
+	}
+	return names
 }
