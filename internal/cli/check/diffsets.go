@@ -105,7 +105,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	slices.Sort(d.out.LeftOut)
 	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
-	d.out.NewFindings.Sets = nil
+	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
 	return d.out, errors.Join(d.errs...)
 }

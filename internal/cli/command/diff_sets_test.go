@@ -409,3 +409,32 @@ func TestDiffOfBranchBehind(t *testing.T) {
 		t.Errorf("a range: %+v", got)
 	}
 }
+
+// TestDiffNamesRenderings: what is newly found in some renderings of a chart names the values files with which it is, as check does.
+func TestDiffNamesRenderings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, side := range []string{"base", "head"} {
+		put(t, side+"/x/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+		put(t, side+"/x/values.yaml", "weight: 1\nname: a\n")
+		put(t, side+"/x/ci/odd.yaml", map[string]string{"base": "weight: 3\n", "head": "weight: -1\n"}[side])
+		put(t, side+"/x/templates/a.yaml", "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, namespace: shop"+map[string]string{"head": ", labels: {team: \"a b\"}"}[side]+"}\n"+
+			"spec: {parentRefs: [{group: '', kind: Service, name: a, port: 80}], rules: [{backendRefs: [{name: a, port: 80, weight: {{ .Values.weight }}}]}]}\n")
+	}
+	for _, format := range []string{"text", "markdown"} {
+		got := run(t, "", "diff", "--base", "base", "head", "-o", format).stdout
+		odd, others := 0, 0
+		for line := range strings.Lines(got) {
+			switch {
+			case strings.Contains(line, "].weight: ") && strings.Contains(line, "(schema) (with ci/odd.yaml)"):
+				odd++
+			case strings.Contains(line, "labels") && strings.Contains(line, " (in 2 sets)"):
+				others++
+			case strings.Contains(line, " (with "), strings.Contains(line, "chart head/x: "):
+				t.Errorf("%s: %s", format, line)
+			}
+		}
+		if odd != 1 || others != 1 {
+			t.Errorf("%s: %d named, %d others: %s", format, odd, others, got)
+		}
+	}
+}

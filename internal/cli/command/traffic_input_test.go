@@ -190,6 +190,29 @@ func TestDiffKeepsRefused(t *testing.T) {
 	}
 }
 
+// TestDiffSaysWhatMutationsSet: a port that a mutation sets decides where the route is; it is listed, unless the base has it the same.
+func TestDiffSaysWhatMutationsSet(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const service = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 8081}]}}\n"
+	route := func(name, parent string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + ", namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, " + parent + "}]," +
+			"rules: [{backendRefs: [{name: cart, port: 80}]}]}}\n"
+	}
+	old := route("old", "sectionName: http")
+	put(t, "base.yaml", service+old)
+	put(t, "head.yaml", service+old+route("new", "sectionName: admin"))
+	for format, want := range map[string]string{
+		"text":     "     7  change   HTTPRoute shop/new  set spec.parentRefs[0].port to 8081: ",
+		"markdown": "| change | `head.yaml:7` | `HTTPRoute shop/new: set spec.parentRefs[0].port to 8081: ",
+		"json":     `"mutation": "parent-port"`,
+	} {
+		if got := run(t, "", "diff", "--base", "base.yaml", "-f", "head.yaml", "-o", format); strings.Count(got.stdout, want) != 1 || strings.Contains(got.stdout, "port to 80:") {
+			t.Errorf("%s: want %q in %s%s", format, want, got.stdout, got.stderr)
+		}
+	}
+}
+
 // TestAdviceNamesFlags: what to do about an object that the input lacks names only flags that the command has for it.
 func TestAdviceNamesFlags(t *testing.T) {
 	deployed(t)
