@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -102,6 +102,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		return nil, err
 	}
 	d.noteMoved()
+	d.noteShared()
 	slices.Sort(d.out.LeftOut)
 	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
@@ -120,6 +121,8 @@ type setsDiff struct {
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]string
+	// shares are what sets have of each Service, by its name and theirs.
+	shares map[string]map[string]*share
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
@@ -151,7 +154,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			name = nameOf(set)
 		}
 		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
-			return loadWhole(ctx, options, input, routes[0])
+			return loadWhole(ctx, options, input, loads[0])
 		})
 		if err != nil && i == 0 {
 			err = ofBase(err)
@@ -175,6 +178,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return nil //nolint:nilerr // it is noted
 	}
 	d.moves(loads)
+	d.share(name, loads)
 	asked, known := false, map[mesh.Read]mesh.Answer(nil)
 	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
 		asked = true
@@ -254,6 +258,67 @@ func (d *setsDiff) noteMoved() {
 	for at, routes := range moved {
 		slices.Sort(routes)
 		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
+	}
+}
+
+// share is what a set has of a Service.
+type share struct {
+	// routes are those on the Service, in the version after; foreign: the Service itself is not in the set.
+	routes  map[manifest.Key]bool
+	foreign bool
+}
+
+// share notes what a set has of each Service that its routes have as a parent.
+func (d *setsDiff) share(name string, loads [2]*loaded) {
+	for i, l := range loads {
+		for key, route := range l.effective() {
+			attached := (&mesh.AttachedRoute{Namespace: key.Namespace}).WithParents(route.Spec.ParentRefs, l.engine.Policy().Mesh)
+			for service := range attached.ParentServices() {
+				on := d.shares[service.String()]
+				if on == nil {
+					on = map[string]*share{}
+					d.shares[service.String()] = on
+				}
+				if on[name] == nil {
+					lacks := func(l *loaded) bool {
+						return l.world.files.Do(mesh.Read{Kind: mesh.ReadService, Service: service}).Err != nil
+					}
+					on[name] = &share{map[manifest.Key]bool{}, lacks(loads[0]) && lacks(loads[1])}
+				}
+				if i == 1 {
+					on[name].routes[key] = true
+				}
+			}
+		}
+	}
+}
+
+// noteShared notes the Services for which something changes and that routes of other sets are on, too. Sets that have the same routes, or that
+// each have the Service, are taken for alternatives.
+func (d *setsDiff) noteShared() {
+	others := map[string]map[string]bool{}
+	for i := range d.out.Ports {
+		service := d.out.Ports[i].Service
+		for _, name := range d.out.Ports[i].Sets {
+			for other, has := range d.shares[service] {
+				is := d.shares[service][name]
+				if other == name || is == nil || !is.foreign && !has.foreign {
+					continue
+				}
+				for key := range has.routes {
+					if !is.routes[key] {
+						if others[service] == nil {
+							others[service] = map[string]bool{}
+						}
+						others[service][other] = true
+					}
+				}
+			}
+		}
+	}
+	for service, names := range others {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s has routes in %s, too. Each set is compared by itself: if these are deployed to one cluster, compare them together, with -f, -k, and --helm",
+			service, firstOf(slices.Sorted(maps.Keys(names)))))
 	}
 }
 

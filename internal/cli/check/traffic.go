@@ -103,11 +103,10 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	var loads [2]*loaded
-	var earlier map[manifest.Key]bool
 	for i, options := range []*Options{before, after} {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
+		l, err := loadWhole(ctx, options, disk.Input(nil), loads[0])
 		if err != nil && options == before {
 			err = ofBase(err)
 		}
@@ -115,10 +114,6 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 			return nil, err
 		}
 		loads[i] = l
-		earlier = map[manifest.Key]bool{}
-		for _, r := range l.routes {
-			earlier[r.Key] = true
-		}
 	}
 	return difference(loads[0], loads[1])
 }
@@ -183,9 +178,6 @@ type comparison struct {
 // be nil.
 func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) (*comparison, error) {
 	c := &comparison{}
-	if err := after.keep(before); err != nil {
-		return nil, err
-	}
 	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
 		c.tables[i] = l.table(l.world, elsewhere)
@@ -217,8 +209,15 @@ func (c *comparison) diff() (*report.Diff, error) {
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
-// requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
+// requests meet cannot be told from a part. The version before may be nil.
+func loadWhole(ctx context.Context, options *Options, input *source.Input, before *loaded) (*loaded, error) {
+	var earlier map[manifest.Key]bool
+	if before != nil {
+		earlier = map[manifest.Key]bool{}
+		for _, r := range before.routes {
+			earlier[r.Key] = true
+		}
+	}
 	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
@@ -229,7 +228,9 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 			errs = append(errs, r.undecodable)
 		}
 	}
-	err = l.unreadable(errs)
+	if err = l.unreadable(errs); err == nil && before != nil {
+		err = l.keep(before)
+	}
 	return l, err
 }
 
