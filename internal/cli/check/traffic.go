@@ -330,7 +330,11 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
 			}
 		}
-		return t.options.lacks(key.String())
+		err := t.options.lacks(key.String())
+		if assume && t.options.Cluster == nil { // what diff shows of the version without routes
+			err = fmt.Errorf("%w; no route of the input has it as a parent, so requests reach the Service itself, if it exists", err)
+		}
+		return err
 	}
 	return nil
 }
