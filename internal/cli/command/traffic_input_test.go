@@ -174,8 +174,10 @@ func TestDiffKeepsRefused(t *testing.T) {
 		{"of another type", route("[1]", backend), ExitClean, "stays as it was, because the API server rejects its new version" + details, "no change in what was compared; 2 request classes unchanged" + left},
 		{"a variable", route("/more", "{name: web, port: 80, weight: \"${weight}\"}"), ExitClean, "is taken as it was, because the API server rejects its new version as it is written: substitute the variable first", "no change in what was compared; 2 request classes unchanged" + left},
 		{"undecided", route("/more", "{name: web}"), ExitClean, "is taken as it was, because whether the API server rejects its new version depends on Service shop/web, which is not in the input" + details, "no change in what was compared; 2 request classes unchanged" + left},
-		{"beside a new route", route("no-slash", backend) + other, ExitFindings, "stays as it was, because the API server rejects its new version" + details,
-			"service shop/cart port 80, producer\n  any  /other*  404 (no rule matches)  →  other:80 100 % (new HTTPRoute shop/other)\n"},
+		{
+			"beside a new route", route("no-slash", backend) + other, ExitFindings, "stays as it was, because the API server rejects its new version" + details,
+			"service shop/cart port 80, producer\n  any  /other*  404 (no rule matches)  →  other:80 100 % (new HTTPRoute shop/other)\n",
+		},
 	} {
 		put(t, "head/all.yaml", service+test.change)
 		for format, note := range map[string]string{"text": "note: %\n", "markdown": "> `%`\n", "json": "    \"%\""} {

@@ -80,8 +80,10 @@ func TestDiffCountsNewFindings(t *testing.T) {
 		if i == 0 {
 			found = append(found, Finding{Rule: "a", Effect: "warn", Message: "a"}, Finding{Rule: "b", Effect: "deny", Message: "b"})
 		}
-		after.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{fmt.Sprint(i, ".yaml"), 1}, Findings: found, Withheld: []Change{{Effect: "warn", Message: "withheld"}},
-			Changes: []Change{{Field: "old", Value: i, Message: "as before"}}})
+		after.AddRoute(&Route{
+			RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{fmt.Sprint(i, ".yaml"), 1}, Findings: found, Withheld: []Change{{Effect: "warn", Message: "withheld"}},
+			Changes: []Change{{Field: "old", Value: i, Message: "as before"}},
+		})
 	}
 	after.Routes[0].Changes = append(after.Routes[0].Changes, Change{Field: "new", Value: 1, Message: "made"})
 	before := New()
