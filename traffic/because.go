@@ -68,8 +68,6 @@ func (c *comparer) gone(r *route) string {
 			return name + " does not apply: " + printable.Text(pr.offPort(now, c.request.From))
 		}
 		return ""
-	case slices.Contains(c.sides[1].table.options.Rejected, r.String()):
-		return name + " is rejected by the API server, and stays as it was where it is stored"
 	case c.sides[1].table.names[r.String()]:
 		return name + " no longer attaches to this Service"
 	}

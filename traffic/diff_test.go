@@ -127,7 +127,6 @@ func TestDiffSaysWhy(t *testing.T) {
 	ungranted := by(t, validate.Policy{Grants: mesh.GrantPolicy{Default: mesh.GrantNone}})
 	for want, after := range map[string]*Table{
 		"HTTPRoute shop/all was removed": newTable(t, Options{}),
-		"HTTPRoute shop/all is rejected by the API server, and stays as it was where it is stored": newTable(t, Options{Rejected: []string{"HTTPRoute shop/all"}}),
 		"HTTPRoute shop/all does not apply: namespace shop lacks the producer grant for HTTPRoute": newTable(t, ungranted, all),
 		"HTTPRoute shop/all does not apply: Service shop/cart has no port 9999":                    newTable(t, Options{}, http("shop/all", `parentRefs: [{group: "", kind: Service, name: cart, port: 9999}], rules: [{`+toV2+`}]`)),
 	} {

@@ -15,8 +15,6 @@ type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
 	// the mesh.
 	Engine *validate.Engine
-	// Rejected are the routes that are left out because the API server rejects them, as AttachedRoute.String names them.
-	Rejected []string
 	// Elsewhere answers of what else is deployed, where the Reader does not know what another version has; what it has not is
 	// removed. It may be nil.
 	Elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)

@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -102,10 +102,11 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		return nil, err
 	}
 	d.noteMoved()
+	d.noteShared()
 	slices.Sort(d.out.LeftOut)
 	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
-	d.out.NewFindings.Sets = nil
+	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
 	return d.out, errors.Join(d.errs...)
 }
@@ -120,6 +121,8 @@ type setsDiff struct {
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
 	left, arrived map[manifest.Key][]string
+	// shares are what sets have of each Service, by its name and theirs.
+	shares map[string]map[string]*share
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
@@ -151,7 +154,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			name = nameOf(set)
 		}
 		l, err := d.load(i, set, func(options *Options, input *source.Input) (*loaded, error) {
-			return loadWhole(ctx, options, input, routes[0])
+			return loadWhole(ctx, options, input, loads[0])
 		})
 		if err != nil && i == 0 {
 			err = ofBase(err)
@@ -175,6 +178,7 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 		return nil //nolint:nilerr // it is noted
 	}
 	d.moves(loads)
+	d.share(name, loads)
 	asked, known := false, map[mesh.Read]mesh.Answer(nil)
 	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
 		asked = true

@@ -100,11 +100,10 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 // any of it cannot be read.
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	var loads [2]*loaded
-	var earlier map[manifest.Key]bool
 	for i, options := range []*Options{before, after} {
 		disk := source.Open(&options.Options, options.named())
 		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk.Input(nil), earlier)
+		l, err := loadWhole(ctx, options, disk.Input(nil), loads[0])
 		if err != nil && options == before {
 			err = ofBase(err)
 		}
@@ -112,10 +111,6 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 			return nil, err
 		}
 		loads[i] = l
-		earlier = map[manifest.Key]bool{}
-		for _, r := range l.routes {
-			earlier[r.Key] = true
-		}
 	}
 	return difference(loads[0], loads[1])
 }
@@ -172,7 +167,8 @@ func difference(before, after *loaded) (*report.Diff, error) {
 type comparison struct {
 	tables   [2]*traffic.Table
 	findings *report.CheckReport
-	notes    []string
+	// notes say what it depends on, and rejected are the routes that the API server refuses in a version.
+	notes, rejected []string
 }
 
 // judged judges two versions that were read. Elsewhere answers of what else is deployed, for what the version after lacks; it may
@@ -182,7 +178,7 @@ func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.A
 	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
 		c.tables[i] = l.table(l.world, elsewhere)
-		c.notes = append(c.notes, l.leftOut()...)
+		c.notes, c.rejected = append(c.notes, l.leftOut()...), append(c.rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
@@ -191,8 +187,10 @@ func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.A
 	for _, n := range after.unbuiltNotices() {
 		c.notes = append(c.notes, n.Path+": "+n.Message)
 	}
-	slices.Sort(c.notes)
-	c.notes = slices.Compact(c.notes)
+	for _, list := range []*[]string{&c.notes, &c.rejected} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	c.findings = reports[1].Since(reports[0])
 	return c, nil
 }
@@ -203,13 +201,20 @@ func (c *comparison) diff() (*report.Diff, error) {
 	if err != nil {
 		return nil, err
 	}
-	difference.Notes = append(difference.Notes, c.notes...)
+	difference.Notes, difference.LeftOut = append(difference.Notes, c.notes...), c.rejected
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: c.findings}, nil
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what
-// requests meet cannot be told from a part.
-func loadWhole(ctx context.Context, options *Options, input *source.Input, earlier map[manifest.Key]bool) (*loaded, error) {
+// requests meet cannot be told from a part. The version before may be nil.
+func loadWhole(ctx context.Context, options *Options, input *source.Input, before *loaded) (*loaded, error) {
+	var earlier map[manifest.Key]bool
+	if before != nil {
+		earlier = map[manifest.Key]bool{}
+		for _, r := range before.routes {
+			earlier[r.Key] = true
+		}
+	}
 	l, err := load(ctx, options, input, earlier)
 	if err != nil {
 		return nil, err
@@ -220,34 +225,10 @@ func loadWhole(ctx context.Context, options *Options, input *source.Input, earli
 			errs = append(errs, r.undecodable)
 		}
 	}
-	err = l.unreadable(errs)
+	if err = l.unreadable(errs); err == nil && before != nil {
+		err = l.keep(before)
+	}
 	return l, err
-}
-
-// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
-func (l *loaded) leftOut() []string {
-	var notes []string
-	for _, s := range l.skipped {
-		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
-	}
-	for _, n := range l.notices {
-		notes = append(notes, n.Path+": "+n.Message)
-	}
-	for _, r := range l.routes {
-		if len(r.refusals) > 0 {
-			why := "the API server rejects it: run gammaguard check for details"
-			switch {
-			case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
-				why = "the API server rejects it as it is written: substitute the variable first"
-			case !r.refused():
-				why = "whether the API server rejects it depends on objects that are not in the input: run gammaguard check for details"
-			}
-			notes = append(notes, fmt.Sprintf("%s %s/%s is left out, because %s", r.Key.Kind, r.Key.Namespace, r.Key.Name, why))
-		} else if r.undecodable == nil && r.variables() {
-			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
-		}
-	}
-	return notes
 }
 
 // FindNamespace gives the Service its namespace, if it has none: that of the only Service of its name, or, if it may be
@@ -308,42 +289,11 @@ func (t *Traffic) findService(key *mesh.ServiceKey, assume bool) error {
 				return fmt.Errorf("%s is not in the input, which has %s; if this is meant, set its namespace with -n", key, found)
 			}
 		}
-		return t.options.lacks(key.String())
+		err := t.options.lacks(key.String())
+		if assume && t.options.Cluster == nil { // what diff shows of the version without routes
+			err = fmt.Errorf("%w; no route of the input has it as a parent, so requests reach the Service itself, if it exists", err)
+		}
+		return err
 	}
 	return nil
-}
-
-// table returns what requests meet by the routes of the input, and of what was there
-// before it. A route that the API server refuses is left out, so that the one that was
-// there before it stays.
-func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
-	var routes traffic.Routes
-	var rejected []string
-	add := func(key manifest.Key, route *mesh.Route) {
-		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
-		if created := route.Metadata.CreationTimestamp; !created.IsZero() {
-			whose.Created = created.Unix()
-		}
-		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
-	}
-	seen := map[manifest.Key]bool{}
-	for _, r := range slices.Backward(l.routes) { // of a route that is there twice, the last is applied
-		if !seen[r.Key] && len(r.refusals) == 0 {
-			seen[r.Key] = true
-			add(r.Key, r.mutated)
-		}
-		if len(r.refusals) > 0 {
-			rejected = append(rejected, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
-		}
-	}
-	for _, object := range l.world.base.Routes() {
-		if !seen[object.Key] {
-			add(object.Key, object.Route)
-		}
-	}
-	made := traffic.Options{Engine: l.engine, Rejected: rejected, Elsewhere: elsewhere}
-	if cluster := l.options.Cluster; cluster != nil {
-		made.Live, made.Unread = true, cluster.Unlisted
-	}
-	return traffic.New(reader, routes, made)
 }

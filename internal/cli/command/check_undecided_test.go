@@ -63,7 +63,7 @@ func TestCheckUndecided(t *testing.T) {
 		})
 	}
 	got := run(t, namespace+service+route(one, "{name: v1}"), "diff", "--base", written(t, nil), "-f", "-")
-	if want := "HTTPRoute shop/a is left out, because whether the API server rejects it depends on objects that are not in the input"; !strings.Contains(got.stdout+got.stderr, want) {
+	if want := "HTTPRoute shop/a is left out, because whether the API server rejects it depends on Service shop/v1, which is not in the input: run gammaguard check for details"; !strings.Contains(got.stdout+got.stderr, want) {
 		t.Errorf("diff: %+v", got)
 	}
 }

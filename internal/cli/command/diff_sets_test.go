@@ -409,3 +409,78 @@ func TestDiffOfBranchBehind(t *testing.T) {
 		t.Errorf("a range: %+v", got)
 	}
 }
+
+// TestDiffNamesRenderings: what is newly found in some renderings of a chart names the values files with which it is, as check does.
+func TestDiffNamesRenderings(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, side := range []string{"base", "head"} {
+		put(t, side+"/x/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+		put(t, side+"/x/values.yaml", "weight: 1\nname: a\n")
+		put(t, side+"/x/ci/odd.yaml", map[string]string{"base": "weight: 3\n", "head": "weight: -1\n"}[side])
+		put(t, side+"/x/templates/a.yaml", "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a, namespace: shop"+map[string]string{"head": ", labels: {team: \"a b\"}"}[side]+"}\n"+
+			"spec: {parentRefs: [{group: '', kind: Service, name: a, port: 80}], rules: [{backendRefs: [{name: a, port: 80, weight: {{ .Values.weight }}}]}]}\n")
+	}
+	for _, format := range []string{"text", "markdown"} {
+		got := run(t, "", "diff", "--base", "base", "head", "-o", format).stdout
+		odd, others := 0, 0
+		for line := range strings.Lines(got) {
+			switch {
+			case strings.Contains(line, "].weight: ") && strings.Contains(line, "(schema) (with ci/odd.yaml)"):
+				odd++
+			case strings.Contains(line, "labels") && strings.Contains(line, " (in 2 sets)"):
+				others++
+			case strings.Contains(line, " (with "), strings.Contains(line, "chart head/x: "):
+				t.Errorf("%s: %s", format, line)
+			}
+		}
+		if odd != 1 || others != 1 {
+			t.Errorf("%s: %d named, %d others: %s", format, odd, others, got)
+		}
+	}
+}
+
+// TestDiffNotesSharedServices: where the Service of a change is in the context, a note names the sets that have other routes on it; overlays that each
+// have the Service, or the same routes, are alternatives.
+func TestDiffNotesSharedServices(t *testing.T) {
+	route := func(name, match string) string {
+		return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r, namespace: " + name + "}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, namespace: shop}], " +
+			"rules: [{matches: [{path: {value: " + match + "}}], backendRefs: [{name: " + name + ", port: 80}]}]}}\n"
+	}
+	const (
+		service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n"
+		note    = "note: Service shop/cart has routes in %, too. Each set is compared by itself: if these are deployed to one cluster, compare them together, with -f, -k, and --helm\n"
+	)
+	t.Chdir(t.TempDir())
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\ncontext: [context]\nignore: [context]\n")
+	put(t, "context/all.yaml", service)
+	put(t, "base/kustomization.yaml", "resources: [all.yaml]\n")
+	put(t, "base/all.yaml", service+"---\n"+route("shop", "/a"))
+	put(t, "prod/kustomization.yaml", "resources: [../base]\n")
+	put(t, "test/kustomization.yaml", "resources: [../base, more.yaml]\n")
+	put(t, "test/more.yaml", strings.Replace(route("shop", "/more"), "name: r,", "name: more,", 1))
+	put(t, "faces/all.yaml", route("faces", "/a"))
+	put(t, "faces-test/all.yaml", route("faces", "/a"))
+	commit(t)
+	for name, want := range map[string]string{"faces": "kustomization prod, kustomization test", "base": "directory faces, directory faces-test", "faces-test": "kustomization prod, kustomization test"} {
+		prefix := map[string]string{"base": service + "---\n"}[name]
+		namespace := map[string]string{"base": "shop"}[name]
+		if namespace == "" {
+			namespace = "faces"
+		}
+		put(t, name+"/all.yaml", prefix+route(namespace, "/b"))
+		got := run(t, "", "diff", "--base-ref", "HEAD")
+		if got.code != ExitFindings || strings.Count(got.stdout, "note: Service shop/cart has routes") != 1 || !strings.Contains(got.stdout, strings.Replace(note, "%", want, 1)) {
+			t.Errorf("%s: want a note on %s: %s%s", name, want, got.stdout, got.stderr)
+		}
+		put(t, name+"/all.yaml", prefix+route(namespace, "/a"))
+	}
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || strings.Contains(got.stdout, "has routes") {
+		t.Errorf("no change: %+v", got)
+	}
+	put(t, "faces/all.yaml", route("faces", "/b"))
+	for _, args := range []string{"faces", "faces faces-test"} {
+		if got := run(t, "", append(strings.Fields("diff --base-ref HEAD"), strings.Fields(args)...)...); got.code != ExitFindings || strings.Contains(got.stdout, "has routes") {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}

@@ -146,9 +146,72 @@ func TestTrafficWithoutRefused(t *testing.T) {
 			t.Errorf("%s: want %q in %+v", args, want, got)
 		}
 	}
-	put(t, "worse.yaml", strings.Replace(base, "value: /", "value: no-slash", 1))
-	if got := run(t, "", "diff", "--base", "base.yaml", "-f", "worse.yaml"); got.code != ExitFindings || !strings.Contains(got.stdout, "→  cart:80 100 % (HTTPRoute shop/web is rejected by the API server, and stays as it was where it is stored)\n") {
-		t.Errorf("a route that was valid: %+v", got)
+}
+
+// TestDiffKeepsRefused: a route whose new version the API server rejects, or may reject, is compared as it was, and the output says so. What else
+// the change does to its requests is shown.
+func TestDiffKeepsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const (
+		service = "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}\n---\n"
+		other   = "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: other, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]," +
+			"rules: [{matches: [{path: {value: /web}}, {path: {value: /other}}], backendRefs: [{name: other, port: 80}]}]}}\n"
+		details = ": run gammaguard check for details"
+		left    = "; 1 route left out\n"
+	)
+	route := func(path, backend string) string {
+		return "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart}]," +
+			"rules: [{matches: [{path: {value: " + path + "}}], backendRefs: [" + backend + "]}]}}\n"
+	}
+	const backend = "{name: web, port: 80}"
+	put(t, "base/all.yaml", service+route("/web", backend))
+	for _, test := range []struct {
+		name, change string
+		code         int
+		note, rest   string
+	}{
+		{"rejected", route("no-slash", backend), ExitClean, "stays as it was, because the API server rejects its new version" + details, "no change in what was compared; 2 request classes unchanged" + left},
+		{"of another type", route("[1]", backend), ExitClean, "stays as it was, because the API server rejects its new version" + details, "no change in what was compared; 2 request classes unchanged" + left},
+		{"a variable", route("/more", "{name: web, port: 80, weight: \"${weight}\"}"), ExitClean, "is taken as it was, because the API server rejects its new version as it is written: substitute the variable first", "no change in what was compared; 2 request classes unchanged" + left},
+		{"undecided", route("/more", "{name: web}"), ExitClean, "is taken as it was, because whether the API server rejects its new version depends on Service shop/web, which is not in the input" + details, "no change in what was compared; 2 request classes unchanged" + left},
+		{
+			"beside a new route", route("no-slash", backend) + other, ExitFindings, "stays as it was, because the API server rejects its new version" + details,
+			"service shop/cart port 80, producer\n  any  /other*  404 (no rule matches)  →  other:80 100 % (new HTTPRoute shop/other)\n",
+		},
+	} {
+		put(t, "head/all.yaml", service+test.change)
+		for format, note := range map[string]string{"text": "note: %\n", "markdown": "> `%`\n", "json": "    \"%\""} {
+			for _, input := range []string{"-f head --base base", "head --base base"} {
+				got := run(t, "", append(strings.Fields("diff "+input), "-o", format)...)
+				note := strings.Replace(note, "%", "HTTPRoute shop/web "+test.note, 1)
+				if got.code != test.code || strings.Count(got.stdout, note) != 1 || format == "text" && !strings.Contains(got.stdout, test.rest) {
+					t.Errorf("%s, %s, %s: want %q and %q, got\n%s%s", test.name, input, format, note, test.rest, got.stdout, got.stderr)
+				}
+			}
+		}
+	}
+}
+
+// TestDiffSaysWhatMutationsSet: a port that a mutation sets decides where the route is; it is listed, unless the base has it the same.
+func TestDiffSaysWhatMutationsSet(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const service = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{name: http, port: 80}, {name: admin, port: 8081}]}}\n"
+	route := func(name, parent string) string {
+		return "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: " + name + ", namespace: shop}, spec: {parentRefs: [{group: \"\", kind: Service, name: cart, " + parent + "}]," +
+			"rules: [{backendRefs: [{name: cart, port: 80}]}]}}\n"
+	}
+	old := route("old", "sectionName: http")
+	put(t, "base.yaml", service+old)
+	put(t, "head.yaml", service+old+route("new", "sectionName: admin"))
+	for format, want := range map[string]string{
+		"text":     "     7  change   HTTPRoute shop/new  set spec.parentRefs[0].port to 8081: ",
+		"markdown": "| change | `head.yaml:7` | `HTTPRoute shop/new: set spec.parentRefs[0].port to 8081: ",
+		"json":     `"mutation": "parent-port"`,
+	} {
+		if got := run(t, "", "diff", "--base", "base.yaml", "-f", "head.yaml", "-o", format); strings.Count(got.stdout, want) != 1 || strings.Contains(got.stdout, "port to 80:") {
+			t.Errorf("%s: want %q in %s%s", format, want, got.stdout, got.stderr)
+		}
 	}
 }
 

@@ -51,10 +51,10 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 		printable.Fprintf(out, "note: %s: %s declared again; if its files are alternatives, name each as a set in .gammaguard.yaml\n",
 			folder, Count(again[folder], "more object is", "more objects are"))
 	}
-	r.sets(out)
 	if r.since {
 		printable.Fprintf(out, "new on %s: %s\n", Count(r.Summary.Routes, "route", "routes"), r.Summary.found())
 	} else {
+		r.sets(out)
 		printable.Fprintf(out, "%s\n", &r.Summary)
 	}
 	return out.Flush()

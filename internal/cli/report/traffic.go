@@ -31,6 +31,8 @@ type Diff struct {
 	TypeMeta
 	*traffic.Difference
 	NewFindings *CheckReport `json:"newFindings"`
+	// Sets are those that were compared, where several were looked for: findings name the renderings of a chart that have them.
+	Sets []Set `json:"-"`
 }
 
 // Text writes the difference for people, with colors if told so.
@@ -49,7 +51,7 @@ func (d *Diff) Text(w io.Writer, color bool) error {
 // findings are the new ones, as they are listed.
 func (d *Diff) findings() *CheckReport {
 	listed := *d.NewFindings
-	listed.since = true
+	listed.since, listed.Sets = true, d.Sets
 	return &listed
 }
 
@@ -91,24 +93,32 @@ func (d *Diff) markdown(w io.Writer) error {
 	return out.Flush()
 }
 
-// Since returns the routes and findings of the report that another one does not have.
+// Since returns the routes, findings, and changes of the report that another one does not have.
 // Findings that are silenced are left out.
 func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 	type key struct {
 		route, rule string
 		reference   validate.Reference
 	}
-	known, asked := map[key]bool{}, map[key]bool{} // asked are those that could not be judged, and what the input lacks, whichever route asks
+	type set struct{ route, mutation, field, value string }
+	known, asked, made := map[key]bool{}, map[key]bool{}, map[set]bool{} // asked are those that could not be judged, and what the input lacks, whichever route asks
+	setOf := func(route *Route, c *Change) set {
+		return set{route.String(), c.Mutation, c.Field, fmt.Sprint(c.Value)}
+	}
 	for i := range before.Routes {
-		for _, f := range before.Routes[i].Findings {
-			k := key{before.Routes[i].String(), f.Rule, f.Reference}
+		route := &before.Routes[i]
+		for _, f := range route.Findings {
+			k := key{route.String(), f.Rule, f.Reference}
 			asked[k], asked[key{"", f.Lacks, f.Reference}] = true, true
 			known[k] = known[k] || f.Effect != EffectUnknown
+		}
+		for j := range route.Changes {
+			made[setOf(route, &route.Changes[j])] = true
 		}
 	}
 	out := &CheckReport{TypeMeta: r.TypeMeta, Routes: []Route{}, Broken: []Broken{}}
 	for _, route := range r.Routes {
-		var found []Finding
+		found, changes := []Finding{}, []Change{}
 		for _, f := range route.Findings {
 			held := f.Downgraded == string(validate.DowngradedByUpdate) // for the stored route too
 			k := key{route.String(), f.Rule, f.Reference}
@@ -117,8 +127,13 @@ func (r *CheckReport) Since(before *CheckReport) *CheckReport {
 				found = append(found, f)
 			}
 		}
-		if len(found) > 0 {
-			route.Findings, route.Changes, route.Withheld = found, []Change{}, nil
+		for i := range route.Changes {
+			if !made[setOf(&route, &route.Changes[i])] {
+				changes = append(changes, route.Changes[i])
+			}
+		}
+		if len(found)+len(changes) > 0 {
+			route.Findings, route.Changes, route.Withheld = found, changes, nil
 			out.Routes = append(out.Routes, route)
 		}
 	}

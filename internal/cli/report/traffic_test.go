@@ -71,7 +71,7 @@ func TestDiffListsPlacesOfOneRoute(t *testing.T) {
 }
 
 // TestDiffCountsNewFindings: the last line is of the routes that have new findings, and not of the files that were read. What a
-// mutation does not set is no finding of a rule, new or not.
+// mutation does not set is no finding of a rule, new or not; what one sets is listed where the base does not have it the same.
 func TestDiffCountsNewFindings(t *testing.T) {
 	after := New()
 	for i := range 3 {
@@ -80,12 +80,16 @@ func TestDiffCountsNewFindings(t *testing.T) {
 		if i == 0 {
 			found = append(found, Finding{Rule: "a", Effect: "warn", Message: "a"}, Finding{Rule: "b", Effect: "deny", Message: "b"})
 		}
-		after.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{fmt.Sprint(i, ".yaml"), 1}, Findings: found, Withheld: []Change{{Effect: "warn", Message: "withheld"}}})
+		after.AddRoute(&Route{
+			RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{fmt.Sprint(i, ".yaml"), 1}, Findings: found, Withheld: []Change{{Effect: "warn", Message: "withheld"}},
+			Changes: []Change{{Field: "old", Value: i, Message: "as before"}},
+		})
 	}
+	after.Routes[0].Changes = append(after.Routes[0].Changes, Change{Field: "new", Value: 1, Message: "made"})
 	before := New()
 	for i := range after.Routes {
 		route := after.Routes[i]
-		route.Findings = route.Findings[:1]
+		route.Findings, route.Changes = route.Findings[:1], route.Changes[:1]
 		before.AddRoute(&route)
 	}
 	d := &Diff{Difference: &traffic.Difference{}, NewFindings: after.Since(before)}
@@ -93,10 +97,10 @@ func TestDiffCountsNewFindings(t *testing.T) {
 	if err := errors.Join(d.Text(&text, false), d.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasSuffix(text.String(), "\n\nnew on 1 route: 1 denial, 1 warning\n") || strings.Contains(text.String(), "withheld") {
+	if !strings.HasSuffix(text.String(), "\n\nnew on 1 route: 1 denial, 1 warning, 1 change\n") || strings.Contains(text.String(), "withheld") || strings.Contains(text.String(), "as before") {
 		t.Error(text.String())
 	}
-	if rows := strings.Count(markdown.String(), "HTTPRoute shop/0"); rows != 2 || strings.Contains(markdown.String(), "withheld") {
+	if rows := strings.Count(markdown.String(), "HTTPRoute shop/0"); rows != 3 || strings.Contains(markdown.String(), "withheld") {
 		t.Error(markdown.String())
 	}
 }

@@ -1,0 +1,71 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+)
+
+// share is what a set has of a Service.
+type share struct {
+	// routes are those on the Service, in the version after; foreign: the Service itself is not in the set.
+	routes  map[manifest.Key]bool
+	foreign bool
+}
+
+// share notes what a set has of each Service that its routes have as a parent.
+func (d *setsDiff) share(name string, loads [2]*loaded) {
+	for i, l := range loads {
+		for key, route := range l.effective() {
+			attached := (&mesh.AttachedRoute{Namespace: key.Namespace}).WithParents(route.Spec.ParentRefs, l.engine.Policy().Mesh)
+			for service := range attached.ParentServices() {
+				on := d.shares[service.String()]
+				if on == nil {
+					on = map[string]*share{}
+					d.shares[service.String()] = on
+				}
+				if on[name] == nil {
+					lacks := func(l *loaded) bool {
+						return l.world.files.Do(mesh.Read{Kind: mesh.ReadService, Service: service}).Err != nil
+					}
+					on[name] = &share{map[manifest.Key]bool{}, lacks(loads[0]) && lacks(loads[1])}
+				}
+				if i == 1 {
+					on[name].routes[key] = true
+				}
+			}
+		}
+	}
+}
+
+// noteShared notes the Services for which something changes and that routes of other sets are on, too. Sets that have the same routes, or that
+// each have the Service, are taken for alternatives.
+func (d *setsDiff) noteShared() {
+	others := map[string]map[string]bool{}
+	for i := range d.out.Ports {
+		service := d.out.Ports[i].Service
+		for _, name := range d.out.Ports[i].Sets {
+			for other, has := range d.shares[service] {
+				is := d.shares[service][name]
+				if other == name || is == nil || !is.foreign && !has.foreign {
+					continue
+				}
+				for key := range has.routes {
+					if !is.routes[key] {
+						if others[service] == nil {
+							others[service] = map[string]bool{}
+						}
+						others[service][other] = true
+					}
+				}
+			}
+		}
+	}
+	for service, names := range others {
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s has routes in %s, too. Each set is compared by itself: if these are deployed to one cluster, compare them together, with -f, -k, and --helm",
+			service, firstOf(slices.Sorted(maps.Keys(names)))))
+	}
+}

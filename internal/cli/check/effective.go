@@ -1,0 +1,118 @@
+package check
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/manifest"
+	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
+)
+
+// effective yields the routes that the API server stores: those of the input, and of what was there before it. One that it refuses, or
+// may refuse, is left out, so that the one that was there before it stays.
+func (l *loaded) effective() iter.Seq2[manifest.Key, *mesh.Route] {
+	return func(yield func(manifest.Key, *mesh.Route) bool) {
+		seen := map[manifest.Key]bool{}
+		for _, r := range slices.Backward(l.routes) { // of a route that is there twice, the last is applied
+			if !seen[r.Key] && len(r.refusals) == 0 {
+				if seen[r.Key] = true; !yield(r.Key, r.mutated) {
+					return
+				}
+			}
+		}
+		for _, object := range l.world.base.Routes() {
+			if !seen[object.Key] && !yield(object.Key, object.Route) {
+				return
+			}
+		}
+	}
+}
+
+// keep takes the routes of the version before for what was there before those that the API server refuses, or may refuse.
+func (l *loaded) keep(before *loaded) error {
+	stored := maps.Collect(before.effective())
+	for _, r := range l.routes {
+		was := stored[r.Key]
+		if len(r.refusals) == 0 || was == nil || l.world.base.Get(r.Key) != nil {
+			continue
+		}
+		route := *was
+		if r.mutated != nil { // ages are compared with those of this version
+			route.Metadata.CreationTimestamp = r.mutated.Metadata.CreationTimestamp
+		}
+		if err := l.world.base.Put(&manifest.Object{Origin: r.Origin, Key: r.Key, Version: r.Version, Route: &route}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table returns what requests meet by the routes that the API server stores.
+func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
+	var routes traffic.Routes
+	for key, route := range l.effective() {
+		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
+		if created := route.Metadata.CreationTimestamp; !created.IsZero() {
+			whose.Created = created.Unix()
+		}
+		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
+	}
+	made := traffic.Options{Engine: l.engine, Elsewhere: elsewhere}
+	if cluster := l.options.Cluster; cluster != nil {
+		made.Live, made.Unread = true, cluster.Unlisted
+	}
+	return traffic.New(reader, routes, made)
+}
+
+// rejected names the routes of the input that the API server refuses, or may refuse.
+func (l *loaded) rejected() (names []string) {
+	for _, r := range l.routes {
+		if len(r.refusals) > 0 {
+			names = append(names, (&mesh.AttachedRoute{Kind: mesh.RouteKind(r.Key.Kind), Namespace: r.Key.Namespace, Name: r.Key.Name}).String())
+		}
+	}
+	return names
+}
+
+// leftOut says what was left aside, which routes have no effect because the API server refuses them, and what bears on that.
+func (l *loaded) leftOut() []string {
+	var notes []string
+	for _, s := range l.skipped {
+		notes = append(notes, "not checked: "+s.Path+": "+s.Reason)
+	}
+	for _, n := range l.notices {
+		notes = append(notes, n.Path+": "+n.Message)
+	}
+	for _, r := range l.routes {
+		if len(r.refusals) > 0 {
+			notes = append(notes, l.withoutRefused(r))
+		} else if r.undecodable == nil && r.variables() {
+			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+		}
+	}
+	return notes
+}
+
+// withoutRefused says why what a route of the input says does not count, and what counts in its place.
+func (l *loaded) withoutRefused(r *route) string {
+	const details = ": run gammaguard check for details"
+	instead, stays, version := "is left out", "is left out", "it"
+	if l.world.base.Get(r.Key) != nil {
+		instead, stays, version = "is taken as it was", "stays as it was", "its new version"
+	}
+	rejects := "the API server rejects " + version
+	name := fmt.Sprintf("%s %s/%s ", r.Key.Kind, r.Key.Namespace, r.Key.Name)
+	switch {
+	case slices.ContainsFunc(r.refusals, func(f refusal) bool { return r.variable(f.Field) }):
+		return name + instead + ", because " + rejects + " as it is written: substitute the variable first"
+	case !r.refused():
+		object := report.UnknownOf(&validate.Finding{Reference: *r.refusals[0].missing}, "", "").Lacks
+		return name + instead + ", because whether " + rejects + " depends on " + object + ", which is not in the input" + details
+	}
+	return name + stays + ", because " + rejects + details
+}
