@@ -90,7 +90,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	}
 	trace.Notes = append(trace.Notes, ends...)
 	if pr.kind != "" {
-		gap, err := t.engine.Unenrolled(t.reader, pr.service, pr.scope)
+		gap, err := t.engine.Unenrolled(t.reader, pr.service.Key, pr.scope)
 		if err != nil {
 			return nil, err
 		}
