@@ -12,7 +12,7 @@ func TestAuditWithoutGatewayAPI(t *testing.T) {
 	groups := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		answer := ""
+		var answer string
 		switch r.URL.Path {
 		case "/api":
 			answer = `{"kind": "APIVersions", "versions": ["v1"]}`
