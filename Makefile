@@ -33,6 +33,7 @@ IMAGE_NAME ?= gammaguard-webhook
 DOWNLOADS ?= https://github.com/gammaguard/gammaguard/releases/download/$(VERSION)
 # What a release is signed with: a PEM file, or the URI of a key in a KMS; and who builds, as a URI.
 KEY ?=
+RELEASE_KEY = -key '$(if $(findstring ://,$(KEY)),$(KEY),$(abspath $(KEY)))'
 BUILDER ?=
 # What make push pushes.
 ARCHIVE ?= dist/gammaguard-webhook.tar
@@ -82,6 +83,7 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 	@echo '$(VERSION)' | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+' || { echo 'error: VERSION=$(VERSION): want a version such as v1.2.3' >&2; exit 2; }
 	@changed="$$(git status --porcelain)"; if [ -n "$$changed" ] && [ -z '$(UNCOMMITTED_FOR_TESTS)' ]; then \
 		echo 'error: a release is made of a commit, and these files are not committed:' >&2; echo "$$changed" >&2; exit 2; fi
+	@cd tools/release && GOWORK=off go run . -check -version '$(VERSION)' $(RELEASE_KEY)
 	@rm -rf dist/build
 	@set -e; for platform in $(PLATFORMS); do \
 		folder=dist/build/$${platform%/*}-$${platform#*/} programs=./cmd/gammaguard; \
@@ -92,7 +94,7 @@ release: definitions ## Make the files of a release in dist/release, without Doc
 	done
 	cd tools/release && GOWORK=off go run . -version '$(VERSION)' -revision "$$(git rev-parse HEAD)" -image '$(IMAGE_NAME)' \
 		-downloads '$(DOWNLOADS)' -root ../.. -built ../../dist/build -out ../../dist/release \
-		-date "$$(git log -1 --format=%cI)" $(if $(BUILDER),-builder '$(BUILDER)') -key '$(if $(findstring ://,$(KEY)),$(KEY),$(abspath $(KEY)))'
+		-date "$$(git log -1 --format=%cI)" $(if $(BUILDER),-builder '$(BUILDER)') $(RELEASE_KEY)
 	@ls dist/release
 
 .PHONY: push

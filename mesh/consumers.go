@@ -66,6 +66,8 @@ type Refusal struct {
 	Setting string
 	// Annotation is the annotation's value.
 	Annotation
+	// KindBy identifies whose ConsumerRouteKindsAnnotation refuses the routes too, where Setting is ConsumerRoutesFromAnnotation.
+	KindBy RefusedBy
 }
 
 // Selects reports whether the refusal depends on the labels of the route's namespace.
@@ -110,11 +112,12 @@ func (p *GrantPolicy) RefusesConsumers(theirs *Namespace, service *Service, from
 		}
 		return Refusal{By: by, Setting: ConsumerRoutesLabel}
 	}
+	kinds, kindBy := refusing(service.Kinds, theirs.Kinds, func(l *KindList) bool { return l.Accepts(kind) })
 	if selector, by := refusing(service.From, theirs.From, func(c *ConsumerNamespaces) bool { return c.accepts(from) }); selector != nil {
-		return Refusal{by, ConsumerRoutesFromAnnotation, selector.Annotation}
+		return Refusal{by, ConsumerRoutesFromAnnotation, selector.Annotation, kindBy}
 	}
-	if kinds, by := refusing(service.Kinds, theirs.Kinds, func(l *KindList) bool { return l.Accepts(kind) }); kinds != nil {
-		return Refusal{by, ConsumerRouteKindsAnnotation, kinds.Annotation}
+	if kinds != nil {
+		return Refusal{By: kindBy, Setting: ConsumerRouteKindsAnnotation, Annotation: kinds.Annotation}
 	}
 	return Refusal{}
 }

@@ -20,7 +20,7 @@ func (n *Namespace) ambient() bool {
 
 // Unenrolled returns why the mesh applies no route of these clients on the Service, or nil. home is
 // the Service's namespace, and clients that of a consumer route, nil for a producer route. A
-// namespace that is not known counts as enrolled.
+// Service or namespace that is not known counts as enrolled.
 func (p *Profile) Unenrolled(service *Service, home, clients *Namespace) *Gap {
 	switch {
 	case p == nil:
@@ -56,9 +56,11 @@ func (p *Profile) OverridesOf(service ServiceKey, routes string) []ObjectKey {
 }
 
 // hasWaypoint reports whether the Service has a waypoint: its own label counts before that of its
-// namespace. Where the namespace is not known, it has.
+// namespace. Where one of them is not known, it has.
 func (s *Service) hasWaypoint(home *Namespace) bool {
 	switch {
+	case s == nil:
+		return true
 	case s.Waypoint != "":
 		return s.Waypoint != "none"
 	case home == nil:

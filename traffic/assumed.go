@@ -36,14 +36,20 @@ func otherPort(service *mesh.Service, name string) int32 {
 	return number
 }
 
+// What is assumed of a Service that is not known. A note with toHavePorts says more than the one with toExist.
+const (
+	toExist     = "exist"
+	toHavePorts = "have the ports that routes name"
+)
+
 // noteAssumed says what is assumed of the Service.
 func (t *Table) noteAssumed(key mesh.ServiceKey) string {
-	return t.assumes(key.String(), readOf(key), "have the ports that routes name")
+	return t.assumes(key.String(), readOf(key), toHavePorts)
 }
 
-// noteExists says that the Service is assumed to exist; noteAssumed says more.
+// noteExists says that the Service is assumed to exist.
 func (t *Table) noteExists(key mesh.ServiceKey) string {
-	return t.assumes(key.String(), readOf(key), "exist")
+	return t.assumes(key.String(), readOf(key), toExist)
 }
 
 // readOf is the read of a Service.

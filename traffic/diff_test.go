@@ -333,19 +333,20 @@ func TestDiffOfUnknownService(t *testing.T) {
 	table := func(manifests ...string) *Table {
 		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), Options{})
 	}
-	got, err := Diff(table(http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), table(http("shop/cart", onCart+`, rules: [{`+toV2+`}]`), http("shop/all", onAll+`, rules: [{`+toV2+`}]`)))
+	got, err := Diff(table(http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)), table(http("shop/cart", onCart+`, rules: [{`+toV2+`}]`), http("shop/all", onAll+`, rules: [{`+toV2+`}]`), http("shop/web", onCart+`, rules: [{matches: [{path: {value: /web}}], backendRefs: [{name: cart, port: 80}]}]`)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `service shop/cart other ports, producer
   any  cart 100 %  →  cart-v2:8080 100 % (new HTTPRoute shop/all)
 service shop/cart port 80, producer
-  any  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+  any  /* (except /web*)  cart-v1:8080 100 %  →  cart-v2:8080 100 %
+  any  /web*              cart-v1:8080 100 %  →  cart:80 100 % (new HTTPRoute shop/web)
 note: Service shop/cart is not in the input: it is assumed to have the ports that routes name
 note: namespace shop is not in the input: it is assumed to have the grant
 note: Service shop/cart-v2 is not in the input: it is assumed to exist
 note: Service shop/cart-v1 is not in the input: it is assumed to exist
-1 Service, 2 changes; 0 other request classes unchanged
+1 Service, 3 changes; 0 other request classes unchanged
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)

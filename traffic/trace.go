@@ -90,7 +90,7 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 	}
 	trace.Notes = append(trace.Notes, ends...)
 	if pr.kind != "" {
-		gap, err := t.engine.Unenrolled(t.reader, pr.service, pr.scope)
+		gap, err := t.engine.Unenrolled(t.reader, pr.service.Key, pr.scope)
 		if err != nil {
 			return nil, err
 		}
@@ -99,9 +99,6 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 		}
 	}
 	trace.Notes = compact(trace.Notes)
-	if slices.Contains(pr.notes, t.noteAssumed(request.Service)) {
-		trace.Notes = slices.DeleteFunc(trace.Notes, func(note string) bool { return note == t.noteExists(request.Service) })
-	}
 	trace.NotTaken = t.nearMisses(pr, &request, chosen)
 	return trace, nil
 }
@@ -111,12 +108,15 @@ func (pr *portRoutes) onlyGRPC(r *Request, chosen *entry) bool {
 	return chosen == nil && pr.kind == mesh.GRPCRoute && !r.GRPC() && !slices.ContainsFunc(pr.entries, func(e entry) bool { return e.byPath })
 }
 
-// compact drops texts that stand before, and makes texts of the others that only show:
-// they name objects, and what stands in them.
+// compact drops texts that stand before, and those of which another one says more, and makes texts of the others that only
+// show: they name objects, and what stands in them.
 func compact(texts []string) []string {
 	var out []string
 	seen := set{}
 	for _, text := range texts {
+		if what, is := strings.CutSuffix(text, toExist); is && slices.Contains(texts, what+toHavePorts) {
+			continue
+		}
 		text = printable.Text(text)
 		if !seen[text] {
 			seen[text] = true

@@ -342,6 +342,23 @@ func TestTraceOfUnknownService(t *testing.T) {
 	}
 }
 
+// TestTraceOfUnknownWaypoint: whether a Service that is not in the input has a waypoint is not known.
+func TestTraceOfUnknownWaypoint(t *testing.T) {
+	w := newWorld()
+	w.incomplete = true
+	ambient := mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		if read.Kind == mesh.ReadNamespace {
+			return mesh.Answer{Namespace: &mesh.Namespace{Name: read.Namespace, Labels: map[string]string{"istio.io/dataplane-mode": "ambient"}}}
+		}
+		return w.Do(read)
+	})
+	routes := w.read(t, http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)).stored(t)
+	trace, err := tableOf(ambient, routes, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio)})).Trace(ask(t))
+	if err != nil || strings.Contains(trace.String(), "waypoint") {
+		t.Errorf("%v (%v)", trace, err)
+	}
+}
+
 // TestTraceOfUnreadable: of a cluster, what is not known cannot be read, and routes of the kinds that can take the port, in a namespace that cannot be read, are not said
 // to be none.
 func TestTraceOfUnreadable(t *testing.T) {

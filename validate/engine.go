@@ -121,11 +121,15 @@ func (e *Engine) Action(id string) Action { return e.byID[id].action }
 
 // Unenrolled returns why the mesh applies no routes of the scope on the Service, as RuleServiceNotEnrolled reports it, or nil,
 // also where that rule is off. The error is a read that failed.
-func (e *Engine) Unenrolled(reader mesh.Reader, service *mesh.Service, scope mesh.Scope) (*mesh.Gap, error) {
+func (e *Engine) Unenrolled(reader mesh.Reader, key mesh.ServiceKey, scope mesh.Scope) (*mesh.Gap, error) {
 	if e.policy.Mesh == nil || e.Action(RuleServiceNotEnrolled) == Off {
 		return nil, nil
 	}
-	home, err := mesh.Known(mesh.FindNamespace(reader, service.Key.Namespace))
+	service, err := mesh.Known(mesh.FindService(reader, key))
+	if err != nil {
+		return nil, err
+	}
+	home, err := mesh.Known(mesh.FindNamespace(reader, key.Namespace))
 	if err != nil || scope.Role() == mesh.Producer {
 		return e.policy.Mesh.Unenrolled(service, home, nil), err
 	}

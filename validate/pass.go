@@ -215,6 +215,13 @@ func (p *Pass) OwnersAmong(service mesh.ServiceKey, namespace string) mesh.PortO
 	return owners
 }
 
+// Unenrolled returns why the mesh applies no route on the parent's Service, or nil.
+func (p *Pass) Unenrolled(parent *Parent) *mesh.Gap {
+	gap, err := p.engine.Unenrolled(p.world, parent.Key, parent.Scope)
+	p.note(err)
+	return gap
+}
+
 // Service returns the Service or ServiceImport, or nil and mesh.ErrNotFound,
 // mesh.ErrNotServed or mesh.ErrUnknown.
 func (p *Pass) Service(key mesh.ServiceKey) (*mesh.Service, error) {

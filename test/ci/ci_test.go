@@ -220,6 +220,35 @@ func TestReleaseNeedsCommit(t *testing.T) {
 	}
 }
 
+// TestReleaseChecksKey: a key with which nothing can be signed is found before anything is built.
+func TestReleaseChecksKey(t *testing.T) {
+	root, err := bed.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"Makefile": string(text), "tools/release/go.mod": "module refuses\n",
+		"tools/release/main.go": "package main\n\nimport \"os\"\n\nfunc main() {\n\tprintln(os.Args[1], os.Args[len(os.Args)-1])\n\tos.Exit(2)\n}\n",
+	} {
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]string{"mistyped.key": filepath.Join(folder, "mistyped.key"), "awskms:///alias/mistyped": "awskms:///alias/mistyped"} {
+		output, err := exec.CommandContext(t.Context(), "env", "-u", "MAKEFLAGS", "make", "-C", folder, "-o", "definitions", "release",
+			"VERSION=v1.2.3", "UNCOMMITTED_FOR_TESTS=1", "KEY="+key).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "-check "+want+"\n") || strings.Contains(string(output), "building for") {
+			t.Errorf("%s: %v: %s", key, err, output)
+		}
+	}
+}
+
 // TestPushNeedsImage: make push without the name of an image goes to no registry.
 func TestPushNeedsImage(t *testing.T) {
 	root, err := bed.Root()

@@ -76,6 +76,7 @@ func main() {
 	flag.StringVar(&r.date, "date", "", "when the commit was made, in RFC 3339")
 	flag.StringVar(&r.builder, "builder", "https://github.com/gammaguard/gammaguard/blob/main/docs/release.md#who-builds", "URI of who builds, for the provenance")
 	key := flag.String("key", "", "private key to sign with: a PEM file, whose password is in "+password+", or the URI of a key in a KMS; empty for no signatures")
+	check := flag.Bool("check", false, "check the version and the key, and make nothing")
 	flag.Parse()
 	if flag.NArg() > 0 || !semantic.MatchString(r.version) {
 		fmt.Fprintf(os.Stderr, "error: -version %q: want a version such as v1.2.3\n", r.version)
@@ -86,8 +87,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "error: -key:", err)
 		os.Exit(2)
 	}
-	if r.signer == nil {
-		fmt.Fprintln(os.Stderr, "without a key, nothing is signed: set KEY")
+	if *check {
+		if r.signer == nil {
+			fmt.Fprintln(os.Stderr, "without a key, nothing is signed: set KEY")
+		}
+		return
 	}
 	if err := r.make(); err != nil {
 		fmt.Fprintln(os.Stderr, "error: make the release:", err)

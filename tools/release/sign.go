@@ -30,13 +30,17 @@ const (
 const password = "RELEASE_KEY_PASSWORD"
 
 // signer returns what signs with the key: the path of a private key in PEM, encrypted or not, or
-// the URI of one in a KMS, whose plugin sigstore-kms-NAME is in PATH; nil where there is no key.
+// the URI of one in a KMS, whose plugin sigstore-kms-NAME is in PATH; nil where there is no key. The KMS is asked for the key.
 func signer(ctx context.Context, key string) (signature.SignerVerifier, error) {
 	switch {
 	case key == "":
 		return nil, nil
 	case strings.Contains(key, "://"):
-		return kms.Get(ctx, key, crypto.SHA256)
+		of, err := kms.Get(ctx, key, crypto.SHA256)
+		if err == nil {
+			_, err = of.PublicKey()
+		}
+		return of, err
 	}
 	return signature.LoadSignerVerifierFromPEMFile(key, crypto.SHA256, cryptoutils.StaticPasswordFunc([]byte(os.Getenv(password))))
 }

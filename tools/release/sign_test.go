@@ -108,6 +108,10 @@ func TestSigned(t *testing.T) {
 		t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 		t.Setenv("TEST_KEY", newKey(t, nil))
 		testSigned(t, "testing://release")
+		t.Setenv("TEST_KEY", "missing.key")
+		if _, err := signer(t.Context(), "testing://release"); err == nil {
+			t.Error("a KMS without the key signs")
+		}
 	})
 }
 

@@ -52,7 +52,16 @@ func describeConsumerRefused(_ *validate.Policy, parent *validate.Parent) valida
 		f.Problem = fmt.Sprintf("%s accepts no consumer routes: its annotation %s is not valid (%q)", owner, refusal.Setting, brief(refusal.Value))
 		f.Remedy = fmt.Sprintf("ask %s to fix it", admin)
 	case refusal.Setting == mesh.ConsumerRoutesFromAnnotation:
-		f.Problem = fmt.Sprintf("%s accepts routes only from namespaces that match %q", owner, brief(refusal.Value))
+		f.Problem = fmt.Sprintf("%s accepts only routes of namespaces matching %q", owner, brief(refusal.Value))
+		switch refusal.KindBy {
+		case mesh.NotRefused:
+		case refusal.By:
+			f.Problem += ", and no " + string(parent.Route.Kind)
+		case mesh.RefusedByNamespace:
+			f.Problem += ", and its namespace no " + string(parent.Route.Kind)
+		default:
+			f.Problem += ", and the Service no " + string(parent.Route.Kind)
+		}
 		f.Remedy = fmt.Sprintf("ask %s to select namespace %s in %s", admin, parent.Route.Namespace, refusal.Setting)
 	case refusal.Setting == mesh.ConsumerRouteKindsAnnotation:
 		f.Problem = fmt.Sprintf("%s accepts consumer routes only of kind %s", owner, brief(refusal.Value))

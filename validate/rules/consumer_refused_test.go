@@ -42,7 +42,7 @@ func TestConsumerRefused(t *testing.T) {
 		{
 			name: "by the Service's selector", namespace: "lab", spec: on(service("choosy, namespace: shop")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts routes only from namespaces that match "kubernetes.io/metadata.name in (faces)"` +
+				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts only routes of namespaces matching "kubernetes.io/metadata.name in (faces)"` +
 					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -50,7 +50,7 @@ func TestConsumerRefused(t *testing.T) {
 			name: "by a longer selector, whole", namespace: "lab", spec: on(service("wordy, namespace: shop")),
 			routes: `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: wordy, annotations: {gammaguard.dev/consumer-routes-from: "kubernetes.io/metadata.name in (faces, team-a)"}}, spec: {ports: [{port: 80}]}}`,
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": Service shop/wordy accepts routes only from namespaces that match "kubernetes.io/metadata.name in (faces, team-a)"` +
+				`Forbidden spec.parentRefs[0] "": Service shop/wordy accepts only routes of namespaces matching "kubernetes.io/metadata.name in (faces, team-a)"` +
 					`; ask its owner to select namespace lab in gammaguard.dev/consumer-routes-from`,
 			},
 		},
@@ -59,6 +59,30 @@ func TestConsumerRefused(t *testing.T) {
 			want: []string{
 				`Forbidden spec.parentRefs[0] "": Service shop/choosy accepts consumer routes only of kind HTTPRoute, GRPCRoute` +
 					`; ask its owner to add TCPRoute to gammaguard.dev/consumer-route-kinds`,
+			},
+		},
+		{
+			name: "by both, each of its own side", namespace: "faces", spec: on(service("shy, namespace: shop"), service("plain, namespace: shop"), service("shy, namespace: lab"), service("plain, namespace: lab")),
+			routes: `{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {gammaguard.dev/consumer-route-kinds: TCPRoute}}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: shy, annotations: {gammaguard.dev/consumer-routes-from: "team=a", gammaguard.dev/consumer-route-kinds: GRPCRoute}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: plain, annotations: {gammaguard.dev/consumer-routes-from: "team=a"}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: lab, annotations: {gammaguard.dev/consumer-routes-from: "team=a"}}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: shy, annotations: {gammaguard.dev/consumer-route-kinds: a b}}, spec: {ports: [{port: 80}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {namespace: lab, name: plain, annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}}, spec: {ports: [{port: 80}]}}`,
+			want: []string{
+				`Forbidden spec.parentRefs[0] "": Service shop/shy accepts only routes of namespaces matching "team=a", and no HTTPRoute` +
+					`; ask its owner to select namespace faces in gammaguard.dev/consumer-routes-from`,
+				`Forbidden spec.parentRefs[1] "": Service shop/plain accepts only routes of namespaces matching "team=a", and its namespace no HTTPRoute` +
+					`; ask its owner to select namespace faces in gammaguard.dev/consumer-routes-from`,
+				`Forbidden spec.parentRefs[2] "": namespace lab accepts only routes of namespaces matching "team=a", and the Service no HTTPRoute` +
+					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
+				`Forbidden spec.parentRefs[3] "": namespace lab accepts only routes of namespaces matching "team=a"` +
+					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
 			},
 		},
 		{
@@ -73,7 +97,7 @@ func TestConsumerRefused(t *testing.T) {
 		{
 			name: "by the selector of the namespace, whether the Service exists or not", namespace: "faces", spec: on(service("anything, namespace: picky")),
 			want: []string{
-				`Forbidden spec.parentRefs[0] "": namespace picky accepts routes only from namespaces that match "tenant=gold"` +
+				`Forbidden spec.parentRefs[0] "": namespace picky accepts only routes of namespaces matching "tenant=gold"` +
 					`; ask a mesh admin to select namespace faces in gammaguard.dev/consumer-routes-from`,
 			},
 		},

@@ -125,7 +125,7 @@ var realistic = map[string]int{
 	"backend-not-found":        30, // in a mirror
 	"backend-not-permitted":    22,
 	"backend-port-not-found":   60,
-	"consumer-refused":         16,
+	"consumer-refused":         13,
 	"grant-missing":            10,
 	"no-catch-all":             33,
 	"parent-app-protocol":      43,

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"errors"
+
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -25,17 +27,10 @@ func serviceNotEnrolled() *validate.Rule {
 }
 
 func checkServiceNotEnrolled(p *validate.Pass, parent *validate.Parent) {
-	if p.Policy.Mesh == nil || len(parent.Ports) == 0 || p.Policy.Ignores(p.Attached(), parent.Key) {
+	if len(parent.Ports) == 0 && !errors.Is(parent.Missing, mesh.ErrUnknown) || p.Policy.Ignores(p.Attached(), parent.Key) {
 		return
 	}
-	home := p.Namespace(parent.Key.Namespace)
-	var clients *mesh.Namespace
-	if parent.Scope.Role() == mesh.Consumer {
-		if clients = p.Namespace(parent.Scope.ConsumerNamespace); clients == nil {
-			return
-		}
-	}
-	if gap := p.Policy.Mesh.Unenrolled(parent.Service, home, clients); gap != nil {
+	if gap := p.Unenrolled(parent); gap != nil {
 		p.Report(validate.Finding{
 			Field: mesh.ParentPath(parent.Index, "name"), Value: parent.Ref.Name, Reference: validate.Reference{Service: parent.Key},
 			Problem: gap.Problem, Remedy: gap.Remedy,

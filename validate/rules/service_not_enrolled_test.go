@@ -3,7 +3,9 @@ package rules
 import (
 	"testing"
 
+	"github.com/gammaguard/gammaguard/internal/manifest"
 	"github.com/gammaguard/gammaguard/mesh"
+	"github.com/gammaguard/gammaguard/test/fixture"
 )
 
 func TestServiceNotEnrolled(t *testing.T) {
@@ -55,4 +57,27 @@ func TestServiceNotEnrolled(t *testing.T) {
 		{name: "clients with Kuma's proxies", policy: under(mesh.Kuma), namespace: "faces", spec: cart, routes: clients("kuma.io/sidecar-injection: enabled", "")},
 		{name: "a mesh that ignores the route", policy: under(mesh.Cilium), namespace: "faces", spec: cart},
 	})
+}
+
+// TestNotEnrolledWithoutTheService: that the clients have no proxies depends on their namespace alone. Whether a Service that is not
+// known has a waypoint is not known.
+func TestNotEnrolledWithoutTheService(t *testing.T) {
+	for _, test := range []struct {
+		name, labels string
+		mesh         mesh.ProfileName
+		want         int
+	}{
+		{"clients outside the mesh", "a: b", mesh.Istio, 1},
+		{"clients in the mesh", "istio-injection: enabled", mesh.Istio, 0},
+		{"ambient clients", "istio.io/dataplane-mode: ambient", mesh.Istio, 0},
+		{"a mesh that ignores the route", "a: b", mesh.Cilium, 0},
+	} {
+		c := ruleCase{kind: mesh.HTTPRoute, namespace: "faces", spec: on(service("cart, namespace: shop, port: 80")), policy: under(test.mesh)}
+		world := fixture.NewWorldWith(t, manifest.Options{}, "{apiVersion: v1, kind: Namespace, metadata: {name: faces, labels: {"+test.labels+"}}}",
+			"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
+		found, _, err := c.run(t, serviceNotEnrolled(), world)
+		if len(found) != test.want || err != nil {
+			t.Errorf("%s: %d findings, want %d; error %v", test.name, len(found), test.want, err)
+		}
+	}
 }

@@ -266,13 +266,14 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	built := (*source.NotBuilt)(nil)
 	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
 	d.out.NotCompared++
+	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
+	why := strings.TrimPrefix(cmp.Or(failed[1], failed[0]).Error(), own+": ")
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		err := fmt.Errorf("%s: not compared: %w", name, failed[1])
+		err := fmt.Errorf("%s: not compared: %s", name, why)
 		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, oneLine(err.Error()))
 		return
 	}
-	why := oneLine(cmp.Or(failed[1], failed[0]).Error())
-	d.out.Notes = append(d.out.Notes, name+" is not compared: "+strings.TrimPrefix(why, name+": "))
+	d.out.Notes = append(d.out.Notes, name+" is not compared: "+oneLine(why))
 }
 
 // add adds what changes in a set.

@@ -145,7 +145,7 @@ asks-f producer - kubectl label namespace asks-f gammaguard.dev/grant=producer
 		t.Fatalf("%v: %s", err, stdout)
 	}
 	if diff := cmp.Diff(grants.Requested{
-		Namespace: "asks-a", Role: mesh.GrantConsumer, Reason: "canary of the cart", Granted: "producer",
+		Namespace: "asks-a", Role: mesh.GrantConsumer, Lacks: "consumer", Reason: "canary of the cart", Granted: "producer",
 		Command: "kubectl label namespace asks-a gammaguard.dev/grant=all --overwrite",
 	}, list.Items[0]); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -83,7 +83,7 @@ func TestLeastRights(t *testing.T) {
 		{"router", "conflicts -n narrow", "", command.ExitClean, "", "Routes are attached to Services in namespace narrow, but none of these Services can be read.\n"},
 		{"router", "describe service/cart -n narrow", "", command.ExitClean, "gammaguard.dev/consumer-routes   unknown ", "Namespace narrow, Service narrow/cart"},
 		// Who may grant need not see routes.
-		{"granter", "grants -A", "", command.ExitClean, "unknown", "routes across all namespaces, routes in "},
+		{"granter", "grants -A", "", command.ExitClean, "unknown", "routes across all namespaces, Deployment "},
 		{"granter", "grants -n narrow -o json", "", command.ExitClean, `"uses": null`, "routes in namespace narrow, "},
 		{"granter", "grants list -A --requested", "", command.ExitClean, "", ""},
 		{"guest", "check -f - --cluster -n narrow-guest", consume, command.ExitClean, "unknown", "Service narrow/cart"},

@@ -82,6 +82,18 @@ func (c *Cluster) Idle(configuration *config.GuardConfiguration) (notes []string
 	return notes, err
 }
 
+// WithoutGatewayAPI says that the cluster serves no version of the Gateway API; it is empty if it serves one.
+func (c *Cluster) WithoutGatewayAPI() (note string, err error) {
+	served, err := c.discovery.ServerGroups()
+	if err != nil {
+		return "", fmt.Errorf("ask which API groups are served: %w", err)
+	}
+	if slices.ContainsFunc(served.Groups, func(g metav1.APIGroup) bool { return g.Name == mesh.GatewayGroup }) {
+		return "", nil
+	}
+	return "the Gateway API is not installed in this cluster: there are no CustomResourceDefinitions of routes", nil
+}
+
 // Ineffective says which of gammaguard's labels and annotations have no effect on the objects.
 func Ineffective(objects []unstructured.Unstructured) (all []string) {
 	for i := range objects {

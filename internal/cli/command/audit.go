@@ -120,6 +120,15 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	if len(routes) == 0 {
+		note, err := live.WithoutGatewayAPI()
+		if err != nil {
+			return err
+		}
+		if note != "" {
+			result.Notes = append(result.Notes, note)
+		}
+	}
 	if err := errors.Join(f.write(cmd, result, where), f.access.notice(cmd.ErrOrStderr(), live, len(result.Namespaces) > 0)); err != nil {
 		return err
 	}

@@ -99,9 +99,16 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 	}
 	for _, fails := range []string{"{{ required `no backend` .Values.none }}", "{{ .Values.none.backend }}"} {
 		put(t, "chart/templates/none.yaml", fails)
-		if got := run(t, "", "diff", "--base-ref", "HEAD", "chart"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 2 sets not compared\n") {
+		if got := run(t, "", "diff", "--base-ref", "HEAD", "chart"); got.code != ExitUsage || !strings.Contains(got.stdout, "; 2 sets not compared\n") ||
+			strings.Count(got.stderr, "chart chart") != 2 { //nolint:dupword // of the two sets, each once
 			t.Errorf("%s: %+v", fails, got)
 		}
+	}
+	put(t, "chart/Chart.yaml", "{apiVersion: v2, name: pay, version: 1.0.0, dependencies: [{name: redis, version: 1.0.0}]}")
+	put(t, "chart/templates/none.yaml", "{{ include `redis.name` . }}\n")
+	commit(t)
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); !strings.Contains(got.stdout, "note: chart chart with chart/values-prod.yaml is not compared: dependency redis ") { //nolint:dupword // kinds and names
+		t.Errorf("a chart is named twice: %+v", got)
 	}
 }
 

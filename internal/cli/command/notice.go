@@ -60,7 +60,7 @@ func writeNotes(cmd *cobra.Command, notes []string) {
 }
 
 // shortened returns what cannot be read in few words: routes of all kinds are routes, those of many
-// namespaces are counted, and so is what there is besides.
+// namespaces are counted, unless they are part of those across all, and so is what there is besides.
 func shortened(unseen []string) []string {
 	var kinds []string
 	for _, kind := range mesh.RouteKinds() {
@@ -75,7 +75,10 @@ func shortened(unseen []string) []string {
 			short = append(short, what)
 		}
 	}
-	if len(routes) > 2 {
+	switch {
+	case len(routes) > 2 && slices.Contains(short, "routes across all namespaces"):
+		routes = nil
+	case len(routes) > 2:
 		routes = []string{fmt.Sprintf("routes in %d namespaces", len(routes))}
 	}
 	short = append(short, routes...)

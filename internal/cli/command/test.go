@@ -174,6 +174,9 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if input.Config, err = f.configured(mesh); err != nil {
 		return err
 	}
+	if _, err := os.Lstat(path); path != source.Stdin && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s exists, and is not overwritten; remove it, or specify another file", path)
+	}
 	text, tests, err := f.today(cmd.Context(), cmd, input, path, mesh)
 	if err != nil {
 		return err
@@ -181,9 +184,6 @@ func (f *testFlags) write(cmd *cobra.Command, path string) error {
 	if path == source.Stdin {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
-	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s exists, and is not overwritten; remove it, or specify another file", path)
 	}
 	file, err := repository.Create(path)
 	if err != nil {

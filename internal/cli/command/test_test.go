@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,7 @@ func TestTestInitUnmet(t *testing.T) {
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
 `}))
 	const want = "note: no test meets HTTPRoute shop/web: namespace shop lacks the producer grant for HTTPRoute\n"
-	if got := run(t, "", "test", "--init"); got.code != ExitClean || got.stderr != want {
+	if got := run(t, "", "test", "--init"); got.code != ExitClean || !strings.HasSuffix(got.stderr, want) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -65,7 +66,9 @@ func TestTestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(folder)
-	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run: gammaguard test gammaguard-test.yaml\n"}
+	const beside = "note: no cluster has the kind TrafficTest: to run kubectl apply -f on the directory of these manifests, move the tests to another one, " +
+		"and name the manifests there, in the field input or with -f\n"
+	want := result{stdout: "Wrote 6 tests to gammaguard-test.yaml. To run: gammaguard test gammaguard-test.yaml\n", stderr: beside}
 	if diff := cmp.Diff(want, run(t, "", "test", "--init"), cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
 	}
@@ -83,6 +86,17 @@ func TestTestInit(t *testing.T) {
 	}
 	if got := run(t, "", "test", "--init", "istio.gammaguard-test.yaml", "--mesh", "istio"); got.code != ExitClean {
 		t.Errorf("%+v", got)
+	}
+	if err := os.Mkdir("tests", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for args, noted := range map[string]bool{"one.gammaguard-test.yaml -f cart.yaml -f services.yaml": true, "tests -f .": false, "tests/one.gammaguard-test.yaml -f cart.yaml -f services.yaml": false} {
+		if got := run(t, "", append([]string{"test", "--init"}, strings.Fields(args)...)...); strings.Contains(got.stderr, beside) != noted {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if err := errors.Join(os.RemoveAll("tests"), os.Remove("one.gammaguard-test.yaml")); err != nil {
+		t.Fatal(err)
 	}
 	if got := run(t, "", "test", "--mesh", "istio,kuma"); !strings.Contains(got.stdout, "istio  kuma  test\npass   skip  ") {
 		t.Errorf("%+v", got)

@@ -14,7 +14,7 @@ func ineffective(engine *validate.Engine, reader mesh.Reader, service *mesh.Serv
 	if profile == nil {
 		return "", "", nil
 	}
-	gap, err := engine.Unenrolled(reader, service, b.At.Scope)
+	gap, err := engine.Unenrolled(reader, service.Key, b.At.Scope)
 	if err != nil {
 		return "", "", err
 	}

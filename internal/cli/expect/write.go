@@ -37,6 +37,10 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 	case err != nil:
 		return nil, 0, nil, fmt.Errorf("%s cannot name the manifests: %w", name, err)
 	}
+	if name != source.Stdin && beside(input, filepath.Dir(name)) {
+		notes = append(notes, "no cluster has the kind "+Kind+": to run kubectl apply -f on the directory of these manifests, move the tests to another one, "+
+			"and name the manifests there, in the field input or with -f")
+	}
 	names, met, unmet := map[string]int{}, map[string]bool{}, map[string]string{}
 	for i := range classes {
 		t := Test{Request: requestOf(&classes[i].Witness)}
@@ -81,30 +85,40 @@ func Write(input *check.Options, now *check.Traffic, name, meshName string) (tex
 	return text, len(f.Tests), notes, err
 }
 
+// relative returns the path as it is from the folder, if there is a way.
+func relative(folder, path string) string {
+	from, errFrom := filepath.Abs(folder)
+	to, errTo := filepath.Abs(path)
+	if short, err := filepath.Rel(from, to); errFrom == nil && errTo == nil && err == nil {
+		path = short
+	}
+	return filepath.ToSlash(path)
+}
+
+// beside reports whether manifests of the input are in the folder.
+func beside(input *check.Options, folder string) bool {
+	return slices.ContainsFunc(input.Files, func(file string) bool {
+		at := relative(folder, file)
+		return file != source.Stdin && (at == "." || !strings.Contains(at, "/") && source.IsManifest(at))
+	})
+}
+
 // named returns the input of the file of tests in a folder; nil where it is the folder itself, or is not in files.
 func named(input *check.Options, folder string) *sets.ProjectSet {
-	relative := func(path string) string {
-		from, errFrom := filepath.Abs(folder)
-		to, errTo := filepath.Abs(path)
-		if short, err := filepath.Rel(from, to); errFrom == nil && errTo == nil && err == nil {
-			return filepath.ToSlash(short)
-		}
-		return filepath.ToSlash(path)
-	}
 	set := &sets.ProjectSet{}
 	for _, file := range input.Files {
 		if file == source.Stdin {
 			return nil
 		}
-		set.Files = append(set.Files, relative(file))
+		set.Files = append(set.Files, relative(folder, file))
 	}
 	for _, path := range input.Kustomizations {
-		set.Kustomization = relative(path)
+		set.Kustomization = relative(folder, path)
 	}
 	for i := range input.Charts {
-		set.Chart = relative(input.Charts[i].Path)
+		set.Chart = relative(folder, input.Charts[i].Path)
 		for _, values := range input.Charts[i].Values {
-			set.Values = append(set.Values, relative(values))
+			set.Values = append(set.Values, relative(folder, values))
 		}
 	}
 	if len(set.Files) == 1 && set.Files[0] == "." && set.Kustomization == "" && set.Chart == "" {

@@ -88,6 +88,8 @@ type Requested struct {
 	Namespace string     `json:"namespace"`
 	Role      mesh.Grant `json:"role,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
+	// Lacks is the part of the role that the namespace is not granted, such as "producer (TCPRoute)".
+	Lacks string `json:"lacks,omitempty"`
 	// Command grants what the request asks for, for every kind of route. Also is what else it does, such as "removes the restriction
 	// to HTTPRoute, and gives the consumer grant for TCPRoute": the annotation that narrows a grant, and the label none, hold for both roles.
 	Command string `json:"command,omitempty"`
@@ -115,7 +117,7 @@ func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy
 				continue
 			}
 			item.Role, item.Reason, item.Command = request.Role, request.Reason, request.command(namespace.Name, namespace, policy)
-			item.Also = request.also(namespace, &policy.Grants)
+			item.Lacks, item.Also = request.lacks(namespace, &policy.Grants), request.also(namespace, &policy.Grants)
 		}
 		list.Items = append(list.Items, item)
 	}
@@ -144,7 +146,7 @@ func (l *RequestList) Table(w, messages io.Writer, wide bool) error {
 		if item.Invalid != "" {
 			reason = "invalid: " + item.Invalid
 		}
-		row(item.Namespace, cmp.Or(string(item.Role), "-"), cmp.Or(reason, "-"), item.Granted, cmp.Or(item.Command, "-"))
+		row(item.Namespace, cmp.Or(item.Lacks, "-"), cmp.Or(reason, "-"), item.Granted, cmp.Or(item.Command, "-"))
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -212,4 +214,20 @@ func (r *Request) missing(namespace *mesh.Namespace, policy *mesh.GrantPolicy) [
 		}
 	}
 	return missing
+}
+
+// lacks reads "consumer; producer (TCPRoute)": the roles that are missing, and for which kinds, where it is not all.
+func (r *Request) lacks(namespace *mesh.Namespace, policy *mesh.GrantPolicy) string {
+	var parts []string
+	for _, role := range r.missing(namespace, policy) {
+		kinds := slices.DeleteFunc(mesh.RouteKinds(), func(kind mesh.RouteKind) bool { return policy.Allows(namespace, role, kind) })
+		if len(kinds) == len(mesh.RouteKinds()) {
+			kinds = nil
+		}
+		parts = append(parts, (&Source{Roles: []mesh.Role{role}, RouteKinds: kinds}).String())
+	}
+	if all := []string{string(mesh.Producer), string(mesh.Consumer)}; slices.Equal(parts, all) {
+		return string(mesh.GrantAll)
+	}
+	return strings.Join(parts, "; ")
 }

@@ -74,3 +74,24 @@ func TestRequestUnread(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestRequestGrantedInPart: of a request that was granted in part, the rest is listed.
+func TestRequestGrantedInPart(t *testing.T) {
+	for _, test := range []struct{ request, metadata, want string }{
+		{"all", `{}`, "all"},
+		{"all", `{"labels": {"gammaguard.dev/grant": "producer"}}`, "consumer"},
+		{"producer", `{"labels": {"gammaguard.dev/grant": "producer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute,GRPCRoute"}}`, "producer (TLSRoute, TCPRoute, UDPRoute)"},
+		{"all", `{"labels": {"gammaguard.dev/grant": "producer"}, "annotations": {"gammaguard.dev/grant-route-kinds": "HTTPRoute,GRPCRoute"}}`, "producer (TLSRoute, TCPRoute, UDPRoute); consumer"},
+	} {
+		namespace := &mesh.Namespace{}
+		if err := json.Unmarshal([]byte(test.metadata), namespace); err != nil {
+			t.Fatal(err)
+		}
+		namespace.Name = "shop"
+		list := FindRequests([]*mesh.Namespace{namespace}, map[string]string{"shop": test.request}, &validate.Policy{})
+		var table strings.Builder
+		if err := list.Table(&table, &table, false); err != nil || !strings.Contains(table.String(), "shop        "+test.want+"  ") {
+			t.Errorf("%s with %s: want %q in\n%s(%v)", test.request, test.metadata, test.want, &table, err)
+		}
+	}
+}
