@@ -25,6 +25,8 @@ type Set struct {
 	Taken *source.Taken
 	// Named is set if somebody named it, so that it must be there.
 	Named bool
+	// Aside are the files and folders below Files that a pattern leaves aside, by their absolute paths.
+	Aside map[string]bool
 	// Others is set for a chart with its own values that is a set with other values, too.
 	Others bool
 	// One of the following is what there is to read.
@@ -42,6 +44,27 @@ func (s *Set) File() string {
 	case report.Chart:
 		return filepath.Join(s.Path, source.ChartFile)
 	case report.Directory:
+	}
+	return ""
+}
+
+// Reads reports whether the file or folder is one of Files, or is in one of these and not left aside, or has one of them.
+func (s *Set) Reads(path string) bool {
+	return slices.ContainsFunc(s.Files, func(file string) bool {
+		return Below(file, path) || Below(path, file) && closest(path, func(absolute string) bool { return s.Aside[absolute] }) == ""
+	})
+}
+
+// closest returns the path, or the folder closest above it, of which that is true; empty for none.
+func closest(path string, is func(absolute string) bool) string {
+	absolute, err := filepath.Abs(path)
+	for ; err == nil; absolute = filepath.Dir(absolute) {
+		if is(absolute) {
+			return absolute
+		}
+		if absolute == filepath.Dir(absolute) {
+			break
+		}
 	}
 	return ""
 }
