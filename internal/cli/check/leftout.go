@@ -12,6 +12,25 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
+// regroup has a version before that has no project be in the sets of files that the project of the one after names.
+func regroup(before, after *Found, at func(path string) (string, error)) error {
+	if before.Path == "" || before.Project != nil {
+		return nil
+	}
+	var named []sets.Set
+	for i := range after.Sets {
+		if set := &after.Sets[i]; set.Named && set.Kind == report.Directory {
+			there, err := moved(set, at)
+			if err != nil {
+				return err
+			}
+			named = append(named, *there)
+		}
+	}
+	before.Regroup(named)
+	return nil
+}
+
 // leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares.
 func (d *setsDiff) leaveOut(before, after *Found, at func(path string) (string, error)) error {
 	was, err := byKey(filepath.Abs, before.Sets, before.Bare)

@@ -69,6 +69,33 @@ func closest(path string, is func(absolute string) bool) string {
 	return ""
 }
 
+// Regroup has the directories of manifests that were found be in the named sets of files, which another version has. What that reads and
+// this version lacks is left aside.
+func (f *Found) Regroup(named []Set) {
+	var kept []Set
+	for _, set := range f.Sets {
+		set.Files = slices.DeleteFunc(slices.Clone(set.Files), func(file string) bool {
+			return slices.ContainsFunc(named, func(other Set) bool { return other.Reads(file) })
+		})
+		if set.Kind != report.Directory || len(set.Files) > 0 {
+			kept = append(kept, set)
+		}
+	}
+	for _, set := range named {
+		set.Within, set.Taken, set.Aside = f.disk.Files, source.NewTaken(), map[string]bool{}
+		for path, by := range f.aside {
+			set.Aside[path] = by != gitIgnore && !slices.Contains(set.Files, path)
+		}
+		for _, file := range set.Files {
+			set.Aside[file] = set.Aside[file] || !exists(file)
+		}
+		if slices.ContainsFunc(set.Files, exists) {
+			kept = append(kept, set)
+		}
+	}
+	f.Sets = kept
+}
+
 // Find returns the sets below the paths, by default the working directory: those of
 // the project, which may be nil, or, if it names none, those that discover finds. It also
 // returns what was left aside, and what the sets must have read. Other named paths may be read, too.

@@ -181,13 +181,13 @@ func (in *Input) walk(name string, aside map[string]bool) (paths []string) {
 	unbuilt := Unbuilt{Name: name}
 	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
-			in.fail(err)
-			return nil
 		case leftAside(aside, path):
-			if entry.IsDir() {
+			if entry != nil && entry.IsDir() {
 				return filepath.SkipDir
 			}
+			return nil
+		case err != nil:
+			in.fail(err)
 			return nil
 		case entry.IsDir():
 			return nil
