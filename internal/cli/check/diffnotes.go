@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
 )
 
 // alikeNotes are notes that say the same of several objects: what stands before and behind their names.
@@ -77,9 +79,9 @@ func (d *setsDiff) noteUnread(ctx context.Context, before, after *Found, at func
 	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
-	within := before.Path != "" && root != start && below(root, start)
+	within := before.Path != "" && root != start && sets.Below(root, start)
 	news := func(path string) (was string, is bool, err error) {
-		if here, err := filepath.Abs(path); err != nil || within && below(here, root) {
+		if here, err := filepath.Abs(path); err != nil || within && sets.Below(here, root) {
 			return "", false, err
 		}
 		was, err = at(path)

@@ -47,6 +47,9 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i] = &side{options, disk}
 	}
+	if err := regroup(before, after, at); err != nil {
+		return nil, err
+	}
 	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
 	if err != nil {
 		return nil, err

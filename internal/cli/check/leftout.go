@@ -5,13 +5,31 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
+
+// regroup has a version before that has no project be in the sets of files that the project of the one after names.
+func regroup(before, after *Found, at func(path string) (string, error)) error {
+	if before.Path == "" || before.Project != nil {
+		return nil
+	}
+	var named []sets.Set
+	for i := range after.Sets {
+		if set := &after.Sets[i]; set.Named && set.Kind == report.Directory {
+			there, err := moved(set, at)
+			if err != nil {
+				return err
+			}
+			named = append(named, *there)
+		}
+	}
+	before.Regroup(named)
+	return nil
+}
 
 // leaveOut leaves out the sets, and the files of directories, that both versions have and only one of them compares.
 func (d *setsDiff) leaveOut(before, after *Found, at func(path string) (string, error)) error {
@@ -69,22 +87,34 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		d.leftOut(version, set, name, why)
 		return nil
 	}
-	if set.Kind != report.Directory || set.Named {
+	if set.Kind != report.Directory {
 		return nil
 	}
-	kept := []string{}
-	for i, file := range set.Files {
-		why, err := other.leftOut(d.aside, there.Files[i])
+	files, kept := set.Files, []string{}
+	if set.Named {
+		files = source.Files(set.Files, set.Aside)
+	}
+	for _, file := range files {
+		at, err := to(file)
+		if err != nil {
+			return err
+		}
+		why, err := other.leftOut(d.aside, at)
 		switch {
 		case err != nil:
 			return err
 		case why == "":
 			kept = append(kept, file)
 		default:
-			d.leftOut(version, &sets.Set{Files: []string{file}, Within: set.Within, Taken: set.Taken}, filepath.ToSlash([2]string{there.Files[i], file}[version]), why)
+			if absolute, err := filepath.Abs(file); err == nil && set.Named {
+				set.Aside[absolute] = true
+			}
+			d.leftOut(version, &sets.Set{Files: []string{file}, Within: set.Within, Taken: set.Taken}, filepath.ToSlash([2]string{at, file}[version]), why)
 		}
 	}
-	set.Files = kept
+	if !set.Named {
+		set.Files = kept
+	}
 	return nil
 }
 
@@ -156,20 +186,14 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 	}
 	switch {
 	case len(files) == 0:
-	case f.Project != nil && len(f.Project.Sets) > 0:
-		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
 	case ignored != "":
 		return ignored + " ignores it", nil
+	case f.Project != nil && len(f.Project.Sets) > 0:
+		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
 	case has != nil:
 		return "only " + nameOf(has) + " uses it, which is not compared", nil
 	}
 	return "", nil
-}
-
-// below reports whether the path is the folder, or is in it.
-func below(path, folder string) bool {
-	within, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(within)
 }
 
 // uses reports whether the set is of a kustomization that has the file, or of a folder that has it, or, of a folder, a part of it.
@@ -181,5 +205,5 @@ func uses(set *sets.Set, file string) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(set.Files, func(path string) bool { return below(file, path) || below(path, file) })
+	return set.Reads(file)
 }

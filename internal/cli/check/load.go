@@ -122,7 +122,7 @@ func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 
 // build reads the files that the options name, and what is built of the others.
 func (l *loader) build(ctx context.Context, input *source.Input, options *Options) (files []*source.File, skipped []report.Skipped, err error) {
-	files = input.Read(options.Files)
+	files = input.ReadBut(options.Files, options.aside)
 	for _, folder := range options.Kustomizations {
 		made, err := input.Kustomize(ctx, folder)
 		if err != nil {

@@ -18,7 +18,7 @@ func (o *Options) Surround(project *sets.Project) {
 // Over returns the options with a set as the input.
 func (o *Options) Over(set *sets.Set) *Options {
 	over := *o
-	over.Files, over.Kustomizations, over.Charts = set.Files, nil, nil
+	over.Files, over.aside, over.Kustomizations, over.Charts = set.Files, set.Aside, nil, nil
 	if set.Kustomization != "" {
 		over.Kustomizations = []string{set.Kustomization}
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	source.Options
 	// Files are files, folders, which are read recursively, or source.Stdin.
 	Files []string
+	// aside are files and folders below Files that are not read.
+	aside map[string]bool
 	// Kustomizations are folders that kustomize builds.
 	Kustomizations []string
 	// Charts are Helm charts that are rendered.

@@ -29,6 +29,8 @@ type diffFlags struct {
 	baseRef string
 	cluster bool
 	access  *access
+	// given is the configuration that flags name, whatever a project does.
+	given   configuration
 	outputs outputs
 }
 
@@ -113,6 +115,7 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usage(cmd, err)
 	}
 	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), !f.cluster
+	f.given = f.access.config
 	project, err := f.project(&f.access.config, f.paths...)
 	if err != nil {
 		return err
@@ -207,13 +210,13 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if paths, err = tree.Existing(paths); err != nil {
 		return nil, err
 	}
-	before, err := findBefore(ctx, then, tree.Root(), paths)
+	before, err := f.findBefore(ctx, then, tree.Root(), paths)
 	if err != nil {
 		return nil, tree.Named(err)
 	}
 	diff, err = check.DiffSets(ctx, before, after, tree.Path)
 	if diff != nil {
-		nameFiles(ctx, tree, diff)
+		f.nameFiles(ctx, tree, diff)
 	}
 	return diff, tree.Named(err)
 }
@@ -221,7 +224,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 // compareFolders compares the sets that were found below a path with those below the base.
 func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
 	base := f.options
-	before, err := findBefore(ctx, &base, "", f.base)
+	before, err := f.findBefore(ctx, &base, "", f.base)
 	if err != nil {
 		return nil, err
 	}
@@ -243,16 +246,15 @@ func (f *diffFlags) compareFolders(ctx context.Context, path string, after *chec
 }
 
 // findBefore finds the sets of the base, by its own project.
-func findBefore(ctx context.Context, options *check.Options, root string, paths []string) (*check.Found, error) {
+func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root string, paths []string) (*check.Found, error) {
 	found := &check.Found{Options: options, Found: &sets.Found{}}
 	if len(paths) == 0 { // they are new
 		return found, nil
 	}
-	project, err := sets.FindProjectBelow(root, paths[0])
+	project, err := f.adopt(root, paths[0], options)
 	if err != nil {
 		return nil, err
 	}
-	options.Surround(project)
 	found.Path, found.Project = paths[0], project
 	found.Found, err = check.FindSets(ctx, options, paths, project)
 	return found, err
@@ -266,12 +268,8 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if f.baseRef == "" {
 		base := f.options.Before(f.base)
 		if f.base[0] != source.Stdin {
-			project, err := sets.FindProject(f.base[0])
-			if err != nil {
+			if _, err := f.adopt("", f.base[0], base); err != nil {
 				return nil, err
-			}
-			if project != nil { // else the base is surrounded by what the input is
-				base.Surround(project)
 			}
 		}
 		return check.Diff(ctx, base, &f.options)
@@ -285,15 +283,23 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if err != nil {
 		return nil, err
 	}
+	start, err := tree.Path(f.start())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.adopt(tree.Root(), start, then); err != nil {
+		return nil, tree.Named(err)
+	}
 	if diff, err = check.Diff(ctx, then, &f.options); err != nil {
 		return nil, tree.Named(err)
 	}
-	nameFiles(ctx, tree, diff)
+	f.nameFiles(ctx, tree, diff)
 	return diff, nil
 }
 
-// nameFiles names the files of the base as git does, and notes, where anything differs, that some of it may be of the base.
-func nameFiles(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
+// nameFiles names the files of the base as git does, and notes that the base has another configuration than --config names, and, where anything
+// differs, that some of it may be of the base.
+func (f *diffFlags) nameFiles(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
 	for i, note := range diff.Notes {
 		diff.Notes[i] = tree.NamedIn(note)
 	}
@@ -301,6 +307,9 @@ func nameFiles(ctx context.Context, tree *revision.Tree, diff *report.Diff) {
 		for j, set := range diff.Ports[i].Sets {
 			diff.Ports[i].Sets[j] = tree.NamedIn(set)
 		}
+	}
+	if there := tree.Other(f.given.path); there != "" {
+		diff.Notes = append(diff.Notes, "both versions are judged by "+f.given.path+", which --config names; "+there+" differs")
 	}
 	if diff.Empty() {
 		return

@@ -2,6 +2,7 @@
 package revision
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/internal/temporary"
 )
@@ -121,6 +123,20 @@ func (t *Tree) Existing(names []string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// Other names a file as it is in the revision, if it is another one there; empty if it is the same, or is not there.
+func (t *Tree) Other(name string) string {
+	path, err := t.Path(name)
+	if name == "" || err != nil {
+		return ""
+	}
+	now, failed := repository.Read(name)
+	then, err := repository.New(t.files(), t.files()).Read(path)
+	if failed != nil || err != nil || bytes.Equal(now, then) {
+		return ""
+	}
+	return t.NamedIn(path)
 }
 
 // Root is the folder that holds the files.

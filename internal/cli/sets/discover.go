@@ -58,6 +58,12 @@ func (d *discovery) find(paths []string) (*Found, error) {
 			return nil, err
 		}
 		d.Sets = sets
+		for i := range d.Sets {
+			d.leaveAsideOf(&d.Sets[i], paths)
+		}
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
+			return nil, err
+		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
 	} else {
 		d.Sets = d.sets()
@@ -182,6 +188,42 @@ func (d *discovery) leaveAside(path string, where place, by ignorePattern) {
 		d.aside[absolute] = cmp.Or(filepath.ToSlash(by.file), gitIgnore)
 	}
 	d.lookForHidden(path, where, by)
+}
+
+// leaveAsideOf notes what our patterns leave aside of the folders of a named set. What is below the paths was looked at.
+func (d *discovery) leaveAsideOf(set *Set, paths []string) {
+	set.Aside = map[string]bool{}
+	for _, root := range set.Files {
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || path == root || cmp.Or(d.ctx.Err(), d.err) != nil {
+				return nil //nolint:nilerr // who reads the set says so
+			}
+			by, own := d.matchOwn(d.ignoresOf(filepath.Dir(path)), path, entry.IsDir())
+			if !own || slices.Contains(set.Files, path) {
+				return nil
+			}
+			absolute, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			set.Aside[absolute] = true
+			looked := slices.ContainsFunc(paths, func(folder string) bool { return Below(path, folder) })
+			if !looked && d.IgnoredBy(path) == "" { // else it is noted already
+				d.leaveAside(path, leftAside, by)
+			}
+			d.aside[absolute] = filepath.ToSlash(by.file)
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		})
+	}
+}
+
+// Below reports whether the path is the folder, or is in it.
+func Below(path, folder string) bool {
+	at, above := segments(path), segments(folder)
+	return len(at) >= len(above) && slices.Equal(at[:len(above)], above)
 }
 
 // folder looks at a folder.

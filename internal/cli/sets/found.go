@@ -79,10 +79,7 @@ func (f *Found) HasPattern(file, pattern string) bool {
 
 // IgnoredBy returns the file with the pattern by which the path, or a folder above it, was left aside; empty for none.
 func (f *Found) IgnoredBy(path string) string {
-	absolute, err := filepath.Abs(path)
-	for ; err == nil && f.aside[absolute] == "" && absolute != filepath.Dir(absolute); absolute = filepath.Dir(absolute) {
-	}
-	return f.aside[absolute]
+	return f.aside[closest(path, func(absolute string) bool { return f.aside[absolute] != "" })]
 }
 
 // Unread returns what none of the sets has read and may hold routes, once they were run, and notes on what was

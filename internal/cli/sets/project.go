@@ -29,8 +29,7 @@ type Project struct {
 	Sets []ProjectSet `json:"sets,omitempty"`
 	// Context are files, and folders, with objects that exist beside those of each set.
 	Context []string `json:"context,omitempty"`
-	// Ignore are patterns, as in .gitignore, of what is left aside when sets are
-	// discovered.
+	// Ignore are patterns, as in .gitignore, of what is left aside when sets are discovered, and in the directories of Sets.
 	Ignore []Ignored `json:"ignore,omitempty"`
 	// Configuration is a GuardConfiguration file.
 	Configuration string `json:"configuration,omitempty"`

@@ -25,6 +25,8 @@ type Set struct {
 	Taken *source.Taken
 	// Named is set if somebody named it, so that it must be there.
 	Named bool
+	// Aside are the files and folders below Files that a pattern leaves aside, by their absolute paths.
+	Aside map[string]bool
 	// Others is set for a chart with its own values that is a set with other values, too.
 	Others bool
 	// One of the following is what there is to read.
@@ -44,6 +46,54 @@ func (s *Set) File() string {
 	case report.Directory:
 	}
 	return ""
+}
+
+// Reads reports whether the file or folder is one of Files, or is in one of these and not left aside, or has one of them.
+func (s *Set) Reads(path string) bool {
+	return slices.ContainsFunc(s.Files, func(file string) bool {
+		return Below(file, path) || Below(path, file) && closest(path, func(absolute string) bool { return s.Aside[absolute] }) == ""
+	})
+}
+
+// closest returns the path, or the folder closest above it, of which that is true; empty for none.
+func closest(path string, is func(absolute string) bool) string {
+	absolute, err := filepath.Abs(path)
+	for ; err == nil; absolute = filepath.Dir(absolute) {
+		if is(absolute) {
+			return absolute
+		}
+		if absolute == filepath.Dir(absolute) {
+			break
+		}
+	}
+	return ""
+}
+
+// Regroup has the directories of manifests that were found be in the named sets of files, which another version has. What that reads and
+// this version lacks is left aside.
+func (f *Found) Regroup(named []Set) {
+	var kept []Set
+	for _, set := range f.Sets {
+		set.Files = slices.DeleteFunc(slices.Clone(set.Files), func(file string) bool {
+			return slices.ContainsFunc(named, func(other Set) bool { return other.Reads(file) })
+		})
+		if set.Kind != report.Directory || len(set.Files) > 0 {
+			kept = append(kept, set)
+		}
+	}
+	for _, set := range named {
+		set.Within, set.Taken, set.Aside = f.disk.Files, source.NewTaken(), map[string]bool{}
+		for path, by := range f.aside {
+			set.Aside[path] = by != gitIgnore && !slices.Contains(set.Files, path)
+		}
+		for _, file := range set.Files {
+			set.Aside[file] = set.Aside[file] || !exists(file)
+		}
+		if slices.ContainsFunc(set.Files, exists) {
+			kept = append(kept, set)
+		}
+	}
+	f.Sets = kept
 }
 
 // Find returns the sets below the paths, by default the working directory: those of

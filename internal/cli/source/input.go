@@ -143,13 +143,16 @@ func (in *Input) parseBuilt(name string, data []byte) (*File, error) {
 	return in.parse(name, data), nil
 }
 
-// Read returns the files that the names stand for, each once, in the order of the
+// Read is ReadBut with nothing left aside.
+func (in *Input) Read(names []string) []*File { return in.ReadBut(names, nil) }
+
+// ReadBut returns the files that the names stand for, but for the files and folders aside, by their absolute paths, each once, in the order of the
 // names and inside a folder by name. It reads on all processors, and leaves out what
 // cannot be read.
-func (in *Input) Read(names []string) []*File {
+func (in *Input) ReadBut(names []string, aside map[string]bool) []*File {
 	var paths []string
 	for _, name := range names {
-		paths = append(paths, in.walk(name)...)
+		paths = append(paths, in.walk(name, aside)...)
 	}
 	files, errs := make([]*File, len(paths)), make([]error, len(paths))
 	seen := map[string]bool{}
@@ -170,14 +173,19 @@ func (in *Input) Read(names []string) []*File {
 	return slices.DeleteFunc(files, func(f *File) bool { return f == nil })
 }
 
-// walk returns the files that a name stands for.
-func (in *Input) walk(name string) (paths []string) {
+// walk returns the files that a name stands for, but for those aside.
+func (in *Input) walk(name string, aside map[string]bool) (paths []string) {
 	if name == Stdin {
 		return []string{name}
 	}
 	unbuilt := Unbuilt{Name: name}
 	err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
+		case leftAside(aside, path):
+			if entry != nil && entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
 		case err != nil:
 			in.fail(err)
 			return nil
@@ -191,6 +199,24 @@ func (in *Input) walk(name string) (paths []string) {
 	})
 	in.fail(err)
 	in.unbuilt = append(in.unbuilt, unbuilt)
+	return paths
+}
+
+// leftAside reports whether the path is one of those aside, which are absolute.
+func leftAside(aside map[string]bool, path string) bool {
+	if len(aside) == 0 {
+		return false
+	}
+	absolute, err := filepath.Abs(path)
+	return err == nil && aside[absolute]
+}
+
+// Files returns the files that are read of the names, without those aside.
+func Files(names []string, aside map[string]bool) (paths []string) {
+	in := &Input{}
+	for _, name := range names {
+		paths = append(paths, in.walk(name, aside)...)
+	}
 	return paths
 }
 

@@ -29,7 +29,7 @@ func (in *Input) Unbuilt(names []string) []Unbuilt {
 func ToBuild(paths []string) (folders []string) {
 	in := &Input{}
 	for _, path := range paths {
-		in.walk(path)
+		in.walk(path, nil)
 	}
 	for i := range in.unbuilt {
 		folders = append(append(folders, in.unbuilt[i].Kustomizations...), in.unbuilt[i].Charts...)
