@@ -23,6 +23,9 @@ func TestDiff(t *testing.T) {
 	ofRules := func(more string) string {
 		return http("shop/a", onCart+`, rules: [{matches: [{path: {value: /a}}], `+toV1+`}`+more+`]`)
 	}
+	split := func(backends ...string) string {
+		return http("shop/all", onCart+`, rules: [{backendRefs: [{name: `+strings.Join(backends, "}, {name: ")+`}]}]`)
+	}
 	for _, test := range []struct {
 		name          string
 		before, after []string
@@ -72,6 +75,13 @@ service shop/cart port 80, producer
   any  /* (except /v2*)               404 (no rule matches)  →  cart-v1:8080 100 %
   any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart-v1:8080 100 %
 1 Service, 2 changes; 3 other request classes unchanged
+`},
+		{"weights of one backend, added up", []string{split("cart-v1, port: 8080, weight: 60", "cart-v2, port: 8080, weight: 10", "cart-v1, port: 8080, weight: 30")},
+			[]string{split("cart-v1, port: 8080, weight: 9", "cart-v2, port: 8080, weight: 1")}, Options{}, `
+no change; 3 request classes unchanged
+`},
+		{"requests that fail, for two reasons and for one", []string{split("gone, port: 80, weight: 5", "cart-v1, port: 81, weight: 15")}, []string{split("gone, port: 80")}, Options{}, `
+no change; 3 request classes unchanged
 `},
 		{"a new route of unknown age is the younger one", []string{all}, []string{all, http("shop/a", onCart+`, rules: [{`+toV2+`}]`)}, Options{}, `
 no change; 3 request classes unchanged
