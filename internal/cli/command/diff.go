@@ -48,7 +48,8 @@ annotations that it does not set and that kubectl did not apply before. All inpu
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out. Findings of gammaguard check that the base does not have
-are listed below the changes.
+are listed below the changes. With -o markdown, the output fits into a comment on GitHub: if it is too long, changes are left out first,
+then notes, and denials last.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
