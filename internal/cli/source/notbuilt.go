@@ -83,7 +83,7 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	} else {
 		return
 	}
-	not.error = fmt.Errorf("kustomize %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+	not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
 }
 
 // malformed returns the first error of YAML in the files of objects and patches that the kustomization in the folder uses, if the
