@@ -76,8 +76,7 @@ service shop/cart port 80, producer
   any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart-v1:8080 100 %
 1 Service, 2 changes; 3 other request classes unchanged
 `},
-		{"weights of one backend, added up", []string{split("cart-v1, port: 8080, weight: 60", "cart-v2, port: 8080, weight: 10", "cart-v1, port: 8080, weight: 30")},
-			[]string{split("cart-v1, port: 8080, weight: 9", "cart-v2, port: 8080, weight: 1")}, Options{}, `
+		{"weights of one backend, added up", []string{split("cart-v1, port: 8080, weight: 60", "cart-v2, port: 8080, weight: 10", "cart-v1, port: 8080, weight: 30")}, []string{split("cart-v1, port: 8080, weight: 9", "cart-v2, port: 8080, weight: 1")}, Options{}, `
 no change; 3 request classes unchanged
 `},
 		{"requests that fail, for two reasons and for one", []string{split("gone, port: 80, weight: 5", "cart-v1, port: 81, weight: 15")}, []string{split("gone, port: 80")}, Options{}, `

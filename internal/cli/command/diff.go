@@ -34,7 +34,7 @@ type diffFlags struct {
 
 const diffLong = `Show which requests go somewhere else in one version of the manifests than in another, or than in the live cluster. Each line is a class of requests: what they have
 in common, and what becomes of them before and after. In JSON and Markdown, each class has an example request in the form of the arguments
-of gammaguard trace.
+of gammaguard trace. Markdown fits into a comment on GitHub: if it is too long, changes are left out first, then notes, and denials last.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the
@@ -48,8 +48,7 @@ annotations that it does not set and that kubectl did not apply before. All inpu
 then: a PATH with a kustomization is built, and one with a Helm chart is rendered.
 
 A route that the API server rejects by its CustomResourceDefinition is left out. Findings of gammaguard check that the base does not have
-are listed below the changes. With -o markdown, the output fits into a comment on GitHub: if it is too long, changes are left out first,
-then notes, and denials last.
+are listed below the changes.
 
 A Canary of Flagger stands for the route that Flagger writes. Weights that Flagger or an Argo Rollout sets are left out: both versions have
 those of a rollout at rest, unless --rollout-weights is set.
