@@ -23,6 +23,9 @@ func TestDiff(t *testing.T) {
 	ofRules := func(more string) string {
 		return http("shop/a", onCart+`, rules: [{matches: [{path: {value: /a}}], `+toV1+`}`+more+`]`)
 	}
+	split := func(backends ...string) string {
+		return http("shop/all", onCart+`, rules: [{backendRefs: [{name: `+strings.Join(backends, "}, {name: ")+`}]}]`)
+	}
 	for _, test := range []struct {
 		name          string
 		before, after []string
@@ -72,6 +75,12 @@ service shop/cart port 80, producer
   any  /* (except /v2*)               404 (no rule matches)  →  cart-v1:8080 100 %
   any  /v2* (except GET tenant=gold)  cart-v2:8080 100 %     →  cart-v1:8080 100 %
 1 Service, 2 changes; 3 other request classes unchanged
+`},
+		{"weights of one backend, added up", []string{split("cart-v1, port: 8080, weight: 60", "cart-v2, port: 8080, weight: 10", "cart-v1, port: 8080, weight: 30")}, []string{split("cart-v1, port: 8080, weight: 9", "cart-v2, port: 8080, weight: 1")}, Options{}, `
+no change; 3 request classes unchanged
+`},
+		{"requests that fail, for two reasons and for one", []string{split("gone, port: 80, weight: 5", "cart-v1, port: 81, weight: 15")}, []string{split("gone, port: 80")}, Options{}, `
+no change; 3 request classes unchanged
 `},
 		{"a new route of unknown age is the younger one", []string{all}, []string{all, http("shop/a", onCart+`, rules: [{`+toV2+`}]`)}, Options{}, `
 no change; 3 request classes unchanged
@@ -302,14 +311,15 @@ func TestDiffForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	markdown := "**1 Service, 2 changes; 2 other request classes unchanged**\n" + `
+	markdown := "1 Service, 2 changes; 2 other request classes unchanged" + `
 ### ` + "`service shop/cart port 80, producer`" + `
 
 | requests | before | after | for example |
 |---|---|---|---|
 ` + "| `any (except POST a_b=1\\|2)` | `cart:80 100 %` | `cart-v2:8080 100 % (new HTTPRoute shop/cart)` | `service/cart.shop:80 --from shop` |\n" +
 		"| `POST a_b=1\\|2` | `cart:80 100 %` | `cart-v1:8080 100 % (new HTTPRoute shop/cart)` | `service/cart.shop:80 --from shop --method POST -H 'a_b: 1\\|2'` |\n"
-	if diff := cmp.Diff(markdown, got.Markdown()); diff != "" {
+	summary, parts, _ := got.Markdown()
+	if diff := cmp.Diff(markdown, summary+parts[0].Head+strings.Join(parts[0].Lines, "")); diff != "" {
 		t.Error(diff)
 	}
 	data, err := json.Marshal(got.Ports[0].Changes[1])

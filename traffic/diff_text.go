@@ -227,26 +227,32 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Markdown writes the difference as a comment on a pull request: as code, what others may
-// have named.
-func (d *Difference) Markdown() string {
-	var out strings.Builder
-	printable.Fprintf(&out, "**%s**\n", d.summary())
+// Part is a part of a text in Markdown: lines, and what stands above them.
+type Part struct {
+	Head  string
+	Lines []string
+}
+
+// Markdown writes the difference as a comment on a pull request: a summary, the changes of each port, and notes. What others may
+// have named is code.
+func (d *Difference) Markdown() (summary string, changes []Part, notes Part) {
 	for i := range d.Ports {
 		port := &d.Ports[i]
-		printable.Fprintf(&out, "\n### %s\n\n| requests | before | after | for example |\n|---|---|---|---|\n", printable.Code(port.title()))
+		part := Part{Head: printable.Sprintf("\n### %s\n", printable.Code(port.title()))}
+		if port.WitnessesOnly {
+			part.Head += "\n" + onlyWitnesses + "\n"
+		}
+		part.Head += "\n| requests | before | after | for example |\n|---|---|---|---|\n"
 		for j := range port.Changes {
 			change := &port.Changes[j]
 			columns := change.columns(port.Namespace)
-			printable.Fprintf(&out, "| %s | %s | %s | %s |\n", printable.Cell(change.Class.String()), printable.Cell(columns[2]), printable.Cell(columns[3]),
-				printable.Cell(change.Witness.String()))
+			part.Lines = append(part.Lines, printable.Sprintf("| %s | %s | %s | %s |\n", printable.Cell(change.Class.String()), printable.Cell(columns[2]), printable.Cell(columns[3]),
+				printable.Cell(change.Witness.String())))
 		}
-		if port.WitnessesOnly {
-			printable.Fprintf(&out, "\n%s\n", onlyWitnesses)
-		}
+		changes = append(changes, part)
 	}
 	for _, note := range slices.Concat(d.Failures, d.notes()) {
-		printable.Fprintf(&out, "\n> %s\n", printable.Code(note))
+		notes.Lines = append(notes.Lines, printable.Sprintf("\n> %s\n", printable.Code(note)))
 	}
-	return out.String()
+	return d.summary(), changes, notes
 }

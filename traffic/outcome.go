@@ -128,7 +128,7 @@ func (t *Table) share(e *entry, backend *backendRef, total int64, doubts *caveat
 // add adds a share, to one that is the same but for its size.
 func (o *Outcome) add(share Share) {
 	for i := range o.Shares {
-		if have := &o.Shares[i]; have.text("") == share.text("") && have.Reason == share.Reason {
+		if have := &o.Shares[i]; have.whole() == share.whole() {
 			parts, of := have.Parts*share.Of+share.Parts*have.Of, have.Of*share.Of
 			divisor := gcd(parts, of)
 			have.Parts, have.Of = parts/divisor, of/divisor
@@ -136,6 +136,12 @@ func (o *Outcome) add(share Share) {
 		}
 	}
 	o.Shares = append(o.Shares, share)
+}
+
+// whole writes the share as if it were all of the requests.
+func (s Share) whole() string {
+	s.Parts, s.Of = 1, 1
+	return s.text("")
 }
 
 func gcd(a, b int64) int64 {
@@ -230,13 +236,21 @@ func (o *Outcome) largestFirst() []Share {
 	return shares
 }
 
+// Answers returns the shares without why they are, so that those between which no request can tell a difference are one.
+func (o *Outcome) Answers() []Share {
+	var out Outcome
+	for _, share := range o.Shares {
+		share.Reason = ""
+		out.add(share)
+	}
+	return out.Shares
+}
+
 // key is equal for outcomes between which no request can tell a difference, for
 // whatever reason they are.
 func (o *Outcome) key() string {
-	same := Outcome{Shares: o.largestFirst(), Effects: o.Effects}
-	for i := range same.Shares {
-		same.Shares[i].Reason = ""
-	}
+	same := Outcome{Shares: o.Answers(), Effects: o.Effects}
+	same.Shares = same.largestFirst()
 	text, err := json.Marshal(same)
 	if err != nil { // plain data
 		panic(err)

@@ -171,6 +171,12 @@ HTTPRoute shop/a rule[0] match[0]  (producer)
 note: the older route wins, and the age of HTTPRoute shop/a and HTTPRoute shop/b is not known
 not taken: HTTPRoute shop/b rule[0]: it comes after HTTPRoute shop/a by name
 `},
+		{"a backend named several times, with and without a filter", []string{http("shop/twice", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 60},`+
+			` {name: cart-v2, port: 8080, weight: 10}, {name: cart-v1, port: 8080, weight: 20},`+
+			` {name: cart-v1, port: 8080, weight: 10, filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: x, value: "1"}]}}]}]}]`)}, nil, Options{}, `
+HTTPRoute shop/twice rule[0] match[0]  (producer)
+  → Service cart-v1:8080 80 %, Service cart-v1:8080 10 % [request header x set to "1"], Service cart-v2:8080 10 %
+`},
 		{"failing backends, in proportion", []string{http("shop/bad", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 2}, {name: gone, port: 80}, {name: idle, port: 80},`+
 			` {name: cart-v1, port: 81}, {group: x.example, kind: Bucket, name: b}, {name: cart-v2, port: 8080, weight: 0}]}]`)}, nil, Options{}, `
 HTTPRoute shop/bad rule[0] match[0]  (producer)

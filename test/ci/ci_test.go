@@ -159,7 +159,8 @@ func TestGitLabTemplate(t *testing.T) {
 	if err := Publish(t.Context(), published, "published", root); err != nil {
 		t.Fatal(err)
 	}
-	script := template.Script(published, "published", filepath.Join(t.TempDir(), "gammaguard"))
+	checkout := filepath.Join(t.TempDir(), "gammaguard")
+	script := template.Script(published, "published", checkout)
 	script.Environment = append(script.Environment, "HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 	hostileFiles(t, folder)
 	if code, output := run(t, folder, script, "GAMMAGUARD_ARGS=*"); code != 2 || !strings.Contains(output, "error: *: ") {
@@ -170,6 +171,16 @@ func TestGitLabTemplate(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, output)
 	}
 	untouched(t, folder)
+	commit, err := exec.CommandContext(t.Context(), "git", "-C", checkout, "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As in a hook, git has named another repository in the environment.
+	script.Words = []string{filepath.Join(checkout, ".ci", "gammaguard"), "version"}
+	code, output = run(t, folder, script, "GIT_DIR="+folder, "GIT_INDEX_FILE="+filepath.Join(folder, "index"))
+	if want := "(commit " + strings.TrimSpace(string(commit)) + ","; code != 0 || !strings.Contains(output, want) || strings.Contains(output, "(devel)") {
+		t.Errorf("exit code %d, want %q in: %s", code, want, output)
+	}
 	for kind, file := range job.Artifacts.Reports {
 		text, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil || !strings.Contains(string(text), "parent-headless") {

@@ -171,6 +171,22 @@ func TestCheckMissingBelow(t *testing.T) {
 	}
 }
 
+// TestCheckBrokenComponent: why a component cannot be built is in the words of the builder, which quotes them once for each
+// component on the way.
+func TestCheckBrokenComponent(t *testing.T) {
+	const component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+	const why = "add operation does not apply: doc is missing path: \"/spec/none/weight\": missing value"
+	folder := written(t, map[string]string{
+		"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": "{apiVersion: v1, kind: Service, metadata: {name: a}}\n",
+		"weight/kustomization.yaml": component + "patches: [{target: {kind: Service}, patch: '[{\"op\": \"add\", \"path\": \"/spec/none/weight\", \"value\": 1}]'}]\n",
+		"all/kustomization.yaml":    component + "components: [../weight]\n",
+		"prod/kustomization.yaml":   "resources: [../base]\ncomponents: [../all]\n",
+	})
+	if got := runIn(t, folder, "check"); !strings.HasPrefix(got.stdout, "weight/kustomization.yaml\n     1  broken   cannot be built: "+why+" (broken-document)\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckUnbuilt: a set that cannot be built is a finding, unless it needs what is not on
 // this disk, or values: then it is reported as not checked, and a strict check fails.
 func TestCheckUnbuilt(t *testing.T) {

@@ -36,7 +36,7 @@ type diffFlags struct {
 
 const diffLong = `Show which requests go somewhere else in one version of the manifests than in another, or than in the live cluster. Each line is a class of requests: what they have
 in common, and what becomes of them before and after. In JSON and Markdown, each class has an example request in the form of the arguments
-of gammaguard trace.
+of gammaguard trace. Markdown fits into a comment on GitHub: if it is too long, changes are left out first, then notes, and denials last.
 
 Both versions are read as gammaguard check reads its input, and mutations are applied first. Without -f, -k, and --helm, the command finds
 what is deployed together below each PATH, by default the current directory. It compares each set with the one of its kind and path in the

@@ -89,7 +89,7 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 		t.Errorf("as it was before: %+v", got)
 	}
 	put(t, "prod/kustomization.yaml", "resources: [https://example.invalid/a]\n")
-	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomization prod: not compared: ") ||
+	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomization prod: not compared: ") || strings.Contains(got.stderr, "kustomize prod") ||
 		!strings.Contains(got.stdout, " unchanged; 2 sets not compared\n") {
 		t.Errorf("remote: %+v", got)
 	}
@@ -376,11 +376,11 @@ func TestBaseToBuild(t *testing.T) {
 	}
 	put(t, before+"/prod/kustomization.yaml", "resources: [a.yaml]\n")
 	for _, args := range []string{"check --base " + before + "/prod prod", "check --strict --base " + before + "/prod prod", "check --base " + before + "/prod -k prod", "diff --base " + before + "/prod -k prod"} {
-		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, "the base cannot be read: kustomize "+before+"/prod: ") || got.stdout != "" {
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.Contains(got.stderr, "the base cannot be read: kustomization "+before+"/prod: ") || got.stdout != "" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
-	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomize "+before+"/prod: ") {
+	if got := run(t, "", "diff", "--base", before); got.code != ExitClean || !strings.Contains(got.stdout, "kustomization prod is not compared: the base cannot be read: kustomization "+before+"/prod: ") {
 		t.Errorf("%+v", got)
 	}
 }

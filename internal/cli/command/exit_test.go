@@ -133,7 +133,7 @@ func TestCheckUnreadable(t *testing.T) {
 	if got := run(t, "", "check", "-f", "testdata/none"); got.code != ExitUsage || got.stdout != "" {
 		t.Errorf("nothing could be read: %+v", got)
 	}
-	if got := run(t, "", "check", "-k", "testdata/shop"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomize testdata/shop: ") {
+	if got := run(t, "", "check", "-k", "testdata/shop"); got.code != ExitUsage || !strings.Contains(got.stderr, "kustomization testdata/shop: ") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -77,6 +77,7 @@ func TestWrittenPasses(t *testing.T) {
 		"hostile":     {write(t, map[string]string{"a.yaml": hostile.Manifests("shop", "cart", hostile.Text)})},
 		"filters":     {write(t, map[string]string{"a.yaml": filters})},
 		"prefixes":    {write(t, map[string]string{"a.yaml": prefixes})},
+		"again":       {write(t, map[string]string{"a.yaml": again})},
 	}
 	for name, folders := range inputs {
 		at := folders[0]
@@ -121,6 +122,27 @@ spec:
   - matches: [{path: {value: /old/}}]
     filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}]
     backendRefs: [{name: cart, port: 80}]
+`
+
+// again is a route that names a backend several times, and backends that fail for two reasons.
+const again = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cart, namespace: shop}
+spec:
+  parentRefs: [{group: "", kind: Service, name: cart, port: 80}]
+  rules:
+  - matches: [{path: {value: /twice}}]
+    backendRefs: [{name: cart, port: 80, weight: 95}, {name: cart, port: 80, weight: 5}]
+  - backendRefs:
+    - {name: cart, port: 80, weight: 6}
+    - {name: cart, port: 80, weight: 2, filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {add: [{name: x, value: "1"}]}}]}
+    - {name: cart, port: 81, weight: 3}
+    - {group: example.com, kind: Bucket, name: cart}
+    - {name: cart, port: 80, weight: 1}
 `
 
 // filters are routes with all that a filter can do, of which each test below changes one part.

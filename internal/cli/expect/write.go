@@ -198,12 +198,13 @@ func expectationOf(trace *traffic.Trace) Expect {
 		e.Redirect = &Redirect{Status: r.Status, Location: r.Location(&trace.Request)}
 		return e
 	}
+	shares := got.Answers()
 	total := int64(1) // the least common multiple, which is at most the sum of the weights
-	for i := range got.Shares {
-		total *= big.NewRat(got.Shares[i].Of, total).Num().Int64()
+	for i := range shares {
+		total *= big.NewRat(shares[i].Of, total).Num().Int64()
 	}
-	for i := range got.Shares {
-		s := &got.Shares[i]
+	for i := range shares {
+		s := &shares[i]
 		share := Share{Backend: shortName(s.Backend, namespace), Status: Status(s.Answer), Weight: s.Parts * (total / s.Of)}
 		if effectsKey(&s.Effects) != effectsKey(&traffic.Effects{}) {
 			of := s.Effects

@@ -52,7 +52,7 @@ func (r *CheckReport) Text(w io.Writer, color bool) error {
 			folder, Count(again[folder], "more object is", "more objects are"))
 	}
 	if r.since {
-		printable.Fprintf(out, "new on %s: %s\n", Count(r.Summary.Routes, "route", "routes"), r.Summary.found())
+		printable.Fprintf(out, "%s\n", r.newOn())
 	} else {
 		r.sets(out)
 		printable.Fprintf(out, "%s\n", &r.Summary)
@@ -176,6 +176,11 @@ func newPainter(color bool) painter {
 // String reads "2 routes in 3 files: 1 denial, 2 warnings".
 func (s *Summary) String() string {
 	return Count(s.Routes, "route", "routes") + " in " + Count(s.Files, "file", "files") + ": " + s.found()
+}
+
+// newOn reads "new on 1 route: 1 denial, 2 warnings".
+func (r *CheckReport) newOn() string {
+	return "new on " + Count(r.Summary.Routes, "route", "routes") + ": " + r.Summary.found()
 }
 
 // found reads "1 denial, 2 warnings".

@@ -1,11 +1,10 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/traffic"
@@ -58,39 +57,60 @@ func (d *Diff) findings() *CheckReport {
 // maxComment is how long a comment on GitHub may be, in characters.
 const maxComment = 65_536
 
-// Markdown writes the difference as a comment on a pull request, and leaves out what there is no room for.
+// Markdown writes the difference as a comment on a pull request. What there is no room for is left out: first changes, then
+// notes, and findings last.
 func (d *Diff) Markdown(w io.Writer) error {
-	var whole bytes.Buffer
-	if err := d.markdown(&whole); err != nil {
-		return err
+	summary, changes, notes := d.Difference.Markdown()
+	if len(d.NewFindings.Routes) > 0 {
+		summary += "; " + d.NewFindings.newOn()
 	}
-	_, err := printable.Markdown(w).Write(commented(whole.Bytes()))
+	const rest = 256 // for what says how much is left out
+	c := comment{room: maxComment - rest - len(summary)}
+	found := c.fit(d.found())
+	noted := c.fit(notes)
+	var text strings.Builder
+	printable.Fprintf(&text, "**%s**\n", summary)
+	for _, part := range changes {
+		text.WriteString(c.fit(part))
+	}
+	text.WriteString(noted + found)
+	if c.left > 0 {
+		printable.Fprintf(&text, "\n**%s left out**: a comment has room for %d characters. For all, run gammaguard diff without -o markdown.\n",
+			Count(c.left, "line is", "lines are"), maxComment)
+	}
+	_, err := io.WriteString(printable.Markdown(w), text.String())
 	return err
 }
 
-// commented returns as many lines of the text as a comment has room for.
-func commented(text []byte) []byte {
-	if len(text) <= maxComment {
-		return text
+// comment is what a comment has room for, and how many lines are left out of it.
+type comment struct{ room, left int }
+
+// fit returns the part up to the first line for which there is no room; nothing, if that is the first.
+func (c *comment) fit(part traffic.Part) string {
+	size, n := len(part.Head), 0
+	for n < len(part.Lines) && size+len(part.Lines[n]) <= c.room {
+		size += len(part.Lines[n])
+		n++
 	}
-	const room = 256
-	kept := text[:bytes.LastIndexByte(text[:maxComment-room], '\n')+1]
-	left := bytes.Count(text[len(kept):], []byte("\n"))
-	return append(slices.Clip(kept), printable.Sprintf("\n**%s left out**: a comment has room for %d characters. For all, run gammaguard diff without -o markdown.\n",
-		Count(left, "line is", "lines are"), maxComment)...)
+	c.left += len(part.Lines) - n
+	if n == 0 {
+		return ""
+	}
+	c.room -= size
+	return part.Head + strings.Join(part.Lines[:n], "")
 }
 
-func (d *Diff) markdown(w io.Writer) error {
-	out := bufio.NewWriter(printable.Markdown(w))
-	printable.Fprintf(out, "%s", printable.Layout(d.Difference.Markdown()))
-	if len(d.NewFindings.Routes) > 0 {
-		printable.Fprintf(out, "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n")
-	}
-	for _, i := range d.findings().lines() {
+// found are the new findings, denials first.
+func (d *Diff) found() traffic.Part {
+	part := traffic.Part{Head: "\n### new findings\n\n| effect | where | finding |\n|---|---|---|\n"}
+	items := d.findings().lines()
+	weights := []validate.Action{EffectUnknown, validate.Warn, validate.Deny}
+	slices.SortStableFunc(items, func(a, b Item) int { return slices.Index(weights, b.Effect) - slices.Index(weights, a.Effect) })
+	for _, i := range items {
 		place := fmt.Sprintf("%s:%d", i.File, i.Line)
-		printable.Fprintf(out, "| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named()))
+		part.Lines = append(part.Lines, printable.Sprintf("| %s | %s | %s |\n", i.Word, printable.Cell(place), printable.Cell(i.named())))
 	}
-	return out.Flush()
+	return part
 }
 
 // Since returns the routes, findings, and changes of the report that another one does not have.

@@ -4,32 +4,79 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gammaguard/gammaguard/traffic"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
-// TestCommentIsBounded: a comment on a pull request is no longer than it may be, and says what it leaves out.
+// TestCommentIsBounded: a comment on a pull request is no longer than it may be. What there is no room for is left out and counted:
+// first changes, then notes, then findings, and denials last. No table is without rows.
 func TestCommentIsBounded(t *testing.T) {
-	for _, n := range []int{1, 2000} {
-		d := &Diff{Difference: &traffic.Difference{}, NewFindings: New()}
-		for i := range n {
-			d.NewFindings.AddRoute(&Route{RouteName: RouteName{Name: fmt.Sprint(i)}, Findings: []Finding{{Message: fmt.Sprint(i) + strings.Repeat("a|", 50)}}})
-		}
-		var out bytes.Buffer
-		if err := d.Markdown(&out); err != nil {
-			t.Fatal(err)
-		}
-		text := out.String()
-		rows := strings.Count(text, "` |\n")
-		left := 0
-		if i := strings.Index(text, "\n\n**"); i >= 0 {
-			_, _ = fmt.Sscanf(text[i:], "\n\n**%d lines are left out**", &left)
-		}
-		if len(text) > maxComment || rows+left != n || (left > 0) != (n > 1) || !strings.HasSuffix(text, "\n") {
-			t.Errorf("%d findings: %d bytes, %d rows, %d left out: %s", n, len(text), rows, left, text[max(0, len(text)-300):])
-		}
+	for _, test := range []struct {
+		name                                   string
+		services, changes, notes, warns, denys int
+		all                                    []string // what is kept as a whole
+	}{
+		{"all", 2, 2, 2, 2, 2, []string{"any change`", "> `note ", "| warn |", "| deny |"}},
+		{"changes", 500, 3, 4, 3, 2, []string{"> `note ", "| warn |", "| deny |"}},
+		{"changes of one Service", 1, 2000, 4, 3, 2, []string{"> `note ", "| warn |", "| deny |"}},
+		{"notes", 500, 3, 2000, 3, 2, []string{"| warn |", "| deny |"}},
+		{"warnings", 500, 3, 4, 2000, 2, []string{"| deny |"}},
+		{"denials", 500, 3, 4, 3, 2000, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &Diff{Difference: &traffic.Difference{}, NewFindings: New()}
+			for i := range test.services {
+				port := traffic.PortDifference{Service: fmt.Sprintf("Service shop/s%d", i), Namespace: "shop", Port: 80, Protocol: "TCP"}
+				for range test.changes {
+					port.Changes = append(port.Changes, traffic.Change{Class: traffic.Class{Where: "change"}})
+				}
+				d.Ports = append(d.Ports, port)
+			}
+			for i := range test.notes {
+				d.Notes = append(d.Notes, fmt.Sprint("note ", i, strings.Repeat("a|", 50)))
+			}
+			for i := range test.warns + test.denys {
+				effect := validate.Warn
+				if i >= test.warns {
+					effect = validate.Deny
+				}
+				d.NewFindings.AddRoute(&Route{RouteName: RouteName{Name: fmt.Sprint(i)}, Findings: []Finding{{Effect: effect, Message: fmt.Sprint(effect, " ", i, strings.Repeat("a|", 50))}}})
+			}
+			d.NewFindings.Count()
+			var out bytes.Buffer
+			if err := d.Markdown(&out); err != nil {
+				t.Fatal(err)
+			}
+			text := out.String()
+			want := map[string]int{"any change`": test.services * test.changes, "> `note ": test.notes, "| warn |": test.warns, "| deny |": test.denys}
+			left := 0
+			for word, n := range want {
+				kept := strings.Count(text, word)
+				if left += n - kept; kept > n || kept < n && slices.Contains(test.all, word) {
+					t.Errorf("%d of %d lines have %s", kept, n, word)
+				}
+			}
+			said := 0
+			if i := strings.Index(text, "\n\n**"); i >= 0 {
+				_, _ = fmt.Sscanf(text[i:], "\n\n**%d lines are left out**", &said)
+			}
+			if len(text) > maxComment || len(text) < 60_000 && left > 0 || left != said || !strings.HasSuffix(text, "\n") {
+				t.Errorf("%d bytes, %d lines left out: %s", len(text), left, text[max(0, len(text)-300):])
+			}
+			if head, _, _ := strings.Cut(text, "\n"); !strings.HasSuffix(head, fmt.Sprintf("; new on %d routes: %d denials, %d warnings**", test.warns+test.denys, test.denys, test.warns)) {
+				t.Errorf("the first line is %s", head)
+			}
+			if warn := strings.Index(text, "| warn |"); warn >= 0 && strings.LastIndex(text, "| deny |") > warn {
+				t.Error("a warning stands above a denial")
+			}
+			if rows := strings.Split(text, "|---|\n"); slices.ContainsFunc(rows[1:], func(below string) bool { return !strings.HasPrefix(below, "| ") }) {
+				t.Error("a table has no rows")
+			}
+		})
 	}
 }
 

@@ -28,7 +28,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		failed := (*build.Error)(nil)
 		needs := errors.As(err, &remote) || errors.As(err, &failed) && failed.Remote
 		broken := !needs && !strings.Contains(err.Error(), "--enable-") // of plugins and charts
-		not := &NotBuilt{error: fmt.Errorf("kustomize %s: %w", folder, err), Why: err.Error(), Broken: broken, Remote: needs}
+		not := &NotBuilt{error: fmt.Errorf("kustomization %s: %w", folder, err), Why: unquoted(err.Error()), Broken: broken, Remote: needs}
 		switch {
 		case broken:
 			in.locate(not, folder)
@@ -42,7 +42,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 	objects := in.objectsOf(folder)
 	for _, res := range resources {
 		if res.Error != "" {
-			in.fail(fmt.Errorf("kustomize %s: %s", folder, res.Error))
+			in.fail(fmt.Errorf("kustomization %s: %s", folder, res.Error))
 			continue
 		}
 		name := KustomizationFile(folder)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
@@ -33,6 +34,24 @@ func (n *NotBuilt) Error() string { return strings.Join(strings.Fields(n.error.E
 
 // Unwrap returns why.
 func (n *NotBuilt) Unwrap() error { return n.error }
+
+// quoted is why a component cannot be built, as kustomize quotes it.
+var quoted = regexp.MustCompile(`(?:accumulateDirectory:|loader\.New) (".*")$`)
+
+// unquoted returns what kustomize says, as it is said of the component that is the cause: of components in components, each quotes the next.
+func unquoted(why string) string {
+	for {
+		found := quoted.FindStringSubmatchIndex(why)
+		if found == nil {
+			return why
+		}
+		text, err := strconv.Unquote(why[found[2]:])
+		if err != nil {
+			return why
+		}
+		why = why[:found[2]] + text
+	}
+}
 
 // below are the words by which kustomize says that a kustomization below another one cannot be built, of which the last is the
 // cause.
@@ -64,7 +83,7 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 	} else {
 		return
 	}
-	not.error = fmt.Errorf("kustomize %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
+	not.error = fmt.Errorf("kustomization %s: %s:%d: %s", folder, not.At.File, not.At.Line, not.Why)
 }
 
 // malformed returns the first error of YAML in the files of objects and patches that the kustomization in the folder uses, if the
