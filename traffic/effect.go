@@ -196,20 +196,22 @@ func (p *PathChange) String() string {
 	return fmt.Sprintf("path prefix %s to %s", p.Prefix, shown(p.Replacement))
 }
 
-// Location returns where the redirect sends the request: the value of the Location
-// header, with what is not known left out. A port that the scheme implies is not
-// written (Gateway API, HTTPRequestRedirectFilter.port).
+// Location returns where the redirect sends the request: the value of the Location header, without a query. A client that names no
+// host asks for the Service by its name and namespace. Without a scheme, port 443 stands for https. A port that the scheme implies is not written
+// (Gateway API, HTTPRequestRedirectFilter.port).
 func (r *Redirect) Location(request *Request) string {
-	location := url.URL{Scheme: r.Scheme, Host: r.Host, Path: r.Path.Apply(request.path())}
-	if location.Host == "" {
-		location.Host, _, _ = strings.Cut(request.Host, ":")
+	asked, _, _ := strings.Cut(request.Host, ":")
+	asked = cmp.Or(asked, request.Service.Name+"."+request.Service.Namespace)
+	scheme, port := r.Scheme, r.Port
+	if scheme == "" {
+		port = cmp.Or(port, request.Port)
+		scheme = "http"
+		if request.Port == 443 {
+			scheme = "https"
+		}
 	}
-	port := r.Port
-	if port == 0 && r.Scheme == "" {
-		port = request.Port
-	}
-	implied := r.Scheme == "https" && port == 443 || r.Scheme != "https" && port == 80
-	if port != 0 && !implied {
+	location := url.URL{Scheme: scheme, Host: cmp.Or(r.Host, asked), Path: r.Path.Apply(request.path())}
+	if implied := map[string]int32{"http": 80, "https": 443}[scheme]; port != 0 && port != implied {
 		location.Host += ":" + strconv.Itoa(int(port))
 	}
 	return location.String()

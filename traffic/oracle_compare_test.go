@@ -78,7 +78,7 @@ func (c *comparison) redirect() {
 	}
 	wanted := section(c.fields, "RedirectRequest")
 	for _, part := range []struct{ field, got string }{
-		{"Scheme", cmp.Or(location.Scheme, map[int32]string{443: "https"}[c.trace.Request.Port], "http")}, {"Host", location.Hostname()}, {"Path", location.Path}, {"Port", location.Port()},
+		{"Scheme", location.Scheme}, {"Host", location.Hostname()}, {"Path", location.Path}, {"Port", location.Port()},
 	} {
 		if want, ok := wanted[part.field]; ok {
 			c.want("redirect "+part.field, want, part.got)

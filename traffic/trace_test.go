@@ -196,6 +196,16 @@ HTTPRoute shop/there rule[0] match[0]  (producer)
   → redirect 301 to https, host a.example, path prefix /old to /new
   Location: https://a.example/new/x
 `},
+		{"a redirect to another port, without a host", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 8443}}]}]`)}, []string{"/old"}, Options{}, `
+HTTPRoute shop/there rule[0] match[0]  (producer)
+  → redirect 302 to port 8443
+  Location: http://cart.shop:8443/old
+`},
+		{"a redirect to another scheme, without a host", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]}]`)}, []string{"/old"}, Options{}, `
+HTTPRoute shop/there rule[0] match[0]  (producer)
+  → redirect 302 to https
+  Location: https://cart.shop/old
+`},
 		{"a mirror, a timeout and a rewrite", []string{http("shop/m", onCart+`, rules: [{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: gone, port: 80}, percent: 5}},`+
 			` {type: URLRewrite, urlRewrite: {hostname: b.example, path: {type: ReplaceFullPath, replaceFullPath: /x}}}], timeouts: {request: 2s}, `+toV1+`}]`)}, nil, Options{}, `
 HTTPRoute shop/m rule[0] match[0]  (producer)
