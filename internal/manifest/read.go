@@ -240,17 +240,26 @@ func (o *Object) IsRoute() bool {
 	return o.Key.Group == mesh.GatewayGroup && mesh.IsRouteKind(o.Key.Kind)
 }
 
-// MeantRoute returns the kind of route that the object's kind differs from by case alone; empty if there is none.
+// MeantRoute returns the kind of route that is probably meant by an object that is none: its kind differs from that by case or in the
+// plural alone, or its group is not that of the Gateway API, but one that Kubernetes reserves (k8s.io). It is empty if there is none.
 func (o *Object) MeantRoute() mesh.RouteKind {
-	if o.Key.Group != mesh.GatewayGroup || o.IsRoute() {
+	if o.Key.Group != "" && !strings.HasSuffix(o.Key.Group, "k8s.io") || o.IsRoute() {
 		return ""
 	}
 	for _, kind := range mesh.RouteKinds() {
-		if strings.EqualFold(o.Key.Kind, string(kind)) {
+		if strings.EqualFold(o.Key.Kind, string(kind)) || strings.EqualFold(o.Key.Kind, string(kind)+"s") {
 			return kind
 		}
 	}
 	return ""
+}
+
+// APIVersion returns the group and version as manifests have them.
+func (o *Object) APIVersion() string {
+	if o.Key.Group == "" {
+		return o.Version
+	}
+	return o.Key.Group + "/" + o.Version
 }
 
 // DecodeRoute sets Route, from the JSON of a route. The error, an *Error, says why

@@ -20,13 +20,17 @@ func keyed(d *source.Document) bool {
 	return d.IsRoute()
 }
 
-// noted returns what is probably a slip in the object, though nothing reads it: a kind that differs from that of a route by case
-// alone, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there.
+// noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a route, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there.
 func noted(file string, d *source.Document) (notices []report.Notice) {
 	note := func(field, text string, fails bool) {
 		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text, Fails: fails})
 	}
-	if kind := d.MeantRoute(); kind != "" {
+	switch kind := d.MeantRoute(); {
+	case kind == "":
+	case d.Key.Group != mesh.GatewayGroup:
+		note("apiVersion", fmt.Sprintf("apiVersion %s has no kind %s, so the object is not checked; if a route is meant, write one of %s, such as %[3]s/v1",
+			d.APIVersion(), d.Key.Kind, mesh.GatewayGroup), true)
+	default:
 		note("kind", fmt.Sprintf("kind %s does not exist, so the object is not checked; if a route is meant, write %s", d.Key.Kind, kind), true)
 	}
 	if keyed(d) {

@@ -57,6 +57,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
 		// A Namespace in the input takes the place of the one in the cluster (docs/ci.md).
 		{"landlord", "check -f - --cluster", "{apiVersion: v1, kind: Namespace, metadata: {name: narrow}}\n---\n" + route, command.ExitFindings, "grant-missing", all},
+		{"granter", "diff -f - --cluster", route, command.ExitUsage, "", "you cannot list HTTPRoutes in namespace narrow, so what changes cannot be known; ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},
 		// The namespaces of the request and of the input count, and not the one of the kubeconfig.
 		{"landlord", "trace http://cart.narrow/", "", command.ExitClean, "HTTPRoute narrow/web", all},

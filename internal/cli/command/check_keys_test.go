@@ -50,7 +50,7 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
-// TestCheckMisspelt: what differs from a route by the case of its kind alone is noted where nothing else in its directory is a
+// TestCheckMisspelt: what differs from a route by the case or number of its kind, or by its apiVersion, is noted where nothing else in its directory is a
 // route, and fails a strict check. Another kind of the group, or the same of another group, does not.
 func TestCheckMisspelt(t *testing.T) {
 	const object = "apiVersion: gateway.networking.k8s.io/v1\nkind: HttpRoute\nmetadata: {name: cart, namespace: shop}\n"
@@ -62,6 +62,21 @@ func TestCheckMisspelt(t *testing.T) {
 	for _, args := range [][]string{{"check", "--strict"}, {"check", "--strict", "-f", "apps"}} {
 		if got := runIn(t, folder, args...); got.code == ExitClean || strings.Count(got.stdout, note) != 1 || got.stderr == "" {
 			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	for version, kind := range map[string]string{
+		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute",
+		"gateway.networking.k8s.io/v1": "HTTPRoutes",
+	} {
+		wanted := "apps/a.yaml:1: apiVersion " + version + " has no kind " + kind + ", so the object is not checked; if a route is meant, write one of gateway.networking.k8s.io, such as gateway.networking.k8s.io/v1\n"
+		if kind == "HTTPRoutes" {
+			wanted = "apps/a.yaml:2: kind HTTPRoutes does not exist, so the object is not checked; if a route is meant, write HTTPRoute\n"
+		}
+		folder := written(t, map[string]string{"apps/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", version, "HttpRoute", kind).Replace(object)})
+		for _, args := range [][]string{{"check"}, {"check", "-f", "apps"}} {
+			if got := runIn(t, folder, args...); got.code != ExitClean || strings.Count(got.stdout, "note: "+wanted) != 1 {
+				t.Errorf("%q: want %s in %+v", args, wanted, got)
+			}
 		}
 	}
 	folder = written(t, map[string]string{

@@ -44,7 +44,7 @@ type holder struct {
 	// and foreign for a template that does not look like one of a route.
 	routes          []source.Place
 	unread, foreign bool
-	// misspelt is set if it has an object whose kind is probably meant to be that of a route.
+	// misspelt is set if it has an object that is probably meant to be a route.
 	misspelt bool
 	// template is set for a file that Helm makes objects of.
 	template bool

@@ -54,7 +54,8 @@ func escapes(data []byte) bool {
 // routesIn returns the routes that can be read in the file, and whether it may hold routes: such ones, or others that
 // cannot be read.
 func routesIn(namespace, path string, data []byte) (h holder, may bool) {
-	if !mayName(data) {
+	named := mayName(data)
+	if !named && !hasRouteKind(data) {
 		return h, false
 	}
 	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
@@ -66,7 +67,7 @@ func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 	}
 	h.path, h.unread = filepath.Clean(path), len(errs) > 0
 	h.foreign = bytes.Contains(data, []byte("{{")) && (!hasVersion(data) || !hasRouteKind(data))
-	return h, len(h.routes) > 0 || len(errs) > 0 && (looksLikeManifest(data) || escapes(data) && bytes.Contains(data, []byte("kind")))
+	return h, len(h.routes) > 0 || named && len(errs) > 0 && (looksLikeManifest(data) || escapes(data) && bytes.Contains(data, []byte("kind")))
 }
 
 // hasVersion reports whether the text has a version of the Gateway API: one with the group alone may be of rights, or of
