@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -93,6 +94,18 @@ func (l *loaded) leftOut() []string {
 			notes = append(notes, l.withoutRefused(r))
 		} else if r.undecodable == nil && r.variables() {
 			notes = append(notes, fmt.Sprintf("%s %s/%s refers to a name with a variable, which is taken as it is written: substitute the variable first", r.Key.Kind, r.Key.Namespace, r.Key.Name))
+		}
+	}
+	return notes
+}
+
+// homeless names the namespaces that do not exist, since the input is complete, and whose routes so lack a grant.
+func (l *loaded) homeless() (notes []string) {
+	for key, route := range l.effective() {
+		_, err := mesh.FindNamespace(l.world, key.Namespace)
+		grants := &l.engine.Policy().Grants
+		if errors.Is(err, mesh.ErrNotFound) && len(grants.Missing(nil, route.Kind, grants.Needed(key.Namespace, route.Spec.ParentRefs))) > 0 {
+			notes = append(notes, "namespace "+key.Namespace+" is not in the input: by --complete it does not exist, and its routes lack a grant, so they do not apply")
 		}
 	}
 	return notes

@@ -181,7 +181,7 @@ func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.A
 	var reports [2]*report.CheckReport
 	for i, l := range []*loaded{before, after} {
 		c.tables[i] = l.table(l.world, elsewhere)
-		c.notes, c.rejected = append(c.notes, l.leftOut()...), append(c.rejected, l.rejected()...)
+		c.notes, c.rejected = slices.Concat(c.notes, l.leftOut(), l.homeless()), append(c.rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err

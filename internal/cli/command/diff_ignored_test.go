@@ -63,6 +63,10 @@ func TestDiffOfUnknownNamespaces(t *testing.T) {
 	if got := run(t, "", "diff", "--base", "base", "-f", "head"); strings.Contains(got.stdout, "nknown") || strings.Contains(got.stdout, "new on") {
 		t.Errorf("without the first route: %+v", got)
 	}
+	const homeless = "note: namespace shop is not in the input: by --complete it does not exist, and its routes lack a grant, so they do not apply\n"
+	if got := run(t, "", "diff", "--base", "base", "-f", "head", "--complete"); strings.Count(got.stdout, homeless) != 1 {
+		t.Errorf("--complete: %+v", got)
+	}
 	put(t, "head/c.yaml", strings.Replace(route("c"), "name: cart, port: 80}]\n  r", "name: cart, namespace: other, port: 80}]\n  r", 1))
 	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "Service other/cart") && !strings.Contains(got.stdout, "Service cart") {
 		t.Errorf("another Service: %+v", got)
