@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -45,6 +44,7 @@ const (
 const (
 	configurationName = "gammaguard"
 	validateWebhook   = "validate.gammaguard.dev"
+	mutateWebhook     = "mutate.gammaguard.dev"
 )
 
 // InstalledOptions name an installation.
@@ -70,10 +70,8 @@ type installation struct {
 	restart string
 	// served is the result of the check whether gammaguard has served.
 	served Result
-	// failurePolicy is that of the validating webhook; empty if it cannot be read.
-	failurePolicy admissionv1.FailurePolicyType
-	// service is what the API server asks; nil if that cannot be read, or is a URL.
-	service *admissionv1.ServiceReference
+	// validating is the validating webhook, as it is registered; nil if it cannot be read.
+	validating *registration
 	// reached is nil if the API server reaches gammaguard, or why not.
 	reached error
 }
@@ -128,39 +126,6 @@ func (i *installation) read(at schema.GroupVersionResource, namespace, name stri
 	return OK, ""
 }
 
-// registrations checks the webhook configurations, and reports whether the validating one
-// can be missing.
-func (i *installation) registrations() (registered bool) {
-	const check = "webhook configurations"
-	var validating admissionv1.ValidatingWebhookConfiguration
-	var mutating admissionv1.MutatingWebhookConfiguration
-	if result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "", configurationName, &validating); result != OK {
-		i.add(check, result, "%s", lack)
-		return result != Fail
-	}
-	at := slices.IndexFunc(validating.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == validateWebhook })
-	if at < 0 {
-		i.add(check, Fail, "the ValidatingWebhookConfiguration %s has no webhook %s", configurationName, validateWebhook)
-		return false
-	}
-	i.failurePolicy = policyOf(validating.Webhooks[at].FailurePolicy)
-	i.service = validating.Webhooks[at].ClientConfig.Service
-	if len(validating.Webhooks[at].ClientConfig.CABundle) == 0 {
-		i.add(check, Fail, "the webhook %s has no caBundle yet%s", validateWebhook, i.unlessNeverRan(": check the source of certificates"))
-		return true
-	}
-	result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", configurationName, &mutating)
-	switch {
-	case result == Fail:
-		i.add(check, Warn, "%s: routes are checked and not completed", lack)
-	case result != OK:
-		i.add(check, result, "%s", lack)
-	default:
-		i.add(check, OK, "both are there; failurePolicy %s", i.failurePolicy)
-	}
-	return true
-}
-
 // binding checks whether gammaguard has noted that it has served, which has no effect while the validating webhook is
 // not registered.
 func (i *installation) binding(registered bool) {
@@ -178,10 +143,10 @@ func (i *installation) binding(registered bool) {
 			i.unlessNeverRan(". The log of gammaguard names the reason"))
 	case !registered:
 		i.add(check, Warn, "it has, and checks no mesh route all the same: the validating webhook is not registered")
-	case i.failurePolicy == admissionv1.Ignore:
-		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
-	case i.failurePolicy == "":
+	case i.validating == nil:
 		i.add(check, OK, "while no replica answers, mesh routes are refused if the failurePolicy is Fail")
+	case policyOf(i.validating.FailurePolicy) == admissionv1.Ignore:
+		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
 	default:
 		i.add(check, OK, "while no replica answers, mesh routes are refused")
 	}
@@ -207,10 +172,11 @@ func (i *installation) probe() {
 
 // behindService says what is wrong with the Service that the API server asks; empty where that is not known.
 func (i *installation) behindService() string {
-	if i.service == nil {
+	if i.validating == nil || i.validating.ClientConfig.Service == nil {
 		return ""
 	}
-	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: i.service.Namespace, Name: i.service.Name}
+	service := i.validating.ClientConfig.Service
+	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: service.Namespace, Name: service.Name}
 	if _, err := mesh.FindService(i, key); errors.Is(err, mesh.ErrNotFound) {
 		return fmt.Sprintf("; there is no %s: apply the overlay again", key)
 	}
@@ -307,12 +273,16 @@ func (i *installation) admitted(check, namespace string) State {
 	}
 	const admitted = "is admitted, although gammaguard answers: "
 	switch mode := i.modeOf(namespace); {
+	case i.validating != nil && i.validating.leavesOut(i, namespace):
+		i.add(check, Fail, admitted+"%s has %s that leaves it out", validateWebhook, i.validating.limit)
 	case mode == "":
 		i.add(check, Warn, admitted+"the mode cannot be read")
 	case mode != mesh.Enforce:
 		i.add(check, Warn, admitted+"the mode is %s", mode)
 	case i.unfinished:
 		i.add(check, Fail, admitted+"a Pod of before the rollout may have answered")
+	case i.validating != nil && i.validating.limit != "":
+		i.add(check, Fail, admitted+"either %s of %s leaves it out, or the configuration exempts you, or turns the rules off", i.validating.limit, validateWebhook)
 	default:
 		i.add(check, Fail, admitted+"its configuration exempts you, or turns the rules off; after an edit of the ConfigMap, run %s", i.restart)
 	}

@@ -121,6 +121,21 @@ func TestInstalledWait(t *testing.T) {
 	try("exempt", "a", "", command.ExitNotEnforcing, cluster.Fail, exempt)
 	try("exempt, after waiting", "a", "--wait 2s", command.ExitNotEnforcing, cluster.Fail, exempt, row+": "+exempt)
 
+	limited := func(json string) { // what is added to the webhook; the API server may still ask it
+		t.Helper()
+		kubectl(t, "", "patch", "validatingwebhookconfiguration", "gammaguard", "--type=json", "-p", json)
+	}
+	limited(`[{"op": "add", "path": "/webhooks/0/namespaceSelector", "value": {"matchLabels": {"mesh": "yes"}}}]`)
+	try("a namespaceSelector", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"validate.gammaguard.dev has a namespaceSelector that leaves it out")
+	kubectl(t, "", "label", "namespace", "awaited", "mesh=yes")
+	try("it selects the namespace", "r", "", command.ExitClean, cluster.OK, refused)
+	limited(`[{"op": "remove", "path": "/webhooks/0/namespaceSelector"}, {"op": "add", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"mesh": "yes"}}}]`)
+	try("an objectSelector", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"validate.gammaguard.dev has an objectSelector that leaves it out")
+	limited(`[{"op": "remove", "path": "/webhooks/0/objectSelector"}, {"op": "add", "path": "/webhooks/0/matchConditions", "value": [{"name": "not-mine", "expression": "false"}]}]`)
+	try("a match condition", "a", "", command.ExitNotEnforcing, cluster.Fail,
+		admitted+"either the match condition not-mine of validate.gammaguard.dev leaves it out, or the configuration exempts you, or turns the rules off")
+	limited(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`)
+
 	kubectl(t, "", "delete", "pod", "old", "-n", "awaited", "--wait=false")
 	try("a Pod is ending", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"a Pod of before the rollout may have answered")
 	g.then = func() {
