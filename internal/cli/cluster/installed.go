@@ -203,13 +203,13 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	_, answer, denied := strings.Cut(text, fmt.Sprintf("admission webhook %q denied the request: ", validateWebhook))
 	switch {
 	case denied && isFinding(err):
-		i.refused(check, namespace, "is refused by gammaguard")
+		i.refused(check, namespace, "is refused by gammaguard", "a replica has not read that yet; after an edit of the ConfigMap, run "+i.restart)
 		return Works
 	case denied:
 		i.add(check, Fail, "gammaguard answers, but cannot verify routes: %s", answer)
 		return Failing
 	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
-		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers")
+		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers", applyPolicies)
 		return Works
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
@@ -249,10 +249,10 @@ func (i *installation) unreached() State {
 	return Undetermined
 }
 
-// refused says whether it fits the mode that a bad route is refused.
-func (i *installation) refused(check, namespace, how string) {
+// refused says whether it fits the mode that a bad route is refused, and what to do otherwise.
+func (i *installation) refused(check, namespace, how, otherwise string) {
 	if mode := i.modeOf(namespace); mode == mesh.Warn || mode == mesh.Audit {
-		i.add(check, Fail, "%s, although the mode is %s: a replica has not read that yet; after an edit of the ConfigMap, run %s", how, mode, i.restart)
+		i.add(check, Fail, "%s, although the mode is %s: %s", how, mode, otherwise)
 		return
 	}
 	i.add(check, OK, "%s", how)

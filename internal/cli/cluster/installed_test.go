@@ -15,6 +15,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/test/background"
 )
 
 // guard answers in the place of gammaguard.
@@ -151,6 +152,21 @@ func TestInstalledWait(t *testing.T) {
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
 	try("the label enforces", "r", "", command.ExitClean, cluster.OK, refused)
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode-")
+	const policies = "../../../config/policy" // of the default configuration
+	kubectl(t, "", "apply", "-k", policies)
+	defer kubectl(t, "", "delete", "--ignore-not-found", "-k", policies)
+	eventually := func(want string) { // a policy is taken up a moment after it is stored, and forgotten a moment after it is gone
+		t.Helper()
+		background.Eventually(t, func() string {
+			if _, checks := preflight(t, "--installed --installation awaited/guard"); checks[row].Details != want {
+				return checks[row].Details
+			}
+			return ""
+		})
+	}
+	eventually("is refused by the API server itself, for its grant; gammaguard answers, although the mode is warn: apply what 'gammaguard policy' writes for the configuration")
+	kubectl(t, "", "delete", "-k", policies)
+	eventually(stays)
 	kubectl(t, "", "delete", "configmap", "-n", "awaited", "warn")
 	try("the mode is unknown", "a", "", command.ExitNotEnforcing, cluster.Warn, admitted+"the mode cannot be read")
 

@@ -85,8 +85,11 @@ func replicas(deployment *appsv1.Deployment) (result Result, details string, unf
 	case wanted == 0:
 		return Fail, "it is scaled to 0 replicas", false
 	case status.Replicas > status.UpdatedReplicas:
-		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, the others run an older image or configuration",
-			status.UpdatedReplicas, wanted), true
+		others := "the others run an older image or configuration"
+		if status.UpdatedReplicas >= wanted {
+			others = "and older ones stay until these are available"
+		}
+		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, %s", status.UpdatedReplicas, wanted, others), true
 	case status.Replicas > 0 && status.ObservedGeneration < deployment.Generation:
 		return Fail, "the rollout is not finished: the last change of the Deployment has not been processed", true
 	case status.ReadyReplicas == 0:

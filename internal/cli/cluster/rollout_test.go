@@ -60,6 +60,8 @@ func TestInstalledRollout(t *testing.T) {
 	}
 	patch("deployment/guard", `{"status": {"observedGeneration": 99, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2}}`)
 	installed("an upgrade", cluster.Fail, "the rollout is not finished: 1 of 2 replicas are updated, the others run an older image or configuration; Pod new: CrashLoopBackOff; to be rolled out: "+rest)
+	patch("deployment/guard", `{"status": {"updatedReplicas": 2}}`)
+	installed("the end of an upgrade", cluster.Fail, "the rollout is not finished: 2 of 2 replicas are updated, and older ones stay until these are available; Pod new: CrashLoopBackOff; to be rolled out: "+rest)
 	patch("pod/new", `{"status": {"containerStatuses": null, "conditions": [{"type": "Ready", "status": "True"}]}}`)
 	patch("deployment/guard", `{"status": {"observedGeneration": 0, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}}`)
 	installed("a change", cluster.Fail, "the rollout is not finished: the last change of the Deployment has not been processed; to be rolled out: "+rest)
