@@ -45,6 +45,7 @@ const (
 	configurationName = "gammaguard"
 	validateWebhook   = "validate.gammaguard.dev"
 	mutateWebhook     = "mutate.gammaguard.dev"
+	electionName      = "gammaguard-leader-election" // of the Role and the RoleBinding
 )
 
 // InstalledOptions name an installation.
@@ -87,16 +88,17 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	if _, err := c.discovery.ServerVersion(); err != nil {
 		return nil, "", fmt.Errorf("ask for the version of the API server: %w", err)
 	}
-	if options.Namespace != "" {
-		namespace = options.Namespace
-	}
 	clear(c.kept) // what was read before may have changed
 	i := &installation{Cluster: c, ctx: ctx}
 	i.deployment(options.Installation, name)
+	i.election(namespace)
 	registered := i.registrations()
 	i.binding(registered)
 	i.policies()
 	i.probe()
+	if options.Namespace != "" {
+		namespace = options.Namespace
+	}
 	return i.checks, i.badRoute(namespace, registered), nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,6 +75,24 @@ func (i *installation) deployment(installation, name string) {
 		details += "; there is no Secret " + secret + ", so no Pod that starts becomes ready: apply the overlay again"
 	}
 	i.add(check, result, "%s", details)
+}
+
+// election checks whether the objects are there without which no replica leads.
+func (i *installation) election(namespace string) {
+	const check = "leader election"
+	for _, resource := range []string{"roles", "rolebindings"} {
+		var object rbacv1.Role // of either, only whether it exists matters
+		switch result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource(resource), namespace, electionName, &object); result {
+		case OK:
+		case Fail:
+			i.add(check, Warn, "%s: no replica can become the leader, which writes status and Reports; apply the overlay again", lack)
+			return
+		default:
+			i.add(check, result, "%s", lack)
+			return
+		}
+	}
+	i.add(check, OK, "its Role and RoleBinding are there")
 }
 
 // replicas says how many replicas are ready, or that the rollout of the Deployment is unfinished: then, other replicas than
