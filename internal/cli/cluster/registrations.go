@@ -2,15 +2,16 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/gammaguard/gammaguard/config"
+	"github.com/gammaguard/gammaguard/internal/yaml"
 	"github.com/gammaguard/gammaguard/mesh"
 )
 
@@ -57,7 +58,10 @@ func (i *installation) registration(kind, name string) (webhook *registration, r
 	}
 	text, err := config.Manifests.ReadFile("webhook/" + kind + ".yaml")
 	if err == nil {
-		err = yaml.Unmarshal(text, &shipped)
+		text, err = yaml.ToJSON(text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &shipped)
 	}
 	if err != nil {
 		return nil, Unclear, err.Error()
