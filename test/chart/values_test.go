@@ -43,7 +43,6 @@ var samples = map[string]struct {
 	"image.tag":                          {"v9", "image: gammaguard-webhook:v9", []string{deployment}},
 	"imagePullSecrets":                   {"[{name: registry}]", "imagePullSecrets: - name: registry", []string{deployment}},
 	"labels":                             {"{team: a}", "app.kubernetes.io/name: gammaguard team: a", nil},
-	"namespaceSelector":                  {"{matchLabels: {mesh: yes}}", "namespaceSelector: matchLabels: mesh:", webhooks},
 	"networkPolicy.enabled":              {"false", "", []string{"NetworkPolicy/gammaguard-webhook"}},
 	"nodeSelector":                       {"{disk: ssd}", "nodeSelector: disk: ssd", []string{deployment}},
 	"podAnnotations":                     {"{team: a}", "default-container: webhook team: a", []string{deployment}},
@@ -124,10 +123,18 @@ func TestRefused(t *testing.T) {
 		"configuration: {rules: {parent-headless: nono}}": "/configuration/rules/parent-headless",
 		"components: {metric: true}":                      "metric",
 		"components: {monitoring: true}":                  "components.monitoring needs components.metrics",
+		"namespaceSelector: {matchLabels: {mesh: yes}}":   "use configuration.exemptions.namespaces",
 	} {
 		if _, err := render(t, "gammaguard-system", values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %s", values, err, want)
 		}
+	}
+}
+
+// TestRemovedValue: a release that did not set a value which is no more can keep its values (helm upgrade --reuse-values).
+func TestRemovedValue(t *testing.T) {
+	if _, err := render(t, "gammaguard-system", "namespaceSelector: {}"); err != nil {
+		t.Error(err)
 	}
 }
 

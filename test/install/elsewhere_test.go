@@ -34,7 +34,7 @@ var elsewhere = map[string][]string{
 	},
 	"test/e2e.TestUpgrade":         {"kubectl logs -n gammaguard-system -l app.kubernetes.io/name=gammaguard --prefix --tail=50"},
 	"test/install.TestAdoption":    {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "kubectl label namespaces --all gammaguard.dev/mode-", "jq -r "},
-	"test/install.TestHelm":        {"helm ", "kubectl label namespace gammaguard-system "},
+	"test/install.TestHelm":        {"helm ", "kubectl label namespace gammaguard-system ", "kubectl delete -n gammaguard-system --ignore-not-found lease/"},
 	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
 	"test/install.TestRunbook":     {"$ kubectl apply -f cart.yaml"},
 	"test/install.TestSelfManaged": {"kubectl patch secret -n gammaguard-system "},

@@ -74,6 +74,10 @@ func TestHelm(t *testing.T) {
 	wantBundle(t, c)
 	wantSource(t, "issuer/gammaguard-ca")
 
+	// What gammaguard and cert-manager make is no part of the release.
+	kubectl(t, "create", "secret", "generic", "-n", system, "gammaguard-ca")
+	kubectl(t, "create", "secret", "generic", "-n", system, "gammaguard-webhook-cert")
+	newOperator(t).apply(t, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: gammaguard-webhook, namespace: "+system+"}}")
 	uninstall := action.NewUninstall(helm)
 	uninstall.WaitStrategy = kube.HookOnlyStrategy
 	if _, err := uninstall.Run("gammaguard"); err != nil {
@@ -83,6 +87,22 @@ func TestHelm(t *testing.T) {
 		t.Errorf("helm uninstall leaves %v", left)
 	}
 	wantRoutes(t, false)
+	leftovers(t)
+}
+
+// leftovers: the page has one command more after helm uninstall, which deletes all that is left in the namespace.
+func leftovers(t *testing.T) {
+	t.Helper()
+	o := newOperator(t)
+	commands := commandsOf(t, o.root, "helm.md", "## Upgrade, rollback, uninstall")
+	left := func() string { return kubectl(t, "get", "leases,secrets", "-n", system, "-o", "name") }
+	if got := len(strings.Fields(left())); got != 3 {
+		t.Errorf("helm uninstall leaves %d objects, want 3:\n%s", got, left())
+	}
+	o.must(t, commands[len(commands)-1])
+	if got := left(); got != "" {
+		t.Errorf("the command leaves\n%s", got)
+	}
 }
 
 // wantHelmCommands: the pages show what the test does, and no other command of Helm.

@@ -50,6 +50,7 @@ func TestInstalled(t *testing.T) {
 	})
 	haveReplicas(t)
 	o.wants(t, documentedCheck[0], 0, `(?m)^a bad route in namespace gammaguard-system +ok +is refused by gammaguard$`)
+	o.wants(t, check, 0, `(?m)^leader election +ok +its Role and RoleBinding are there$`)
 	o.wants(t, check, 0, `(?m)^policies on routes without a grant +ok +none are installed: only the webhook can refuse these routes$`)
 	const served, failurePolicy = `(?m)^has served +ok +while no replica answers, `, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`
 	o.wants(t, check, 0, served+`mesh routes are refused$`)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -45,6 +44,8 @@ const (
 const (
 	configurationName = "gammaguard"
 	validateWebhook   = "validate.gammaguard.dev"
+	mutateWebhook     = "mutate.gammaguard.dev"
+	electionName      = "gammaguard-leader-election" // of the Role and the RoleBinding
 )
 
 // InstalledOptions name an installation.
@@ -70,10 +71,8 @@ type installation struct {
 	restart string
 	// served is the result of the check whether gammaguard has served.
 	served Result
-	// failurePolicy is that of the validating webhook; empty if it cannot be read.
-	failurePolicy admissionv1.FailurePolicyType
-	// service is what the API server asks; nil if that cannot be read, or is a URL.
-	service *admissionv1.ServiceReference
+	// validating is the validating webhook, as it is registered; nil if it cannot be read.
+	validating *registration
 	// reached is nil if the API server reaches gammaguard, or why not.
 	reached error
 }
@@ -89,16 +88,17 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	if _, err := c.discovery.ServerVersion(); err != nil {
 		return nil, "", fmt.Errorf("ask for the version of the API server: %w", err)
 	}
-	if options.Namespace != "" {
-		namespace = options.Namespace
-	}
 	clear(c.kept) // what was read before may have changed
 	i := &installation{Cluster: c, ctx: ctx}
 	i.deployment(options.Installation, name)
+	i.election(namespace)
 	registered := i.registrations()
 	i.binding(registered)
 	i.policies()
 	i.probe()
+	if options.Namespace != "" {
+		namespace = options.Namespace
+	}
 	return i.checks, i.badRoute(namespace, registered), nil
 }
 
@@ -128,39 +128,6 @@ func (i *installation) read(at schema.GroupVersionResource, namespace, name stri
 	return OK, ""
 }
 
-// registrations checks the webhook configurations, and reports whether the validating one
-// can be missing.
-func (i *installation) registrations() (registered bool) {
-	const check = "webhook configurations"
-	var validating admissionv1.ValidatingWebhookConfiguration
-	var mutating admissionv1.MutatingWebhookConfiguration
-	if result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "", configurationName, &validating); result != OK {
-		i.add(check, result, "%s", lack)
-		return result != Fail
-	}
-	at := slices.IndexFunc(validating.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == validateWebhook })
-	if at < 0 {
-		i.add(check, Fail, "the ValidatingWebhookConfiguration %s has no webhook %s", configurationName, validateWebhook)
-		return false
-	}
-	i.failurePolicy = policyOf(validating.Webhooks[at].FailurePolicy)
-	i.service = validating.Webhooks[at].ClientConfig.Service
-	if len(validating.Webhooks[at].ClientConfig.CABundle) == 0 {
-		i.add(check, Fail, "the webhook %s has no caBundle yet%s", validateWebhook, i.unlessNeverRan(": check the source of certificates"))
-		return true
-	}
-	result, lack := i.read(admissionv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", configurationName, &mutating)
-	switch {
-	case result == Fail:
-		i.add(check, Warn, "%s: routes are checked and not completed", lack)
-	case result != OK:
-		i.add(check, result, "%s", lack)
-	default:
-		i.add(check, OK, "both are there; failurePolicy %s", i.failurePolicy)
-	}
-	return true
-}
-
 // binding checks whether gammaguard has noted that it has served, which has no effect while the validating webhook is
 // not registered.
 func (i *installation) binding(registered bool) {
@@ -178,10 +145,10 @@ func (i *installation) binding(registered bool) {
 			i.unlessNeverRan(". The log of gammaguard names the reason"))
 	case !registered:
 		i.add(check, Warn, "it has, and checks no mesh route all the same: the validating webhook is not registered")
-	case i.failurePolicy == admissionv1.Ignore:
-		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
-	case i.failurePolicy == "":
+	case i.validating == nil:
 		i.add(check, OK, "while no replica answers, mesh routes are refused if the failurePolicy is Fail")
+	case policyOf(i.validating.FailurePolicy) == admissionv1.Ignore:
+		i.add(check, OK, "while no replica answers, gammaguard checks no mesh route: the failurePolicy is Ignore")
 	default:
 		i.add(check, OK, "while no replica answers, mesh routes are refused")
 	}
@@ -207,10 +174,11 @@ func (i *installation) probe() {
 
 // behindService says what is wrong with the Service that the API server asks; empty where that is not known.
 func (i *installation) behindService() string {
-	if i.service == nil {
+	if i.validating == nil || i.validating.ClientConfig.Service == nil {
 		return ""
 	}
-	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: i.service.Namespace, Name: i.service.Name}
+	service := i.validating.ClientConfig.Service
+	key := mesh.ServiceKey{Kind: mesh.ServiceKind, Namespace: service.Namespace, Name: service.Name}
 	if _, err := mesh.FindService(i, key); errors.Is(err, mesh.ErrNotFound) {
 		return fmt.Sprintf("; there is no %s: apply the overlay again", key)
 	}
@@ -237,13 +205,13 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	_, answer, denied := strings.Cut(text, fmt.Sprintf("admission webhook %q denied the request: ", validateWebhook))
 	switch {
 	case denied && isFinding(err):
-		i.refused(check, namespace, "is refused by gammaguard")
+		i.refused(check, namespace, "is refused by gammaguard", "a replica has not read that yet; after an edit of the ConfigMap, run "+i.restart)
 		return Works
 	case denied:
 		i.add(check, Fail, "gammaguard answers, but cannot verify routes: %s", answer)
 		return Failing
 	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
-		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers")
+		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers", applyPolicies)
 		return Works
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
@@ -283,10 +251,10 @@ func (i *installation) unreached() State {
 	return Undetermined
 }
 
-// refused says whether it fits the mode that a bad route is refused.
-func (i *installation) refused(check, namespace, how string) {
+// refused says whether it fits the mode that a bad route is refused, and what to do otherwise.
+func (i *installation) refused(check, namespace, how, otherwise string) {
 	if mode := i.modeOf(namespace); mode == mesh.Warn || mode == mesh.Audit {
-		i.add(check, Fail, "%s, although the mode is %s: a replica has not read that yet; after an edit of the ConfigMap, run %s", how, mode, i.restart)
+		i.add(check, Fail, "%s, although the mode is %s: %s", how, mode, otherwise)
 		return
 	}
 	i.add(check, OK, "%s", how)
@@ -307,12 +275,16 @@ func (i *installation) admitted(check, namespace string) State {
 	}
 	const admitted = "is admitted, although gammaguard answers: "
 	switch mode := i.modeOf(namespace); {
+	case i.validating != nil && i.validating.leavesOut(i, namespace):
+		i.add(check, Fail, admitted+"%s has %s that leaves it out", validateWebhook, i.validating.limit)
 	case mode == "":
 		i.add(check, Warn, admitted+"the mode cannot be read")
 	case mode != mesh.Enforce:
 		i.add(check, Warn, admitted+"the mode is %s", mode)
 	case i.unfinished:
 		i.add(check, Fail, admitted+"a Pod of before the rollout may have answered")
+	case i.validating != nil && i.validating.limit != "":
+		i.add(check, Fail, admitted+"either %s of %s leaves it out, or the configuration exempts you, or turns the rules off", i.validating.limit, validateWebhook)
 	default:
 		i.add(check, Fail, admitted+"its configuration exempts you, or turns the rules off; after an edit of the ConfigMap, run %s", i.restart)
 	}

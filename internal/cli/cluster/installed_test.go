@@ -15,6 +15,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/command"
+	"github.com/gammaguard/gammaguard/test/background"
 )
 
 // guard answers in the place of gammaguard.
@@ -121,6 +122,21 @@ func TestInstalledWait(t *testing.T) {
 	try("exempt", "a", "", command.ExitNotEnforcing, cluster.Fail, exempt)
 	try("exempt, after waiting", "a", "--wait 2s", command.ExitNotEnforcing, cluster.Fail, exempt, row+": "+exempt)
 
+	limited := func(json string) { // what is added to the webhook; the API server may still ask it
+		t.Helper()
+		kubectl(t, "", "patch", "validatingwebhookconfiguration", "gammaguard", "--type=json", "-p", json)
+	}
+	limited(`[{"op": "add", "path": "/webhooks/0/namespaceSelector", "value": {"matchLabels": {"mesh": "yes"}}}]`)
+	try("a namespaceSelector", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"validate.gammaguard.dev has a namespaceSelector that leaves it out")
+	kubectl(t, "", "label", "namespace", "awaited", "mesh=yes")
+	try("it selects the namespace", "r", "", command.ExitClean, cluster.OK, refused)
+	limited(`[{"op": "remove", "path": "/webhooks/0/namespaceSelector"}, {"op": "add", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"mesh": "yes"}}}]`)
+	try("an objectSelector", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"validate.gammaguard.dev has an objectSelector that leaves it out")
+	limited(`[{"op": "remove", "path": "/webhooks/0/objectSelector"}, {"op": "add", "path": "/webhooks/0/matchConditions", "value": [{"name": "not-mine", "expression": "false"}]}]`)
+	try("a match condition", "a", "", command.ExitNotEnforcing, cluster.Fail,
+		admitted+"either the match condition not-mine of validate.gammaguard.dev leaves it out, or the configuration exempts you, or turns the rules off")
+	limited(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`)
+
 	kubectl(t, "", "delete", "pod", "old", "-n", "awaited", "--wait=false")
 	try("a Pod is ending", "a", "", command.ExitNotEnforcing, cluster.Fail, admitted+"a Pod of before the rollout may have answered")
 	g.then = func() {
@@ -136,6 +152,21 @@ func TestInstalledWait(t *testing.T) {
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
 	try("the label enforces", "r", "", command.ExitClean, cluster.OK, refused)
 	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode-")
+	const policies = "../../../config/policy" // of the default configuration
+	kubectl(t, "", "apply", "-k", policies)
+	defer kubectl(t, "", "delete", "--ignore-not-found", "-k", policies)
+	eventually := func(want string) { // a policy is taken up a moment after it is stored, and forgotten a moment after it is gone
+		t.Helper()
+		background.Eventually(t, func() string {
+			if _, checks := preflight(t, "--installed --installation awaited/guard"); checks[row].Details != want {
+				return checks[row].Details
+			}
+			return ""
+		})
+	}
+	eventually("is refused by the API server itself, for its grant; gammaguard answers, although the mode is warn: apply what 'gammaguard policy' writes for the configuration")
+	kubectl(t, "", "delete", "-k", policies)
+	eventually(stays)
 	kubectl(t, "", "delete", "configmap", "-n", "awaited", "warn")
 	try("the mode is unknown", "a", "", command.ExitNotEnforcing, cluster.Warn, admitted+"the mode cannot be read")
 

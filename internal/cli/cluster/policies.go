@@ -10,6 +10,9 @@ import (
 	"github.com/gammaguard/gammaguard/internal/grantpolicy"
 )
 
+// applyPolicies is how policies come to fit the configuration.
+const applyPolicies = "apply what 'gammaguard policy' writes for the configuration"
+
 // policies checks whether the policies by which the API server refuses routes without a grant are those of the configuration.
 func (i *installation) policies() {
 	const check = "policies on routes without a grant"
@@ -27,7 +30,7 @@ func (i *installation) policies() {
 	case sync == grantpolicy.InSync:
 		i.add(check, OK, "the API server enforces those of the configuration")
 	default:
-		i.add(check, Fail, "%s; apply what 'gammaguard policy' writes for the configuration", why)
+		i.add(check, Fail, "%s; %s", why, applyPolicies)
 	}
 }
 

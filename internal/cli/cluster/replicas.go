@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,6 +77,24 @@ func (i *installation) deployment(installation, name string) {
 	i.add(check, result, "%s", details)
 }
 
+// election checks whether the objects are there without which no replica leads.
+func (i *installation) election(namespace string) {
+	const check = "leader election"
+	for _, resource := range []string{"roles", "rolebindings"} {
+		var object rbacv1.Role // of either, only whether it exists matters
+		switch result, lack := i.read(rbacv1.SchemeGroupVersion.WithResource(resource), namespace, electionName, &object); result {
+		case OK:
+		case Fail:
+			i.add(check, Warn, "%s: no replica can become the leader, which writes status and Reports; apply the overlay again", lack)
+			return
+		default:
+			i.add(check, result, "%s", lack)
+			return
+		}
+	}
+	i.add(check, OK, "its Role and RoleBinding are there")
+}
+
 // replicas says how many replicas are ready, or that the rollout of the Deployment is unfinished: then, other replicas than
 // those that the Deployment describes can be the ready ones.
 func replicas(deployment *appsv1.Deployment) (result Result, details string, unfinished bool) {
@@ -85,8 +104,11 @@ func replicas(deployment *appsv1.Deployment) (result Result, details string, unf
 	case wanted == 0:
 		return Fail, "it is scaled to 0 replicas", false
 	case status.Replicas > status.UpdatedReplicas:
-		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, the others run an older image or configuration",
-			status.UpdatedReplicas, wanted), true
+		others := "the others run an older image or configuration"
+		if status.UpdatedReplicas >= wanted {
+			others = "and older ones stay until these are available"
+		}
+		return Fail, fmt.Sprintf("the rollout is not finished: %d of %d replicas are updated, %s", status.UpdatedReplicas, wanted, others), true
 	case status.Replicas > 0 && status.ObservedGeneration < deployment.Generation:
 		return Fail, "the rollout is not finished: the last change of the Deployment has not been processed", true
 	case status.ReadyReplicas == 0:

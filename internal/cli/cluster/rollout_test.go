@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -60,6 +61,8 @@ func TestInstalledRollout(t *testing.T) {
 	}
 	patch("deployment/guard", `{"status": {"observedGeneration": 99, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2}}`)
 	installed("an upgrade", cluster.Fail, "the rollout is not finished: 1 of 2 replicas are updated, the others run an older image or configuration; Pod new: CrashLoopBackOff; to be rolled out: "+rest)
+	patch("deployment/guard", `{"status": {"updatedReplicas": 2}}`)
+	installed("the end of an upgrade", cluster.Fail, "the rollout is not finished: 2 of 2 replicas are updated, and older ones stay until these are available; Pod new: CrashLoopBackOff; to be rolled out: "+rest)
 	patch("pod/new", `{"status": {"containerStatuses": null, "conditions": [{"type": "Ready", "status": "True"}]}}`)
 	patch("deployment/guard", `{"status": {"observedGeneration": 0, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}}`)
 	installed("a change", cluster.Fail, "the rollout is not finished: the last change of the Deployment has not been processed; to be rolled out: "+rest)
@@ -67,6 +70,20 @@ func TestInstalledRollout(t *testing.T) {
 	installed("one of two", cluster.Warn, "1 of 2 replicas are ready; "+rest)
 	patch("deployment/guard", `{"status": {"readyReplicas": 2}}`)
 	installed("all", cluster.OK, "2 of 2 replicas are ready; "+rest)
+	const election = "gammaguard-leader-election"
+	leads := func(result cluster.Result, details string) {
+		t.Helper()
+		_, checks := preflight(t, "--installed --installation rolled/guard")
+		if check := checks["leader election"]; check.Result != result || check.Details != details {
+			t.Errorf("leader election: %s %s\nwant %s %s", check.Result, check.Details, result, details)
+		}
+	}
+	const missing = "there is no %s rolled/" + election + ": no replica can become the leader, which writes status and Reports; apply the overlay again"
+	leads(cluster.Warn, fmt.Sprintf(missing, "role"))
+	kubectl(t, "", "create", "role", election, "-n", "rolled", "--verb=create", "--resource=leases")
+	leads(cluster.Warn, fmt.Sprintf(missing, "rolebinding"))
+	kubectl(t, "", "create", "rolebinding", election, "-n", "rolled", "--role="+election, "--serviceaccount=rolled:default")
+	leads(cluster.OK, "its Role and RoleBinding are there")
 	kubectl(t, "", "delete", "secret", "-n", "rolled", "cert")
 	installed("no Secret", cluster.Warn, "2 of 2 replicas are ready; "+rest+"; there is no Secret rolled/cert, so no Pod that starts becomes ready: apply the overlay again")
 	kubectl(t, "", "create", "secret", "generic", "cert", "-n", "rolled")
