@@ -79,11 +79,14 @@ func (k IneffectiveKey) String() string {
 	return text + "these have: labels " + strings.Join(labels, ", ") + "; annotations " + strings.Join(annotations, ", ")
 }
 
+// MayHaveKeys reports whether the JSON text may have labels or annotations of gammaguard's domain: most have none.
+func MayHaveKeys(text []byte) bool { return bytes.Contains(text, []byte(keyDomain)) }
+
 // IneffectiveKeys yields the labels and annotations of gammaguard's domain that have no effect on the object: a Namespace, a
 // Service, a ServiceImport, or a route, as JSON. What cannot be read has none.
 func IneffectiveKeys(kind string, object []byte) iter.Seq[IneffectiveKey] {
 	return func(yield func(IneffectiveKey) bool) {
-		if !bytes.Contains(object, []byte(keyDomain)) {
+		if !MayHaveKeys(object) {
 			return
 		}
 		var of struct {

@@ -111,6 +111,9 @@ func (o *Options) eachRoute(ctx context.Context, r *review, namespace string, f 
 
 // ineffectiveKeys warns of gammaguard's labels and annotations that the change brings in, and that have no effect on the kind.
 func ineffectiveKeys(kind string, r *review) []string {
+	if !mesh.MayHaveKeys(r.body) {
+		return nil
+	}
 	had := map[mesh.IneffectiveKey]bool{}
 	for key := range mesh.IneffectiveKeys(kind, r.OldObject) {
 		had[key] = true

@@ -36,8 +36,11 @@ func (v *validating) answer(ctx context.Context, r *review, fault *objectError) 
 		return answer{status: unconfirmed(err), outcome: failed}
 	}
 	var changes []string
+	if v.engine.Concerns(r.Object) {
+		changes = ineffectiveKeys(string(r.Object.Kind), r)
+	}
 	if v.preview != nil && r.DryRun && reveals(r, &verdict) {
-		changes = v.preview.warnings(ctx, r)
+		changes = append(changes, v.preview.warnings(ctx, r)...)
 	}
 	if len(verdict.Findings) == 0 && len(verdict.UnknownIgnores) == 0 && len(changes) == 0 {
 		return admit

@@ -20,7 +20,7 @@ const (
 )
 
 // warnings returns the warnings for the author, in addition to the verdict; the last are
-// about the changes in the traffic.
+// about labels and annotations, and the changes in the traffic.
 func warnings(verdict *validate.Verdict, changes []string) []string {
 	all := make([]string, 0, len(verdict.Findings)+len(verdict.UnknownIgnores)+len(changes))
 	for f := range verdict.Answered() {

@@ -69,3 +69,27 @@ func TestUnknownIgnores(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestIneffectiveKeys: what a route has of gammaguard's domain and without effect is a warning when it comes, and only on mesh routes.
+func TestIneffectiveKeys(t *testing.T) {
+	handler := Validating(options(t, world(t, cluster)), newEngine(t, nil))
+	keyed := func(route string) string {
+		return strings.Replace(route, "uid: u1", `uid: u1, labels: {gammaguard.dev/ignore: no-catch-all}, annotations: {gammaguard.dev/ignroe: no-catch-all}`, 1)
+	}
+	gateway := routeOn(`{name: gateway}`)
+	for name, test := range map[string]struct {
+		ask  admission
+		want []string
+	}{
+		"created": {admission{object: keyed(routeOn(onCart))}, []string{
+			"the label gammaguard.dev/ignore has no effect here; did you mean the annotation gammaguard.dev/ignore?",
+			"the annotation gammaguard.dev/ignroe has no effect here; did you mean the annotation gammaguard.dev/ignore?",
+		}},
+		"had before":   {admission{operation: "UPDATE", object: keyed(routeOn(onCart)), old: keyed(routeOn(onCart))}, nil},
+		"on a Gateway": {admission{object: keyed(gateway)}, nil},
+	} {
+		if diff := cmp.Diff(test.want, ask(t, handler, test.ask).Warnings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
