@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -54,4 +55,21 @@ func (l *KindList) With(kinds ...RouteKind) []RouteKind {
 	return slices.DeleteFunc(RouteKinds(), func(kind RouteKind) bool {
 		return !slices.Contains(l.kinds, kind) && !slices.ContainsFunc(kinds, func(k RouteKind) bool { return k.Name() == string(kind) })
 	})
+}
+
+// noKind names the first word of the list that is no kind of route, and the kinds. It is empty if the list is not read to its end.
+func (l *KindList) noKind() string {
+	if len(l.Value) == MaxAnnotation {
+		return ""
+	}
+	var kinds []string
+	for _, kind := range RouteKinds() {
+		kinds = append(kinds, string(kind))
+	}
+	for word := range strings.SplitSeq(l.Value, ",") {
+		if word = strings.TrimSpace(word); !IsRouteKind(word) {
+			return fmt.Sprintf(": kinds are %s, and not %q", strings.Join(kinds, ", "), word)
+		}
+	}
+	return ""
 }

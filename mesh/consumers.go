@@ -3,6 +3,7 @@ package mesh
 import (
 	"cmp"
 	"errors"
+	"iter"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -16,6 +17,9 @@ const (
 	ConsumersAllowed ConsumerRoutes = "allow"
 	ConsumersDenied  ConsumerRoutes = "deny"
 )
+
+// consumerRoutes returns the values, the strictest first.
+func consumerRoutes() []ConsumerRoutes { return []ConsumerRoutes{ConsumersDenied, ConsumersAllowed} }
 
 // The annotations, on a namespace or a Service, that narrow which consumer routes
 // are accepted (GEP-724: the parent trusts namespaces, and kinds of routes).
@@ -32,6 +36,20 @@ const (
 type ConsumerAnnotations struct {
 	From  *ConsumerNamespaces `json:"gammaguard.dev/consumer-routes-from"`
 	Kinds *KindList           `json:"gammaguard.dev/consumer-route-kinds"`
+}
+
+// Unreadable yields those that cannot be read, by key, with a sentence on what they then do.
+func (c *ConsumerAnnotations) Unreadable() iter.Seq2[string, string] {
+	return func(yield func(key, sentence string) bool) {
+		const refuses = "no consumer routes are accepted"
+		if c.From != nil && c.From.Invalid && !yield(ConsumerRoutesFromAnnotation, unreadable(ConsumerRoutesFromAnnotation, refuses)+
+			": the value is a label selector, such as team=web") {
+			return
+		}
+		if c.Kinds != nil && c.Kinds.Invalid {
+			yield(ConsumerRouteKindsAnnotation, unreadable(ConsumerRouteKindsAnnotation, refuses)+c.Kinds.noKind())
+		}
+	}
 }
 
 // ConsumerNamespaces is the value of ConsumerRoutesFromAnnotation: the namespaces

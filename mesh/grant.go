@@ -71,7 +71,7 @@ func (n *Namespace) Policy() (LabelPolicy, []error) {
 	}
 	policy.Grant, errs = readLabel(n.Labels, GrantLabel, Grants(), errs)
 	policy.Mode, errs = readLabel(n.Labels, ModeLabel, Modes(), errs)
-	policy.ConsumerRoutes, errs = readLabel(n.Labels, ConsumerRoutesLabel, []ConsumerRoutes{ConsumersDenied, ConsumersAllowed}, errs)
+	policy.ConsumerRoutes, errs = readLabel(n.Labels, ConsumerRoutesLabel, consumerRoutes(), errs)
 	return policy, errs
 }
 

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -105,6 +106,50 @@ func IneffectiveKeys(kind string, object []byte) iter.Seq[IneffectiveKey] {
 				if name, ours := strings.CutPrefix(key, keyDomain); ours && !slices.Contains(known, name) && !yield(IneffectiveKey{field, key, kind}) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// UnknownValue is a label or an annotation whose value gammaguard does not know, with a sentence on what it then does.
+type UnknownValue struct {
+	Field         KeyField
+	Key, Sentence string
+}
+
+// UnknownValues yields those of the Namespace, the Service, or the ServiceImport, as JSON. What cannot be read has none.
+func UnknownValues(kind string, object []byte) iter.Seq[UnknownValue] {
+	return func(yield func(UnknownValue) bool) {
+		var (
+			namespace NamespaceObject
+			service   ServiceObject
+			errs      []error
+			all       iter.Seq2[string, string]
+		)
+		switch {
+		case !MayHaveKeys(object):
+			return
+		case kind == NamespaceKind && Decode(object, &namespace) == nil:
+			read := namespace.Reduce()
+			_, errs = read.Policy()
+			all = read.Unreadable()
+		case kind != NamespaceKind && Decode(object, &service) == nil:
+			read := service.Reduce(kind)
+			if read.ConsumerRoutes != "" {
+				_, errs = readLabel(map[string]string{ConsumerRoutesLabel: read.ConsumerRoutes}, ConsumerRoutesLabel, consumerRoutes(), nil)
+			}
+			all = read.Unreadable()
+		default:
+			return
+		}
+		for _, err := range errs {
+			if unknown, is := errors.AsType[*LabelError](err); is && !yield(UnknownValue{LabelKeys, unknown.Key, unknown.Error()}) {
+				return
+			}
+		}
+		for key, sentence := range all {
+			if !yield(UnknownValue{AnnotationKeys, key, sentence}) {
+				return
 			}
 		}
 	}

@@ -23,21 +23,22 @@ type NamespaceAnnotations struct {
 	LinkerdInject string `json:"linkerd.io/inject"`
 }
 
-// Unreadable yields the annotations of the namespace that cannot be read, by key, with what they then do.
+// Unreadable yields the annotations of the namespace that cannot be read, by key, with a sentence on what they then do.
 func (n *Namespace) Unreadable() iter.Seq2[string, string] {
-	return func(yield func(key, effect string) bool) {
-		const refuses = "no consumer routes are accepted"
+	return func(yield func(key, sentence string) bool) {
 		if n == nil {
 			return
 		}
-		if n.GrantKinds != nil && n.GrantKinds.Invalid && !yield(GrantRouteKindsAnnotation, "nothing is granted") ||
-			n.From != nil && n.From.Invalid && !yield(ConsumerRoutesFromAnnotation, refuses) {
+		if n.GrantKinds != nil && n.GrantKinds.Invalid && !yield(GrantRouteKindsAnnotation, unreadable(GrantRouteKindsAnnotation, "nothing is granted")+n.GrantKinds.noKind()) {
 			return
 		}
-		if n.Kinds != nil && n.Kinds.Invalid {
-			yield(ConsumerRouteKindsAnnotation, refuses)
-		}
+		n.ConsumerAnnotations.Unreadable()(yield)
 	}
+}
+
+// unreadable is a sentence on an annotation that cannot be read.
+func unreadable(key, effect string) string {
+	return "the annotation " + key + " cannot be read, so " + effect
 }
 
 // NarrowsGrant reports whether the annotation GrantRouteKindsAnnotation keeps the namespace's

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,31 +33,12 @@ type LabelPreview struct {
 func (e *Engine) PreviewLabels(world mesh.Reader, old, now *mesh.Namespace) *LabelPreview {
 	p := &LabelPreview{engine: e, before: mesh.Assume(world, old), after: mesh.Assume(world, now), refused: map[string]bool{}}
 	was := maps.Collect(old.Unreadable())
-	lists := map[string]*mesh.KindList{mesh.GrantRouteKindsAnnotation: now.GrantKinds, mesh.ConsumerRouteKindsAnnotation: now.Kinds}
-	for key, effect := range now.Unreadable() {
+	for key, sentence := range now.Unreadable() {
 		if was[key] == "" {
-			p.Unreadable = append(p.Unreadable, "the annotation "+key+" cannot be read, so "+effect+noKind(lists[key]))
+			p.Unreadable = append(p.Unreadable, sentence)
 		}
 	}
 	return p
-}
-
-// noKind names the first word of the list that is no kind of route, and the kinds. It is empty if there is no list, or one that
-// is not read to its end.
-func noKind(list *mesh.KindList) string {
-	if list == nil || len(list.Value) == mesh.MaxAnnotation {
-		return ""
-	}
-	var kinds []string
-	for _, kind := range mesh.RouteKinds() {
-		kinds = append(kinds, string(kind))
-	}
-	for word := range strings.SplitSeq(list.Value, ",") {
-		if word = strings.TrimSpace(word); !mesh.IsRouteKind(word) {
-			return fmt.Sprintf(": kinds are %s, and not %q", strings.Join(kinds, ", "), word)
-		}
-	}
-	return ""
 }
 
 // After is the cluster after the change.

@@ -27,7 +27,7 @@ func findingsAnnotations(verdict *validate.Verdict) map[string]string {
 		if f.Downgraded != validate.NotDowngraded {
 			list.more(" (", string(f.Downgraded), ")")
 		}
-		if f.Action == validate.Deny {
+		if wouldDeny(*f) {
 			denials++
 		}
 	}
@@ -42,7 +42,7 @@ func findingsAnnotations(verdict *validate.Verdict) map[string]string {
 func messages(verdict *validate.Verdict, left int) string {
 	list := auditList{separator: "\n"}
 	for i := range verdict.Findings {
-		if f := &verdict.Findings[i]; f.Action == validate.Deny {
+		if f := &verdict.Findings[i]; wouldDeny(*f) {
 			list.add(left, shortened(f.Warning()))
 			left--
 		}

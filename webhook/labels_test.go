@@ -110,7 +110,7 @@ func TestLabels(t *testing.T) {
 		},
 		{
 			"consumers by what cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: a}", "annotations: {gammaguard.dev/consumer-route-kinds: b, gammaguard.dev/consumer-routes-from: a in (}",
-			[]string{"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted"},
+			[]string{"the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted: the value is a label selector, such as team=web"},
 		},
 		{
 			"consumers of kinds that cannot be read", "annotations: {gammaguard.dev/consumer-route-kinds: HTTPRoute}", "annotations: {gammaguard.dev/consumer-route-kinds: 'HTTPRoute, grpcroute,x'}",

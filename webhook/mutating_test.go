@@ -245,6 +245,9 @@ func TestRelated(t *testing.T) {
 			if got := response.AuditAnnotations["findings"]; got != test.findings {
 				t.Errorf("findings %q, want %q", got, test.findings)
 			}
+			if got, corrected := response.AuditAnnotations["messages"], strings.Contains(test.findings, "(mutation)"); corrected == strings.Contains(got, "parentRefs[0]") || !strings.Contains(got, "parentRefs[1]") {
+				t.Errorf("messages of what mode enforce would deny: %q", got)
+			}
 		})
 	}
 }

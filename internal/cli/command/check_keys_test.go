@@ -50,6 +50,30 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
+// TestCheckValues: a label or an annotation of gammaguard whose value is not known is noted at its line, with what it then does.
+func TestCheckValues(t *testing.T) {
+	folder := written(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  labels:\n    gammaguard.dev/grant: Producer\n    gammaguard.dev/mode: Enforce\n" +
+		"  annotations:\n    gammaguard.dev/grant-route-kinds: http\n---\n" +
+		"apiVersion: v1\nkind: Service\nmetadata:\n  name: cart\n  namespace: shop\n  labels:\n    gammaguard.dev/consumer-routes: \"no\"\n" +
+		"  annotations:\n    gammaguard.dev/consumer-routes-from: a in\n    gammaguard.dev/consumer-route-kinds: HTTPRoute\nspec: {ports: [{port: 80}]}\n"})
+	got := runIn(t, folder, "check", "-f", "a.yaml")
+	want := []string{
+		`note: a.yaml:6: Namespace shop: unknown value "Producer" of label gammaguard.dev/grant: it counts as "none" (valid values: none, producer, consumer, all)`,
+		`note: a.yaml:7: Namespace shop: unknown value "Enforce" of label gammaguard.dev/mode: it counts as "enforce" (valid values: enforce, warn, audit)`,
+		`note: a.yaml:9: Namespace shop: the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not "http"`,
+		`note: a.yaml:17: Service shop/cart: unknown value "no" of label gammaguard.dev/consumer-routes: it counts as "deny" (valid values: deny, allow)`,
+		`note: a.yaml:19: Service shop/cart: the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted: the value is a label selector, such as team=web`,
+	}
+	for _, line := range want {
+		if strings.Count(got.stdout, line+"\n") != 1 {
+			t.Errorf("%s is not there once", line)
+		}
+	}
+	if strings.Count(got.stdout, "note: ") != len(want) || got.code != ExitClean {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckMisspelt: what differs from a route by the case or number of its kind, or by its apiVersion, is noted where nothing else in its directory is a
 // route, and fails a strict check. Another kind of the group, or the same of another group, does not.
 func TestCheckMisspelt(t *testing.T) {
