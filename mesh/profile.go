@@ -65,6 +65,8 @@ type Profile struct {
 	// WholePrefix: where a URLRewrite replaces a prefix that ends with a slash by a slash, the path without
 	// the slash stays as it is, and of two slashes in its place one is lost.
 	WholePrefix Fact[bool]
+	// QueryReplaced: a redirect that replaces the whole path loses the query of the request.
+	QueryReplaced Fact[bool]
 	// Backends are how the mesh reads backendRefs.
 	Backends Fact[Backends]
 	// Portless are the appProtocols that a port must have for a parentRef without port to select

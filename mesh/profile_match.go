@@ -70,6 +70,9 @@ func (p *Profile) Whole(filter, to string) bool {
 	return p != nil && p.WholePrefix.Value && filter == URLRewriteFilter && to == "/"
 }
 
+// ReplacesQuery reports whether a redirect that replaces the whole path is known to lose the query.
+func (p *Profile) ReplacesQuery() bool { return p != nil && p.QueryReplaced.Value }
+
 // path returns the condition of a match of a GRPCRoute on the path; nil where there is none.
 func (c Calls) path(m *MethodMatch) *Condition {
 	if m == nil || m.Service == "" && m.Method == "" {

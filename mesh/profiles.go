@@ -65,6 +65,7 @@ func cilium(at release) *Profile {
 		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
 		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
 		WholePrefix:    fact(true, ciliumTranslation+"pathPrefixMutation"),
+		QueryReplaced:  fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
 		PortSplit:      fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}
 }
@@ -105,6 +106,7 @@ func istio(at release) *Profile {
 		PortsTogether: fact(false, istioTruth),
 		Joined:        fact([]string{URLRewriteFilter, RequestRedirectFilter}, istioTruth+", and applyHTTPRouteDestination in pilot/pkg/networking/core/route"),
 		WholePrefix:   fact(false, istioTruth),
+		QueryReplaced: fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
 		PortSplit:     fact(true, istioTruth+": a virtual service for those with the port, and one for those without"),
 	}
 }
@@ -144,6 +146,7 @@ func kuma(at release) *Profile {
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
 		WholePrefix:   fact(false, "not looked at"),
+		QueryReplaced: fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
@@ -203,6 +206,7 @@ func linkerd(at release) *Profile {
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
 		WholePrefix:   fact(false, "not looked at"),
+		QueryReplaced: fact(true, linkerdSource+"the proxy's filter/redirect.rs: ReplaceFullPath takes the place of path and query"),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),

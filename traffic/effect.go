@@ -48,6 +48,8 @@ type Redirect struct {
 	Host   string      `json:"host,omitempty"`
 	Port   int32       `json:"port,omitempty"`
 	Path   *PathChange `json:"path,omitempty"`
+	// NoQuery: the query of the request is lost.
+	NoQuery bool `json:"noQuery,omitempty"`
 }
 
 // PathChange replaces a path as a whole, or the prefix of it that a match matched.
@@ -196,7 +198,7 @@ func (p *PathChange) String() string {
 	return fmt.Sprintf("path prefix %s to %s", p.Prefix, shown(p.Replacement))
 }
 
-// Location returns where the redirect sends the request: the value of the Location header, without a query. A client that names no
+// Location returns where the redirect sends the request: the value of the Location header. A client that names no
 // host asks for the Service by its name and namespace. Without a scheme, port 443 stands for https. A port that the scheme implies is not written
 // (Gateway API, HTTPRequestRedirectFilter.port).
 func (r *Redirect) Location(request *Request) string {
@@ -213,6 +215,9 @@ func (r *Redirect) Location(request *Request) string {
 	location := url.URL{Scheme: scheme, Host: cmp.Or(r.Host, asked), Path: r.Path.Apply(request.path())}
 	if implied := map[string]int32{"http": 80, "https": 443}[scheme]; port != 0 && port != implied {
 		location.Host += ":" + strconv.Itoa(int(port))
+	}
+	if !r.NoQuery {
+		location.RawQuery = request.query()
 	}
 	return location.String()
 }

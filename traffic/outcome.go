@@ -161,6 +161,7 @@ func (t *Table) resolve(e *entry, in Effects, doubts *caveats) (Effects, error) 
 	if in.Redirect != nil {
 		redirect := *in.Redirect
 		redirect.Path = e.reading().replace(mesh.RequestRedirectFilter, redirect.Path, e.match)
+		redirect.NoQuery = redirect.Path != nil && redirect.Path.Prefix == "" && e.reading().profile.ReplacesQuery()
 		out.Redirect = &redirect
 		doubts.rule = append(doubts.rule, e.reading().joined(redirect.Path)...)
 	}

@@ -117,7 +117,7 @@ func (r *Request) SetPath(text string) error {
 	if err != nil {
 		return fmt.Errorf("path %q: %w", text, err)
 	}
-	r.Path = path
+	r.Path, r.RawQuery = path, query
 	for name := range values {
 		if r.Query == nil {
 			r.Query = map[string]string{}

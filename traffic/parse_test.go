@@ -23,7 +23,7 @@ func TestSetTarget(t *testing.T) {
 		"dns:53/UDP":             {Service: key(mesh.ServiceKind, "shop", "dns"), Port: 53, Protocol: mesh.UDP},
 		"cart.faces.svc:80":      {Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80},
 		"http://cart.faces/v2?x=1": {
-			Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80, Protocol: mesh.TCP, Host: "cart.faces", Path: "/v2", Query: map[string]string{"x": "1"},
+			Service: key(mesh.ServiceKind, "faces", "cart"), Port: 80, Protocol: mesh.TCP, Host: "cart.faces", Path: "/v2", Query: map[string]string{"x": "1"}, RawQuery: "x=1",
 		},
 		"http://cart:8080": {Service: key(mesh.ServiceKind, "shop", "cart"), Port: 8080, Protocol: mesh.TCP, Host: "cart:8080", Path: "/"},
 		"http://Cart.faces.svc.cluster.local./": {
@@ -62,7 +62,7 @@ func TestRequestArguments(t *testing.T) {
 	}
 	want := Request{
 		Path: "/v2/items", Host: "a.example",
-		Headers: map[string]string{"tenant": "gold,silver"}, Query: map[string]string{"color": "blue", "size": "a b"},
+		Headers: map[string]string{"tenant": "gold,silver"}, Query: map[string]string{"color": "blue", "size": "a b"}, RawQuery: "color=blue&color=red&size=a+b",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

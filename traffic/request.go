@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -35,6 +36,8 @@ type Request struct {
 	// Query parameters. Of a repeated one the first value counts, as the Gateway
 	// API recommends.
 	Query map[string]string `json:"query,omitempty"`
+	// RawQuery is the query as it is written; empty where Query says it all.
+	RawQuery string `json:"-"`
 	// ServerName is what a TLS client asks for (SNI).
 	ServerName string `json:"serverName,omitempty"`
 }
@@ -98,4 +101,16 @@ func (r *Request) value(v mesh.Subject) (string, bool) {
 		return method, ok
 	}
 	return strings.ToLower(r.ServerName), r.ServerName != ""
+}
+
+// query returns the query as it is written.
+func (r *Request) query() string {
+	if r.RawQuery != "" {
+		return r.RawQuery
+	}
+	values := url.Values{}
+	for name, value := range r.Query {
+		values.Set(name, value)
+	}
+	return values.Encode()
 }

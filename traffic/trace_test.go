@@ -196,6 +196,16 @@ HTTPRoute shop/there rule[0] match[0]  (producer)
   → redirect 301 to https, host a.example, path prefix /old to /new
   Location: https://a.example/new/x
 `},
+		{"a redirect with a query", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /new}}}]}]`)}, []string{"/old?b=1&a=2"}, Options{}, `
+HTTPRoute shop/there rule[0] match[0]  (producer)
+  → redirect 302 to path /new
+  Location: http://cart.shop/new?b=1&a=2
+`},
+		{"Linkerd replaces the query too", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {path: {type: ReplaceFullPath, replaceFullPath: /new}}}]}]`)}, []string{"/old?b=1&a=2"}, by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}}), `
+HTTPRoute shop/there rule[0] match[0]  (producer)
+  → redirect 302 to path /new
+  Location: http://cart.shop/new
+`},
 		{"a redirect to another port, without a host", []string{http("shop/there", onCart+`, rules: [{filters: [{type: RequestRedirect, requestRedirect: {port: 8443}}]}]`)}, []string{"/old"}, Options{}, `
 HTTPRoute shop/there rule[0] match[0]  (producer)
   → redirect 302 to port 8443
