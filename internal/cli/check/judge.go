@@ -113,7 +113,7 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 }
 
 // ofNoName reports whether the finding is on a reference without a name, of which the API server says more.
-func ofNoName(f validate.Finding) bool { //nolint:gocritic // of a list
+func ofNoName(f validate.Finding) bool {
 	return f.Reference.Service.Kind != "" && f.Reference.Service.Name == ""
 }
 

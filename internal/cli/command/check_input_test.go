@@ -103,7 +103,7 @@ func TestCheckEncodings(t *testing.T) {
 func TestCheckReferenceWithoutName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const parent, backend = "{group: '', kind: Service, %s: cart, port: 80}", "{%s: cart, port: 80}"
-	for _, names := range [][2]string{{"nmae", "name"}, {"name", "nmae"}} {
+	for _, names := range [][2]string{{"nam", "name"}, {"name", "nam"}} {
 		put(t, "a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: all}}\n---\n"+
 			"apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 80}]}\n---\n"+
 			"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec:\n  parentRefs: ["+

@@ -18,7 +18,7 @@ func TestTable(t *testing.T) {
 		Exemptions: validate.Exemptions{Namespaces: []string{"lab"}},
 		Grants:     mesh.GrantPolicy{Default: mesh.GrantProducer, Selectors: []mesh.GrantSelector{{Namespaces: labels.Everything(), Roles: []mesh.Role{mesh.Producer}}}},
 	}
-	none := &mesh.Namespace{Name: "none", Labels: map[string]string{mesh.GrantLabel: "none"}}
+	none := &mesh.Namespace{Name: "no", Labels: map[string]string{mesh.GrantLabel: "none"}}
 	list := Find([]*mesh.Namespace{{Name: "lab"}, none, {Name: "shop"}}, nil, policy)
 	var table strings.Builder
 	if err := list.TableWithoutRoutes(&table); err != nil {
@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 	}
 	const want = `NAMESPACE GRANT GRANTED BY MODE SET BY
 lab producer default; grants.selectors[0] enforce (exemption) default
-none none label enforce default
+no none label enforce default
 shop producer default; grants.selectors[0] enforce default
 `
 	var got strings.Builder
