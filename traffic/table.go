@@ -15,9 +15,6 @@ type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
 	// the mesh.
 	Engine *validate.Engine
-	// Elsewhere answers of what else is deployed, where the Reader does not know what another version has; what it has not is
-	// removed. It may be nil.
-	Elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)
 	// Live says that what is not known is what the user cannot read in a cluster, not what the input lacks.
 	Live bool
 	// Unread returns the kinds of which the routes in the namespace cannot be read; nil if all can be.
@@ -101,7 +98,7 @@ func (t *Table) since(before *Table) *Table {
 		}
 		routes[i] = &later
 	}
-	return t.with(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) }), routes)
+	return t.with(Since(t.reader, before.reader, nil), routes)
 }
 
 // turned returns the Table as if the age of all routes were known, and the order of those whose age is not were another one: the
@@ -137,25 +134,28 @@ func (t *Table) with(reader mesh.Reader, routes []*route) *Table {
 	return other
 }
 
-// doSince answers a read of the version that follows another one: it has lost what that one had.
-func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
-	answer := t.reader.Do(read)
-	switch read.Kind {
-	case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
-		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil {
-			return answer
-		}
-		if t.options.Elsewhere != nil {
-			if moved, has := t.options.Elsewhere(read); has {
-				return moved
+// Since returns the Reader as that of the version that follows another one: what that one has and this one does not know is as
+// it is elsewhere, which may be nil, or else was removed.
+func Since(reader, before, elsewhere mesh.Reader) mesh.Reader {
+	return mesh.ReaderFunc(func(read mesh.Read) mesh.Answer {
+		answer := reader.Do(read)
+		switch read.Kind {
+		case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
+			if !errors.Is(answer.Err, mesh.ErrUnknown) || before.Do(read).Err != nil {
+				return answer
 			}
+			if elsewhere != nil {
+				if moved := elsewhere.Do(read); moved.Err == nil {
+					return moved
+				}
+			}
+			if read.Kind == mesh.ReadReferenceGrants {
+				return mesh.Answer{}
+			}
+			return mesh.Answer{Err: errGone}
 		}
-		if read.Kind == mesh.ReadReferenceGrants {
-			return mesh.Answer{}
-		}
-		return mesh.Answer{Err: errGone}
-	}
-	return answer
+		return answer
+	})
 }
 
 // errGone is the answer about what the version before has and this one lacks.

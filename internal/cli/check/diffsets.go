@@ -182,31 +182,6 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	d.moves(loads)
 	d.share(name, loads)
-	asked, known := false, map[mesh.Read]mesh.Answer(nil)
-	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
-		asked = true
-		answer, has = known[read]
-		return answer, has
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	diff, err := c.diff()
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", name, err)
-	case !asked:
-		d.add(diff, name, after)
-	default: // once it is known what other sets have now
-		d.later = append(d.later, func() error {
-			known = d.moved
-			diff, err := c.diff()
-			if err == nil {
-				d.add(diff, name, after)
-			}
-			return err
-		})
-	}
 	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
 		for key := range routes[i] {
 			if !routes[1-i][key] {
@@ -214,7 +189,27 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			}
 		}
 	}
-	return nil
+	compare := func() error {
+		diff, err := difference(loads[0], loads[1], mesh.ReaderFunc(d.elsewhere))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		d.add(diff, name, after)
+		return nil
+	}
+	if loads[1].world.lost(loads[0].world) { // once it is known what other sets have now
+		d.later = append(d.later, compare)
+		return nil
+	}
+	return compare()
+}
+
+// elsewhere answers of what sets have now and did not have before.
+func (d *setsDiff) elsewhere(read mesh.Read) mesh.Answer {
+	if answer, moved := d.moved[read]; moved {
+		return answer
+	}
+	return mesh.Answer{Err: mesh.ErrUnknown}
 }
 
 // load loads a set of a version; nil is an empty one.
@@ -240,10 +235,11 @@ func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
 	return nil
 }
 
-// moves notes what a set has and did not have before.
+// moves notes what a set has and did not have before, or had only as the context said it too.
 func (d *setsDiff) moves(loads [2]*loaded) {
+	before := loads[0].world
 	for read := range loads[1].world.files.Has() {
-		if _, known := d.moved[read]; !known && loads[0].world.Do(read).Err != nil {
+		if _, known := d.moved[read]; !known && (before.Do(read).Err != nil || before.context.read(read).Err == nil) {
 			d.moved[read] = loads[1].world.Do(read)
 		}
 	}

@@ -54,7 +54,7 @@ func (l *loaded) keep(before *loaded) error {
 }
 
 // table returns what requests meet by the routes that the API server stores.
-func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
+func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
 	for key, route := range l.effective() {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -63,7 +63,7 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answe
 		}
 		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
-	made := traffic.Options{Engine: l.engine, Elsewhere: elsewhere}
+	made := traffic.Options{Engine: l.engine}
 	if cluster := l.options.Cluster; cluster != nil {
 		made.Live, made.Unread = true, cluster.Unlisted
 	}
