@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	out := Change{
 		Before:  c.outcomeOf(0, before),
 		After:   c.outcomeOf(1, after),
-		Because: c.because(before.decides(), after.decides()),
+		Because: cmp.Or(c.because(before.decides(), after.decides()), c.leftOut(before.line, after.line)),
 	}
 	var ok bool
 	if out.Witness, ok = c.witness(p, found); !ok {

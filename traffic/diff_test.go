@@ -406,6 +406,32 @@ func TestDiffOfOneKnownService(t *testing.T) {
 	}
 }
 
+// TestDiffNamesLeftOut: where the mesh leaves out a backend that is gone, the row says so: else it reads as a finished canary.
+func TestDiffNamesLeftOut(t *testing.T) {
+	cilium := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Cilium), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	canary := http("shop/cart", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 90}, {name: cart-v2, port: 8080, weight: 10}, {name: cart-v3, port: 8080, weight: 0}]}]`)
+	table := func(manifests ...string) *Table {
+		w := newWorld()
+		w.incomplete = true
+		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), cilium)
+	}
+	const without = "cart-v1:8080 90 %, cart-v2:8080 10 %  →  cart-v1:8080 100 %"
+	for _, test := range []struct{ name, services, route, want string }{
+		{"a backend is gone", strings.ReplaceAll(shop, "name: cart-v2}", "name: other}"), canary, without + " (Cilium leaves out Service shop/cart-v2:8080, which is no longer in the input)\n"},
+		{"the canary ends", shop, http("shop/cart", onCart+`, rules: [{`+toV1+`}]`), without + "\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(table(shop, canary), table(test.services, test.route))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got.String(), test.want) {
+				t.Errorf("want %q in\n%s", test.want, got)
+			}
+		})
+	}
+}
+
 // TestDiffNamesReadings: what a mesh does with a rule is a note where the rule decides a change, or its route was edited, and the
 // note names the route. So it is with what is assumed of backends.
 func TestDiffNamesReadings(t *testing.T) {
