@@ -105,7 +105,7 @@ func (c *comparer) stay() (notes []string) {
 			default:
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("%s %s: where it is stored, it stays, and the mesh decides whether it applies", r, why))
+			notes = append(notes, fmt.Sprintf("%s %s: what is stored stays, and the mesh decides whether it applies", r, why))
 		}
 	}
 	return notes

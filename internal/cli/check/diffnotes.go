@@ -18,6 +18,8 @@ var alikeNotes = []struct{ before, one, many string }{
 	{"", " is not in the input: it is assumed", " are not in the input: they are assumed"},
 	{"", " is not in the base: it is assumed", " are not in the base: they are assumed"},
 	{"", " matches too: ", " match too: "},
+	{"", " lacks the grant now: ", " lack the grant now: "},
+	{"", " is refused by ", " are refused by "},
 	{"regular expressions of ", " are compared as text", " are compared as text"},
 }
 

@@ -112,7 +112,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		}
 		loads[i] = l
 	}
-	return difference(loads[0], loads[1], nil)
+	return differenceOf(loads[0], loads[1])
 }
 
 // DiffCluster compares what requests meet in the cluster with what they meet once the input is applied.
@@ -138,7 +138,7 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 	if err := before.judgeStored(after.routes); err != nil {
 		return nil, err
 	}
-	return difference(before, after, nil)
+	return differenceOf(before, after)
 }
 
 // judgeStored takes those stored routes that the others take the place of for routes of the input.
@@ -155,6 +155,15 @@ func (l *loaded) judgeStored(others []*route) error {
 		l.routes = append(l.routes, stored)
 	}
 	return nil
+}
+
+// differenceOf is difference for all of the input.
+func differenceOf(before, after *loaded) (*report.Diff, error) {
+	diff, err := difference(before, after, nil)
+	if err == nil {
+		diff.Notes = grouped(diff.Notes)
+	}
+	return diff, err
 }
 
 // difference compares two versions that were read, and judges them. Elsewhere, which may be nil, is what else is deployed, for what the

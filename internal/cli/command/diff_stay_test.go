@@ -20,7 +20,7 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: bank, name: orders}, spec: {parentRefs: [{group: "", kind: Service, name: api, namespace: shop}], rules: [{backendRefs: [{name: mock, port: 80}]}]}}
 `
-	const stays = ": where it is stored, it stays, and the mesh decides whether it applies"
+	const stays = ": what is stored stays, and the mesh decides whether it applies"
 	put(t, "base/all.yaml", manifests)
 	for _, test := range []struct{ old, changed, cause, note string }{
 		{"grant: all", "grant: producer", "consumer HTTPRoute bank/orders does not apply: namespace bank lacks the consumer grant", "HTTPRoute bank/orders lacks the grant now" + stays},
@@ -35,6 +35,16 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 			}
 		}
 	}
+	one := manifests[strings.LastIndex(manifests, "---"):]
+	all := manifests + strings.ReplaceAll(one, "name: orders", "name: prices")
+	put(t, "base/all.yaml", all)
+	put(t, "head/all.yaml", strings.Replace(all, "grant: all", "grant: producer", 1))
+	for _, args := range []string{"--base base -f head", "--base base head"} {
+		if got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...); !strings.Contains(got.stdout, "note: HTTPRoute bank/orders, HTTPRoute bank/prices lack the grant now"+stays+"\n") {
+			t.Errorf("%s: of two routes, two notes: %+v", args, got)
+		}
+	}
+	put(t, "base/all.yaml", manifests)
 	put(t, "head/all.yaml", manifests[:strings.LastIndex(manifests, "---")])
 	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "(no consumer routes are left)") || strings.Contains(got.stdout, "stored") {
 		t.Errorf("a removed route: %+v", got)
