@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -51,6 +52,17 @@ func (l *loaded) keep(before *loaded) error {
 		}
 	}
 	return nil
+}
+
+// edited returns the routes, by their names, that the API server stores with another spec than in the version before.
+func (l *loaded) edited(before *loaded) map[string]bool {
+	stored, edited := maps.Collect(before.effective()), map[string]bool{}
+	for key, route := range l.effective() {
+		if was := stored[key]; was != nil && !reflect.DeepEqual(was.Spec, route.Spec) {
+			edited[key.String()] = true
+		}
+	}
+	return edited
 }
 
 // table returns what requests meet by the routes that the API server stores.

@@ -170,6 +170,7 @@ func differenceOf(before, after *loaded) (*report.Diff, error) {
 // version after lacks.
 func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
 	after.sees = traffic.Since(after.world, before.world, elsewhere)
+	edited := after.edited(before)
 	var tables [2]*traffic.Table
 	var reports [2]*report.CheckReport
 	var notes, rejected []string
@@ -192,8 +193,9 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 	if err != nil {
 		return nil, err
 	}
-	difference.Notes, difference.LeftOut = append(difference.Notes, notes...), rejected
-	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: reports[1].Since(reports[0])}, nil
+	findings := reports[1].Since(reports[0])
+	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, denied(findings, edited)), rejected
+	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings}, nil
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what

@@ -50,3 +50,40 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 		t.Errorf("a removed route: %+v", got)
 	}
 }
+
+// TestDiffNotesDenied: a route that is edited and denied for that stays as it was where it is stored, which the rows do not show.
+func TestDiffNotesDenied(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const (
+		services = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n" +
+			"{apiVersion: v1, kind: Service, metadata: {name: api, namespace: shop}, spec: {ports: [{name: http, port: 80}]}}\n---\n"
+		route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: parcel}, spec: {parentRefs: [{group: "", kind: Service, name: api, port: 80}], rules: [{backendRefs: [{name: api, port: 80}]}]}}` + "\n"
+		note  = "HTTPRoute shop/parcel is denied: in mode enforce, what is stored stays as it was until that is corrected"
+	)
+	off := strings.Replace(route, "api, port: 80}], rules", "api, port: 81}], rules", 1)
+	for _, test := range []struct {
+		name, before, after string
+		noted               bool
+	}{
+		{"edited", services + route, services + off, true},
+		{"new", services, services + off, false},
+		{"edited, and admitted", services + route, services + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
+		{"its Service is gone", services + route, strings.Replace(services, "name: api", "name: other", 1) + route, false},
+		{"denied before", services + off, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
+		{"rejected by its definition", services + route, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: a}}], backendRefs", 1), false},
+	} {
+		put(t, "base/all.yaml", test.before)
+		put(t, "head/all.yaml", test.after)
+		for _, args := range []string{"--base base -f head", "--base base head"} {
+			got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
+			if strings.Contains(got.stdout, "note: "+note+"\n") != test.noted || !test.noted && strings.Contains(got.stdout, "is denied") {
+				t.Errorf("%s, %s: want a note: %t, got\n%s%s", test.name, args, test.noted, got.stdout, got.stderr)
+			}
+		}
+	}
+	put(t, "base/all.yaml", services+route+"---\n"+strings.Replace(route, "parcel", "letter", 1))
+	put(t, "head/all.yaml", services+off+"---\n"+strings.Replace(off, "parcel", "letter", 1))
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "note: HTTPRoute shop/letter, "+strings.Replace(note, " is denied", " are denied", 1)+"\n") {
+		t.Errorf("two: %+v", got)
+	}
+}
