@@ -43,8 +43,8 @@ func (c *comparer) changes() ([]Change, error) {
 			if found := &p.cells[j]; !c.subsumedAbove(p, found) {
 				if change, ok := c.change(p, found); ok {
 					changes = append(changes, change)
-					c.caution(found.sides[0].line)
-					c.caution(found.sides[1].line)
+					c.caution(&c.sides[0], found.sides[0].line)
+					c.caution(&c.sides[1], found.sides[1].line)
 				}
 			}
 		}

@@ -460,4 +460,12 @@ func TestDiffNamesReadings(t *testing.T) {
 			t.Errorf("%s: %s\n%s", test.name, got, diff)
 		}
 	}
+	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	got, err := Diff(newTable(t, kuma, other), newTable(t, istio, other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"HTTPRoute shop/other: before, Kuma ignores timeouts.request; use a MeshTimeout"}, got.Notes); diff != "" {
+		t.Errorf("another mesh: %s\n%s", got, diff)
+	}
 }
