@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -106,8 +106,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
+	some := report.Renderings(d.out.NewFindings.Sets)
+	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
+		for text, names := range d.said[i] {
+			*list = append(*list, text+some(names))
+		}
+	}
 	slices.Sort(d.out.LeftOut)
-	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
@@ -130,7 +135,9 @@ type setsDiff struct {
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
 	compared int
-	errs     []error
+	// said are the routes that are left out, and the notes, each with the names of its sets.
+	said [2]map[string][]string
+	errs []error
 }
 
 // side is a version.
@@ -299,8 +306,13 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	d.out.Unchanged += diff.Unchanged
-	d.out.LeftOut = append(d.out.LeftOut, diff.LeftOut...)
-	d.out.Notes = append(d.out.Notes, diff.Notes...)
+	for i, texts := range [][]string{diff.LeftOut, diff.Notes} {
+		for _, text := range texts {
+			if in := d.said[i][text]; !slices.Contains(in, name) {
+				d.said[i][text] = append(in, name)
+			}
+		}
+	}
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
 	}
