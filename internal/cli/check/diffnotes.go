@@ -61,7 +61,7 @@ func grouped(notes []string) (all []string) {
 func denied(findings *report.CheckReport, edited map[string]bool) (notes []string) {
 	for i := range findings.Routes {
 		route := &findings.Routes[i]
-		if edited[route.String()] && slices.ContainsFunc(route.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }) { //nolint:gocritic // of a list
+		if edited[route.String()] && slices.ContainsFunc(route.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }) {
 			notes = append(notes, route.String()+" is denied: in mode enforce, what is stored stays as it was until that is corrected")
 		}
 	}
