@@ -7,19 +7,19 @@ import (
 )
 
 // backendsOf returns the backends of the requests that a match decides, as the mesh reads them.
-func (t *Table) backendsOf(pr *portRoutes, e *entry) ([]backendRef, error) {
+func (t *Table) backendsOf(pr *portRoutes, e *entry, known *caveats) ([]backendRef, error) {
 	profile := t.engine.Policy().Mesh
 	own, reads := e.route.rules[e.rule].backends, profile.ReadsBackends()
 	if reads == (mesh.Backends{}) {
 		return own, nil
 	}
-	backends, err := t.permittedOf(e.route, own, reads)
+	backends, err := t.permittedOf(e.route, own, reads, known)
 	if err != nil {
 		return nil, err
 	}
 	several := len(backends) > 1
 	if reads.MergesEqual && len(backends) > 0 {
-		if backends, err = t.mergeEqual(pr, e, backends, reads); err != nil {
+		if backends, err = t.mergeEqual(pr, e, backends, reads, known); err != nil {
 			return nil, err
 		}
 		several = len(backends) > 1 || pr.ports(e.route) > 1
@@ -33,19 +33,21 @@ func (t *Table) backendsOf(pr *portRoutes, e *entry) ([]backendRef, error) {
 	return backends, nil
 }
 
-// permittedOf returns the backends without those that the mesh leaves out.
-func (t *Table) permittedOf(from *route, backends []backendRef, reads mesh.Backends) ([]backendRef, error) {
+// permittedOf returns the backends without those that the mesh leaves out, and notes these.
+func (t *Table) permittedOf(from *route, backends []backendRef, reads mesh.Backends, known *caveats) ([]backendRef, error) {
 	var kept []backendRef
 	for i := range backends {
 		s, err := t.backend(from, &backends[i].ref)
 		if err != nil {
 			return nil, err
 		}
-		if !reads.LeavesOut || !s.absent {
-			kept = append(kept, backends[i])
-			ref := &kept[len(kept)-1].ref
-			ref.Namespace = ref.Service(from.Namespace).Namespace
+		if reads.LeavesOut && s.absent {
+			known.leftOut = append(known.leftOut, s.name+", which "+s.problem)
+			continue
 		}
+		kept = append(kept, backends[i])
+		ref := &kept[len(kept)-1].ref
+		ref.Namespace = ref.Service(from.Namespace).Namespace
 	}
 	return kept, nil
 }
@@ -70,7 +72,7 @@ func shareEffects(backends []backendRef) {
 // mergeEqual adds the backends of matches of other rules that are written alike: of other routes,
 // and of the same GRPCRoute. Each counts for as many times as its route has ports. An HTTPRoute with
 // two rules whose matches are alike takes no part.
-func (t *Table) mergeEqual(pr *portRoutes, e *entry, backends []backendRef, reads mesh.Backends) ([]backendRef, error) {
+func (t *Table) mergeEqual(pr *portRoutes, e *entry, backends []backendRef, reads mesh.Backends, known *caveats) ([]backendRef, error) {
 	if pr.twice(e) {
 		return backends, nil
 	}
@@ -81,7 +83,7 @@ func (t *Table) mergeEqual(pr *portRoutes, e *entry, backends []backendRef, read
 		if other.written != e.written || other.route == e.route && other.rule == e.rule && other.at == e.at || pr.twice(other) {
 			continue
 		}
-		theirs, err := t.permittedOf(other.route, other.route.rules[other.rule].backends, reads)
+		theirs, err := t.permittedOf(other.route, other.route.rules[other.rule].backends, reads, known)
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,20 @@ func (c *comparer) because(before, after *entry) string {
 	return ""
 }
 
+// leftOut names the backends that the mesh leaves out of a match and did not leave out before; it is empty if there are none.
+func (c *comparer) leftOut(before, after *line) string {
+	if after == nil {
+		return ""
+	}
+	names := slices.DeleteFunc(slices.Clone(after.caveats.leftOut), func(name string) bool {
+		return before != nil && slices.Contains(before.caveats.leftOut, name)
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return printable.Text(c.sides[1].table.engine.Policy().Mesh.Title + " leaves out " + someOf(compact(names)))
+}
+
 // isNew says that a route was not on the Service before.
 func (c *comparer) isNew(r *route) string {
 	name := roleOf(r, c.request.Service) + r.String()
@@ -91,7 +105,7 @@ func (c *comparer) stay() (notes []string) {
 			default:
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("%s %s: where it is stored, it stays, and the mesh decides whether it applies", r, why))
+			notes = append(notes, fmt.Sprintf("%s %s: what is stored stays, and the mesh decides whether it applies", r, why))
 		}
 	}
 	return notes

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -42,8 +43,8 @@ func (c *comparer) changes() ([]Change, error) {
 			if found := &p.cells[j]; !c.subsumedAbove(p, found) {
 				if change, ok := c.change(p, found); ok {
 					changes = append(changes, change)
-					c.caution(found.sides[0].line)
-					c.caution(found.sides[1].line)
+					c.caution(&c.sides[0], found.sides[0].line)
+					c.caution(&c.sides[1], found.sides[1].line)
 				}
 			}
 		}
@@ -92,7 +93,7 @@ func (c *comparer) change(p *point, found *cell) (Change, bool) {
 	out := Change{
 		Before:  c.outcomeOf(0, before),
 		After:   c.outcomeOf(1, after),
-		Because: c.because(before.decides(), after.decides()),
+		Because: cmp.Or(c.because(before.decides(), after.decides()), c.leftOut(before.line, after.line)),
 	}
 	var ok bool
 	if out.Witness, ok = c.witness(p, found); !ok {

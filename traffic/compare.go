@@ -44,13 +44,19 @@ type comparer struct {
 	readings map[string]set
 }
 
-// caution notes what is worth knowing of a match that decides a change, or whose route was edited.
-func (c *comparer) caution(l *line) {
+// caution notes what is worth knowing of a match of a side that decides a change, or whose route was edited. Of another mesh than that of
+// the version after, it says so.
+func (c *comparer) caution(s *side, l *line) {
 	if l == nil {
 		return
 	}
 	c.notes = append(c.notes, l.caveats.backends...)
+	was := ""
+	if s.table.meshName() != c.sides[1].table.meshName() {
+		was = "before, "
+	}
 	for _, note := range l.caveats.rule {
+		note = was + note
 		if c.readings[note] == nil {
 			c.readings[note] = set{}
 		}
@@ -156,7 +162,7 @@ func (c *comparer) prepare(s *side) error {
 		}
 		l := line{entry: e, numbered: c.number(outcome), caveats: known}
 		if c.edited[e.route.String()] != nil {
-			c.caution(&l)
+			c.caution(s, &l)
 		}
 		for j := range e.conditions {
 			condition := &e.conditions[j]

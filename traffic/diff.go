@@ -134,9 +134,6 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	case unknown[0]:
 		services[0] = services[1]
 		d.out.Notes = append(d.out.Notes, d.tables[0].noteExists(key))
-	case unknown[1]: // something else has it now
-		services[1] = services[0]
-		d.out.Notes = append(d.out.Notes, d.tables[1].noteExists(key))
 	}
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {

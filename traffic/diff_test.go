@@ -378,10 +378,10 @@ func TestDiffOfOtherPorts(t *testing.T) {
 // something else has it now; what is only in the one after is no change by itself.
 func TestDiffOfOneKnownService(t *testing.T) {
 	route := http("shop/cart", onAll+`, rules: [{`+toV1+`}]`)
-	table := func(options Options, manifests ...string) *Table {
+	table := func(manifests ...string) *Table {
 		w := newWorld()
 		w.incomplete = true
-		return tableOf(w, w.read(t, strings.Join(append(manifests, route), "\n---\n")).stored(t), options)
+		return tableOf(w, w.read(t, strings.Join(append(manifests, route), "\n---\n")).stored(t), Options{})
 	}
 	const assumed = "note: Service shop/cart is not in the base: it is assumed to exist there\n"
 	for _, test := range []struct {
@@ -390,12 +390,9 @@ func TestDiffOfOneKnownService(t *testing.T) {
 		changes       int
 		want          string
 	}{
-		{"it is new", table(Options{}), table(Options{}, shop), 0, assumed},
-		{"it is gone", table(Options{}, shop), table(Options{}), 3, "any  cart-v1:8080 100 %  →  no such Service (Service shop/cart is no longer in the input)\n"},
-		{"its backend is gone", table(Options{}, shop), table(Options{}, strings.ReplaceAll(shop, "name: cart-v1}", "name: other}")), 2, "any  cart-v1:8080 100 %  →  500 (cart-v1:8080 is no longer in the input)\n"},
-		{"it is elsewhere", table(Options{}, shop), table(Options{Elsewhere: func(read mesh.Read) (mesh.Answer, bool) {
-			return mesh.Answer{Service: &mesh.Service{Key: read.Service, Ports: []mesh.Port{{Number: 80, Protocol: mesh.TCP}}}}, read.Kind == mesh.ReadService
-		}}), 3, "no such port"},
+		{"it is new", table(), table(shop), 0, assumed},
+		{"it is gone", table(shop), table(), 3, "any  cart-v1:8080 100 %  →  no such Service (Service shop/cart is no longer in the input)\n"},
+		{"its backend is gone", table(shop), table(strings.ReplaceAll(shop, "name: cart-v1}", "name: other}")), 2, "any  cart-v1:8080 100 %  →  500 (cart-v1:8080 is no longer in the input)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := Diff(test.before, test.after)
@@ -404,6 +401,32 @@ func TestDiffOfOneKnownService(t *testing.T) {
 			}
 			if got.Changes() != test.changes || !strings.Contains(got.String(), test.want) {
 				t.Errorf("want %d changes, and %q in\n%s", test.changes, test.want, got)
+			}
+		})
+	}
+}
+
+// TestDiffNamesLeftOut: where the mesh leaves out a backend that is gone, the row says so: else it reads as a finished canary.
+func TestDiffNamesLeftOut(t *testing.T) {
+	cilium := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Cilium), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	canary := http("shop/cart", onCart+`, rules: [{backendRefs: [{name: cart-v1, port: 8080, weight: 90}, {name: cart-v2, port: 8080, weight: 10}, {name: cart-v3, port: 8080, weight: 0}]}]`)
+	table := func(manifests ...string) *Table {
+		w := newWorld()
+		w.incomplete = true
+		return tableOf(w, w.read(t, strings.Join(manifests, "\n---\n")).stored(t), cilium)
+	}
+	const without = "cart-v1:8080 90 %, cart-v2:8080 10 %  →  cart-v1:8080 100 %"
+	for _, test := range []struct{ name, services, route, want string }{
+		{"a backend is gone", strings.ReplaceAll(shop, "name: cart-v2}", "name: other}"), canary, without + " (Cilium leaves out Service shop/cart-v2:8080, which is no longer in the input)\n"},
+		{"the canary ends", shop, http("shop/cart", onCart+`, rules: [{`+toV1+`}]`), without + "\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Diff(table(shop, canary), table(test.services, test.route))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got.String(), test.want) {
+				t.Errorf("want %q in\n%s", test.want, got)
 			}
 		})
 	}
@@ -436,5 +459,13 @@ func TestDiffNamesReadings(t *testing.T) {
 		if diff := cmp.Diff(test.want, got.Notes); diff != "" {
 			t.Errorf("%s: %s\n%s", test.name, got, diff)
 		}
+	}
+	istio := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Istio), Grants: mesh.GrantPolicy{Default: mesh.GrantAll}})
+	got, err := Diff(newTable(t, kuma, other), newTable(t, istio, other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"HTTPRoute shop/other: before, Kuma ignores timeouts.request; use a MeshTimeout"}, got.Notes); diff != "" {
+		t.Errorf("another mesh: %s\n%s", got, diff)
 	}
 }

@@ -37,8 +37,8 @@ type Share struct {
 	ref mesh.BackendRef
 }
 
-// caveats are what is worth knowing of an outcome: of how the mesh reads the rule, and of the backends.
-type caveats struct{ rule, backends []string }
+// caveats are what is worth knowing of an outcome: of how the mesh reads the rule, and of the backends; and those that the mesh leaves out.
+type caveats struct{ rule, backends, leftOut []string }
 
 // outcome returns what becomes of the requests that the match decides, and what
 // is not known of it.
@@ -57,7 +57,7 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 		pr.redirectPort(t.engine.Policy().Mesh, e, out.Redirect)
 		return out, doubts, nil
 	}
-	backends, err := t.backendsOf(pr, e)
+	backends, err := t.backendsOf(pr, e, &doubts)
 	if err != nil {
 		return Outcome{}, caveats{}, err
 	}

@@ -15,9 +15,6 @@ type Options struct {
 	// Engine says what becomes of each route on a Service, by its policy: of its grant, and of
 	// the mesh.
 	Engine *validate.Engine
-	// Elsewhere answers of what else is deployed, where the Reader does not know what another version has; what it has not is
-	// removed. It may be nil.
-	Elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)
 	// Live says that what is not known is what the user cannot read in a cluster, not what the input lacks.
 	Live bool
 	// Unread returns the kinds of which the routes in the namespace cannot be read; nil if all can be.
@@ -101,7 +98,7 @@ func (t *Table) since(before *Table) *Table {
 		}
 		routes[i] = &later
 	}
-	return t.with(mesh.ReaderFunc(func(read mesh.Read) mesh.Answer { return t.doSince(before, read) }), routes)
+	return t.with(Since(t.reader, before.reader, nil), routes)
 }
 
 // turned returns the Table as if the age of all routes were known, and the order of those whose age is not were another one: the
@@ -135,38 +132,6 @@ func (t *Table) with(reader mesh.Reader, routes []*route) *Table {
 	other := &Table{reader: reader, engine: t.engine, options: t.options, compare: t.compare, names: t.names, next: t.next}
 	other.bind(routes)
 	return other
-}
-
-// doSince answers a read of the version that follows another one: it has lost what that one had.
-func (t *Table) doSince(before *Table, read mesh.Read) mesh.Answer {
-	answer := t.reader.Do(read)
-	switch read.Kind {
-	case mesh.ReadNamespace, mesh.ReadService, mesh.ReadReferenceGrants:
-		if !errors.Is(answer.Err, mesh.ErrUnknown) || before.reader.Do(read).Err != nil {
-			return answer
-		}
-		if t.options.Elsewhere != nil {
-			if moved, has := t.options.Elsewhere(read); has {
-				return moved
-			}
-		}
-		if read.Kind == mesh.ReadReferenceGrants {
-			return mesh.Answer{}
-		}
-		return mesh.Answer{Err: errGone}
-	}
-	return answer
-}
-
-// errGone is the answer about what the version before has and this one lacks.
-var errGone = fmt.Errorf("no longer in the input: %w", mesh.ErrNotFound)
-
-// absent says what is so of an object that is not found.
-func absent(err error) string {
-	if errors.Is(err, errGone) {
-		return "is no longer in the input"
-	}
-	return "does not exist"
 }
 
 // entry is a match of a rule of a route that holds a port.
@@ -305,6 +270,14 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 	}
 	slices.SortStableFunc(pr.entries, func(a, b entry) int { return t.compare(&a, &b) })
 	return pr, nil
+}
+
+// meshName is the name of the mesh; empty if none is set.
+func (t *Table) meshName() mesh.ProfileName {
+	if profile := t.engine.Policy().Mesh; profile != nil {
+		return profile.Name
+	}
+	return ""
 }
 
 // lacks says that something is not known: "namespace shop is not in the input".

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
+	"github.com/gammaguard/gammaguard/validate"
 )
 
 // alikeNotes are notes that say the same of several objects: what stands before and behind their names.
@@ -18,6 +20,9 @@ var alikeNotes = []struct{ before, one, many string }{
 	{"", " is not in the input: it is assumed", " are not in the input: they are assumed"},
 	{"", " is not in the base: it is assumed", " are not in the base: they are assumed"},
 	{"", " matches too: ", " match too: "},
+	{"", " is denied: ", " are denied: "},
+	{"", " lacks the grant now: ", " lack the grant now: "},
+	{"", " is refused by ", " are refused by "},
 	{"regular expressions of ", " are compared as text", " are compared as text"},
 }
 
@@ -50,6 +55,17 @@ func grouped(notes []string) (all []string) {
 		all = append(all, form.before+firstOf(objects[at])+says+at.rest)
 	}
 	return all
+}
+
+// denied notes the edited routes that are denied for that: rows show them as if they were stored.
+func denied(findings *report.CheckReport, edited map[string]bool) (notes []string) {
+	for i := range findings.Routes {
+		route := &findings.Routes[i]
+		if edited[route.String()] && slices.ContainsFunc(route.Findings, func(f report.Finding) bool { return f.Effect == validate.Deny }) {
+			notes = append(notes, route.String()+" is denied: in mode enforce, what is stored stays as it was until that is corrected")
+		}
+	}
+	return notes
 }
 
 // maxShown is how many names a note has.

@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -106,8 +106,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
+	some := report.Renderings(d.out.NewFindings.Sets)
+	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
+		for text, names := range d.said[i] {
+			*list = append(*list, text+some(names))
+		}
+	}
 	slices.Sort(d.out.LeftOut)
-	d.out.LeftOut = slices.Compact(d.out.LeftOut)
 	d.out.Notes = grouped(d.out.Notes)
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
@@ -130,7 +135,9 @@ type setsDiff struct {
 	moved    map[mesh.Read]mesh.Answer
 	later    []func() error
 	compared int
-	errs     []error
+	// said are the routes that are left out, and the notes, each with the names of its sets.
+	said [2]map[string][]string
+	errs []error
 }
 
 // side is a version.
@@ -182,31 +189,6 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	d.moves(loads)
 	d.share(name, loads)
-	asked, known := false, map[mesh.Read]mesh.Answer(nil)
-	c, err := judged(loads[0], loads[1], func(read mesh.Read) (answer mesh.Answer, has bool) {
-		asked = true
-		answer, has = known[read]
-		return answer, has
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	diff, err := c.diff()
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", name, err)
-	case !asked:
-		d.add(diff, name, after)
-	default: // once it is known what other sets have now
-		d.later = append(d.later, func() error {
-			known = d.moved
-			diff, err := c.diff()
-			if err == nil {
-				d.add(diff, name, after)
-			}
-			return err
-		})
-	}
 	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
 		for key := range routes[i] {
 			if !routes[1-i][key] {
@@ -214,7 +196,27 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 			}
 		}
 	}
-	return nil
+	compare := func() error {
+		diff, err := difference(loads[0], loads[1], mesh.ReaderFunc(d.elsewhere))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		d.add(diff, name, after)
+		return nil
+	}
+	if loads[1].world.lost(loads[0].world) { // once it is known what other sets have now
+		d.later = append(d.later, compare)
+		return nil
+	}
+	return compare()
+}
+
+// elsewhere answers of what sets have now and did not have before.
+func (d *setsDiff) elsewhere(read mesh.Read) mesh.Answer {
+	if answer, moved := d.moved[read]; moved {
+		return answer
+	}
+	return mesh.Answer{Err: mesh.ErrUnknown}
 }
 
 // load loads a set of a version; nil is an empty one.
@@ -240,10 +242,11 @@ func (d *setsDiff) move(ctx context.Context, before, after *sets.Set) error {
 	return nil
 }
 
-// moves notes what a set has and did not have before.
+// moves notes what a set has and did not have before, or had only as the context said it too.
 func (d *setsDiff) moves(loads [2]*loaded) {
+	before := loads[0].world
 	for read := range loads[1].world.files.Has() {
-		if _, known := d.moved[read]; !known && loads[0].world.Do(read).Err != nil {
+		if _, known := d.moved[read]; !known && (before.Do(read).Err != nil || before.context.read(read).Err == nil) {
 			d.moved[read] = loads[1].world.Do(read)
 		}
 	}
@@ -303,8 +306,13 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	d.out.Unchanged += diff.Unchanged
-	d.out.LeftOut = append(d.out.LeftOut, diff.LeftOut...)
-	d.out.Notes = append(d.out.Notes, diff.Notes...)
+	for i, texts := range [][]string{diff.LeftOut, diff.Notes} {
+		for _, text := range texts {
+			if in := d.said[i][text]; !slices.Contains(in, name) {
+				d.said[i][text] = append(in, name)
+			}
+		}
+	}
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
@@ -53,8 +54,19 @@ func (l *loaded) keep(before *loaded) error {
 	return nil
 }
 
+// edited returns the routes, by their names, that the API server stores with another spec than in the version before.
+func (l *loaded) edited(before *loaded) map[string]bool {
+	stored, edited := maps.Collect(before.effective()), map[string]bool{}
+	for key, route := range l.effective() {
+		if was := stored[key]; was != nil && !reflect.DeepEqual(was.Spec, route.Spec) {
+			edited[key.String()] = true
+		}
+	}
+	return edited
+}
+
 // table returns what requests meet by the routes that the API server stores.
-func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) *traffic.Table {
+func (l *loaded) table(reader mesh.Reader) *traffic.Table {
 	var routes traffic.Routes
 	for key, route := range l.effective() {
 		whose := &mesh.AttachedRoute{Kind: route.Kind, Namespace: key.Namespace, Name: key.Name}
@@ -63,7 +75,7 @@ func (l *loaded) table(reader mesh.Reader, elsewhere func(read mesh.Read) (answe
 		}
 		routes = append(routes, traffic.Route{AttachedRoute: whose, Spec: &route.Spec})
 	}
-	made := traffic.Options{Engine: l.engine, Elsewhere: elsewhere}
+	made := traffic.Options{Engine: l.engine}
 	if cluster := l.options.Cluster; cluster != nil {
 		made.Live, made.Unread = true, cluster.Unlisted
 	}

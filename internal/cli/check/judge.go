@@ -24,7 +24,7 @@ type judge struct {
 }
 
 func newJudge(l *loaded) *judge {
-	return &judge{l, desired.NewView(l.engine, l.world, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.world), l.world.before(), map[string]bool{}}
+	return &judge{l, desired.NewView(l.engine, l.sees, desired.Settings(l.options.Config.Status)), l.engine.Tables(l.sees), l.world.before(), map[string]bool{}}
 }
 
 // judge judges one route, and finds the places of what kustomize or Helm has set.
@@ -68,12 +68,12 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	}
 	judge := j.tables.Judge
 	if j.world.rejected[r.Key] || j.world.files.Get(r.Key).Route != r.mutated { // another one of its name is in its place, or none
-		judge = func(req *validate.Request) (validate.Verdict, error) { return j.engine.Judge(req, j.world) }
+		judge = func(req *validate.Request) (validate.Verdict, error) { return j.engine.Judge(req, j.sees) }
 	}
 	request := j.request(r)
 	verdict, err := judge(request)
 	if err == nil {
-		err = j.creation.Relate(&verdict, request, &r.plan, j.world)
+		err = j.creation.Relate(&verdict, request, &r.plan, j.sees)
 	}
 	if err != nil {
 		return nil, err

@@ -27,9 +27,11 @@ type loaded struct {
 	// creation decides which mutations are made.
 	creation creation.Judge
 	world    *world
-	defined  *defined
-	files    []*source.File
-	routes   []*route
+	// sees is the world as routes are judged in it: in a version that follows another one, what that one had was removed.
+	sees    mesh.Reader
+	defined *defined
+	files   []*source.File
+	routes  []*route
 	// broken are the documents that can be read, but not understood; each is a *manifest.Error.
 	broken []error
 	// skipped are parts of the input that are left aside, and notices say what bears on the judgments.
@@ -97,6 +99,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 		},
 		declared: map[manifest.Key]report.Place{}, earlier: earlier,
 	}
+	l.sees = l.world
 	if l.world.context = options.context; l.world.context == nil {
 		l.surround(input.Disk)
 	}

@@ -29,7 +29,7 @@ func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Traffic{l, l.table(l.world, nil)}, nil
+	return &Traffic{l, l.table(l.world)}, nil
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -61,7 +61,7 @@ func (t *Traffic) Configured() *traffic.Table {
 			return mesh.Answer{HasEndpoints: true}
 		}
 		return t.world.Do(read)
-	}), nil)
+	}))
 }
 
 // Reader shows what the rules see of the input.
@@ -112,7 +112,7 @@ func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 		}
 		loads[i] = l
 	}
-	return difference(loads[0], loads[1])
+	return differenceOf(loads[0], loads[1])
 }
 
 // DiffCluster compares what requests meet in the cluster with what they meet once the input is applied.
@@ -138,7 +138,7 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 	if err := before.judgeStored(after.routes); err != nil {
 		return nil, err
 	}
-	return difference(before, after)
+	return differenceOf(before, after)
 }
 
 // judgeStored takes those stored routes that the others take the place of for routes of the input.
@@ -157,55 +157,45 @@ func (l *loaded) judgeStored(others []*route) error {
 	return nil
 }
 
-// difference compares two versions that were read, and judges them.
-func difference(before, after *loaded) (*report.Diff, error) {
-	c, err := judged(before, after, nil)
-	if err != nil {
-		return nil, err
+// differenceOf is difference for all of the input.
+func differenceOf(before, after *loaded) (*report.Diff, error) {
+	diff, err := difference(before, after, nil)
+	if err == nil {
+		diff.Notes = grouped(diff.Notes)
 	}
-	return c.diff()
+	return diff, err
 }
 
-// comparison is two versions that were read and judged.
-type comparison struct {
-	tables   [2]*traffic.Table
-	findings *report.CheckReport
-	// notes say what it depends on, and rejected are the routes that the API server refuses in a version.
-	notes, rejected []string
-}
-
-// judged judges two versions that were read. Elsewhere answers of what else is deployed, for what the version after lacks; it may
-// be nil.
-func judged(before, after *loaded, elsewhere func(read mesh.Read) (answer mesh.Answer, has bool)) (*comparison, error) {
-	c := &comparison{}
+// difference compares two versions that were read, and judges them. Elsewhere, which may be nil, is what else is deployed, for what the
+// version after lacks.
+func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
+	after.sees = traffic.Since(after.world, before.world, elsewhere)
+	edited := after.edited(before)
+	var tables [2]*traffic.Table
 	var reports [2]*report.CheckReport
+	var notes, rejected []string
 	for i, l := range []*loaded{before, after} {
-		c.tables[i] = l.table(l.world, elsewhere)
-		c.notes, c.rejected = slices.Concat(c.notes, l.leftOut(), l.homeless()), append(c.rejected, l.rejected()...)
+		tables[i] = l.table(l.sees)
+		notes, rejected = slices.Concat(notes, l.leftOut(), l.homeless()), append(rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
 		}
 	}
 	for _, n := range after.unbuiltNotices() {
-		c.notes = append(c.notes, n.Path+": "+n.Message)
+		notes = append(notes, n.Path+": "+n.Message)
 	}
-	for _, list := range []*[]string{&c.notes, &c.rejected} {
+	for _, list := range []*[]string{&notes, &rejected} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	c.findings = reports[1].Since(reports[0])
-	return c, nil
-}
-
-// diff compares what requests meet.
-func (c *comparison) diff() (*report.Diff, error) {
-	difference, err := traffic.Diff(c.tables[0], c.tables[1])
+	difference, err := traffic.Diff(tables[0], tables[1])
 	if err != nil {
 		return nil, err
 	}
-	difference.Notes, difference.LeftOut = append(difference.Notes, c.notes...), c.rejected
-	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: c.findings}, nil
+	findings := reports[1].Since(reports[0])
+	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, denied(findings, edited)), rejected
+	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings}, nil
 }
 
 // loadWhole reads all input. It is an error if any of it cannot be read: what

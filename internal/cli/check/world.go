@@ -65,6 +65,22 @@ func (w *world) before() mesh.Reader {
 	})
 }
 
+// lost reports whether the world does not know something that the one before it had.
+func (w *world) lost(before *world) bool {
+	has := []*manifest.Set{before.files}
+	if before.context != nil {
+		has = append(has, before.context.objects)
+	}
+	for _, set := range has {
+		for read := range set.Has() {
+			if errors.Is(w.Do(read).Err, mesh.ErrUnknown) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ask asks the input and its context, then what was there before, then the cluster.
 func (w *world) ask(read mesh.Read) mesh.Answer {
 	if answer := w.files.Do(read); !errors.Is(answer.Err, mesh.ErrUnknown) {

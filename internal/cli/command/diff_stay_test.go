@@ -20,7 +20,7 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: bank, name: orders}, spec: {parentRefs: [{group: "", kind: Service, name: api, namespace: shop}], rules: [{backendRefs: [{name: mock, port: 80}]}]}}
 `
-	const stays = ": where it is stored, it stays, and the mesh decides whether it applies"
+	const stays = ": what is stored stays, and the mesh decides whether it applies"
 	put(t, "base/all.yaml", manifests)
 	for _, test := range []struct{ old, changed, cause, note string }{
 		{"grant: all", "grant: producer", "consumer HTTPRoute bank/orders does not apply: namespace bank lacks the consumer grant", "HTTPRoute bank/orders lacks the grant now" + stays},
@@ -35,8 +35,55 @@ func TestDiffOfStoredRoutes(t *testing.T) {
 			}
 		}
 	}
+	one := manifests[strings.LastIndex(manifests, "---"):]
+	all := manifests + strings.ReplaceAll(one, "name: orders", "name: prices")
+	put(t, "base/all.yaml", all)
+	put(t, "head/all.yaml", strings.Replace(all, "grant: all", "grant: producer", 1))
+	for _, args := range []string{"--base base -f head", "--base base head"} {
+		if got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...); !strings.Contains(got.stdout, "note: HTTPRoute bank/orders, HTTPRoute bank/prices lack the grant now"+stays+"\n") {
+			t.Errorf("%s: of two routes, two notes: %+v", args, got)
+		}
+	}
+	put(t, "base/all.yaml", manifests)
 	put(t, "head/all.yaml", manifests[:strings.LastIndex(manifests, "---")])
 	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "(no consumer routes are left)") || strings.Contains(got.stdout, "stored") {
 		t.Errorf("a removed route: %+v", got)
+	}
+}
+
+// TestDiffNotesDenied: a route that is edited and denied for that stays as it was where it is stored, which the rows do not show.
+func TestDiffNotesDenied(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const (
+		services = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n---\n" +
+			"{apiVersion: v1, kind: Service, metadata: {name: api, namespace: shop}, spec: {ports: [{name: http, port: 80}]}}\n---\n"
+		route = `{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {namespace: shop, name: parcel}, spec: {parentRefs: [{group: "", kind: Service, name: api, port: 80}], rules: [{backendRefs: [{name: api, port: 80}]}]}}` + "\n"
+		note  = "HTTPRoute shop/parcel is denied: in mode enforce, what is stored stays as it was until that is corrected"
+	)
+	off := strings.Replace(route, "api, port: 80}], rules", "api, port: 81}], rules", 1)
+	for _, test := range []struct {
+		name, before, after string
+		noted               bool
+	}{
+		{"edited", services + route, services + off, true},
+		{"new", services, services + off, false},
+		{"edited, and admitted", services + route, services + strings.Replace(route, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
+		{"its Service is gone", services + route, strings.Replace(services, "name: api", "name: other", 1) + route, false},
+		{"denied before", services + off, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: /a}}], backendRefs", 1), false},
+		{"rejected by its definition", services + route, services + strings.Replace(off, "backendRefs", "matches: [{path: {value: a}}], backendRefs", 1), false},
+	} {
+		put(t, "base/all.yaml", test.before)
+		put(t, "head/all.yaml", test.after)
+		for _, args := range []string{"--base base -f head", "--base base head"} {
+			got := run(t, "", append([]string{"diff"}, strings.Fields(args)...)...)
+			if strings.Contains(got.stdout, "note: "+note+"\n") != test.noted || !test.noted && strings.Contains(got.stdout, "is denied") {
+				t.Errorf("%s, %s: want a note: %t, got\n%s%s", test.name, args, test.noted, got.stdout, got.stderr)
+			}
+		}
+	}
+	put(t, "base/all.yaml", services+route+"---\n"+strings.Replace(route, "parcel", "letter", 1))
+	put(t, "head/all.yaml", services+off+"---\n"+strings.Replace(off, "parcel", "letter", 1))
+	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "note: HTTPRoute shop/letter, "+strings.Replace(note, " is denied", " are denied", 1)+"\n") {
+		t.Errorf("two: %+v", got)
 	}
 }

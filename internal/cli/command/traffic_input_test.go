@@ -103,9 +103,9 @@ func TestTrafficWithoutRefused(t *testing.T) {
 		put(t, name, text)
 	}
 	for args, want := range map[string]string{
-		"diff --base base.yaml -f change.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
+		"diff --base base.yaml -f change.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\nnote: namespace shop is not in the input: it is assumed to have the grant\n" +
 			"no change in what was compared; 1 request class unchanged; 1 route left out\n\nnew findings:\nchange.yaml\n",
-		"diff --base change.yaml -f base.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\n" +
+		"diff --base change.yaml -f base.yaml": "note: HTTPRoute shop/refused is left out, because the API server rejects it: run gammaguard check for details\nnote: namespace shop is not in the input: it is assumed to have the grant\n" +
 			"no change in what was compared; 1 request class unchanged; 1 route left out\n",
 		"diff --base base.yaml -f type.yaml": "note: HTTPRoute shop/type is left out",
 		"trace service/cart:80 --path /no-slash -f change.yaml": "→ Service web:80 100 %\n" +

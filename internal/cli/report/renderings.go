@@ -31,29 +31,33 @@ func (r *CheckReport) distinct(items []Item) (all []Item) {
 			in[key(i)] = append(sets, i.set)
 		}
 	}
+	some := Renderings(r.Sets)
 	for i := range all {
 		all[i].Edit = edits[key(all[i])]
-		if sets := in[key(all[i])]; len(sets) > 1 {
+		sets := in[key(all[i])]
+		if all[i].with = some(sets); all[i].with == "" && len(sets) > 1 {
 			all[i].with = fmt.Sprintf(" (in %d sets)", len(sets))
 		}
 	}
-	if !slices.ContainsFunc(r.Sets, func(s Set) bool { return s.Values != "" }) {
-		return all
-	}
+	return all
+}
+
+// Renderings returns what says of something that only the sets of these names have, in which renderings of a chart it is; the text is
+// empty where it is in all of the chart, or not in a chart.
+func Renderings(all []Set) func(names []string) string {
 	charts, renderings := map[string]*Set{}, map[string]int{}
-	for i := range r.Sets {
-		if s := &r.Sets[i]; s.Kind == Chart {
+	for i := range all {
+		if s := &all[i]; s.Kind == Chart {
 			charts[s.String()] = s
 			renderings[s.Path]++
 		}
 	}
-	for i := range all {
-		item := &all[i]
-		if sets := in[key(*item)]; charts[item.set] != nil && len(sets) < renderings[charts[item.set].Path] {
-			item.with = with(charts, sets)
+	return func(names []string) string {
+		if first := charts[names[0]]; first == nil || len(names) >= renderings[first.Path] {
+			return ""
 		}
+		return with(charts, names)
 	}
-	return all
 }
 
 // with reads " (with ci/odd.yaml)".
