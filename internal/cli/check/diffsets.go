@@ -47,8 +47,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i] = &side{options, disk}
 	}
-	if err := regroup(before, after, at); err != nil {
+	if err := errors.Join(chooseAlike(before, after, at), regroup(before, after, at)); err != nil {
 		return nil, err
+	}
+	if len(before.Sets) == 0 {
+		if err := after.None(); err != nil {
+			return nil, err
+		}
 	}
 	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
 	if err != nil {
@@ -141,7 +146,7 @@ type side struct {
 
 // nameOf names a set in reports.
 func nameOf(set *sets.Set) string {
-	described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+	described := set.Described()
 	return described.String()
 }
 
@@ -306,6 +311,6 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	d.out.LeftOut = append(d.out.LeftOut, diff.LeftOut...)
 	d.out.Notes = append(d.out.Notes, diff.Notes...)
 	if after != nil {
-		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
+		d.out.NewFindings.Add(diff.NewFindings, after.Described())
 	}
 }
