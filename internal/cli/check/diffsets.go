@@ -277,8 +277,14 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
 	why := strings.TrimPrefix(cmp.Or(failed[1], failed[0]).Error(), own+": ")
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		err := fmt.Errorf("%s: not compared: %s", name, why)
-		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, oneLine(err.Error()))
+		parts := []error{errors.New(why)}
+		if joined, is := failed[1].(interface{ Unwrap() []error }); is { //nolint:errorlint // it takes the error apart
+			parts = joined.Unwrap()
+		}
+		for _, part := range parts {
+			err := fmt.Errorf("%s: not compared: %s", name, oneLine(part.Error()))
+			d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, err.Error())
+		}
 		return
 	}
 	d.out.Notes = append(d.out.Notes, name+" is not compared: "+oneLine(why))
