@@ -278,7 +278,7 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	why := strings.TrimPrefix(cmp.Or(failed[1], failed[0]).Error(), own+": ")
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
 		parts := []error{errors.New(why)}
-		if joined, is := failed[1].(interface{ Unwrap() []error }); is { //nolint:errorlint // it takes the error apart
+		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
 			parts = joined.Unwrap()
 		}
 		for _, part := range parts {

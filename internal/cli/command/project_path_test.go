@@ -19,7 +19,7 @@ func overlays(t *testing.T) {
 // TestPathOfProject: a PATH chooses the named sets that use files there, too. It is an error if it chooses none, in check and in both versions of diff.
 func TestPathOfProject(t *testing.T) {
 	overlays(t)
-	for path, want := range map[string]string{"base": "kustomization prod: 1 route\nkustomization test: 1 route\n", "base/cart.yaml": "kustomization test: 1 route\n", "values": "chart chart with values/prod.yaml: 1 route\n"} {
+	for path, want := range map[string]string{"base": "kustomization prod: 1 route\nkustomization test: 1 route\n", "base/cart.yaml": "kustomization test: 1 route\n", "values": "chart chart with values/prod.yaml: 1 route\n"} { //nolint:dupword // kinds and names
 		if got := run(t, "", "check", "--strict", path); !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "no set has") {
 			t.Errorf("check %s: %+v", path, got)
 		}
@@ -29,7 +29,7 @@ func TestPathOfProject(t *testing.T) {
 	if got := runIn(t, "base", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stdout, "note: may hold") {
 		t.Errorf("diff in the base: %+v", got)
 	}
-	const none = "names 3 sets: kustomization prod, kustomization test, chart chart with values/prod.yaml; none is in docs, contains it, or uses files of it; run the command without a PATH\n"
+	const none = "names 3 sets: kustomization prod, kustomization test, chart chart with values/prod.yaml; none is in docs, contains it, or uses files of it; run the command without a PATH\n" //nolint:dupword // kinds and names
 	for _, args := range [][]string{{"check", "docs"}, {"diff", "--base-ref", "HEAD", "docs"}, {"diff", "--base-ref", "HEAD~1", "docs"}, {"diff", "--base", "plain", "docs"}} {
 		if got := run(t, "", args...); got.code != ExitUsage || got.stdout != "" || got.stderr != "error: .gammaguard.yaml "+none {
 			t.Errorf("%q: %+v", args, got)
