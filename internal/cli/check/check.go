@@ -145,7 +145,7 @@ func RunSets(ctx context.Context, options *Options, found *sets.Found) (*report.
 	rendered := map[string]bool{} // the charts that were, with any values
 	for i := range found.Sets {
 		set := &found.Sets[i]
-		described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+		described := set.Described()
 		if options.Progress != nil {
 			options.Progress(i+1, len(found.Sets), described.String())
 		}

@@ -47,8 +47,13 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 		}
 		d.sides[i] = &side{options, disk}
 	}
-	if err := regroup(before, after, at); err != nil {
+	if err := errors.Join(chooseAlike(before, after, at), regroup(before, after, at)); err != nil {
 		return nil, err
+	}
+	if len(before.Sets) == 0 {
+		if err := after.None(); err != nil {
+			return nil, err
+		}
 	}
 	was, err := byKey(filepath.Abs, before.Sets, before.Bare)
 	if err != nil {
@@ -148,7 +153,7 @@ type side struct {
 
 // nameOf names a set in reports.
 func nameOf(set *sets.Set) string {
-	described := report.Set{Kind: set.Kind, Path: filepath.ToSlash(set.Path), Values: filepath.ToSlash(set.Values)}
+	described := set.Described()
 	return described.String()
 }
 
@@ -275,8 +280,14 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
 	why := strings.TrimPrefix(cmp.Or(failed[1], failed[0]).Error(), own+": ")
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		err := fmt.Errorf("%s: not compared: %s", name, why)
-		d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, oneLine(err.Error()))
+		parts := []error{errors.New(why)}
+		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
+			parts = joined.Unwrap()
+		}
+		for _, part := range parts {
+			err := fmt.Errorf("%s: not compared: %s", name, oneLine(part.Error()))
+			d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, err.Error())
+		}
 		return
 	}
 	d.out.Notes = append(d.out.Notes, name+" is not compared: "+oneLine(why))
@@ -314,6 +325,6 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 		}
 	}
 	if after != nil {
-		d.out.NewFindings.Add(diff.NewFindings, report.Set{Kind: after.Kind, Path: filepath.ToSlash(after.Path), Values: filepath.ToSlash(after.Values)})
+		d.out.NewFindings.Add(diff.NewFindings, after.Described())
 	}
 }

@@ -12,6 +12,21 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
+// chooseAlike has each version compare the named sets that the other one chose: what a set uses may be at PATH in one of them only.
+func chooseAlike(before, after *Found, at func(path string) (string, error)) error {
+	was, err := byKey(filepath.Abs, before.Sets)
+	now, failed := byKey(at, after.Sets)
+	in := func(chosen map[string]*sets.Set, at func(path string) (string, error)) func(*sets.Set) bool {
+		return func(set *sets.Set) bool {
+			key, err := keyOf(set, at)
+			return err == nil && chosen[key] != nil
+		}
+	}
+	before.Choose(in(now, filepath.Abs))
+	after.Choose(in(was, at))
+	return errors.Join(err, failed)
+}
+
 // regroup has a version before that has no project be in the sets of files that the project of the one after names.
 func regroup(before, after *Found, at func(path string) (string, error)) error {
 	if before.Path == "" || before.Project != nil {
@@ -78,7 +93,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
 	why := ""
 	if !paired {
-		if why, err = other.leftOut(d.aside, makers(there)...); err != nil {
+		if why, err = other.leftOut(d.aside, set.Outside, makers(there)...); err != nil {
 			return err
 		}
 	}
@@ -99,7 +114,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		if err != nil {
 			return err
 		}
-		why, err := other.leftOut(d.aside, at)
+		why, err := other.leftOut(d.aside, false, at)
 		switch {
 		case err != nil:
 			return err
@@ -164,8 +179,8 @@ func makers(set *sets.Set) []string {
 }
 
 // leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
-// it compares one, in a set that is not left out, too.
-func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
+// it compares one, in a set that is not left out, too. They may be outside of PATH.
+func (f *Found) leftOut(aside map[*sets.Set]bool, outside bool, files ...string) (why string, err error) {
 	ignored, has := "", (*sets.Set)(nil)
 	for i, file := range files {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -192,6 +207,8 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, 
 		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
 	case has != nil:
 		return "only " + nameOf(has) + " uses it, which is not compared", nil
+	case outside:
+		return "no " + sets.ProjectFile + " names it, and it is not in PATH", nil
 	}
 	return "", nil
 }

@@ -190,6 +190,9 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 		return check.Run(ctx, &f.options)
 	}
 	found, err := check.FindSets(ctx, &f.options, f.paths, project)
+	if err == nil {
+		err = found.None()
+	}
 	if err != nil {
 		return nil, err
 	}

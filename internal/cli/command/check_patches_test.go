@@ -102,3 +102,26 @@ func places(folder string, route *report.Route) map[place]bool {
 	}
 	return all
 }
+
+// TestCheckJSON6902InComponent: an operation of patchesJson6902 is blamed on the line in the component that has it.
+func TestCheckJSON6902InComponent(t *testing.T) {
+	folder := written(t, map[string]string{
+		"base/cart.yaml":          orphan,
+		"base/kustomization.yaml": "resources: [cart.yaml]\n",
+		"top/kustomization.yaml":  "resources: [../base]\ncomponents: [../part]\n",
+		"part/kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patchesJson6902:
+- target: {kind: HTTPRoute, name: a}
+  patch: |-
+    - op: replace
+      path: /spec/rules/0/filters/0/requestRedirect/port
+      value: 0
+`,
+	})
+	t.Chdir(folder)
+	r, got := checkJSON(t, "", "-k", filepath.Join(folder, "top"))
+	if len(r.Routes) != 2 || !places(folder, &r.Routes[0])[place{"spec.rules[0].filters[0].requestRedirect.port", "part/kustomization.yaml", 6}] {
+		t.Errorf("%+v %+v", r.Routes, got)
+	}
+}

@@ -207,10 +207,14 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if err != nil {
 		return nil, err
 	}
+	start, err := tree.Path(paths[0])
+	if err != nil {
+		return nil, err
+	}
 	if paths, err = tree.Existing(paths); err != nil {
 		return nil, err
 	}
-	before, err := f.findBefore(ctx, then, tree.Root(), paths)
+	before, err := f.findBefore(ctx, then, tree.Root(), start, paths)
 	if err != nil {
 		return nil, tree.Named(err)
 	}
@@ -224,7 +228,7 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 // compareFolders compares the sets that were found below a path with those below the base.
 func (f *diffFlags) compareFolders(ctx context.Context, path string, after *check.Found) (*report.Diff, error) {
 	base := f.options
-	before, err := f.findBefore(ctx, &base, "", f.base)
+	before, err := f.findBefore(ctx, &base, "", f.base[0], f.base)
 	if err != nil {
 		return nil, err
 	}
@@ -245,18 +249,19 @@ func (f *diffFlags) compareFolders(ctx context.Context, path string, after *chec
 	})
 }
 
-// findBefore finds the sets of the base, by its own project.
-func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root string, paths []string) (*check.Found, error) {
-	found := &check.Found{Options: options, Found: &sets.Found{}}
-	if len(paths) == 0 { // they are new
-		return found, nil
-	}
-	project, err := f.adopt(root, paths[0], options)
+// findBefore finds the sets of the base, by its own project, which is that of the path where it starts.
+func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root, start string, paths []string) (*check.Found, error) {
+	project, err := f.adopt(root, start, options)
 	if err != nil {
 		return nil, err
 	}
-	found.Path, found.Project = paths[0], project
-	found.Found, err = check.FindSets(ctx, options, paths, project)
+	found := &check.Found{Options: options, Project: project, Found: &sets.Found{}}
+	if len(paths) > 0 {
+		found.Path = paths[0]
+		found.Found, err = check.FindSets(ctx, options, paths, project)
+	} else if project != nil { // they are new
+		_, found.Elsewhere, err = project.SetsAt(nil)
+	}
 	return found, err
 }
 

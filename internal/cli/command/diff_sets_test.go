@@ -84,6 +84,11 @@ func TestDiffOfUnreadableSets(t *testing.T) {
 		!strings.Contains(got.stdout, "no change in what was compared; 4 request classes unchanged") || !strings.Contains(got.stdout, "note: may hold routes that no set has: node_modules/x.yaml") {
 		t.Errorf("%+v", got)
 	}
+	put(t, "plain/x.yaml", "kind: [\napiVersion: gateway.networking.k8s.io/v1\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "-o", "text", "-o", "markdown=comment"); strings.Count(got.stderr, "error: directory plain: not compared: plain/") != 2 || strings.Contains(got.stderr, `\n`) ||
+		strings.Count(contents(t, "comment"), "> `directory plain: not compared: plain/") != 2 {
+		t.Errorf("two broken files: %+v\n%s", got, contents(t, "comment"))
+	}
 	commit(t)
 	if got := run(t, "", "diff", "--base-ref", "HEAD"); got.code != ExitClean || !strings.Contains(got.stdout, "note: directory plain is not compared: plain/web.yaml:2: broken YAML") {
 		t.Errorf("as it was before: %+v", got)

@@ -40,7 +40,7 @@ command computes what each request meets from the manifests, as gammaguard trace
 Each PATH is a file, a pattern of files, or a directory, in which files named ` + expect.FileName + ` or *.` + expect.FileName + ` are found,
 recursively. The default is the current directory. Each file names its manifests in the field input, relative to the file; without that
 field, they are the manifests in the directory of the file. With -f, -k, or --helm, all tests run over that input instead.
-The configuration and the context of .gammaguard.yaml apply, as in gammaguard check.
+The configuration and the context of .gammaguard.yaml apply, as in gammaguard check: the one of the input that flags name, or of the first PATH.
 
 With --init, the command writes a file with a test for each class of requests, by today's routes. All of its tests pass until a change of
 the routes sends a request somewhere else. The default PATH is then ` + expect.FileName + `, and the manifests are those in its directory unless
@@ -94,7 +94,11 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usage(cmd, err)
 	}
 	f.options.Stdin, f.options.Alone = cmd.InOrStdin(), true
-	if _, err := f.project(&f.config, args...); err != nil {
+	paths := args
+	if f.given && !f.initialize { // else the file names the input, when it is run
+		paths = nil
+	}
+	if _, err := f.project(&f.config, paths...); err != nil {
 		return err
 	}
 	if f.initialize {

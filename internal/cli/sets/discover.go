@@ -53,11 +53,13 @@ func (d *discovery) find(paths []string) (*Found, error) {
 		return s.Reason == report.NotManifest && d.named[filepath.FromSlash(s.Path)]
 	})
 	if d.project != nil && len(d.project.Sets) > 0 {
-		sets, err := d.project.SetsBelow(paths)
-		if err != nil {
+		var err error
+		if d.Sets, d.Elsewhere, err = d.project.SetsAt(paths); err != nil {
 			return nil, err
 		}
-		d.Sets = sets
+		if len(d.Sets) == 0 {
+			d.none = d.project.noneAt(paths, d.Elsewhere)
+		}
 		for i := range d.Sets {
 			d.leaveAsideOf(&d.Sets[i], paths)
 		}

@@ -17,11 +17,15 @@ import (
 // Found is what was found in a repository: the sets, and what they must have read once they were run.
 type Found struct {
 	Sets []Set
+	// Elsewhere are the sets that a project names and that the paths do not choose.
+	Elsewhere []Set
 	// Bare are the directories of manifests without routes, which are no sets: what moves there is still deployed.
 	Bare []Set
 	// Skipped is what was left aside, whatever the sets read.
 	Skipped []report.Skipped
 
+	// none is why no set is chosen of those that a project names, if none is.
+	none error
 	// disk is where it was found, and namespace that of objects that name none.
 	disk      *source.Disk
 	namespace string
@@ -69,6 +73,27 @@ type maker struct {
 	component    bool
 	place        place
 	by           ignorePattern
+}
+
+// None is an error if a project names sets, and the paths choose none of them.
+func (f *Found) None() error {
+	if len(f.Sets) > 0 {
+		return nil
+	}
+	return f.none
+}
+
+// Choose chooses those of the sets elsewhere of which that is true, too.
+func (f *Found) Choose(is func(*Set) bool) {
+	var others []Set
+	for i := range f.Elsewhere {
+		if set := &f.Elsewhere[i]; is(set) {
+			f.Sets = append(f.Sets, *set)
+		} else {
+			others = append(others, *set)
+		}
+	}
+	f.Elsewhere = others
 }
 
 // HasPattern reports whether the file has the pattern, and holds for what was looked for.

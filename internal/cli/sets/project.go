@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -149,20 +150,39 @@ func (p *Project) ContextFiles() (paths []string) {
 // Within returns the files that the project may name.
 func (p *Project) Within() *repository.Files { return p.files }
 
-// SetsBelow returns the sets of which a part is at or below one of the paths, and those that have it. It is an error if something that one names
-// does not exist.
-func (p *Project) SetsBelow(paths []string) (found []Set, _ error) {
+// SetsAt returns the sets of which a part is at or below one of the paths, those that have it, and those that use files there, and the
+// others. It is an error if something that one of the first names does not exist.
+func (p *Project) SetsAt(paths []string) (found, others []Set, _ error) {
 	for i := range p.Sets {
 		set := p.set(&p.Sets[i])
+		set.Within = p.files
 		if !set.below(paths) {
-			continue
+			if set.Outside = set.uses(paths); !set.Outside {
+				others = append(others, *set)
+				continue
+			}
 		}
 		found = append(found, *set)
 		for field, name := range p.Sets[i].paths(fmt.Sprintf("sets[%d]", i)) {
 			p.require(field, name)
 		}
 	}
-	return found, p.document.Err()
+	return found, others, p.document.Err()
+}
+
+// noneAt is why none of the sets is chosen.
+func (p *Project) noneAt(paths []string, all []Set) error {
+	var names []string
+	for i := range all {
+		described := all[i].Described()
+		names = append(names, described.String())
+	}
+	run := "run the command without a PATH"
+	if folder := relative(p.folder); folder != "." {
+		run = "run the command in " + filepath.ToSlash(folder) + " without a PATH"
+	}
+	return fmt.Errorf("%s names %s; none is in %s, contains it, or uses files of it; %s",
+		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), run)
 }
 
 func (p *Project) set(s *ProjectSet) *Set {
@@ -212,6 +232,9 @@ func (s *Set) below(paths []string) bool {
 	if s.Files == nil {
 		roots = []string{s.Path}
 	}
+	if s.Chart != nil {
+		roots = append(roots, s.Chart.Values...)
+	}
 	for _, path := range paths {
 		above := segments(path)
 		for _, root := range roots {
@@ -222,4 +245,25 @@ func (s *Set) below(paths []string) bool {
 		}
 	}
 	return false
+}
+
+// uses reports whether the set is of a kustomization that uses a file at or below one of the paths.
+func (s *Set) uses(paths []string) bool {
+	if s.Kustomization == "" {
+		return false
+	}
+	for file := range source.Uses(s.Within.Read, s.Kustomization) {
+		if slices.ContainsFunc(paths, func(path string) bool { return Below(resolved(file), resolved(path)) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolved returns the absolute path without links.
+func resolved(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	return build.Real(path)
 }

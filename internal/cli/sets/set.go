@@ -25,6 +25,8 @@ type Set struct {
 	Taken *source.Taken
 	// Named is set if somebody named it, so that it must be there.
 	Named bool
+	// Outside is set if it was chosen only because it uses files at the paths that were looked at.
+	Outside bool
 	// Aside are the files and folders below Files that a pattern leaves aside, by their absolute paths.
 	Aside map[string]bool
 	// Others is set for a chart with its own values that is a set with other values, too.
@@ -33,6 +35,11 @@ type Set struct {
 	Files         []string
 	Kustomization string
 	Chart         *source.Chart
+}
+
+// Described is how reports name it.
+func (s *Set) Described() report.Set {
+	return report.Set{Kind: s.Kind, Path: filepath.ToSlash(s.Path), Values: filepath.ToSlash(s.Values)}
 }
 
 // File returns the file that makes it a set: the kustomization, or the chart's; empty for a
@@ -109,7 +116,7 @@ func Find(ctx context.Context, options *source.Options, paths, named []string, p
 	if err != nil {
 		return nil, err
 	}
-	for _, all := range [][]Set{found.Sets, found.Bare} {
+	for _, all := range [][]Set{found.Sets, found.Elsewhere, found.Bare} {
 		for i := range all {
 			all[i].Within, all[i].Taken = disk.Files, source.NewTaken()
 		}

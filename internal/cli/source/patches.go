@@ -36,14 +36,16 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 	seen[file] = true
 	folder = build.Real(folder) // as kustomize does, before paths in it are followed
 	data, err := in.take(file)
+	type targeted struct {
+		Path   string
+		Patch  yaml.Node
+		Target struct{ Kind, Name string }
+	}
 	var k struct {
 		Resources, Bases, Components []string
-		Patches, PatchesJSON6902     []struct {
-			Path   string
-			Patch  yaml.Node
-			Target struct{ Kind, Name string }
-		}
-		PatchesStrategicMerge []yaml.Node `yaml:"patchesStrategicMerge"`
+		Patches                      []targeted
+		PatchesJSON6902              []targeted  `yaml:"patchesJson6902"`
+		PatchesStrategicMerge        []yaml.Node `yaml:"patchesStrategicMerge"`
 	}
 	if err != nil || yaml.Unmarshal(data, &k) != nil {
 		return nil // kustomize says what is wrong

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// overlays is a repository whose project names two overlays of a base, and a chart with values from elsewhere.
+func overlays(t *testing.T) {
+	t.Helper()
+	deployed(t)
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{kustomization: prod}, {kustomization: test}, {chart: chart, values: [values/prod.yaml]}]\n")
+	put(t, "values/prod.yaml", "backend: pay-v2\n")
+	put(t, "docs/readme.md", "")
+	commit(t)
+}
+
+// TestPathOfProject: a PATH chooses the named sets that use files there, too. It is an error if it chooses none, in check and in both versions of diff.
+func TestPathOfProject(t *testing.T) {
+	overlays(t)
+	for path, want := range map[string]string{"base": "kustomization prod: 1 route\nkustomization test: 1 route\n", "base/cart.yaml": "kustomization test: 1 route\n", "values": "chart chart with values/prod.yaml: 1 route\n"} { //nolint:dupword // kinds and names
+		if got := run(t, "", "check", "--strict", path); !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "no set has") {
+			t.Errorf("check %s: %+v", path, got)
+		}
+	}
+	put(t, "base/cart.yaml", strings.ReplaceAll(contents(t, "base/cart.yaml"), "cart-v1", "new"))
+	const want = "service shop/cart port 80, producer (kustomization ../prod, kustomization ../test)\n  any  cart-v1:80 100 %  →  new:80 100 %\n"
+	if got := runIn(t, "base", "diff", "--base-ref", "HEAD"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stdout, "note: may hold") {
+		t.Errorf("diff in the base: %+v", got)
+	}
+	const none = "names 3 sets: kustomization prod, kustomization test, chart chart with values/prod.yaml; none is in docs, contains it, or uses files of it; run the command without a PATH\n" //nolint:dupword // kinds and names
+	for _, args := range [][]string{{"check", "docs"}, {"diff", "--base-ref", "HEAD", "docs"}, {"diff", "--base-ref", "HEAD~1", "docs"}, {"diff", "--base", "plain", "docs"}} {
+		if got := run(t, "", args...); got.code != ExitUsage || got.stdout != "" || got.stderr != "error: .gammaguard.yaml "+none {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := runIn(t, "docs", "check"); got.code != ExitUsage || !strings.HasPrefix(got.stderr, "error: ../.gammaguard.yaml names 3 sets: kustomization ../prod, ") || !strings.HasSuffix(got.stderr, "; none is in ., contains it, or uses files of it; run the command in .. without a PATH\n") {
+		t.Errorf("check in docs: %+v", got)
+	}
+}
+
+// TestPathInOneVersion: a set that uses files of PATH in one version is compared with what it is in the other.
+func TestPathInOneVersion(t *testing.T) {
+	overlays(t)
+	diff := func() result { return run(t, "", "diff", "--base-ref", "HEAD", "base") }
+	put(t, "prod/kustomization.yaml", "resources: [../plain]\n")
+	put(t, "plain/kustomization.yaml", "resources: [web.yaml]\n")
+	if got := diff(); got.code != ExitFindings || strings.Count(got.stdout, "producer (kustomization prod)") != 2 || strings.Contains(got.stdout, "not compared") {
+		t.Errorf("no longer used: %+v", got)
+	}
+	commit(t)
+	put(t, "prod/kustomization.yaml", "resources: [../base]\n")
+	if got := diff(); got.code != ExitFindings || strings.Count(got.stdout, "producer (kustomization prod)") != 2 || strings.Contains(got.stdout, "not compared") {
+		t.Errorf("used now: %+v", got)
+	}
+	put(t, "new/cart.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new"))
+	put(t, "test/kustomization.yaml", "resources: [../base, ../new]\n")
+	put(t, "new/kustomization.yaml", "resources: [cart.yaml]\n")
+	if got := run(t, "", "diff", "--base-ref", "HEAD", "new"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, "service shop/new port 80, producer\n") || !strings.Contains(got.stdout, "\n1 Service, 1 change; 1 other request class unchanged\n") {
+		t.Errorf("a PATH that is new: %+v", got)
+	}
+}
+
+// TestPathOfNewProject: where only one version names sets, what that chooses outside of PATH is not compared with nothing.
+func TestPathOfNewProject(t *testing.T) {
+	overlays(t)
+	project := contents(t, ".gammaguard.yaml")
+	for range 2 {
+		if err := os.Remove(".gammaguard.yaml"); err != nil {
+			put(t, ".gammaguard.yaml", project)
+		}
+		got := run(t, "", "diff", "--base-ref", "HEAD", "base")
+		if got.code != ExitClean || strings.Count(got.stdout, "is not compared: ") != 3 || !strings.Contains(got.stdout, ", but no .gammaguard.yaml names it, and it is not in PATH\n") {
+			t.Errorf("%+v", got)
+		}
+		commit(t)
+	}
+}
+
+func contents(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
