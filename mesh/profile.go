@@ -72,6 +72,8 @@ type Profile struct {
 	// Portless are the appProtocols that a port must have for a parentRef without port to select
 	// it, by the kind of route; none for those kinds that need none.
 	Portless Fact[map[RouteKind]string]
+	// PortNames are the application protocols that the mesh takes from the name of a port without appProtocol, up to its first hyphen.
+	PortNames Fact[[]string]
 	// PortsTogether: the routes of a Service apply on every port that any of them selects, and a
 	// redirect without port and scheme leads to the first port that its route selects.
 	PortsTogether Fact[bool]

@@ -135,6 +135,23 @@ func (p *Profile) ReadsBackends() Backends {
 // IgnoresSectionName reports whether the mesh is known to select ports by their number alone.
 func (p *Profile) IgnoresSectionName() bool { return p != nil && !p.SectionNames.Value }
 
+// AppProtocolOf returns the application protocol of the port: its appProtocol, in lower case, or, where it has none and the mesh is known to
+// read names, what its name begins with; empty where it is not known.
+func (p *Profile) AppProtocolOf(port *Port) string {
+	if port.AppProtocol != "" || p == nil {
+		return strings.ToLower(port.AppProtocol)
+	}
+	name := strings.ToLower(port.Name)
+	first, _, _ := strings.Cut(name, "-")
+	if strings.HasPrefix(name, "grpc-web") {
+		first = "grpc-web"
+	}
+	if slices.Contains(p.PortNames.Value, first) {
+		return first
+	}
+	return ""
+}
+
 // Selects reports whether a parentRef of a route of the kind that attaches to the port selects it.
 func (p *Profile) Selects(kind RouteKind, ref *ParentRef, port *Port) bool {
 	if p == nil || ref.Port != 0 {

@@ -62,6 +62,7 @@ func cilium(at release) *Profile {
 		Backends:       fact(Backends{LeavesOut: true, OnlyOne: true, MergesEqual: true, ZeroRefused: true, WholePercents: true, ByName: true}, ciliumTranslation+"envoyHTTPRoutes, getRouteAction, and extractRoutes"),
 		Portless:       fact(map[RouteKind]string{HTTPRoute: "http", GRPCRoute: "grpc"}, ciliumTranslation+"toGammaHTTPRoutes and toGammaGRPCRoutes"),
 		PortsTogether:  fact(true, ciliumTranslation+"desiredEnvoyHTTPRouteConfiguration: one virtual host for all ports"),
+		PortNames:      fact([]string(nil), "not looked at"),
 		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
 		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
 		WholePrefix:    fact(true, ciliumTranslation+"pathPrefixMutation"),
@@ -104,6 +105,8 @@ func istio(at release) *Profile {
 		Backends:      fact(Backends{}, istioTruth),
 		Portless:      fact(map[RouteKind]string(nil), istioTruth),
 		PortsTogether: fact(false, istioTruth),
+		PortNames: fact([]string{"grpc", "grpc-web", "http2", "https", "mongo", "mysql", "redis", "tcp", "tls", "udp"},
+			"Istio's documentation, Protocol Selection: name: <protocol>[-<suffix>]"),
 		Joined:        fact([]string{URLRewriteFilter, RequestRedirectFilter}, istioTruth+", and applyHTTPRouteDestination in pilot/pkg/networking/core/route"),
 		WholePrefix:   fact(false, istioTruth),
 		QueryReplaced: fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
@@ -150,6 +153,7 @@ func kuma(at release) *Profile {
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
+		PortNames:     fact([]string(nil), "not looked at"),
 		PortSplit:     fact(false, "not observed with Kuma: taken to merge them, as the specification has it"),
 	}
 }
@@ -210,6 +214,7 @@ func linkerd(at release) *Profile {
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
+		PortNames:     fact([]string(nil), "not looked at"),
 		PortSplit:     fact(false, linkerdSource+"the routes of a Service are merged by port"),
 	}
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -241,9 +242,9 @@ func (o *Object) IsRoute() bool {
 }
 
 // MeantRoute returns the kind of route that is probably meant by an object that is none: its kind differs from that by case or in the
-// plural alone, or its group is not that of the Gateway API, but one that Kubernetes reserves (k8s.io). It is empty if there is none.
+// plural alone, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io). It is empty if there is none.
 func (o *Object) MeantRoute() mesh.RouteKind {
-	if o.Key.Group != "" && !strings.HasSuffix(o.Key.Group, "k8s.io") || o.IsRoute() {
+	if o.Key.Group != "" && !strings.HasSuffix(o.Key.Group, "k8s.io") && !strings.HasPrefix(o.Key.Group, "gateway.") || o.IsRoute() {
 		return ""
 	}
 	for _, kind := range mesh.RouteKinds() {
@@ -257,7 +258,7 @@ func (o *Object) MeantRoute() mesh.RouteKind {
 // APIVersion returns the group and version as manifests have them.
 func (o *Object) APIVersion() string {
 	if o.Key.Group == "" {
-		return o.Version
+		return cmp.Or(o.Version, `""`)
 	}
 	return o.Key.Group + "/" + o.Version
 }

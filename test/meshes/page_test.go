@@ -158,6 +158,7 @@ func meshPage(p *mesh.Profile) string {
 	writeFact(&b, "a prefix `/a/` that URLRewrite replaces by `/`", p.WholePrefix, yes("`/a` stays as it is, and `/a//b` becomes `/b`", "`/a` becomes `/`"))
 	writeFact(&b, "a redirect that replaces the whole path", p.QueryReplaced, yes("loses the query of the request", "keeps the query of the request"))
 	writeFact(&b, "a parentRef without `port` selects", p.Portless, portless)
+	writeFact(&b, "protocols by the name of a port without appProtocol", p.PortNames, join)
 	writeFact(&b, "the routes of a Service apply", p.PortsTogether, yes("on every port that any of them selects", "on the ports that each selects"))
 	writeBackends(&b, p.Backends)
 	writeFact(&b, "routes with and without `port`", p.PortSplit, yes("do not merge: the oldest decides which apply", "merge"))

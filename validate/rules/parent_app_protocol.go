@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/validate"
@@ -17,7 +16,8 @@ func parentAppProtocol() *validate.Rule {
 		Rationale: "A mesh uses the appProtocol of a Service port to determine the protocol of the traffic. If it is TLS or plain TCP, the mesh sees " +
 			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests. A parentRef without port and sectionName selects all ports of " +
 			"the Service, also those that were not meant, such as the port of a database. Under the profile of a mesh that selects ports by their " +
-			"appProtocol where the parentRef has no port, the rule reports the ports that it leaves out.",
+			"appProtocol where the parentRef has no port, the rule reports the ports that it leaves out. Under the profile of a mesh " +
+			"that takes the protocol from the name of a port without appProtocol, the name counts.",
 		Remedy: "Set port or sectionName in the parentRef, to select only ports that the route kind supports. Or use a route kind that supports the " +
 			"protocol, or correct the appProtocol of the Service port.",
 		Citation: "GEP-1294, Ports: without port, the route is associated with all ports; Route types; Kubernetes, Service: appProtocol; GEP-1911, Backend protocol selection",
@@ -47,7 +47,7 @@ func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
 	}
 	protocols := unsupported(p.Route.Kind)
 	unfit := func(port mesh.Port) bool {
-		return port.AppProtocol != "" && slices.Contains(protocols, strings.ToLower(port.AppProtocol))
+		return slices.Contains(protocols, p.Policy.Mesh.AppProtocolOf(&port))
 	}
 	if !slices.ContainsFunc(parent.Ports, unfit) {
 		return
@@ -55,7 +55,11 @@ func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
 	var found, fit []string
 	for _, port := range parent.Ports {
 		if unfit(port) {
-			found = append(found, fmt.Sprintf("%s (port %d)", port.AppProtocol, port.Number))
+			protocol := port.AppProtocol
+			if protocol == "" {
+				protocol = p.Policy.Mesh.AppProtocolOf(&port) + " by the name " + port.Name
+			}
+			found = append(found, fmt.Sprintf("%s (port %d)", protocol, port.Number))
 		} else {
 			fit = append(fit, strconv.Itoa(int(port.Number)))
 		}

@@ -89,7 +89,7 @@ func TestCheckMisspelt(t *testing.T) {
 		}
 	}
 	for version, kind := range map[string]string{
-		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute",
+		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "gateway.networking.io/v1": "HTTPRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute",
 		"gateway.networking.k8s.io/v1": "HTTPRoutes",
 	} {
 		wanted := "apps/a.yaml:1: apiVersion " + version + " has no kind " + kind + ", so the object is not checked; if a route is meant, write one of gateway.networking.k8s.io, such as gateway.networking.k8s.io/v1\n"
@@ -97,6 +97,12 @@ func TestCheckMisspelt(t *testing.T) {
 			wanted = "apps/a.yaml:2: kind HTTPRoutes does not exist, so the object is not checked; if a route is meant, write HTTPRoute\n"
 		}
 		folder := written(t, map[string]string{"apps/a.yaml": strings.NewReplacer("gateway.networking.k8s.io/v1", version, "HttpRoute", kind).Replace(object)})
+		for _, format := range []string{"github", "gitlab", "sarif", "junit"} {
+			said := "so the object is not checked; if a route is meant"
+			if got := runIn(t, folder, "check", "-o", format); got.code != ExitClean || strings.Count(got.stdout, said) == 0 || format == "github" && strings.Count(got.stdout, said) != 1 {
+				t.Errorf("-o %s: %+v", format, got)
+			}
+		}
 		for _, args := range [][]string{{"check"}, {"check", "-f", "apps"}} {
 			if got := runIn(t, folder, args...); got.code != ExitClean || strings.Count(got.stdout, "note: "+wanted) != 1 {
 				t.Errorf("%q: want %s in %+v", args, wanted, got)

@@ -20,9 +20,11 @@ func (r *CheckReport) GitHub(w io.Writer) error {
 	}
 	for i := range r.Notices {
 		n := &r.Notices[i]
-		if n.Line > 0 {
+		switch {
+		case n.notChecked(): // see above
+		case n.Line > 0:
 			annotate(out, "notice", "note", Place{n.Path, n.Line}, n.Message)
-		} else {
+		default:
 			annotate(out, "notice", "note", Place{}, n.String())
 		}
 	}

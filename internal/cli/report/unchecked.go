@@ -47,6 +47,9 @@ func andMore(name string, more int) string {
 	return name
 }
 
+// notChecked reports whether the notice is about an object that is not checked, and may be meant for a route.
+func (n *Notice) notChecked() bool { return n.Fails && n.Line > 0 }
+
 // unchecked returns what was not checked and may hold routes: one for all sets at one place that have the same reason.
 func (r *CheckReport) unchecked() []Item {
 	type same struct {
@@ -73,6 +76,11 @@ func (r *CheckReport) unchecked() []Item {
 		}
 		index[key] = len(items)
 		items = append(items, item)
+	}
+	for i := range r.Notices {
+		if n := &r.Notices[i]; n.notChecked() {
+			items = append(items, Item{Place: Place{n.Path, n.Line}, ID: "not-checked", Effect: EffectUnknown, Word: string(EffectUnknown), Text: n.Message})
+		}
 	}
 	for i, n := range more {
 		if items[i].Object != "" {
