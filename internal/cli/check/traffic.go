@@ -32,6 +32,11 @@ func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
 	return &Traffic{l, l.table(l.world)}, nil
 }
 
+// Since returns what requests meet by the input where it follows another version: what only that one has was removed.
+func (t *Traffic) Since(before *Traffic) *Traffic {
+	return &Traffic{t.loaded, t.loaded.table(traffic.Since(t.world, before.world, nil))}
+}
+
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
 // client without a namespace is in the Service's. It is an error if there is no such Service or port.
 func (t *Traffic) Trace(request traffic.Request) (*traffic.Trace, error) {

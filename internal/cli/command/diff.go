@@ -251,7 +251,7 @@ func (f *diffFlags) compareFolders(ctx context.Context, path string, after *chec
 
 // findBefore finds the sets of the base, by its own project, which is that of the path where it starts.
 func (f *diffFlags) findBefore(ctx context.Context, options *check.Options, root, start string, paths []string) (*check.Found, error) {
-	project, err := f.adopt(root, start, options)
+	project, err := adopt(f.given, root, start, options)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if f.baseRef == "" {
 		base := f.options.Before(f.base)
 		if f.base[0] != source.Stdin {
-			if _, err := f.adopt("", f.base[0], base); err != nil {
+			if _, err := adopt(f.given, "", f.base[0], base); err != nil {
 				return nil, err
 			}
 		}
@@ -292,7 +292,7 @@ func (f *diffFlags) compare(ctx context.Context) (diff *report.Diff, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.adopt(tree.Root(), start, then); err != nil {
+	if _, err := adopt(f.given, tree.Root(), start, then); err != nil {
 		return nil, tree.Named(err)
 	}
 	if diff, err = check.Diff(ctx, then, &f.options); err != nil {

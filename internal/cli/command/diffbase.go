@@ -7,15 +7,14 @@ import (
 
 // adopt has the base at the path judged by its own project: by its configuration, unless a flag names one, and beside its context. A base
 // without a project is judged as the input is.
-func (f *diffFlags) adopt(root, path string, base *check.Options) (*sets.Project, error) {
+func adopt(given configuration, root, path string, base *check.Options) (*sets.Project, error) {
 	project, err := sets.FindProjectBelow(root, path)
 	if err != nil || project == nil {
 		return nil, err
 	}
-	own := f.given
-	if err := applyProject(project, &own, base); err != nil {
+	if err := applyProject(project, &given, base); err != nil {
 		return nil, err
 	}
-	base.Config, err = own.load()
+	base.Config, err = given.load()
 	return project, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/expect"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
+	"github.com/gammaguard/gammaguard/internal/cli/revision"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/printable"
@@ -98,6 +99,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.given && !f.initialize { // else the file names the input, when it is run
 		paths = nil
 	}
+	given, start := f.config, f.start(paths...)
 	if _, err := f.project(&f.config, paths...); err != nil {
 		return err
 	}
@@ -115,7 +117,17 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := expect.Run(cmd.Context(), &expect.Options{Input: f.options, Given: f.given, Meshes: f.meshes, Flags: again(cmd, judging, "mesh"), Configuration: f.configured}, files)
+	report, err := expect.Run(cmd.Context(), &expect.Options{
+		Input: f.options, Given: f.given, Meshes: f.meshes, Flags: again(cmd, judging, "mesh"), Configuration: f.configured,
+		Adopt: func(tree *revision.Tree, then *check.Options, mesh string) error {
+			path, err := tree.Path(start)
+			if err != nil {
+				return err
+			}
+			_, err = adopt(configuration{path: given.path, mesh: mesh}, tree.Root(), path, then)
+			return err
+		},
+	}, files)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	Flags []string
 	// Configuration returns the configuration for a mesh, or, without one, as it is.
 	Configuration func(mesh string) (*config.GuardConfiguration, error)
+	// Adopt has the input, as it is in a revision, judged under the mesh by the revision's own project; nil: as the input is.
+	Adopt func(tree *revision.Tree, then *check.Options, mesh string) error
 }
 
 // Run runs the tests. A test whose own input cannot be read, or whose revision is not there, fails; it is an error if the input of
@@ -161,7 +163,7 @@ func (r *runner) run(g *group) error {
 	case r.options.Given: // there is no other
 		return unread
 	}
-	then := map[string]*check.Traffic{}
+	then, since := map[string]*check.Traffic{}, map[string]*check.Traffic{"": now}
 	for i := range g.jobs {
 		j := &g.jobs[i]
 		j.result.Mesh = string(configuration.Mesh)
@@ -170,19 +172,21 @@ func (r *runner) run(g *group) error {
 		}
 		failed := unread
 		if name := j.test.Expect.AsInRevision; failed == nil && name != "" && then[name] == nil {
-			then[name], failed = r.load(&input, name)
+			if then[name], failed = r.load(&input, name, g.mesh); failed == nil {
+				since[name] = now.Since(then[name])
+			}
 		}
 		if failed != nil {
 			j.result.Result, j.result.Failures = report.Fail, strings.Split(failed.Error(), "\n")
 			continue
 		}
-		j.run(now, then[j.test.Expect.AsInRevision])
+		j.run(since[j.test.Expect.AsInRevision], then[j.test.Expect.AsInRevision])
 	}
 	return nil
 }
 
-// load reads the input as it is in a revision.
-func (r *runner) load(input *check.Options, name string) (*check.Traffic, error) {
+// load reads the input as it is in a revision, which is judged by its own project.
+func (r *runner) load(input *check.Options, name, mesh string) (*check.Traffic, error) {
 	tree := r.trees[name]
 	if tree == nil {
 		if len(r.trees) == maxRevisions {
@@ -197,6 +201,11 @@ func (r *runner) load(input *check.Options, name string) (*check.Traffic, error)
 	in, err := input.In(tree)
 	if err != nil {
 		return nil, err
+	}
+	if r.options.Adopt != nil {
+		if err := r.options.Adopt(tree, in, mesh); err != nil {
+			return nil, tree.Named(err)
+		}
 	}
 	then, err := check.LoadTraffic(r.ctx, in)
 	return then, tree.Named(err)
