@@ -123,7 +123,7 @@ func newCheck() *cobra.Command {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, args []string) error {
-	f.paths = source.Whole(args)
+	f.paths = args
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
@@ -203,6 +203,7 @@ func (f *checkFlags) validate(cmd *cobra.Command) (err error) {
 	if f.byHand, err = f.complete(); err != nil {
 		return err
 	}
+	f.paths = wholePaths(f.paths, f.byHand)
 	names := slices.Concat(f.options.Files, f.options.Base)
 	stdin := slices.Index(names, source.Stdin)
 	switch {

@@ -102,7 +102,7 @@ func newDiff() *cobra.Command {
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
-	f.paths = source.Whole(args)
+	f.paths = args
 	if err := f.validate(cmd); err != nil {
 		return usage(cmd, err)
 	}
@@ -146,6 +146,9 @@ func (f *diffFlags) run(cmd *cobra.Command, args []string) (err error) {
 func (f *diffFlags) validate(cmd *cobra.Command) error {
 	named, err := f.complete()
 	f.byHand = named || f.cluster
+	if f.paths = wholePaths(f.paths, named); !f.byHand {
+		f.base = source.Whole(f.base)
+	}
 	bases := 0
 	for _, given := range []bool{len(f.base) > 0, f.baseRef != "", f.cluster} {
 		if given {
@@ -167,9 +170,6 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 	case f.cluster && f.options.Complete:
 		return errors.New("--cluster and --complete cannot be used together")
 	case f.cluster && !named: // one set, of all paths
-		if len(f.paths) == 0 {
-			f.paths = []string{"."}
-		}
 		f.options.Files, f.options.Charts = source.SplitCharts(f.paths, nil)
 		f.options.Files, f.options.Kustomizations = source.SplitKustomizations(f.options.Files)
 		return nil
@@ -187,16 +187,12 @@ func (f *diffFlags) validate(cmd *cobra.Command) error {
 
 // compareSets compares the sets that are found below the paths with those in the base.
 func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (diff *report.Diff, err error) {
-	paths := f.paths
-	if len(paths) == 0 {
-		paths = []string{"."}
-	}
-	after := &check.Found{Options: &f.options, Path: paths[0], Project: project}
-	if after.Found, err = check.FindSets(ctx, after.Options, paths, project); err != nil {
+	after := &check.Found{Options: &f.options, Path: f.paths[0], Project: project}
+	if after.Found, err = check.FindSets(ctx, after.Options, f.paths, project); err != nil {
 		return nil, err
 	}
 	if f.baseRef == "" {
-		return f.compareFolders(ctx, paths[0], after)
+		return f.compareFolders(ctx, f.paths[0], after)
 	}
 	tree, err := revision.Checkout(ctx, f.baseRef)
 	if err != nil {
@@ -207,11 +203,12 @@ func (f *diffFlags) compareSets(ctx context.Context, project *sets.Project) (dif
 	if err != nil {
 		return nil, err
 	}
-	start, err := tree.Path(paths[0])
+	start, err := tree.Path(f.paths[0])
 	if err != nil {
 		return nil, err
 	}
-	if paths, err = tree.Existing(paths); err != nil {
+	paths, err := tree.Existing(f.paths)
+	if err != nil {
 		return nil, err
 	}
 	before, err := f.findBefore(ctx, then, tree.Root(), start, paths)

@@ -81,6 +81,14 @@ func (f *inputFlags) named() bool {
 	return len(f.options.Files)+len(f.options.Kustomizations)+len(f.options.Charts) > 0
 }
 
+// wholePaths returns where sets are looked for, by default in the working directory. Without args, that is nowhere if a flag names the input.
+func wholePaths(args []string, named bool) []string {
+	if len(args) == 0 && !named {
+		args = []string{"."}
+	}
+	return source.Whole(args)
+}
+
 // start is where the project file is looked for, and above: at the first of the paths and of the input.
 func (f *inputFlags) start(paths ...string) string {
 	for _, path := range append(slices.Concat(paths, f.options.Files, f.options.Kustomizations), f.chart.Path) {

@@ -86,3 +86,56 @@ func contents(t *testing.T, name string) string {
 	}
 	return string(text)
 }
+
+// TestPathInChart: a PATH that Helm makes objects of, or takes values from, stands for the chart, with a project and without one, and where
+// only the base has it.
+func TestPathInChart(t *testing.T) {
+	deployed(t)
+	put(t, "chart/templates/sub/more.yaml", strings.NewReplacer("name: web", "name: more", "web-v1", "{{ .Values.backend }}").Replace(contents(t, "plain/web.yaml")))
+	put(t, "chart/ci/test.yaml", "backend: pay-v3\n")
+	put(t, "chart/charts/sub/Chart.yaml", "{apiVersion: v2, name: sub, version: 1.0.0}")
+	put(t, "chart/charts/sub/templates/sub.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "sub"))
+	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{chart: chart}, {chart: chart, values: [chart/values-prod.yaml]}]\n")
+	commit(t)
+	places := []struct{ folder, path string }{
+		{"chart/templates", "."}, {"chart/templates/sub", "../pay.yaml"}, {".", "chart/templates/sub"}, {"chart", "ci"},
+		{"chart", "charts/sub/templates"},
+	}
+	each := func(do func(folder string, path []string)) {
+		for _, at := range places {
+			do(at.folder, []string{at.path})
+			if at.path == "." {
+				do(at.folder, nil)
+			}
+		}
+	}
+	each(func(folder string, path []string) {
+		got := runIn(t, folder, append([]string{"check"}, path...)...)
+		if strings.Count(got.stdout, "\nchart ") != 2 || strings.Contains(got.stdout, "not checked") {
+			t.Errorf("check %v in %s: %+v", path, folder, got)
+		}
+	})
+	put(t, "chart/templates/pay.yaml", strings.ReplaceAll(contents(t, "chart/templates/pay.yaml"), "{{ .Values.backend }}", "new"))
+	diff := func(folder string, path []string) {
+		got := runIn(t, folder, append([]string{"diff", "--base-ref", "HEAD"}, path...)...)
+		if got.code != ExitFindings || !strings.Contains(got.stdout, "pay-v1:80 100 %  →  new:80") || !strings.Contains(got.stdout, "pay-v2:80 100 %  →  new:80") || strings.Contains(got.stdout, "no such Service") {
+			t.Errorf("diff %v in %s: %+v", path, folder, got)
+		}
+	}
+	each(diff)
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	each(diff)
+	put(t, "chart/templates/pay.yaml", strings.ReplaceAll(contents(t, "chart/templates/pay.yaml"), "new", "{{ .Values.backend }}"))
+	commit(t)
+	put(t, "chart/templates/pay.yaml", strings.ReplaceAll(contents(t, "chart/templates/pay.yaml"), "{{ .Values.backend }}", "new"))
+	each(diff)
+	if got := run(t, "", "check", "chart/charts/sub"); !strings.Contains(got.stdout, "chart chart/charts/sub: 1 route\n") {
+		t.Errorf("a chart that is named itself: %+v", got)
+	}
+	put(t, "Chart.yaml", "{apiVersion: v2, name: root, version: 1.0.0}")
+	if got := run(t, "", "check", "plain"); !strings.Contains(got.stdout, "1 route in 1 file: ") {
+		t.Errorf("a directory that is no part of the chart: %+v", got)
+	}
+}

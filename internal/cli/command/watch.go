@@ -64,9 +64,6 @@ func (f *checkFlags) watchInput(watcher *fsnotify.Watcher) error {
 	if f.access.config.path != "" {
 		paths = append(paths, f.access.config.path)
 	}
-	if !f.byHand && len(f.paths) == 0 {
-		paths = append(paths, ".")
-	}
 	if project, err := sets.FindProject(f.start(f.paths...)); err == nil && project != nil { // else the check says so
 		paths = append(append(paths, project.File()), project.ContextFiles()...)
 		if file := project.ConfigurationFile(); file != "" {

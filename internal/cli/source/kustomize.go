@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -190,25 +191,43 @@ func Folder(path string) string {
 }
 
 // Whole returns the paths, each once, with the folder of the kustomization or of the outermost chart in the place of a file that
-// makes it one, or is in the chart: a part of one is not deployed by itself.
+// makes it one, or is in the chart, and of a folder that is a part of the chart: a part of one is not deployed by itself.
 func Whole(paths []string) (whole []string) {
 	for _, path := range paths {
-		path = Folder(path)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
-				if IsChart(folder) {
-					path = folder
-				}
-				if folder == filepath.Dir(folder) {
-					break
-				}
-			}
-		}
-		if !slices.Contains(whole, path) {
+		if path = outermost(Folder(path)); !slices.Contains(whole, path) {
 			whole = append(whole, path)
 		}
 	}
 	return whole
+}
+
+// chartParts are the folders of a chart that Helm makes objects of, and that with values files.
+var chartParts = []string{"charts", "ci", "crds", "templates"}
+
+// outermost returns the folder of the outermost chart that the path is a part of, as far as the root of the repository, or the path. A folder
+// that is itself a chart or a kustomization is none.
+func outermost(path string) string {
+	info, err := os.Stat(path)
+	absolute, absErr := filepath.Abs(path)
+	if err != nil || absErr != nil || info.IsDir() && (IsChart(path) || KustomizationFile(path) != path) {
+		return path
+	}
+	chart := ""
+	for folder, part := absolute, ""; folder != filepath.Dir(folder); {
+		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
+			break
+		}
+		folder, part = filepath.Dir(folder), filepath.Base(folder)
+		if IsChart(folder) && (!info.IsDir() || slices.Contains(chartParts, part)) {
+			chart = folder
+		}
+	}
+	if here, err := os.Getwd(); chart != "" && err == nil && !filepath.IsAbs(path) {
+		if short, err := filepath.Rel(here, chart); err == nil {
+			return short
+		}
+	}
+	return cmp.Or(chart, path)
 }
 
 // SplitKustomizations tells the folders that hold a kustomization from other paths.
