@@ -111,14 +111,7 @@ func DiffSets(ctx context.Context, before, after *Found, at func(path string) (s
 	}
 	d.noteMoved()
 	d.noteShared()
-	some := report.Renderings(d.out.NewFindings.Sets)
-	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
-		for text, names := range d.said[i] {
-			*list = append(*list, text+some(names))
-		}
-	}
-	slices.Sort(d.out.LeftOut)
-	d.out.Notes = grouped(d.out.Notes)
+	d.say()
 	d.out.Sets, d.out.NewFindings.Sets = d.out.NewFindings.Sets, nil
 	d.out.NewFindings.Count()
 	return d.out, errors.Join(d.errs...)
@@ -327,4 +320,16 @@ func (d *setsDiff) add(diff *report.Diff, name string, after *sets.Set) {
 	if after != nil {
 		d.out.NewFindings.Add(diff.NewFindings, after.Described())
 	}
+}
+
+// say adds what was said of sets, with the renderings of a chart that it holds for where it does not for all.
+func (d *setsDiff) say() {
+	some := report.Renderings(d.out.NewFindings.Sets)
+	for i, list := range []*[]string{&d.out.LeftOut, &d.out.Notes} {
+		for text, names := range d.said[i] {
+			*list = append(*list, text+some(names))
+		}
+	}
+	slices.Sort(d.out.LeftOut)
+	d.out.Notes = grouped(d.out.Notes)
 }

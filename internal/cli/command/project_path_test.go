@@ -98,7 +98,10 @@ func TestPathInChart(t *testing.T) {
 	put(t, ".gammaguard.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{chart: chart}, {chart: chart, values: [chart/values-prod.yaml]}]\n")
 	commit(t)
 	places := []struct{ folder, path string }{
-		{"chart/templates", "."}, {"chart/templates/sub", "../pay.yaml"}, {".", "chart/templates/sub"}, {"chart", "ci"},
+		{"chart/templates", "."},
+		{"chart/templates/sub", "../pay.yaml"},
+		{".", "chart/templates/sub"},
+		{"chart", "ci"},
 		{"chart", "charts/sub/templates"},
 	}
 	each := func(do func(folder string, path []string)) {

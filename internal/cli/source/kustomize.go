@@ -213,11 +213,12 @@ func outermost(path string) string {
 		return path
 	}
 	chart := ""
-	for folder, part := absolute, ""; folder != filepath.Dir(folder); {
+	for folder := absolute; folder != filepath.Dir(folder); {
 		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
 			break
 		}
-		folder, part = filepath.Dir(folder), filepath.Base(folder)
+		part := filepath.Base(folder)
+		folder = filepath.Dir(folder)
 		if IsChart(folder) && (!info.IsDir() || slices.Contains(chartParts, part)) {
 			chart = folder
 		}
