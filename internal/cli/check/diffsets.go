@@ -271,19 +271,19 @@ func (d *setsDiff) fail(name string, isNew bool, failed [2]error) {
 	needs := errors.As(failed[1], &built) && !built.Broken // more than there is in the repository
 	d.out.NotCompared++
 	own, _, _ := strings.Cut(name, " with ") // the chart, whichever the values
-	why := strings.TrimPrefix(cmp.Or(failed[1], failed[0]).Error(), own+": ")
+	why := func(err error) string { return oneLine(strings.TrimPrefix(err.Error(), own+": ")) }
 	if failed[1] != nil && failed[0] == nil && (!isNew || !needs) {
-		parts := []error{errors.New(why)}
+		parts := []error{failed[1]}
 		if joined, is := failed[1].(interface{ Unwrap() []error }); is {
 			parts = joined.Unwrap()
 		}
 		for _, part := range parts {
-			err := fmt.Errorf("%s: not compared: %s", name, oneLine(part.Error()))
+			err := fmt.Errorf("%s: not compared: %s", name, why(part))
 			d.errs, d.out.Failures = append(d.errs, err), append(d.out.Failures, err.Error())
 		}
 		return
 	}
-	d.out.Notes = append(d.out.Notes, name+" is not compared: "+oneLine(why))
+	d.out.Notes = append(d.out.Notes, name+" is not compared: "+why(cmp.Or(failed[1], failed[0])))
 }
 
 // add adds what changes in a set.

@@ -113,10 +113,15 @@ func (l *loaded) leftOut() []string {
 
 // homeless names the namespaces that do not exist, since the input is complete, and whose routes so lack a grant.
 func (l *loaded) homeless() (notes []string) {
+	if !l.options.Complete {
+		return nil
+	}
+	grants := &l.engine.Policy().Grants
+	seen := map[string]bool{}
 	for key, route := range l.effective() {
-		_, err := mesh.FindNamespace(l.world, key.Namespace)
-		grants := &l.engine.Policy().Grants
-		if errors.Is(err, mesh.ErrNotFound) && len(grants.Missing(nil, route.Kind, grants.Needed(key.Namespace, route.Spec.ParentRefs))) > 0 {
+		_, err := mesh.FindNamespace(l.sees, key.Namespace)
+		if errors.Is(err, mesh.ErrNotFound) && !seen[key.Namespace] && len(grants.Missing(nil, route.Kind, grants.Needed(key.Namespace, route.Spec.ParentRefs))) > 0 {
+			seen[key.Namespace] = true
 			notes = append(notes, "namespace "+key.Namespace+" is not in the input: by --complete it does not exist, and its routes lack a grant, so they do not apply")
 		}
 	}

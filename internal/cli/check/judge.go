@@ -87,8 +87,10 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 	if verdict.Denied() || r.refused() {
 		judged.Verdict = report.Deny
 	}
-	verdict.Findings = slices.DeleteFunc(verdict.Findings, ofNoName)
-	verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
+	if r.refused() {
+		verdict.Findings = slices.DeleteFunc(verdict.Findings, ofNoName)
+		verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
+	}
 	for i := range verdict.Findings {
 		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
 	}

@@ -20,8 +20,9 @@ func keyed(d *source.Document) bool {
 	return d.IsRoute()
 }
 
-// noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a route, which a strict check must not pass over, and labels and annotations of
-// gammaguard's domain that have no effect there, or a value that it does not know.
+// noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a
+// route, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
+// value that it does not know.
 func noted(file string, d *source.Document) (notices []report.Notice) {
 	note := func(field, text string, fails bool) {
 		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text, Fails: fails})

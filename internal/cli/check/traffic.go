@@ -175,13 +175,13 @@ func differenceOf(before, after *loaded) (*report.Diff, error) {
 // version after lacks.
 func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
 	after.sees = traffic.Since(after.world, before.world, elsewhere)
-	edited := after.edited(before)
+	edited, homeless := after.edited(before), after.homeless() // routes are let go once they are judged
 	var tables [2]*traffic.Table
 	var reports [2]*report.CheckReport
 	var notes, rejected []string
 	for i, l := range []*loaded{before, after} {
 		tables[i] = l.table(l.sees)
-		notes, rejected = slices.Concat(notes, l.leftOut(), l.homeless()), append(rejected, l.rejected()...)
+		notes, rejected = append(notes, l.leftOut()...), append(rejected, l.rejected()...)
 		var err error
 		if reports[i], err = l.report(); err != nil {
 			return nil, err
@@ -199,7 +199,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 		return nil, err
 	}
 	findings := reports[1].Since(reports[0])
-	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, denied(findings, edited)), rejected
+	difference.Notes, difference.LeftOut = slices.Concat(difference.Notes, notes, homeless, denied(findings, edited)), rejected
 	return &report.Diff{TypeMeta: report.Typed(report.DiffKind), Difference: difference, NewFindings: findings}, nil
 }
 

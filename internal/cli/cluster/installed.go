@@ -251,10 +251,10 @@ func (i *installation) unreached() State {
 	return Undetermined
 }
 
-// refused says whether it fits the mode that a bad route is refused, and what to do otherwise.
-func (i *installation) refused(check, namespace, how, otherwise string) {
+// refused checks that a bad route may be refused in the mode, and says how to correct it where it may not.
+func (i *installation) refused(check, namespace, how, remedy string) {
 	if mode := i.modeOf(namespace); mode == mesh.Warn || mode == mesh.Audit {
-		i.add(check, Fail, "%s, although the mode is %s: %s", how, mode, otherwise)
+		i.add(check, Fail, "%s, although the mode is %s: %s", how, mode, remedy)
 		return
 	}
 	i.add(check, OK, "%s", how)

@@ -67,6 +67,13 @@ func TestDiffOfUnknownNamespaces(t *testing.T) {
 	if got := run(t, "", "diff", "--base", "base", "-f", "head", "--complete"); strings.Count(got.stdout, homeless) != 1 {
 		t.Errorf("--complete: %+v", got)
 	}
+	put(t, "head/ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {gammaguard.dev/grant: all}}\n")
+	if got := run(t, "", "diff", "--base", "base", "-f", "head", "--complete"); strings.Contains(got.stdout, homeless) {
+		t.Errorf("only the base lacks the namespace: %+v", got)
+	}
+	if err := os.Remove("head/ns.yaml"); err != nil {
+		t.Fatal(err)
+	}
 	put(t, "head/c.yaml", strings.Replace(route("c"), "name: cart, port: 80}]\n  r", "name: cart, namespace: other, port: 80}]\n  r", 1))
 	if got := run(t, "", "diff", "--base", "base", "-f", "head"); !strings.Contains(got.stdout, "Service other/cart") && !strings.Contains(got.stdout, "Service cart") {
 		t.Errorf("another Service: %+v", got)

@@ -78,6 +78,21 @@ func TestPathOfNewProject(t *testing.T) {
 	}
 }
 
+// TestPathThatIsNew: a set of files that has a PATH which the base lacks is compared, but for what only one version ignores.
+func TestPathThatIsNew(t *testing.T) {
+	deployed(t)
+	const project = "apiVersion: gammaguard.dev/v1alpha1\nkind: CheckConfiguration\nsets: [{files: [plain]}]\n"
+	put(t, ".gammaguard.yaml", project)
+	put(t, "plain/old/old.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "old"))
+	commit(t)
+	put(t, ".gammaguard.yaml", project+"ignore: [plain/old]\n")
+	put(t, "plain/new/new.yaml", strings.ReplaceAll(contents(t, "plain/web.yaml"), "web", "new"))
+	got := run(t, "", "diff", "--base-ref", "HEAD", "plain/new")
+	if got.code != ExitFindings || !strings.Contains(got.stdout, "new HTTPRoute shop/new") || strings.Contains(got.stdout, "shop/old was removed") || !strings.Contains(got.stdout, "plain/old/old.yaml is not compared: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func contents(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

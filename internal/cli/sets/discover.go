@@ -194,7 +194,6 @@ func (d *discovery) leaveAside(path string, where place, by ignorePattern) {
 
 // leaveAsideOf notes what our patterns leave aside of the folders of a named set. What is below the paths was looked at.
 func (d *discovery) leaveAsideOf(set *Set, paths []string) {
-	set.Aside = map[string]bool{}
 	for _, root := range set.Files {
 		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || path == root || cmp.Or(d.ctx.Err(), d.err) != nil {

@@ -201,7 +201,7 @@ func (p *Project) set(s *ProjectSet) *Set {
 		return &Set{Kind: report.Kustomization, Path: path, Named: true, Kustomization: path}
 	}
 	files := all(s.Files)
-	return &Set{Kind: report.Directory, Path: strings.Join(files, ", "), Named: true, Files: files}
+	return &Set{Kind: report.Directory, Path: strings.Join(files, ", "), Named: true, Files: files, Aside: map[string]bool{}}
 }
 
 // NamedBy returns the set that a field of a file names, by paths that are relative to the file. Where the set is nil,
