@@ -10,6 +10,7 @@ const (
 	kumaRun           = "observed with Kuma's HTTPRoute reconciler, "
 	ciliumSource      = "predicted from Cilium's source, "
 	ciliumTranslation = "observed with Cilium's own code, of 1.20.2 (docs/truth.md), operator/pkg/model: "
+	envoyQuery        = "Envoy keeps the query unless strip_query is set; not looked at whether the mesh sets it"
 	linkerdSource     = "predicted from Linkerd's source at b24cd405, "
 )
 
@@ -66,7 +67,7 @@ func cilium(at release) *Profile {
 		Calls:          fact(Calls{AnyService: ".+", AfterHTTP: true}, ciliumTranslation+"toGRPCPathMatch"),
 		Joined:         fact([]string{RequestRedirectFilter}, ciliumTranslation+"getRouteRedirect"),
 		WholePrefix:    fact(true, ciliumTranslation+"pathPrefixMutation"),
-		QueryReplaced:  fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
+		QueryReplaced:  fact(false, envoyQuery),
 		PortSplit:      fact(false, "Cilium merges them since pull request 39922 of 2025-06"),
 	}
 }
@@ -109,7 +110,7 @@ func istio(at release) *Profile {
 			"Istio's documentation, Protocol Selection: name: <protocol>[-<suffix>]"),
 		Joined:        fact([]string{URLRewriteFilter, RequestRedirectFilter}, istioTruth+", and applyHTTPRouteDestination in pilot/pkg/networking/core/route"),
 		WholePrefix:   fact(false, istioTruth),
-		QueryReplaced: fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
+		QueryReplaced: fact(false, envoyQuery),
 		PortSplit:     fact(true, istioTruth+": a virtual service for those with the port, and one for those without"),
 	}
 }
@@ -149,7 +150,7 @@ func kuma(at release) *Profile {
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
 		WholePrefix:   fact(false, "not looked at"),
-		QueryReplaced: fact(false, "Envoy keeps the query unless strip_query is set, which the mesh does not set"),
+		QueryReplaced: fact(false, envoyQuery),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
@@ -210,7 +211,7 @@ func linkerd(at release) *Profile {
 		Calls:         fact(Calls{}, "not looked at: taken to match gRPC requests"),
 		Joined:        fact([]string(nil), "not looked at"),
 		WholePrefix:   fact(false, "not looked at"),
-		QueryReplaced: fact(true, linkerdSource+"the proxy's filter/redirect.rs: ReplaceFullPath takes the place of path and query"),
+		QueryReplaced: fact(true, "predicted from the source of Linkerd's proxy, filter/redirect.rs: ReplaceFullPath takes the place of path and query"),
 		Backends:      fact(Backends{}, "not looked at"),
 		Portless:      fact(map[RouteKind]string(nil), "not looked at"),
 		PortsTogether: fact(false, "not looked at"),
