@@ -135,21 +135,37 @@ func (p *Profile) ReadsBackends() Backends {
 // IgnoresSectionName reports whether the mesh is known to select ports by their number alone.
 func (p *Profile) IgnoresSectionName() bool { return p != nil && !p.SectionNames.Value }
 
-// AppProtocolOf returns the application protocol of the port: its appProtocol, in lower case, or, where it has none and the mesh is known to
-// read names, what its name begins with; empty where it is not known.
-func (p *Profile) AppProtocolOf(port *Port) string {
-	if port.AppProtocol != "" || p == nil {
-		return strings.ToLower(port.AppProtocol)
+// Unfit returns the application protocol of the port, if routes of the kind do not support it (GEP-1911): its appProtocol, or, where it has
+// none and the mesh is known to read names, what its name begins with. It is empty for any other.
+func (p *Profile) Unfit(kind RouteKind, port *Port) string {
+	protocol, text := strings.ToLower(port.AppProtocol), port.AppProtocol
+	if protocol == "" && p != nil {
+		name := strings.ToLower(port.Name)
+		if protocol, _, _ = strings.Cut(name, "-"); strings.HasPrefix(name, "grpc-web") {
+			protocol = "grpc-web"
+		}
+		if !slices.Contains(p.PortNames.Value, protocol) {
+			return ""
+		}
+		text = protocol + " by the name " + port.Name
 	}
-	name := strings.ToLower(port.Name)
-	first, _, _ := strings.Cut(name, "-")
-	if strings.HasPrefix(name, "grpc-web") {
-		first = "grpc-web"
-	}
-	if slices.Contains(p.PortNames.Value, first) {
-		return first
+	if slices.Contains(unsupported(kind), protocol) {
+		return text
 	}
 	return ""
+}
+
+// unsupported returns the application protocols that the route kind does not support. Any other name is accepted.
+func unsupported(kind RouteKind) []string {
+	switch kind {
+	case HTTPRoute:
+		return []string{"tcp", "udp", "tls", "https", "kubernetes.io/wss", "mongo", "mysql", "postgresql", "redis"}
+	case GRPCRoute:
+		return append(unsupported(HTTPRoute), "http", "kubernetes.io/ws")
+	case TLSRoute:
+		return []string{"http", "http2", "h2c", "grpc", "grpc-web", "kubernetes.io/h2c", "kubernetes.io/ws", "udp"}
+	}
+	return nil
 }
 
 // Selects reports whether a parentRef of a route of the kind that attaches to the port selects it.

@@ -98,9 +98,20 @@ func (t *Table) Trace(request Request) (*Trace, error) {
 			trace.Notes = append(trace.Notes, gap.Problem+"; "+gap.Remedy+" ("+validate.RuleServiceNotEnrolled+")")
 		}
 	}
+	trace.Notes = append(trace.Notes, t.unfit(pr)...)
 	trace.Notes = compact(trace.Notes)
 	trace.NotTaken = t.nearMisses(pr, &request, chosen)
 	return trace, nil
+}
+
+// unfit notes that the application protocol of the port is one that the routes that hold it do not support.
+func (t *Table) unfit(pr *portRoutes) []string {
+	protocol := t.engine.Policy().Mesh.Unfit(pr.kind, &pr.port)
+	if protocol == "" || t.engine.Action(validate.RuleParentAppProtocol) == validate.Off {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s does not support appProtocol %s (port %d) of %s: the mesh may not apply it (%s)",
+		pr.kind, protocol, pr.port.Number, pr.service.Key, validate.RuleParentAppProtocol)}
 }
 
 // onlyGRPC reports whether no match decides the request for the reason that it is not a gRPC one.

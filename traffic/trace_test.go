@@ -50,6 +50,8 @@ func TestTrace(t *testing.T) {
 		`{filters: [{type: RequestMirror, requestMirror: {backendRef: {name: cart, port: 80}}}], `+toV1+`}]`)
 	guest := http("faces/edge", `useDefaultGateways: All, rules: [{backendRefs: [{name: cart, namespace: shop, port: 80}]}]`)
 	istio := by(t, validate.Policy{Mesh: mergingMesh()})
+	named := `{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {selector: {app: db}, clusterIP: 10.0.0.9, ports: [{name: tcp-db, port: 80}]}}`
+	onDB := `parentRefs: [{group: "", kind: Service, name: db, port: 80}], rules: [{` + toV1 + `}]`
 	say := object("GRPCRoute shop/say", onCart+`, rules: [{matches: [{method: {service: a.B, method: Do}}], `+toV2+`}, {matches: [{method: {service: a.B}}], `+toV1+`}]`)
 	for _, test := range []struct {
 		name      string
@@ -266,6 +268,15 @@ not taken: HTTPRoute shop/re rule[1]: RegularExpression /v1 ranks below an Exact
 HTTPRoute faces/mock rule[0] match[0]  (consumer of faces)
   → Service faces/stub:80 100 %
 note: by its labels and annotations, namespace faces has no Pods in Istio: if so, the route has no effect; label the namespace istio-injection=enabled, or with istio.io/rev (service-not-enrolled)
+`},
+		{"a port of another application protocol", []string{named, http("shop/db", onDB)}, []string{"to service/db:80"}, by(t, validate.Policy{Mesh: mergingMesh()}), `
+HTTPRoute shop/db rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
+note: HTTPRoute does not support appProtocol tcp by the name tcp-db (port 80) of Service shop/db: the mesh may not apply it (parent-app-protocol)
+`},
+		{"a port of another application protocol, where the rule is off", []string{named, http("shop/db", onDB)}, []string{"to service/db:80"}, by(t, validate.Policy{Mesh: mergingMesh(), Actions: map[string]validate.Action{validate.RuleParentAppProtocol: validate.Off}}), `
+HTTPRoute shop/db rule[0] match[0]  (producer)
+  → Service cart-v1:8080 100 %
 `},
 		{"clients outside the mesh, where the rule is off", []string{mock}, []string{"from faces", "/v2"}, by(t, validate.Policy{Mesh: mergingMesh(), Actions: map[string]validate.Action{validate.RuleServiceNotEnrolled: validate.Off}}), `
 HTTPRoute faces/mock rule[0] match[0]  (consumer of faces)

@@ -20,6 +20,8 @@ const (
 	// nothing is wrong with them: what describes a Service says so too.
 	RuleServiceNotEnrolled = "service-not-enrolled"
 	RuleServiceOverridden  = "service-overridden"
+	// RuleParentAppProtocol is about routes that do not fit the protocol of a port: the trace of a request says so too.
+	RuleParentAppProtocol = "parent-app-protocol"
 	// RuleParentKindNotAllowed goes by a list in the configuration.
 	RuleParentKindNotAllowed = "parent-kind-not-allowed"
 )

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -11,7 +10,7 @@ import (
 
 func parentAppProtocol() *validate.Rule {
 	return &validate.Rule{
-		ID:    "parent-app-protocol",
+		ID:    validate.RuleParentAppProtocol,
 		Title: "A selected port has an appProtocol that the route kind does not support",
 		Rationale: "A mesh uses the appProtocol of a Service port to determine the protocol of the traffic. If it is TLS or plain TCP, the mesh sees " +
 			"no HTTP requests to match. If it is HTTP/1.1, the mesh sees no gRPC requests. A parentRef without port and sectionName selects all ports of " +
@@ -27,42 +26,20 @@ func parentAppProtocol() *validate.Rule {
 	}
 }
 
-// unsupported returns the application protocols that the route kind does not
-// support. Any other name is accepted.
-func unsupported(kind mesh.RouteKind) []string {
-	switch kind {
-	case mesh.HTTPRoute:
-		return []string{"tcp", "udp", "tls", "https", "kubernetes.io/wss", "mongo", "mysql", "postgresql", "redis"}
-	case mesh.GRPCRoute:
-		return append(unsupported(mesh.HTTPRoute), "http", "kubernetes.io/ws")
-	case mesh.TLSRoute:
-		return []string{"http", "http2", "h2c", "grpc", "grpc-web", "kubernetes.io/h2c", "kubernetes.io/ws", "udp"}
-	}
-	return nil
-}
-
 func checkParentAppProtocol(p *validate.Pass, parent *validate.Parent) {
 	if f := unselectedPorts(p.Policy.Mesh, parent, p.Unselected(parent)); f != nil {
 		p.Report(*f)
 	}
-	protocols := unsupported(p.Route.Kind)
-	unfit := func(port mesh.Port) bool {
-		return slices.Contains(protocols, p.Policy.Mesh.AppProtocolOf(&port))
-	}
-	if !slices.ContainsFunc(parent.Ports, unfit) {
-		return
-	}
 	var found, fit []string
 	for _, port := range parent.Ports {
-		if unfit(port) {
-			protocol := port.AppProtocol
-			if protocol == "" {
-				protocol = p.Policy.Mesh.AppProtocolOf(&port) + " by the name " + port.Name
-			}
+		if protocol := p.Policy.Mesh.Unfit(p.Route.Kind, &port); protocol != "" {
 			found = append(found, fmt.Sprintf("%s (port %d)", protocol, port.Number))
 		} else {
 			fit = append(fit, strconv.Itoa(int(port.Number)))
 		}
+	}
+	if len(found) == 0 {
+		return
 	}
 	remedy := "use another route kind or appProtocol"
 	if len(fit) > 0 {
