@@ -127,9 +127,10 @@ cross: definitions ## Type-check the command line for macOS and Windows, and bot
 	go run ./test/cross windows/amd64 ./cmd/gammaguard/...
 	go run ./test/cross linux/arm64 ./cmd/...
 
+# TestTraced plays all that TestRepositories plays in make test.
 .PHONY: e2e
 e2e: definitions controlplane ## Install each overlay on a real cluster and test it there, with Chromium, Neovim, Prometheus, and strace; needs root and Linux.
-	go test -tags e2e -count=1 -timeout 40m -p 1 -v ./test/repositories ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
+	go test -tags e2e -count=1 -timeout 40m -p 1 -v -skip '^TestRepositories$$' ./test/repositories ./test/editor ./test/monitoring ./test/node ./test/e2e ./test/browser
 
 .PHONY: scenarios
 scenarios: definitions controlplane ## Play a directory of scenarios three ways: SCENARIOS=<directory>.
