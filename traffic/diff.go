@@ -199,7 +199,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	c.edited, c.readings = d.edited, d.readings
 	for i := range c.sides {
 		if s := &c.sides[i]; s.routes != nil {
-			c.notes = append(c.notes, s.table.unknowns(s.routes)...)
+			c.notes = append(c.notes, slices.Concat(s.table.unknowns(s.routes), s.table.unread(s.routes, from))...)
 		}
 	}
 	c.notes = append(c.notes, c.stay()...)

@@ -45,6 +45,8 @@ type loaded struct {
 	unread error
 	// duplicates are the objects that bear on routes and are there again.
 	duplicates []report.Duplicate
+	// namespaces are those in which routes of the cluster count, for users who cannot list all.
+	namespaces []string
 	// renamed are the names that kustomize gave to Services.
 	renamed map[renamedKey]string
 }
@@ -212,7 +214,8 @@ func (l *loader) declare(f *source.File, d *source.Document) {
 // older than those in files.
 func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manifest.Object, err error) {
 	if l.options.Cluster != nil {
-		routes, err = l.options.Cluster.Routes(l.routeNamespaces()...)
+		l.count()
+		routes, err = l.options.Cluster.Routes(l.namespaces...)
 		if err != nil && !errors.Is(err, mesh.ErrUnknown) {
 			return nil, err
 		}
@@ -238,20 +241,42 @@ func (l *loader) base(ctx context.Context, input *source.Input) (routes []*manif
 // ofBase says that what cannot be read or built is the base.
 func ofBase(err error) error { return fmt.Errorf("the base cannot be read: %w", err) }
 
-// routeNamespaces returns the namespaces of the input's routes, and those of the options.
-func (l *loader) routeNamespaces() []string {
+// count adds the namespaces in which routes count: those of the options, of the input's routes and Services, and of the Services
+// that its routes name, where others may hold the port.
+func (l *loader) count() {
 	seen := map[string]bool{}
 	for _, namespace := range l.options.Namespaces {
 		seen[namespace] = true
 	}
 	for _, f := range l.files {
 		for _, document := range f.Documents {
-			if document.IsRoute() {
+			switch {
+			case document.IsRoute():
+				seen[document.Key.Namespace] = true
+				written := *document.Object // it is decoded again, with what is stored
+				if written.DecodeRoute() == nil {
+					maps.Copy(seen, l.namedBy(written.Route))
+				}
+			case document.Key.Kind == mesh.ServiceKind && document.Key.Group == "":
 				seen[document.Key.Namespace] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	l.namespaces = slices.Sorted(maps.Keys(seen))
+}
+
+// namedBy returns the namespaces of the Services that the route names.
+func (l *loader) namedBy(route *mesh.Route) map[string]bool {
+	named, own := map[string]bool{}, route.Metadata.Namespace
+	for i := range route.Spec.ParentRefs {
+		if ref := &route.Spec.ParentRefs[i]; ref.Class(l.engine.Policy().Mesh) != mesh.GatewayParent {
+			named[ref.Service(own).Namespace] = true
+		}
+	}
+	for b := range route.Backends() {
+		named[b.Ref.Service(own).Namespace] = true
+	}
+	return named
 }
 
 // put stores what the file holds besides routes, and returns these, which are not yet

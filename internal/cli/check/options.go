@@ -45,7 +45,7 @@ type Options struct {
 	CRDs []string
 	// Cluster fills what the input lacks; nil for no cluster.
 	Cluster Cluster
-	// Namespaces are those in which routes of the cluster count, besides those of the input's routes, for users who may not
+	// Namespaces are those in which routes of the cluster count, besides those that the input names, for users who may not
 	// list all.
 	Namespaces []string
 	// Complete: what is neither in the input nor in the cluster does not exist. Else

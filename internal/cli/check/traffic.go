@@ -134,8 +134,8 @@ func DiffCluster(ctx context.Context, options *Options) (*report.Diff, error) {
 		if slices.Contains(options.Cluster.Unlisted(r.Key.Namespace), mesh.RouteKind(r.Key.Kind)) { // else what is stored would be new
 			return nil, fmt.Errorf("you cannot list %ss in namespace %s, so what changes cannot be known; ask for the ClusterRole gammaguard-viewer", r.Key.Kind, r.Key.Namespace)
 		}
-		base.Namespaces = append(base.Namespaces, r.Key.Namespace)
 	}
+	base.Namespaces = after.namespaces
 	before, err := loadWhole(ctx, &base, disk.Input(nil), nil)
 	if err != nil {
 		return nil, err

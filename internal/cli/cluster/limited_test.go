@@ -8,7 +8,7 @@ import (
 )
 
 // narrow gives users the right to read some of the objects of described: landlord all in
-// the namespace of the Service, guest those of a namespace with consumer routes alone, and
+// the namespace of the Service, guest those of a namespace with consumer routes alone, tenant those of both, and
 // granter all namespaces, but nothing in them, and router the routes of the first alone.
 const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: narrow}, rules: [
@@ -19,6 +19,10 @@ const narrow = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: landlord}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow, namespace: narrow-guest}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: guest}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow-tenant, namespace: narrow}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: tenant}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: narrow-tenant, namespace: narrow-guest}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: narrow}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: tenant}]}
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: narrow-router, namespace: narrow}, rules: [{apiGroups: [gateway.networking.k8s.io], resources: ["*"], verbs: [get, list]}]}
 ---
@@ -68,6 +72,10 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "trace http://cart.narrow/ -o json", "", command.ExitClean, `"route": "HTTPRoute narrow/web"`, all},
 		{"landlord", "diff -f - --cluster", moved, command.ExitFindings, "500 (the rule has no backendRefs)  →  503", all},
 		{"landlord", "status clear -n narrow", "", command.ExitClean, "No route in namespace narrow has an entry", "Deployment gammaguard-system/gammaguard-webhook"},
+		// The routes on the Services that the input's routes name count too.
+		{"tenant", "diff -f - --cluster", consume, command.ExitFindings, "from namespace narrow-guest: any  500 (the rule has no backendRefs)  →  503 (cart:80 has no endpoints)", all},
+		{"tenant", "check -f - --cluster", consume, command.ExitClean, "producer-routes-replaced", all},
+		{"guest", "diff -f - --cluster", consume, command.ExitClean, "note: routes in namespace narrow (GRPCRoute, HTTPRoute, TLSRoute, TCPRoute) cannot be read: they are assumed not to exist\n", all},
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},

@@ -36,7 +36,7 @@ cannot read there. A user who can read only the namespace sees its Services and 
 		Example: `  # List the Services in the current namespace
   gammaguard conflicts
 
-  # List all namespaces, all routes, and the routes that are not eligible
+  # List all namespaces, with every route on each port, also those that do not compete for it
   gammaguard conflicts -A -o wide
 
   # List the Service ports in manifests
