@@ -41,12 +41,16 @@ func TestTestAsInRevision(t *testing.T) {
 			put(t, "plain/web-v1.yaml", "")
 		}
 		for _, args := range []string{"test", "test -f plain tests"} {
-			if got := run(t, "", strings.Fields(args)...); got.code != ExitFindings || !strings.Contains(got.stdout, test.want) {
+			got := run(t, "", strings.Fields(args)...)
+			if got.code != ExitFindings || !strings.Contains(got.stdout, test.want) {
 				t.Errorf("%s: %s: %+v", name, args, got)
 			}
-		}
-		if got := run(t, "", "diff", "--base-ref", "HEAD", "-f", "plain"); got.code != ExitFindings {
-			t.Errorf("%s: diff: %+v", name, got)
+			_, printed, _ := strings.Cut(got.stdout, "to see what changes, run gammaguard ")
+			printed, _, _ = strings.Cut(printed, "\n")
+			diff := strings.Fields(printed)
+			if got := run(t, "", diff...); got.code != ExitFindings || !strings.Contains(got.stdout, "→  500") {
+				t.Errorf("%s: %s: %+v", name, diff, got)
+			}
 		}
 		if got := run(t, "", "test", "--config", "guard.yaml"); (got.code == ExitClean) != (name == "mesh") {
 			t.Errorf("%s: --config: %+v", name, got)

@@ -99,7 +99,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		for i := range f.Tests {
 			t := &f.Tests[i]
 			for _, name := range r.meshesOf(t) {
-				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Flags: r.flags(input, name), Result: report.Skip}
+				result := &report.TestResult{Place: report.Place{File: f.name, Line: t.line}, Name: t.Name, Mesh: name, Flags: r.flags(input, name), Revision: t.Expect.AsInRevision, Result: report.Skip}
 				r.results = append(r.results, result)
 				if !t.isFor(name) {
 					continue

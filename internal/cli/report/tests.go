@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gammaguard/gammaguard/internal/printable"
 	"github.com/gammaguard/gammaguard/traffic"
 	"github.com/gammaguard/gammaguard/validate"
 )
@@ -50,6 +51,8 @@ type TestResult struct {
 	Result Result `json:"result"`
 	// Flags are those of a command over the same input under the same mesh, such as "-f manifests --mesh istio".
 	Flags string `json:"-"`
+	// Revision is the one that the request is compared with; empty for none.
+	Revision string `json:"-"`
 	// Failures say what was not met.
 	Failures []string `json:"failures,omitempty"`
 	// Request is the request, and Outcome what becomes of it; nil where that is not known.
@@ -106,7 +109,10 @@ func (t *TestResult) detail() []string {
 	for _, note := range t.Notes {
 		lines = append(lines, "note: "+note)
 	}
-	if t.Request != nil {
+	switch {
+	case t.Revision != "": // what the revision has counts for it
+		lines = append(lines, "to see what changes, run gammaguard diff "+strings.TrimSpace("--base-ref "+printable.Shell(t.Revision)+" "+t.Flags))
+	case t.Request != nil:
 		lines = append(lines, "to see why, run gammaguard trace "+strings.TrimSpace(t.Request.String()+" "+t.Flags))
 	}
 	return lines
