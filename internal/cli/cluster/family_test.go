@@ -183,6 +183,13 @@ func TestCompletion(t *testing.T) {
 		{"trace -n tab cart:", "cart:80 cart:81 cart:admin cart:http"},
 		{"trace -n tab -f x.yaml c", ""},
 		{"describe -n tab service/cart ", ""},
+		{"describe -n tab svc/c", "svc/cart"},
+		{"describe -n tab services ", "cart one"},
+		{"describe -n tab HTTPRoutes w", "web"},
+		{"graph -n tab svc c", "cart"},
+		{"trace -n tab svc/cart:", "svc/cart:80 svc/cart:81 svc/cart:admin svc/cart:http"},
+		{"trace -n tab svc cart:", "cart:80 cart:81 cart:admin cart:http"},
+		{"trace -n tab cart c", ""},
 	} {
 		args := append([]string{"__complete"}, strings.Split(test.args, " ")...)
 		args = slices.Insert(args, 2, "--kubeconfig", plane.Kubeconfig, "--cache-dir", t.TempDir())

@@ -57,16 +57,51 @@ func (a *access) completer(find func(live *cluster.Cluster, begun string) ([]str
 	}
 }
 
-// completeArgument has a shell complete the only argument by what the cluster has, unless flags name
-// files, which are not read for that.
+// completeArgument has a shell complete the argument by what the cluster has, unless flags name
+// files, which are not read for that. The argument may be resource/NAME, or resource NAME, in each spelling of the resource.
 func (a *access) completeArgument(cmd *cobra.Command, find func(live *cluster.Cluster, begun string) ([]string, error)) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		ofFiles := slices.ContainsFunc([]string{"filename", "kustomize", "helm"}, cmd.Flags().Changed) && !cmd.Flags().Changed("cluster")
-		if len(args) > 0 || ofFiles {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		written, rest, slash := strings.Cut(begun, "/")
+		shown := written + "/"
+		if len(args) == 1 && !slash {
+			written, rest, slash, shown = args[0], begun, true, ""
+		} else if len(args) > 0 {
+			ofFiles = true
 		}
-		return a.completer(find)(cmd, args, begun)
+		resource := resourceOf(written)
+		switch {
+		case ofFiles, len(args) > 0 && resource == "":
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case !slash || resource == "":
+			return a.completer(find)(cmd, args, begun)
+		}
+		names, directive := a.completer(find)(cmd, args, resource+"/"+rest)
+		for i := range names {
+			names[i] = shown + strings.TrimPrefix(names[i], resource+"/")
+		}
+		return names, directive
 	}
+}
+
+// resourceOf returns the resource as completions have it, such as service for svc; it is empty for what is none.
+func resourceOf(written string) string {
+	if kind := describedKinds[strings.ToLower(written)]; kind != "" {
+		return strings.ToLower(kind)
+	}
+	if kind, _ := describedRoute([]string{written + "/name"}); kind != "" {
+		return routeResource(kind)
+	}
+	return ""
+}
+
+// routeResource returns the resource of the kind, with its group if that is not the Gateway API's.
+func routeResource(kind mesh.RouteKind) string {
+	resource := strings.ToLower(kind.Name())
+	if kind.Group() != mesh.GatewayGroup {
+		resource += "." + kind.Group()
+	}
+	return resource
 }
 
 // word is what a shell takes as it is, as names of objects are.
@@ -109,11 +144,7 @@ func described(live *cluster.Cluster, begun string) ([]string, error) {
 		return names, nil //nolint:nilerr // who may not list routes has the Services
 	}
 	for _, object := range routes {
-		resource := strings.ToLower(object.Route.Kind.Name())
-		if object.Route.Kind.Group() != mesh.GatewayGroup {
-			resource += "." + object.Route.Kind.Group()
-		}
-		names = append(names, resource+"/"+object.Key.Name)
+		names = append(names, routeResource(object.Route.Kind)+"/"+object.Key.Name)
 	}
 	return names, nil
 }
