@@ -151,7 +151,7 @@ func TestBindingReason(t *testing.T) {
 		rule    string
 	}{
 		"a missing grant":            {nil, "shy", validate.NoGrant, "grant-missing"},
-		"an exempt namespace":        {&validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"lab"}}}, "shy", validate.Refused, "consumer-refused"},
+		"an exempt namespace":        {&validate.Policy{Exemptions: validate.Exemptions{Namespaces: []string{"lab"}}}, "shy", validate.Applies, "grant-missing"},
 		"a rule that warns":          {&validate.Policy{Actions: map[string]validate.Action{"grant-missing": validate.Warn}}, "garbled", validate.Refused, "consumer-refused"},
 		"neither is enforced":        {&validate.Policy{Mode: mesh.Warn}, "shy", validate.Applies, "grant-missing"},
 		"no mesh acts on such a one": {unserved, "cart", validate.Unsupported, "mesh-unsupported"},

@@ -221,21 +221,26 @@ func (e *Engine) NeedsGrant() bool { return e.byFault[GrantMissing].action == De
 // namespace. Status follows the actions of the rules as admission does: off and audit
 // mark nothing. A grant that is not enforced counts as held.
 func (e *Engine) Marked(namespace *mesh.Namespace) Faults {
-	mode := e.policy.ModeIn(namespace)
-	if mode == mesh.Audit {
+	if e.policy.ModeIn(namespace) == mesh.Audit {
 		return 0
 	}
 	marked := e.marking
-	if mode != mesh.Enforce || !e.NeedsGrant() || namespace != nil && e.policy.Exemptions.CoverNamespace(namespace.Name) {
+	if !e.enforces(namespace) || !e.NeedsGrant() {
 		marked &^= Only(GrantMissing)
 	}
 	return marked
 }
 
+// enforces reports whether denials of routes in the namespace are: by its mode, and unless it is exempt.
+func (e *Engine) enforces(namespace *mesh.Namespace) bool {
+	exempt := namespace != nil && e.policy.Exemptions.CoverNamespace(namespace.Name)
+	return e.policy.ModeIn(namespace) == mesh.Enforce && !exempt
+}
+
 // excluding returns the faults that keep routes of the namespace from owning ports.
-// A namespace whose mode does not enforce has its routes admitted, and so applied.
+// Where denials are not enforced, routes are admitted, and so applied.
 func (e *Engine) excluding(namespace *mesh.Namespace) Faults {
-	if e.policy.ModeIn(namespace) != mesh.Enforce {
+	if !e.enforces(namespace) {
 		return 0
 	}
 	return e.Marked(namespace) & (Only(GrantMissing) | Only(ConsumerRefused))

@@ -41,7 +41,11 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 		}
 		if !d.IsRoute() {
 			for value := range mesh.UnknownValues(d.Key.Kind, d.JSON) {
-				note("metadata."+string(value.Field)+"["+value.Key+"]", fmt.Sprintf("%s: %s", d.Key, value.Sentence), false)
+				text := fmt.Sprintf("%s: %s", d.Key, value.Sentence)
+				if d.Key.Kind == mesh.NamespaceKind && value.Field == mesh.LabelKeys {
+					text += "; where gammaguard is installed, the API server refuses it"
+				}
+				note("metadata."+string(value.Field)+"["+value.Key+"]", text, false)
 			}
 		}
 	}

@@ -171,6 +171,13 @@ func differenceOf(before, after *loaded) (*report.Diff, error) {
 	return diff, err
 }
 
+// newSlips returns what check notes of the version after, and not of the one before.
+func newSlips(before, after *loaded) []report.Notice {
+	return slices.DeleteFunc(slices.Clone(after.slips), func(n report.Notice) bool {
+		return slices.ContainsFunc(before.slips, func(old report.Notice) bool { return old.Message == n.Message }) // files may be others
+	})
+}
+
 // difference compares two versions that were read, and judges them. Elsewhere, which may be nil, is what else is deployed, for what the
 // version after lacks.
 func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, error) {
@@ -187,7 +194,7 @@ func difference(before, after *loaded, elsewhere mesh.Reader) (*report.Diff, err
 			return nil, err
 		}
 	}
-	for _, n := range after.unbuiltNotices() {
+	for _, n := range slices.Concat(after.unbuiltNotices(), newSlips(before, after)) {
 		notes = append(notes, n.Path+": "+n.Message)
 	}
 	for _, list := range []*[]string{&notes, &rejected} {

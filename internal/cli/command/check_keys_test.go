@@ -58,8 +58,8 @@ func TestCheckValues(t *testing.T) {
 		"  annotations:\n    gammaguard.dev/consumer-routes-from: a in\n    gammaguard.dev/consumer-route-kinds: HTTPRoute\nspec: {ports: [{port: 80}]}\n"})
 	got := runIn(t, folder, "check", "-f", "a.yaml")
 	want := []string{
-		`note: a.yaml:6: Namespace shop: unknown value "Producer" of label gammaguard.dev/grant: it counts as "none" (valid values: none, producer, consumer, all)`,
-		`note: a.yaml:7: Namespace shop: unknown value "Enforce" of label gammaguard.dev/mode: it counts as "enforce" (valid values: enforce, warn, audit)`,
+		`note: a.yaml:6: Namespace shop: unknown value "Producer" of label gammaguard.dev/grant: it counts as "none" (valid values: none, producer, consumer, all); where gammaguard is installed, the API server refuses it`,
+		`note: a.yaml:7: Namespace shop: unknown value "Enforce" of label gammaguard.dev/mode: it counts as "enforce" (valid values: enforce, warn, audit); where gammaguard is installed, the API server refuses it`,
 		`note: a.yaml:9: Namespace shop: the annotation gammaguard.dev/grant-route-kinds cannot be read, so nothing is granted: kinds are GRPCRoute, HTTPRoute, TLSRoute, TCPRoute, UDPRoute, and not "http"`,
 		`note: a.yaml:17: Service shop/cart: unknown value "no" of label gammaguard.dev/consumer-routes: it counts as "deny" (valid values: deny, allow)`,
 		`note: a.yaml:19: Service shop/cart: the annotation gammaguard.dev/consumer-routes-from cannot be read, so no consumer routes are accepted: the value is a label selector, such as team=web`,
@@ -70,6 +70,14 @@ func TestCheckValues(t *testing.T) {
 		}
 	}
 	if strings.Count(got.stdout, "note: ") != len(want) || got.code != ExitClean {
+		t.Errorf("%+v", got)
+	}
+	// What changes the values has diff say so.
+	put(t, folder+"/b.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}\n")
+	if got := runIn(t, folder, "diff", "--base", "b.yaml", "-f", "a.yaml"); !strings.Contains(got.stdout, "note: a.yaml: Namespace shop: unknown value \"Producer\"") {
+		t.Errorf("%+v", got)
+	}
+	if got := runIn(t, folder, "diff", "--base", "a.yaml", "-f", "a.yaml"); strings.Contains(got.stdout, "note: ") {
 		t.Errorf("%+v", got)
 	}
 }
