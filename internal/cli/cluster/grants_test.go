@@ -120,6 +120,13 @@ func TestGrantRequests(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, said)
 		}
 	}
+	const replaces = "Requested the grant producer for namespace asks-c. This replaces the request for the grant all. To ask for both, use --role all.\n"
+	if code, said := request("-n", "asks-c", "--role", "producer", "--reason", "x"); code != command.ExitClean || said != replaces {
+		t.Errorf("replaced: exit code %d: %s", code, said)
+	}
+	if code, said := request("-n", "asks-c", "--role", "all", "--reason", "canary of the cart"); code != command.ExitClean || !strings.HasPrefix(said, "Requested the grant all") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
 	kubectl(t, "", "label", "namespace", "asks-b", "gammaguard.dev/grant=producer", "--overwrite") // what it asks for
 	if code, said := request("-n", "asks-b", "--role", "producer", "--reason", "x"); code != command.ExitClean || said != "Namespace asks-b has the grant producer already; nothing was requested.\n" {
 		t.Errorf("granted: exit code %d: %s", code, said)

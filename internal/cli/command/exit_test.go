@@ -65,6 +65,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"conflicts", "app"}, "error: the command takes no arguments, such as \"app\"; specify a namespace with -n, or files with -f\nSee 'gammaguard conflicts --help' for usage\n"},
 		{[]string{"policy", "shop"}, "error: the command takes no arguments, such as \"shop\"\nSee 'gammaguard policy --help' for usage\n"},
 		{[]string{"status", "clean"}, "error: unknown command \"clean\" for \"gammaguard status\"\nSee 'gammaguard status --help' for usage\n"},
+		{[]string{"grants", "shop"}, "error: unknown command \"shop\" for \"gammaguard grants\"; to specify a namespace, use -n\nSee 'gammaguard grants --help' for usage\n"},
 		{[]string{"policy", "-o", "json"}, "error: invalid argument \"json\" for \"-o, --output\" flag: must be yaml\nSee 'gammaguard policy --help' for usage\n"},
 		{[]string{"preflight", "--wait", "1s"}, "error: --wait has no effect without --installed\nSee 'gammaguard preflight --help' for usage\n"},
 		{[]string{"describe", "svc/a/b"}, "error: specify one service/NAME, serviceimport/NAME, or route, such as httproute/NAME, not \"svc/a/b\"\nSee 'gammaguard describe --help' for usage\n"},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -131,6 +132,23 @@ func unreadable(namespace string) error {
 	return errors.New("you cannot read " + where + " ask for the ClusterRole gammaguard-viewer")
 }
 
+// pending returns the request that the namespace has; nil for none that can be read.
+func pending(ctx context.Context, live *cluster.Cluster, namespace *mesh.Namespace) (*grants.Request, error) {
+	objects, err := live.NamespaceObjects(ctx, []*mesh.Namespace{namespace})
+	if err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	value, asks := objects[0].GetAnnotations()[mesh.GrantRequestAnnotation]
+	if !asks {
+		return nil, nil
+	}
+	request, err := grants.Decode(value)
+	if err != nil {
+		return nil, nil //nolint:nilerr // it asks for nothing
+	}
+	return request, nil
+}
+
 func newGrantsRequest() *cobra.Command {
 	var access *access
 	role, reason := "", ""
@@ -175,6 +193,12 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 				_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
 				return err
 			}
+			var before *grants.Request
+			if namespace != nil {
+				if before, err = pending(cmd.Context(), live, namespace); err != nil {
+					return err
+				}
+			}
 			err = live.Annotate(cmd.Context(), live.Current, mesh.GrantRequestAnnotation, value)
 			if apierrors.IsForbidden(err) {
 				return fmt.Errorf("%w; %s", err, request.Remedy(live.Current, namespace, policy))
@@ -182,7 +206,14 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 			if err != nil {
 				return err
 			}
-			_, err = printable.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.\n", role, live.Current)
+			replaced := ""
+			if before != nil && before.Role != request.Role && !before.Granted(namespace, &policy.Grants) {
+				replaced = fmt.Sprintf(" This replaces the request for the grant %s.", before.Role)
+				if request.Role != mesh.GrantAll {
+					replaced += " To ask for both, use --role all."
+				}
+			}
+			_, err = printable.Fprintf(cmd.OutOrStdout(), "Requested the grant %s for namespace %s.%s\n", role, live.Current, replaced)
 			return err
 		},
 	}

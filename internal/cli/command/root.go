@@ -170,7 +170,11 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.HasSubCommands():
-		return usage(cmd, fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()))
+		how := ""
+		if cmd.Flags().Lookup("namespace") != nil {
+			how = "; to specify a namespace, use -n"
+		}
+		return usage(cmd, fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), how))
 	case cmd.Flags().Lookup("namespace") != nil:
 		how := "specify a namespace with -n"
 		if cmd.Flags().Lookup("filename") != nil {

@@ -56,8 +56,8 @@ func (r *Request) check() error {
 // roles are those that can be asked for.
 var roles = []mesh.Grant{mesh.GrantProducer, mesh.GrantConsumer, mesh.GrantAll}
 
-// decodeRequest reads a value that anybody may have written: a role alone, or with a reason, as JSON.
-func decodeRequest(text string) (*Request, error) {
+// Decode reads a value that anybody may have written: a role alone, or with a reason, as JSON.
+func Decode(text string) (*Request, error) {
 	if len(text) > maxRequest {
 		return nil, fmt.Errorf("longer than %d bytes", maxRequest)
 	}
@@ -109,7 +109,7 @@ func FindRequests(namespaces []*mesh.Namespace, values map[string]string, policy
 			continue
 		}
 		item := Requested{Namespace: namespace.Name, Granted: Effective(namespace, policy)}
-		request, err := decodeRequest(value)
+		request, err := Decode(value)
 		if err != nil {
 			item.Invalid = err.Error()
 		} else {
