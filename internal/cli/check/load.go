@@ -118,7 +118,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 // read reads what is judged.
 func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
-	l.unbuilt = input.Unbuilt(l.options.Files) // not of definitions, which are never built
+	l.unbuilt = append(input.Unbuilt(l.options.Files), input.Around(l.options.Files)...) // not of definitions, which are never built
 	input.Take(l.files)
 	return err
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -223,12 +222,20 @@ func outermost(path string) string {
 			chart = folder
 		}
 	}
-	if here, err := os.Getwd(); chart != "" && err == nil && !filepath.IsAbs(path) {
-		if short, err := filepath.Rel(here, chart); err == nil {
-			return short
+	if chart == "" {
+		return path
+	}
+	return short(path, chart)
+}
+
+// short returns the absolute path of a folder in the form of the path: as seen from the working directory, unless that is absolute.
+func short(path, folder string) string {
+	if here, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
+		if within, err := filepath.Rel(here, folder); err == nil {
+			return within
 		}
 	}
-	return cmp.Or(chart, path)
+	return folder
 }
 
 // SplitKustomizations tells the folders that hold a kustomization from other paths.
