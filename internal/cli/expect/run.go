@@ -173,7 +173,7 @@ func (r *runner) run(g *group) error {
 		failed := unread
 		if name := j.test.Expect.AsInRevision; failed == nil && name != "" && then[name] == nil {
 			if then[name], failed = r.load(&input, name, g.mesh); failed == nil {
-				since[name] = now.Since(then[name])
+				since[name], failed = check.LoadSince(r.ctx, &input, then[name])
 			}
 		}
 		if failed != nil {
