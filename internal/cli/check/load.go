@@ -151,7 +151,11 @@ func (l *loader) fill(ctx context.Context, input *source.Input) error {
 	}
 	for _, f := range l.files { // as they are written: what only the stored object has is not theirs
 		for i := range f.Documents {
-			l.slips = append(l.slips, noted(f.Name, &f.Documents[i])...)
+			for _, notice := range noted(f.Name, &f.Documents[i]) {
+				if l.world.context == nil || !slices.Contains(l.world.context.slips, notice) { // else a file of the context, which has it
+					l.slips = append(l.slips, notice)
+				}
+			}
 		}
 	}
 	if err := l.apply(ctx, before); err != nil {

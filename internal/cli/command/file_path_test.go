@@ -56,3 +56,45 @@ func TestPathOfUsedFile(t *testing.T) {
 		t.Errorf("no longer used: %+v", got)
 	}
 }
+
+// TestShownPaths: a path is shown from the working directory, whatever the set above it.
+func TestShownPaths(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec: {parentRefs: [{group: \"\", kind: Service, name: cart}], rules: [{backendRefs: [{name: nowhere, port: 80}]}]}\n"
+	t.Chdir(written(t, map[string]string{
+		".gammaguard.yaml":           projectHeader + "sets: [{files: [plain]}, {chart: chart}, {kustomization: stage}]\n",
+		"plain/pay/route.yaml":       route,
+		"chart/Chart.yaml":           "{apiVersion: v2, name: shop, version: 1.0.0}\n",
+		"chart/templates/route.yaml": route,
+		"stage/kustomization.yaml":   "resources: [routes/route.yaml]\n",
+		"stage/routes/route.yaml":    route,
+	}))
+	for folder, args := range map[string]string{
+		"plain/pay": "check --complete", "chart/templates": "check --complete", "stage/routes": "check --complete", "plain": "check --complete -f ../plain/pay/route.yaml",
+	} {
+		want := map[bool]string{true: "pay/route.yaml\n", false: "route.yaml\n"}[folder == "plain"]
+		if got := runIn(t, folder, strings.Fields(args)...); !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("%s: %+v", folder, got)
+		}
+	}
+}
+
+// TestMissingInput: what a file of tests names and does not exist is said as of .gammaguard.yaml, and fails the test alone.
+func TestMissingInput(t *testing.T) {
+	t.Chdir(written(t, map[string]string{
+		"tests/gammaguard-test.yaml": "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {files: [manifest]}\ntests: [{name: a, request: {service: shop/cart, port: 80}, expect: {backend: 'cart:80'}}]\n",
+	}))
+	got := run(t, "", "test")
+	if got.code != ExitFindings || !strings.Contains(got.stdout, "input.files[0]: manifest does not exist; paths are relative to the directory of gammaguard-test.yaml\n") || strings.Contains(got.stdout, "lstat") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestExplainNotChecked: what outputs call not-checked is explained, though it is no rule.
+func TestExplainNotChecked(t *testing.T) {
+	if got := run(t, "", "explain", "not-checked"); got.code != ExitClean || !strings.Contains(got.stdout, "--strict fails") {
+		t.Errorf("%+v", got)
+	}
+	if got := run(t, "", "explain"); strings.Contains(got.stdout, "not-checked") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -26,8 +26,8 @@ func TestTestAsInRevision(t *testing.T) {
 	put(t, "tests/gammaguard-test.yaml", "apiVersion: gammaguard.dev/v1alpha1\nkind: TrafficTest\ninput: {files: [../plain]}\ntests:\n"+
 		"- {name: a, request: {service: shop/web, port: 80}, expect: {asInRevision: HEAD}}\n")
 	for name, test := range map[string]struct{ rule, before, after, want string }{
-		"mesh":    {"{}", "linkerd", "istio", "want web:80 100 % (the rule has no backendRefs), as in revision HEAD, got 500"},
-		"removed": {rule, "istio", "istio", "want web-v1:80 100 %, as in revision HEAD, got 500 (web-v1:80 is no longer in the input)"},
+		"mesh":     {"{}", "linkerd", "istio", "want web:80 100 % (the rule has no backendRefs), as in revision HEAD, got 500"},
+		"removed":  {rule, "istio", "istio", "want web-v1:80 100 %, as in revision HEAD, got 500 (web-v1:80 is no longer in the input)"},
 		"rejected": {rule, "linkerd", "linkerd", ""},
 	} {
 		put(t, "plain/ns.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")

@@ -228,14 +228,14 @@ func outermost(path string) string {
 	return short(path, chart)
 }
 
-// short returns the absolute path of a folder in the form of the path: as seen from the working directory, unless that is absolute.
-func short(path, folder string) string {
-	if here, err := os.Getwd(); err == nil && !filepath.IsAbs(path) {
-		if within, err := filepath.Rel(here, folder); err == nil {
+// short returns the absolute path in the form of the other one: as seen from the working directory, unless that is absolute.
+func short(like, absolute string) string {
+	if here, err := os.Getwd(); err == nil && !filepath.IsAbs(like) {
+		if within, err := filepath.Rel(here, absolute); err == nil {
 			return within
 		}
 	}
-	return folder
+	return absolute
 }
 
 // SplitKustomizations tells the folders that hold a kustomization from other paths.

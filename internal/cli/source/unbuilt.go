@@ -15,7 +15,7 @@ import (
 type Unbuilt struct {
 	Name                   string
 	Kustomizations, Charts []string
-	// isChart has the charts.
+	// isChart has the charts, by their absolute paths.
 	isChart map[string]bool
 }
 
@@ -90,7 +90,9 @@ func (u *Unbuilt) see(path string) {
 		if u.isChart == nil {
 			u.isChart = map[string]bool{}
 		}
-		u.isChart[folder] = true
+		if absolute, err := filepath.Abs(folder); err == nil {
+			u.isChart[absolute] = true
+		}
 	case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
 		u.Kustomizations = append(u.Kustomizations, folder)
 	}
@@ -98,12 +100,6 @@ func (u *Unbuilt) see(path string) {
 
 // Template reports whether the file is in a chart, or in a folder of one.
 func (u *Unbuilt) Template(path string) bool {
-	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
-		if u.isChart[folder] {
-			return true
-		}
-		if folder == filepath.Dir(folder) {
-			return false
-		}
-	}
+	absolute, err := filepath.Abs(path)
+	return err == nil && slices.ContainsFunc(Above(absolute), func(folder string) bool { return u.isChart[folder] })
 }
