@@ -72,7 +72,7 @@ func (d *discovery) find(paths []string) (*Found, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Sets = append(users, d.sets()...)
+		d.Sets = slices.Concat(users, d.sets())
 	}
 	return d.Found, nil
 }
