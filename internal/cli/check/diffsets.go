@@ -32,7 +32,7 @@ type Found struct {
 // version after is in that. A set of one version is compared with none, unless the other one has its files and leaves them out. Apart from a difference of all
 // that could be compared, the error names the sets that no longer can.
 func DiffSets(ctx context.Context, before, after *Found, at func(path string) (string, error)) (*report.Diff, error) {
-	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]string{}, arrived: map[manifest.Key][]string{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
+	d := &setsDiff{aside: map[*sets.Set]bool{}, ports: map[string]int{}, left: map[manifest.Key][]*sets.Set{}, arrived: map[manifest.Key][]*sets.Set{}, shares: map[string]map[string]*share{}, moved: map[mesh.Read]mesh.Answer{}, said: [2]map[string][]string{{}, {}}, out: &report.Diff{
 		TypeMeta: report.Typed(report.DiffKind), Difference: &traffic.Difference{}, NewFindings: report.New(),
 	}}
 	for i, version := range []*Found{before, after} {
@@ -126,7 +126,7 @@ type setsDiff struct {
 	// ports are the indices in the difference of what changes for a port, by that in JSON: overlays often share it.
 	ports map[string]int
 	// left and arrived are the sets that no longer have a route, and those that have it now.
-	left, arrived map[manifest.Key][]string
+	left, arrived map[manifest.Key][]*sets.Set
 	// shares are what sets have of each Service, by its name and theirs.
 	shares map[string]map[string]*share
 	// moved are what sets have now and did not have before; later are the comparisons that ask for it.
@@ -187,10 +187,10 @@ func (d *setsDiff) compare(ctx context.Context, before, after *sets.Set) error {
 	}
 	d.moves(loads)
 	d.share(name, loads)
-	for i, others := range [...]map[manifest.Key][]string{d.left, d.arrived} {
+	for i, others := range [...]map[manifest.Key][]*sets.Set{d.left, d.arrived} {
 		for key := range routes[i] {
 			if !routes[1-i][key] {
-				others[key] = append(others[key], name)
+				others[key] = append(others[key], cmp.Or(after, before))
 			}
 		}
 	}
@@ -247,21 +247,6 @@ func (d *setsDiff) moves(loads [2]*loaded) {
 		if _, known := d.moved[read]; !known && (before.Do(read).Err != nil || before.context.read(read).Err == nil) {
 			d.moved[read] = loads[1].world.Do(read)
 		}
-	}
-}
-
-// noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same.
-func (d *setsDiff) noteMoved() {
-	moved := map[[2]string][]string{}
-	for key, from := range d.left {
-		if to := d.arrived[key]; len(to) > 0 {
-			at := [2]string{firstOf(from), firstOf(to)}
-			moved[at] = append(moved[at], key.String())
-		}
-	}
-	for at, routes := range moved {
-		slices.Sort(routes)
-		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
 	}
 }
 

@@ -29,6 +29,8 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 	}
 	switch kind := d.MeantRoute(); {
 	case kind == "":
+	case d.Key.Group == "" && d.Version == "":
+		note("", fmt.Sprintf("apiVersion is missing, so the object is not checked; if a route is meant, write one of %s, such as %[1]s/v1", mesh.GatewayGroup), true)
 	case d.Key.Group != mesh.GatewayGroup:
 		note("apiVersion", fmt.Sprintf("apiVersion %s has no kind %s, so the object is not checked; if a route is meant, write one of %s, such as %[3]s/v1",
 			d.APIVersion(), d.Key.Kind, mesh.GatewayGroup), true)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/sets"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
@@ -24,7 +25,42 @@ func chooseAlike(before, after *Found, at func(path string) (string, error)) err
 	}
 	before.Choose(in(now, filepath.Abs))
 	after.Choose(in(was, at))
-	return errors.Join(err, failed)
+	back, outside := after.back(at)
+	if err := errors.Join(err, failed, outside); err != nil {
+		return err
+	}
+	return errors.Join(before.have(after, was, at, at), after.have(before, now, filepath.Abs, back))
+}
+
+// back returns where a path of the version before is in this one.
+func (f *Found) back(at func(path string) (string, error)) (func(path string) (string, error), error) {
+	root, err := at(f.Path)
+	return func(path string) (string, error) {
+		absolute, err := filepath.Abs(path)
+		within, outside := filepath.Rel(root, absolute)
+		return filepath.Join(f.Path, within), errors.Join(err, outside)
+	}, err
+}
+
+// have has the version compare the kustomizations that were found in the other one to use a file at PATH, if it has them and did not find the
+// same. Those that it found are in chosen, by their keys, and to returns where a path of the other one is in it.
+func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(path string) (string, error)) error {
+	for i := range other.Sets {
+		set := &other.Sets[i]
+		if set.Named || !set.Outside {
+			continue
+		}
+		name, err := keyOf(set, key)
+		there, failed := moved(set, to)
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		if chosen[name] == nil && len(makers(there)) > 0 {
+			there.Within, there.Taken = repository.New(f.Options.Root, there.Path), source.NewTaken()
+			f.Sets = append(f.Sets, *there)
+		}
+	}
+	return nil
 }
 
 // regroup has a version before that has no project be in the sets of files that the project of the one after names.
@@ -56,14 +92,9 @@ func (d *setsDiff) leaveOut(before, after *Found, at func(path string) (string, 
 	if err != nil {
 		return err
 	}
-	root, err := at(after.Path)
+	back, err := after.back(at)
 	if err != nil {
 		return err
-	}
-	back := func(path string) (string, error) {
-		absolute, err := filepath.Abs(path)
-		within, outside := filepath.Rel(root, absolute)
-		return filepath.Join(after.Path, within), errors.Join(err, outside)
 	}
 	for range 2 { // what only a set that is left out used may be a set in the other version
 		for i := range before.Sets {
@@ -161,6 +192,9 @@ func moved(set *sets.Set, to func(path string) (string, error)) (*sets.Set, erro
 		fallthrough
 	default:
 		there.Path = all([]string{set.Path})[0]
+	}
+	if set.Kustomization != "" {
+		there.Kustomization = there.Path
 	}
 	return &there, errs
 }

@@ -120,7 +120,7 @@ func load(ctx context.Context, options *Options, input *source.Input, earlier ma
 // read reads what is judged.
 func (l *loader) read(ctx context.Context, input *source.Input) (err error) {
 	l.files, l.skipped, err = l.build(ctx, input, l.options)
-	l.unbuilt = input.Unbuilt(l.options.Files) // not of definitions, which are never built
+	l.unbuilt = append(input.Unbuilt(l.options.Files), input.Around(l.options.Files)...) // not of definitions, which are never built
 	input.Take(l.files)
 	return err
 }
@@ -153,7 +153,11 @@ func (l *loader) fill(ctx context.Context, input *source.Input) error {
 	}
 	for _, f := range l.files { // as they are written: what only the stored object has is not theirs
 		for i := range f.Documents {
-			l.slips = append(l.slips, noted(f.Name, &f.Documents[i])...)
+			for _, notice := range noted(f.Name, &f.Documents[i]) {
+				if l.world.context == nil || !slices.Contains(l.world.context.slips, notice) { // else a file of the context, which has it
+					l.slips = append(l.slips, notice)
+				}
+			}
 		}
 	}
 	if err := l.apply(ctx, before); err != nil {

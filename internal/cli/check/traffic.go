@@ -23,18 +23,28 @@ type Traffic struct {
 
 // LoadTraffic reads the input. It is an error if any of it cannot be read.
 func LoadTraffic(ctx context.Context, options *Options) (*Traffic, error) {
-	disk := source.Open(&options.Options, options.named())
-	defer disk.Close()
-	l, err := loadWhole(ctx, options, disk.Input(nil), nil)
+	l, err := loadAlone(ctx, options, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &Traffic{l, l.table(l.world)}, nil
 }
 
-// Since returns what requests meet by the input where it follows another version: what only that one has was removed.
-func (t *Traffic) Since(before *Traffic) *Traffic {
-	return &Traffic{t.loaded, t.loaded.table(traffic.Since(t.world, before.world, nil))}
+// LoadSince is LoadTraffic of what follows another version, as Diff reads it: what only that one has was removed, and a route that the API
+// server rejects stays as it was there.
+func LoadSince(ctx context.Context, options *Options, before *Traffic) (*Traffic, error) {
+	l, err := loadAlone(ctx, options, before.loaded)
+	if err != nil {
+		return nil, err
+	}
+	return &Traffic{l, l.table(traffic.Since(l.world, before.world, nil))}, nil
+}
+
+// loadAlone reads all input, which is one set. The version before may be nil.
+func loadAlone(ctx context.Context, options *Options, before *loaded) (*loaded, error) {
+	disk := source.Open(&options.Options, options.named())
+	defer disk.Close()
+	return loadWhole(ctx, options, disk.Input(nil), before)
 }
 
 // Trace finds the way of a request. A Service without a namespace is the only one of its name, and a
@@ -106,9 +116,7 @@ func (t *Traffic) Routes() (routes []*mesh.Route) {
 func Diff(ctx context.Context, before, after *Options) (*report.Diff, error) {
 	var loads [2]*loaded
 	for i, options := range []*Options{before, after} {
-		disk := source.Open(&options.Options, options.named())
-		defer disk.Close() //nolint:gocritic // of two versions, which are compared below
-		l, err := loadWhole(ctx, options, disk.Input(nil), loads[0])
+		l, err := loadAlone(ctx, options, loads[0])
 		if err != nil && options == before {
 			err = ofBase(err)
 		}

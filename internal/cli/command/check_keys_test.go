@@ -29,6 +29,9 @@ func TestCheckKeys(t *testing.T) {
 		"note: base/all.yaml:20: kind GrpcRoute does not exist, so the object is not checked; if a route is meant, write GRPCRoute",
 	}
 	folder := written(t, files)
+	if got := runIn(t, folder, "check", "-f", "shared"); strings.Count(got.stdout, want[0]) != 1 {
+		t.Errorf("the context is read as input, too: %+v", got)
+	}
 	for _, args := range [][]string{{"check"}, {"check", "-k", "dev", "--strict"}} {
 		got := runIn(t, folder, args...)
 		for _, line := range want {
@@ -97,10 +100,13 @@ func TestCheckMisspelt(t *testing.T) {
 		}
 	}
 	for version, kind := range map[string]string{
-		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "gateway.networking.io/v1": "HTTPRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute",
+		"networking.x-k8s.io/v1alpha1": "HTTPRoute", "gateway.networking.k8s.io": "GRPCRoute", "gateway.networking.io/v1": "HTTPRoute", "networking.k8s.io/v1": "HTTPRoute", "v1": "TCPRoute", "": "HTTPRoute",
 		"gateway.networking.k8s.io/v1": "HTTPRoutes",
 	} {
 		wanted := "apps/a.yaml:1: apiVersion " + version + " has no kind " + kind + ", so the object is not checked; if a route is meant, write one of gateway.networking.k8s.io, such as gateway.networking.k8s.io/v1\n"
+		if version == "" {
+			wanted = "apps/a.yaml:1: apiVersion is missing, so the object is not checked; if a route is meant, write one of gateway.networking.k8s.io, such as gateway.networking.k8s.io/v1\n"
+		}
 		if kind == "HTTPRoutes" {
 			wanted = "apps/a.yaml:2: kind HTTPRoutes does not exist, so the object is not checked; if a route is meant, write HTTPRoute\n"
 		}

@@ -496,3 +496,22 @@ func TestDiffNotesSharedServices(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffMovedValues: a values file with another name is a move, and one with other values is not.
+func TestDiffMovedValues(t *testing.T) {
+	const values = "replicas: 1\nbackend: cart\nhost: cart\nweight: 10\n"
+	for text, moved := range map[string]bool{values: true, values + "more: 1\n": true, "replicas: 2\nbackend: cart\nqa: true\nother: 3\n": false} {
+		t.Chdir(t.TempDir())
+		put(t, "chart/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}\n")
+		put(t, "chart/templates/cart.yaml", "{{ if .Values.backend }}\n"+strings.ReplaceAll(orphan, "cart}", "cart, port: 80}")+"{{ end }}\n")
+		put(t, "chart/values-prod.yaml", values)
+		commit(t)
+		if err := os.Remove("chart/values-prod.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, "chart/values-qa.yaml", text)
+		if got := run(t, "", "diff", "--base-ref", "HEAD"); strings.Contains(got.stdout, "moved from") != moved || got.stderr != "" {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}

@@ -14,6 +14,8 @@ func TestUnbuilt(t *testing.T) {
 	put(t, "base/cart.yaml", cart)
 	put(t, "base/kustomization.yaml", "resources: [cart.yaml]\n")
 	put(t, "overlays/dev/kustomization.yaml", "{resources: [../../base], namespace: dev}\n")
+	put(t, "patched/patch.yaml", cart)
+	put(t, "patched/kustomization.yaml", "{resources: [../base], patches: [{path: patch.yaml}]}\n")
 	put(t, "overlays/a b/kustomization.yml", "{resources: [../../base], namespace: prod}\n")
 	put(t, "chart/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}\n")
 	put(t, "chart/templates/cart.yaml", strings.ReplaceAll(cart, "{name: cart}", "{name: cart, namespace: {{ .Release.Namespace }}}"))
@@ -30,32 +32,36 @@ func TestUnbuilt(t *testing.T) {
 		lacks    = "error: Service cart is not in the input; add it, or use --cluster; "
 	)
 	for args, want := range map[string]string{
-		"trace cart:80 -f overlays/dev":                    lacks + dev,
-		"trace cart:80 -f overlays/dev/kustomization.yaml": lacks + dev,
-		"trace cart:80 -f overlays":                        lacks + overlays,
-		"trace cart:80 -f base":                            "note: base: its kustomization is read as plain files; to build it, use -k base\n",
-		"trace cart:80 -f chart":                           "error: " + chart,
-		"trace cart:80 -f chart/charts":                    "error: chart/charts/sub: its Helm chart is read as plain files; to render it, use --helm chart/charts/sub\n",
-		"graph -f overlays/dev":                            "note: " + dev + "No routes to draw for any namespace.\n",
-		"conflicts -f overlays/dev":                        "note: " + dev,
-		"diff --base-ref HEAD -f overlays/dev":             "note: " + dev,
-		"diff --base overlays -f overlays/dev":             "note: " + dev,
-		"check -f overlays/dev":                            "note: " + dev,
-		"check -f overlays":                                "note: " + overlays,
-		"check -f chart --fail-on never":                   "note: " + chart,
-		"test --init overlays/dev":                         "note: " + dev + "error: there are no routes on Services in the input, so there is nothing to test\n",
-		"test --init chart/gammaguard-test.yaml":           "error: " + chart,
-		"trace cart:80 -f plain":                           "",
-		"trace cart:80 -f plain --crds crds":               "",
-		"check -f plain --crds crds":                       "",
-		"check -f base --crds crds":                        "note: base: its kustomization is read as plain files; to build it, use -k base\n",
-		"trace cart:80 -k overlays/dev":                    "",
-		"trace cart:80 -k overlays/dev/kustomization.yaml": "",
-		"trace cart:80 --helm chart":                       "",
-		"trace cart:80 --helm chart/Chart.yaml":            "",
-		"graph -f plain":                                   "",
-		"check overlays":                                   "",
-		"check base":                                       "",
+		"trace cart:80 -f overlays/dev":                      lacks + dev,
+		"trace cart:80 -f overlays/dev/kustomization.yaml":   lacks + dev,
+		"trace cart:80 -f overlays":                          lacks + overlays,
+		"trace cart:80 -f base":                              "note: base: its kustomization is read as plain files; to build it, use -k base\n",
+		"trace cart:80 -f chart":                             "error: " + chart,
+		"trace cart:80 -f chart/charts":                      "error: chart/charts/sub: its Helm chart is read as plain files; to render it, use --helm chart/charts/sub\n",
+		"graph -f overlays/dev":                              "note: " + dev + "No routes to draw for any namespace.\n",
+		"conflicts -f overlays/dev":                          "note: " + dev,
+		"diff --base-ref HEAD -f overlays/dev":               "note: " + dev,
+		"diff --base overlays -f overlays/dev":               "note: " + dev,
+		"check -f overlays/dev":                              "note: " + dev,
+		"check -f overlays":                                  "note: " + overlays,
+		"check -f chart --fail-on never":                     "note: " + chart,
+		"test --init overlays/dev":                           "note: " + dev + "error: there are no routes on Services in the input, so there is nothing to test\n",
+		"test --init chart/gammaguard-test.yaml":             "error: " + chart,
+		"trace cart:80 -f base/cart.yaml":                    "note: base: its kustomization is read as plain files; to build it, use -k base\n",
+		"check -f patched/patch.yaml":                        "note: patched: its kustomization is read as plain files; to build it, use -k patched\n",
+		"check -f chart/templates/cart.yaml --fail-on never": "note: " + chart,
+		"trace cart:80 -f plain/cart.yaml":                   "",
+		"trace cart:80 -f plain":                             "",
+		"trace cart:80 -f plain --crds crds":                 "",
+		"check -f plain --crds crds":                         "",
+		"check -f base --crds crds":                          "note: base: its kustomization is read as plain files; to build it, use -k base\n",
+		"trace cart:80 -k overlays/dev":                      "",
+		"trace cart:80 -k overlays/dev/kustomization.yaml":   "",
+		"trace cart:80 --helm chart":                         "",
+		"trace cart:80 --helm chart/Chart.yaml":              "",
+		"graph -f plain":                                     "",
+		"check overlays":                                     "",
+		"check base":                                         "",
 	} {
 		got := run(t, "", strings.Fields(args)...)
 		if said := got.stdout + got.stderr; !strings.Contains(said, want) || want == "" && strings.Contains(said, "plain files") || strings.Contains(said, "map[") {

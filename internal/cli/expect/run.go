@@ -73,7 +73,9 @@ type group struct {
 	input *check.Options
 	key   string
 	mesh  string
-	jobs  []job
+	// missing is what does not exist of the input.
+	missing error
+	jobs    []job
 }
 
 // job is a test, and where its result goes.
@@ -87,13 +89,13 @@ type job struct {
 func (r *runner) groups(files []*File) ([]*group, error) {
 	var groups []*group
 	for _, f := range files {
-		input := &r.options.Input
+		input, missing := &r.options.Input, error(nil)
 		if !r.options.Given {
 			set, err := sets.NamedBy(r.options.Input.Root, f.name, "input", f.Input)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.name, err)
 			}
-			input = r.options.Input.Over(set)
+			input, missing = r.options.Input.Over(set), set.Missing
 		}
 		key := fmt.Sprintf("%q %q %q", input.Files, input.Kustomizations, input.Charts)
 		for i := range f.Tests {
@@ -107,7 +109,7 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 				at := slices.IndexFunc(groups, func(g *group) bool { return g.key == key && g.mesh == name })
 				if at < 0 {
 					at = len(groups)
-					groups = append(groups, &group{input: input, key: key, mesh: name})
+					groups = append(groups, &group{input: input, key: key, mesh: name, missing: missing})
 				}
 				groups[at].jobs = append(groups[at].jobs, job{f, t, result})
 			}
@@ -156,7 +158,10 @@ func (r *runner) run(g *group) error {
 	}
 	input := *g.input
 	input.Config = configuration
-	now, unread := check.LoadTraffic(r.ctx, &input)
+	now, unread := (*check.Traffic)(nil), g.missing
+	if unread == nil {
+		now, unread = check.LoadTraffic(r.ctx, &input)
+	}
 	switch {
 	case unread == nil:
 		r.notes = append(r.notes, now.Notes()...)
@@ -173,7 +178,7 @@ func (r *runner) run(g *group) error {
 		failed := unread
 		if name := j.test.Expect.AsInRevision; failed == nil && name != "" && then[name] == nil {
 			if then[name], failed = r.load(&input, name, g.mesh); failed == nil {
-				since[name] = now.Since(then[name])
+				since[name], failed = check.LoadSince(r.ctx, &input, then[name])
 			}
 		}
 		if failed != nil {

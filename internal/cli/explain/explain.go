@@ -29,6 +29,17 @@ const (
 	ParentKindOmitted = "parent-kind-omitted"
 )
 
+// NotChecked is the ID by which outputs list what was not checked, which is no finding.
+const NotChecked = "not-checked"
+
+// notChecked is the answer about it, which has no page of its own.
+var notChecked = Topic{
+	ID: NotChecked, Class: Input, Default: "unknown", Title: "Something that may hold routes was not checked",
+	Rationale: "A set cannot be built with what the repository has, a file may hold routes that no set has, or an object is almost a route, by its kind or apiVersion. " +
+		"It is no finding, but --strict fails because of it.",
+	Remedy: "The message says why. Correct the object, add what is missing, name the file in a set of .gammaguard.yaml, or list it in .gammaguardignore.",
+}
+
 // NameReferences is the page with the configuration that has kustomize change the names in references.
 const NameReferences = pages + "check-limits.md"
 
@@ -140,9 +151,9 @@ func Topics() []Topic {
 	})
 }
 
-// Find returns the topic with the ID.
+// Find returns the topic with the ID, which may be NotChecked.
 func Find(id string) (Topic, bool) {
-	topics := Topics()
+	topics := append(Topics(), notChecked)
 	if i := slices.IndexFunc(topics, func(t Topic) bool { return t.ID == id }); i >= 0 {
 		return topics[i], true
 	}
@@ -208,6 +219,9 @@ func (t *Topic) Configuration() string {
 
 // Page is where the topic's page is found.
 func (t *Topic) Page() string {
+	if t.ID == NotChecked {
+		return pages + "ci.md"
+	}
 	return pages + "rules/" + t.ID + ".md"
 }
 

@@ -94,15 +94,15 @@ func (r *CheckReport) Items() []Item {
 }
 
 // withoutAlike leaves out what is found in the same words on several routes, such as all of a Service port, but for the first
-// one, which counts them. What is found at several places of one route stays.
+// one, which counts them and names the places of the first few. What is found at several places of one route stays.
 func withoutAlike(items []Item) (kept []Item) {
 	type words struct{ id, word, text string }
-	first, more := map[words]int{}, map[int]int{}
+	first, more := map[words]int{}, map[int][]string{}
 	for _, i := range items {
 		key := words{i.ID, i.Word, i.text()}
 		at, again := first[key]
 		if again && i.Object != "" && i.Object != kept[at].Object && !i.lacks {
-			more[at]++
+			more[at] = append(more[at], fmt.Sprintf("%s:%d", i.File, i.Line))
 			continue
 		}
 		if !again {
@@ -110,8 +110,14 @@ func withoutAlike(items []Item) (kept []Item) {
 		}
 		kept = append(kept, i)
 	}
-	for at, n := range more {
-		kept[at].Object += " and " + Count(n, "more route", "more routes")
+	for at, others := range more {
+		kept[at].Object += " and " + Count(len(others), "more route", "more routes")
+		places := slices.Compact(others) // they are sorted
+		const named = 4
+		if others := len(places) - named; others > 0 {
+			places = append(places[:named:named], "and "+Count(others, "more place", "more places"))
+		}
+		kept[at].Object += " (" + strings.Join(places, ", ") + ")"
 	}
 	return kept
 }

@@ -84,7 +84,7 @@ func TestCommentIsBounded(t *testing.T) {
 func TestDiffListsAlikeOnce(t *testing.T) {
 	d := &Diff{Difference: &traffic.Difference{}, NewFindings: New()}
 	for i, message := range []string{"rejected", "rejected", "lost", "rejected"} {
-		d.NewFindings.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{"a.yaml", i}, Findings: []Finding{{Effect: "warn", Message: message}}})
+		d.NewFindings.AddRoute(&Route{RouteName: RouteName{Kind: "HTTPRoute", Namespace: "shop", Name: fmt.Sprint(i)}, Place: Place{"a.yaml", i}, Findings: []Finding{{Effect: "warn", Line: i, Message: message}}})
 	}
 	var text, markdown bytes.Buffer
 	for _, err := range []error{d.Text(&text, false), d.Markdown(&markdown)} {
@@ -93,7 +93,7 @@ func TestDiffListsAlikeOnce(t *testing.T) {
 		}
 	}
 	for _, out := range []string{text.String(), markdown.String()} {
-		if strings.Count(out, "rejected") != 1 || !strings.Contains(out, "HTTPRoute shop/0 and 2 more routes") || !strings.Contains(out, "lost") {
+		if strings.Count(out, "rejected") != 1 || !strings.Contains(out, "HTTPRoute shop/0 and 2 more routes (a.yaml:1, a.yaml:3)") || !strings.Contains(out, "lost") {
 			t.Error(out)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gammaguard/gammaguard/internal/cli/explain"
 	"github.com/gammaguard/gammaguard/internal/printable"
 )
 
@@ -60,7 +61,7 @@ func (r *CheckReport) unchecked() []Item {
 	index, more := map[same]int{}, map[int]int{}
 	for _, s := range r.Skipped {
 		item := Item{
-			Place: s.At, ID: "not-checked", Effect: EffectUnknown, Word: string(EffectUnknown), Object: s.Path,
+			Place: s.At, ID: explain.NotChecked, Effect: EffectUnknown, Word: string(EffectUnknown), Object: s.Path,
 			Text: "not checked: " + printable.Text(s.Reason),
 		}
 		if s.At == (Place{}) {
@@ -79,7 +80,7 @@ func (r *CheckReport) unchecked() []Item {
 	}
 	for i := range r.Notices {
 		if n := &r.Notices[i]; n.notChecked() {
-			items = append(items, Item{Place: Place{n.Path, n.Line}, ID: "not-checked", Effect: EffectUnknown, Word: string(EffectUnknown), Text: n.Message})
+			items = append(items, Item{Place: Place{n.Path, n.Line}, ID: explain.NotChecked, Effect: EffectUnknown, Word: string(EffectUnknown), Text: n.Message})
 		}
 	}
 	for i, n := range more {

@@ -68,7 +68,11 @@ func (d *discovery) find(paths []string) (*Found, error) {
 		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
 	} else {
-		d.Sets = d.sets()
+		users, err := d.users(paths)
+		if err != nil {
+			return nil, err
+		}
+		d.Sets = slices.Concat(users, d.sets())
 	}
 	return d.Found, nil
 }

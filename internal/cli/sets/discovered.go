@@ -3,6 +3,7 @@ package sets
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
+	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
@@ -106,6 +108,50 @@ func (d *discovery) roots() (roots []string) {
 		}
 	}
 	return roots
+}
+
+// users returns the kustomizations outside of the paths that use a file among these, wherever in its repository they are.
+func (d *discovery) users(paths []string) (users []Set, _ error) {
+	all := newDiscovery(d.ctx, d.disk, d.namespace, d.project)
+	files := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !isFile(path) })
+	written := relative
+	for _, file := range files {
+		if filepath.IsAbs(file) {
+			written = filepath.Clean
+		}
+		root, err := filepath.Abs(repository.Root(file))
+		if err != nil {
+			return nil, err
+		}
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case cmp.Or(d.ctx.Err(), all.err) != nil:
+				return filepath.SkipAll
+			case err != nil, !entry.IsDir():
+				return nil //nolint:nilerr // what can be read
+			case path != root:
+				if where, _ := all.ignored(path, true); where != inSight {
+					return filepath.SkipDir
+				}
+			}
+			return all.folder(path)
+		})
+	}
+	for _, folder := range all.roots() {
+		path := written(folder)
+		set := Set{Kind: report.Kustomization, Path: path, Kustomization: path, Within: d.disk.Files, Outside: true}
+		if !d.seen[path] && set.uses(files) {
+			users = append(users, set)
+		}
+	}
+	for _, file := range files {
+		absolute, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		d.used[filepath.Clean(file)] = all.used[absolute]
+	}
+	return users, cmp.Or(d.ctx.Err(), all.err)
 }
 
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those

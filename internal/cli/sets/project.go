@@ -223,7 +223,13 @@ func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.set(set), nil
+	found := p.set(set)
+	for at, name := range set.paths(field) {
+		if problem := p.missing(name, filepath.Base(file)); problem != "" && found.Missing == nil {
+			found.Missing = fmt.Errorf("%s: %s", at, problem)
+		}
+	}
+	return found, nil
 }
 
 // below reports whether what there is to read is at or below one of the paths, or holds it.

@@ -25,6 +25,8 @@ type Set struct {
 	Taken *source.Taken
 	// Named is set if somebody named it, so that it must be there.
 	Named bool
+	// Missing is what NamedBy found not to exist of it; nil for nothing.
+	Missing error
 	// Outside is set if it was chosen only because it uses files at the paths that were looked at.
 	Outside bool
 	// Aside are the files and folders below Files that a pattern leaves aside, by their absolute paths.

@@ -110,9 +110,17 @@ func (p *Project) RequireConfiguration() error {
 
 // require reports that a path does not exist.
 func (p *Project) require(field, name string) {
-	if _, _, err := p.files.Resolve(p.absolute(name)); errors.Is(err, fs.ErrNotExist) {
-		p.document.Fail(field, "%s does not exist; paths are relative to the directory of %s", name, ProjectFile)
+	if problem := p.missing(name, ProjectFile); problem != "" {
+		p.document.Fail(field, "%s", problem)
 	}
+}
+
+// missing says that a path in the file does not exist; empty if it does.
+func (p *Project) missing(name, file string) string {
+	if _, _, err := p.files.Resolve(p.absolute(name)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s does not exist; paths are relative to the directory of %s", name, file)
+	}
+	return ""
 }
 
 // absolute returns a path of the file from the root.

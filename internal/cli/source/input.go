@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -143,6 +144,15 @@ func (in *Input) parseBuilt(name string, data []byte) (*File, error) {
 	return in.parse(name, data), nil
 }
 
+// shown is how a path is shown: in the directory pay, ../pay/route.yaml is route.yaml.
+func shown(path string) string {
+	absolute, err := filepath.Abs(path)
+	if err != nil || !strings.HasPrefix(path, "..") {
+		return path
+	}
+	return short(path, absolute)
+}
+
 // Read is ReadBut with nothing left aside.
 func (in *Input) Read(names []string) []*File { return in.ReadBut(names, nil) }
 
@@ -235,6 +245,7 @@ func (in *Input) file(path string) (*File, error) {
 
 // parse reads the Documents. It is safe for concurrent use.
 func (in *Input) parse(name string, data []byte) *File {
+	name = shown(name)
 	objects, errs := manifest.ReadUndecoded(name, data, in.namespace())
 	in.objects.Add(int64(len(objects) + len(errs)))
 	f := &File{Name: name, Broken: errs}

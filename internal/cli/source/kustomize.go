@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -223,12 +222,20 @@ func outermost(path string) string {
 			chart = folder
 		}
 	}
-	if here, err := os.Getwd(); chart != "" && err == nil && !filepath.IsAbs(path) {
-		if short, err := filepath.Rel(here, chart); err == nil {
-			return short
+	if chart == "" {
+		return path
+	}
+	return short(path, chart)
+}
+
+// short returns the absolute path in the form of the other one: as seen from the working directory, unless that is absolute.
+func short(like, absolute string) string {
+	if here, err := os.Getwd(); err == nil && !filepath.IsAbs(like) {
+		if within, err := filepath.Rel(here, absolute); err == nil {
+			return within
 		}
 	}
-	return cmp.Or(chart, path)
+	return absolute
 }
 
 // SplitKustomizations tells the folders that hold a kustomization from other paths.

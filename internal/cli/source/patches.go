@@ -97,7 +97,7 @@ func inlinePatches(file string, node *yaml.Node, kind, name string) []patch {
 }
 
 func readPatches(file string, data []byte, line int, kind, name string) []patch {
-	p := patch{file: file, line: line, kind: kind, name: name}
+	p := patch{file: shown(file), line: line, kind: kind, name: name}
 	if yaml.Unmarshal(data, &p.operations) == nil && len(p.operations.Content) == 1 && p.operations.Content[0].Kind == yaml.SequenceNode {
 		return []patch{p}
 	}

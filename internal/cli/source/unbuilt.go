@@ -1,17 +1,21 @@
 package source
 
 import (
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/konfig"
+
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 )
 
 // Unbuilt is a file or folder that was read as plain files, and the folders at or below it with a kustomization or a chart.
 type Unbuilt struct {
 	Name                   string
 	Kustomizations, Charts []string
-	// isChart has the charts.
+	// isChart has the charts, by their absolute paths.
 	isChart map[string]bool
 }
 
@@ -23,6 +27,44 @@ func (in *Input) Unbuilt(names []string) []Unbuilt {
 	return slices.DeleteFunc(slices.Clone(in.unbuilt), func(u Unbuilt) bool {
 		return len(u.Kustomizations)+len(u.Charts) == 0 || !slices.Contains(names, u.Name)
 	})
+}
+
+// Around returns the kustomizations that use a file among the names, and the charts that one is in, with the file as the name: the closest
+// kustomization above it, as far as the root of the repository. It is nothing for a set.
+func (in *Input) Around(names []string) (all []Unbuilt) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if in.taken != nil || name == Stdin || err != nil || info.IsDir() || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name)) {
+			continue
+		}
+		around := Unbuilt{Name: name}
+		if chart := outermost(name); chart != name {
+			around.see(filepath.Join(chart, ChartFile))
+		} else if folder := in.user(name); folder != "" {
+			around.see(KustomizationFile(folder))
+		}
+		if len(around.Kustomizations)+len(around.Charts) > 0 {
+			all = append(all, around)
+		}
+	}
+	return all
+}
+
+// user returns the closest folder above the file with a kustomization that uses it; empty for none.
+func (in *Input) user(file string) string {
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	for _, folder := range Above(absolute) {
+		switch used := Uses(in.Disk.Read, folder); {
+		case !in.Files.Inside(folder):
+			return ""
+		case slices.ContainsFunc(slices.Collect(maps.Keys(used)), func(path string) bool { return build.Real(path) == build.Real(absolute) }):
+			return short(file, folder)
+		}
+	}
+	return ""
 }
 
 // ToBuild returns the folders with a kustomization or a chart at or below the paths.
@@ -48,7 +90,9 @@ func (u *Unbuilt) see(path string) {
 		if u.isChart == nil {
 			u.isChart = map[string]bool{}
 		}
-		u.isChart[folder] = true
+		if absolute, err := filepath.Abs(folder); err == nil {
+			u.isChart[absolute] = true
+		}
 	case slices.Contains(konfig.RecognizedKustomizationFileNames(), name):
 		u.Kustomizations = append(u.Kustomizations, folder)
 	}
@@ -56,12 +100,6 @@ func (u *Unbuilt) see(path string) {
 
 // Template reports whether the file is in a chart, or in a folder of one.
 func (u *Unbuilt) Template(path string) bool {
-	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
-		if u.isChart[folder] {
-			return true
-		}
-		if folder == filepath.Dir(folder) {
-			return false
-		}
-	}
+	absolute, err := filepath.Abs(path)
+	return err == nil && slices.ContainsFunc(Above(absolute), func(folder string) bool { return u.isChart[folder] })
 }

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gammaguard/gammaguard/internal/cli/sets"
+)
+
+// noteMoved notes the routes that some sets no longer have and others have now: nothing else says that they are the same. A rendering of a
+// chart with other values is no move.
+func (d *setsDiff) noteMoved() {
+	moved := map[[2]string][]string{}
+	for key, left := range d.left {
+		var from, to []string
+		for _, set := range left {
+			for _, other := range d.arrived[key] {
+				if sameValues(set, other) {
+					from, to = append(from, nameOf(set)), append(to, nameOf(other))
+				}
+			}
+		}
+		if len(to) > 0 {
+			at := [2]string{firstOf(distinct(from)), firstOf(distinct(to))}
+			moved[at] = append(moved[at], key.String())
+		}
+	}
+	for at, routes := range moved {
+		slices.Sort(routes)
+		d.out.Notes = append(d.out.Notes, fmt.Sprintf("moved from %s to %s: %s. Each set is compared by itself: if these are deployed to one cluster, the routes are neither removed nor new", at[0], at[1], firstOf(routes)))
+	}
+}
+
+// sameValues reports whether the sets are not both charts with values, or most lines of the values of one are in those of the other.
+func sameValues(a, b *sets.Set) bool {
+	if a.Values == "" || b.Values == "" {
+		return true
+	}
+	var lines [2]map[string]bool
+	for i, set := range []*sets.Set{a, b} {
+		lines[i] = map[string]bool{}
+		for _, file := range set.Chart.Values {
+			data, err := set.Within.Read(file)
+			if err != nil {
+				return false
+			}
+			for line := range strings.Lines(string(data)) {
+				lines[i][strings.TrimSpace(line)] = true
+			}
+		}
+	}
+	same := 0
+	for line := range lines[0] {
+		if lines[1][line] {
+			same++
+		}
+	}
+	return 2*same >= max(len(lines[0]), len(lines[1]))
+}
+
+// distinct returns the names in order, each once.
+func distinct(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
