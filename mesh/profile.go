@@ -219,6 +219,14 @@ func (p *Profile) merges(a, b RouteKind) bool {
 	return p.Shares(SharingMerged) && a.MatchesRequests() && b.MatchesRequests()
 }
 
+// Same reports whether both are of the same mesh and release.
+func (p *Profile) Same(q *Profile) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	return p.Name == q.Name && slices.Equal(p.release, q.release)
+}
+
 // SplitsByPort reports whether routes with a port in their parentRef do not merge with routes
 // without one.
 func (p *Profile) SplitsByPort() bool { return p != nil && p.PortSplit.Value }

@@ -44,17 +44,25 @@ type comparer struct {
 	readings map[string]set
 }
 
-// caution notes what is worth knowing of a match of a side that decides a change, or whose route was edited. Of another mesh than that of
-// the version after, it says so.
+// formerly begins a note on the mesh of the version before, if the version after has another one.
+const formerly = "before, "
+
+// caution notes what is worth knowing of a match of a side that decides a change, or whose route was edited; nil is for what no match decides.
+// Of another mesh or release than that of the version after, it says so.
 func (c *comparer) caution(s *side, l *line) {
+	was := ""
+	if !s.table.engine.Policy().Mesh.Same(c.sides[1].table.engine.Policy().Mesh) {
+		was = formerly
+	}
 	if l == nil {
+		for _, note := range s.known {
+			if was == "" || !slices.Contains(c.sides[1].known, note) {
+				c.notes = append(c.notes, was+note)
+			}
+		}
 		return
 	}
 	c.notes = append(c.notes, l.caveats.backends...)
-	was := ""
-	if s.table.meshName() != c.sides[1].table.meshName() {
-		was = "before, "
-	}
 	for _, note := range l.caveats.rule {
 		note = was + note
 		if c.readings[note] == nil {
@@ -87,8 +95,9 @@ type side struct {
 	lines   []line
 	// at are the lines by where they can hold, in ascending order.
 	at map[string][]int
-	// rest is what becomes of requests that no match decides.
-	rest numbered
+	// rest is what becomes of requests that no match decides, and known what is worth knowing of it.
+	rest  numbered
+	known []string
 }
 
 // numbered is what becomes of requests, and the number of all outcomes between which no request can tell a difference.
@@ -149,11 +158,11 @@ func (c *comparer) prepare(s *side) error {
 		s.rest = c.number(Outcome{Shares: []Share{{Answer: s.missing, Parts: 1, Of: 1}}})
 		return nil
 	}
-	rest, _, err := s.table.outcomeOf(s.routes, nil)
+	rest, known, err := s.table.outcomeOf(s.routes, nil)
 	if err != nil {
 		return err
 	}
-	s.rest = c.number(rest)
+	s.rest, s.known = c.number(rest), known.backends
 	for i := range s.routes.entries {
 		e := &s.routes.entries[i]
 		outcome, known, err := s.table.outcomeOf(s.routes, e)

@@ -31,12 +31,16 @@ func (t *Table) outcomeOf(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 	if len(pr.owner.Of(mesh.HTTPRoute)) > 0 { // merged with it
 		kind = mesh.HTTPRoute
 	}
-	if t.engine.Policy().Mesh.Does(kind, mesh.NoMatch).Value == mesh.ToParent {
+	profile, known := t.engine.Policy().Mesh, caveats{}
+	switch profile.Does(kind, mesh.NoMatch).Value {
+	case mesh.ToParent:
 		out := forwarded(backendName(pr.service.Key, pr.port.Number))
 		out.Shares[0].Reason = "no rule matches"
-		return out, caveats{}, nil
+		return out, known, nil
+	case mesh.UnknownTreatment:
+		known.backends = []string{fmt.Sprintf("it is not known what %s does with requests that no rule of any %s matches", profile.Title, kind)}
 	}
-	return failed(noMatch, kind, "no rule matches"), caveats{}, nil
+	return failed(noMatch, kind, "no rule matches"), known, nil
 }
 
 // unrouted returns what becomes of requests to a port without routes: they go to the Service itself.

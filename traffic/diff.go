@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gammaguard/gammaguard/mesh"
@@ -83,7 +84,14 @@ func DiffWithin(before, after *Table, pairs int) (*Difference, error) {
 		}
 	}
 	for _, note := range slices.Sorted(maps.Keys(d.readings)) {
-		d.out.Notes = append(d.out.Notes, someOf(slices.Collect(maps.Keys(d.readings[note])))+": "+note)
+		routes := d.readings[note]
+		maps.DeleteFunc(routes, func(route string, _ bool) bool { // what is so still
+			now, was := strings.CutPrefix(note, formerly)
+			return was && d.readings[now][route]
+		})
+		if len(routes) > 0 {
+			d.out.Notes = append(d.out.Notes, someOf(slices.Collect(maps.Keys(routes)))+": "+note)
+		}
 	}
 	for _, r := range after.routes {
 		if e := d.edited[r.String()]; e != nil && !e.applies && e.off != "" {

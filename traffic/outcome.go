@@ -74,11 +74,16 @@ func (t *Table) outcome(pr *portRoutes, e *entry) (Outcome, caveats, error) {
 			out.add(share)
 		}
 	}
-	if len(rule.backends) == 0 && t.engine.Policy().Mesh.Does(e.route.Kind, mesh.NoBackendRefs).Value == mesh.ToParent {
-		share := forwarded(backendName(pr.service.Key, pr.port.Number)).Shares[0]
-		share.Reason = "the rule has no backendRefs"
-		out.Shares = []Share{share}
-		return out, doubts, nil
+	if profile := t.engine.Policy().Mesh; len(rule.backends) == 0 {
+		switch profile.Does(e.route.Kind, mesh.NoBackendRefs).Value {
+		case mesh.ToParent:
+			share := forwarded(backendName(pr.service.Key, pr.port.Number)).Shares[0]
+			share.Reason = "the rule has no backendRefs"
+			out.Shares = []Share{share}
+			return out, doubts, nil
+		case mesh.UnknownTreatment:
+			doubts.rule = append(doubts.rule, "it is not known what "+profile.Title+" does with a rule without backendRefs")
+		}
 	}
 	if len(out.Shares) == 0 {
 		failure, reason := invalidBackend, "the rule has no backendRefs"

@@ -272,14 +272,6 @@ func (t *Table) portRoutes(service *mesh.Service, port mesh.Port, from string) (
 	return pr, nil
 }
 
-// meshName is the name of the mesh; empty if none is set.
-func (t *Table) meshName() mesh.ProfileName {
-	if profile := t.engine.Policy().Mesh; profile != nil {
-		return profile.Name
-	}
-	return ""
-}
-
 // lacks says that something is not known: "namespace shop is not in the input".
 func (t *Table) lacks(what string, read mesh.Read) string {
 	switch {
