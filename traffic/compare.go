@@ -72,6 +72,20 @@ func (c *comparer) caution(s *side, l *line) {
 	}
 }
 
+// unfit notes that the protocol of the port does not fit the routes of the version after, where requests meet another outcome, or it did fit.
+func (c *comparer) unfit(changed bool) []string {
+	var notes [2][]string
+	for i := range c.sides {
+		if s := &c.sides[i]; s.routes != nil {
+			notes[i] = s.table.unfit(s.routes)
+		}
+	}
+	if !changed && slices.Equal(notes[0], notes[1]) {
+		return nil
+	}
+	return notes[1]
+}
+
 // newComparer returns a comparer without sides.
 func newComparer(request Request, work int) *comparer {
 	return &comparer{request: request, ids: map[any]int{}, conditions: map[int]*condition{}, lists: map[string]int{}, readings: map[string]set{}, work: work, searches: maxSearches}

@@ -220,6 +220,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			return err
 		}
 	}
+	c.notes = append(c.notes, c.unfit(len(changes) > 0)...)
 	for _, unclear := range c.unclear() {
 		c.differs = true
 		if !slices.Contains(d.out.Expressions, unclear) {
@@ -253,17 +254,21 @@ func (d *differ) comparer(tables [2]*Table, key mesh.ServiceKey, services [2]*me
 	for i, service := range services {
 		s := &c.sides[i]
 		s.table = tables[i]
+		at := -1
+		if service != nil {
+			at = slices.IndexFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol })
+		}
 		switch {
 		case service == nil:
 			s.missing = noService.answer("")
 			if _, err := mesh.FindService(s.table.reader, key); errors.Is(err, errGone) {
 				s.because = key.String() + " " + absent(err)
 			}
-		case !slices.ContainsFunc(service.Ports, func(p mesh.Port) bool { return p.Number == port.Number && p.Protocol == port.Protocol }):
+		case at < 0:
 			s.missing = "no such port"
 		default:
 			var err error
-			if s.routes, err = s.table.portRoutes(service, port, from); err != nil {
+			if s.routes, err = s.table.portRoutes(service, service.Ports[at], from); err != nil {
 				return nil, err
 			}
 			c.tied = c.tied || s.routes.owner != nil && !s.routes.owner.SplitKnown()

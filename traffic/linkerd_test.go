@@ -43,3 +43,58 @@ func TestAcrossScopes(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestDiffOfReleases: what the release of the version before does with a field is said of that version, and what both do is said once.
+func TestDiffOfReleases(t *testing.T) {
+	route := http("shop/web", onCart+`, rules: [{matches: [{path: {value: /a}}], timeouts: {request: 1s, backendRequest: 1s}, `+toV1+`}]`)
+	of := func(name mesh.ProfileName) *Table {
+		return newTable(t, by(t, validate.Policy{Mesh: mesh.FindProfile(name)}), route)
+	}
+	diff, err := Diff(of("linkerd@25.8"), of("linkerd@25.12"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(diff.Notes, "\n")
+	for note, times := range map[string]int{
+		"before, Linkerd ignores timeouts.request; use":                1,
+		"Linkerd ignores timeouts.request":                             1,
+		"Linkerd ignores timeouts.backendRequest":                      1,
+		"before, Linkerd ignores timeouts.backendRequest":              0,
+		"it is not known what Linkerd does with requests that no rule": 0,
+	} {
+		if strings.Count(got, note) != times {
+			t.Errorf("%q is not there %d times: %s", note, times, got)
+		}
+	}
+}
+
+// TestUnknownAnswers: what a mesh does without a match, or without backendRefs, is noted where it is not known, once.
+func TestUnknownAnswers(t *testing.T) {
+	const noMatch = "it is not known what Linkerd does with requests that no rule of any HTTPRoute matches"
+	linkerd := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Linkerd)})
+	route := func(path string) string {
+		return http("shop/web", onCart+`, rules: [{matches: [{path: {value: `+path+`}}], `+toV1+`}]`)
+	}
+	trace, err := newTable(t, linkerd, route("/a")).Trace(ask(t, "/b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := trace.String(); strings.Count(got, "note: "+noMatch+"\n") != 1 {
+		t.Errorf("got %s", got)
+	}
+	diff, err := Diff(newTable(t, linkerd, route("/a")), newTable(t, linkerd, route("/b")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(diff.Notes, "\n"); strings.Count(got, noMatch) != 1 {
+		t.Errorf("got %s", got)
+	}
+	kuma := by(t, validate.Policy{Mesh: mesh.FindProfile(mesh.Kuma)})
+	trace, err = newTable(t, kuma, http("shop/web", onCart+`, rules: [{}]`)).Trace(ask(t, "/b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := trace.String(); !strings.Contains(got, "note: it is not known what Kuma does with a rule without backendRefs\n") {
+		t.Errorf("got %s", got)
+	}
+}

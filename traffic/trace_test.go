@@ -300,6 +300,34 @@ not taken: HTTPRoute faces/mock: it is for clients in namespace faces
 	}
 }
 
+// TestDiffOfUnfitPort: diff notes a port whose protocol does not fit where it changes, or where requests meet something else.
+func TestDiffOfUnfitPort(t *testing.T) {
+	const note = "HTTPRoute does not support appProtocol tcp by the name tcp-db (port 80) of Service shop/db: the mesh may not apply it (parent-app-protocol)"
+	of := func(port, to string) *Table {
+		return newTable(t, by(t, validate.Policy{Mesh: mergingMesh()}),
+			`{apiVersion: v1, kind: Service, metadata: {name: db, namespace: shop}, spec: {selector: {app: db}, clusterIP: 10.0.0.9, ports: [{name: `+port+`, port: 80}]}}`,
+			http("shop/db", `parentRefs: [{group: "", kind: Service, name: db, port: 80}], rules: [{`+to+`}]`))
+	}
+	for name, test := range map[string]struct {
+		before, after *Table
+		want          int
+	}{
+		"the port changes":  {of("http-db", toV1), of("tcp-db", toV1), 1},
+		"a backend changes": {of("tcp-db", toV1), of("tcp-db", toV2), 1},
+		"nothing changes":   {of("tcp-db", toV1), of("tcp-db", toV1), 0},
+		"it is mended":      {of("tcp-db", toV1), of("http-db", toV1), 0},
+		"it has always fit": {of("http-db", toV1), of("http-db", toV2), 0},
+	} {
+		diff, err := Diff(test.before, test.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(strings.Join(diff.Notes, "\n"), note); got != test.want {
+			t.Errorf("%s: noted %d times, want %d: %s", name, got, test.want, diff)
+		}
+	}
+}
+
 func TestTraceOfWhatIsNotThere(t *testing.T) {
 	table := newTable(t, Options{})
 	for target, want := range map[string]string{
