@@ -91,18 +91,24 @@ func (j *judge) judged(r *route) (*report.Route, error) {
 		verdict.Findings = slices.DeleteFunc(verdict.Findings, ofNoName)
 		verdict.Unknown = slices.DeleteFunc(verdict.Unknown, ofNoName)
 	}
-	for i := range verdict.Findings {
-		judged.Findings = append(judged.Findings, findingOf(r, &verdict.Findings[i]))
-	}
 	names, err := j.ofNames(r)
 	if err != nil {
 		return nil, err
+	}
+	for i := range verdict.Findings {
+		if found := findingOf(r, &verdict.Findings[i]); !tells(names, &found, found.Effect) {
+			judged.Findings = append(judged.Findings, found)
+		}
 	}
 	for i := range verdict.Unknown {
 		if !j.firstMention(&verdict.Unknown[i]) {
 			continue
 		}
-		if unknown := j.unknown(r, &verdict.Unknown[i]); !j.tells(names, &unknown) {
+		effect := validate.Warn
+		if j.options.Strict {
+			effect = validate.Deny
+		}
+		if unknown := j.unknown(r, &verdict.Unknown[i]); !tells(names, &unknown, effect) {
 			judged.Findings = append(judged.Findings, unknown)
 		}
 	}

@@ -59,15 +59,17 @@ func (l *loaded) ofNames(r *route) (found []report.Finding, err error) {
 	return found, nil
 }
 
-// tells reports whether one of the findings about names says why the Service of an unknown one is not in the input. A strict
-// check denies for that finding then.
-func (l *loaded) tells(names []report.Finding, of *report.Finding) bool {
+// tells reports whether one of the findings about names says why there is no Service as the other one has it, or none that is known.
+// It has the effect of the other one then.
+func tells(names []report.Finding, of *report.Finding, effect validate.Action) bool {
+	missing := of.Lacks
+	if of.Rule == "parent-not-found" || of.Rule == "backend-not-found" {
+		missing = of.Reference.Service.String()
+	}
 	for i := range names {
 		n := &names[i]
-		if n.Rule == explain.NameReference && n.Field == of.Field && n.Reference.Service.String() == of.Lacks {
-			if l.options.Strict {
-				n.Effect = validate.Deny
-			}
+		if n.Rule == explain.NameReference && n.Field == of.Field && n.Reference.Service.String() == missing {
+			n.Effect = effect
 			return true
 		}
 	}

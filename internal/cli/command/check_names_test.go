@@ -119,11 +119,16 @@ spec:
 					}
 				}
 			}
-			complete, _ := checkJSON(t, "", "-k", folder, "--strict", "--complete") // which knows that there is none
+			const granted = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {gammaguard.dev/grant: producer}}}"
+			complete, _ := checkJSON(t, granted, "-k", folder, "-f", "-", "--complete") // which knows that there is none
 			for i := range complete.Routes {
 				for _, f := range complete.Routes[i].Findings {
-					if f.Rule == explain.NameReference && f.Effect != validate.Warn {
+					denies := strings.HasPrefix(f.Field, "spec.parentRefs")
+					if f.Rule == explain.NameReference && (f.Effect == validate.Deny) != denies {
 						t.Errorf("--complete: %+v", f)
+					}
+					if strings.HasSuffix(f.Rule, "-not-found") && f.Field != "spec.rules[0].backendRefs[1].name" {
+						t.Errorf("--complete: %+v", f) // another advice
 					}
 				}
 			}

@@ -40,6 +40,12 @@ patches:
     - op: add
       path: /spec/rules/0/backendRefs/0/weight
       value: -1
+    - op: add
+      path: /spec/rules/0/backendRefs/-
+      value: {name: cart, port: 80, weight: 2}
+    - op: add
+      path: /spec/rules/0/backendRefs/-
+      value: {name: cart, port: 80, weight: -2}
 - patch: |-
     apiVersion: gateway.networking.k8s.io/v1
     kind: HTTPRoute
@@ -56,11 +62,12 @@ patches:
 	}
 	want := map[place]bool{
 		{"metadata.labels", "top/kustomization.yaml", 1}:                      true,
-		{"spec.hostnames[0]", "top/kustomization.yaml", 19}:                   true,
-		{"spec.hostnames", "top/kustomization.yaml", 19}:                      true,
+		{"spec.hostnames[0]", "top/kustomization.yaml", 25}:                   true,
+		{"spec.hostnames", "top/kustomization.yaml", 25}:                      true,
 		{"spec.parentRefs[0]", "top/port.yaml", 7}:                            true,
 		{"spec.parentRefs[0].port", "top/port.yaml", 10}:                      true,
 		{"spec.rules[0].backendRefs[0].weight", "top/kustomization.yaml", 10}: true,
+		{"spec.rules[0].backendRefs[2].weight", "top/kustomization.yaml", 16}: true,
 		{"spec.rules[0].matches[0].path", "", 8}:                              true,
 	}
 	if diff := cmp.Diff(want, places(folder, &r.Routes[0]), cmp.AllowUnexported(place{})); diff != "" {

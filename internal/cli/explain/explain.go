@@ -133,7 +133,7 @@ func Topics() []Topic {
 		Default: string(validate.Warn),
 		Title:   "kustomize changed the name of a Service, and not of a reference to it",
 		Rationale: "The fields namePrefix and nameSuffix of a kustomization change the names of objects, and the references that kustomize knows. It knows neither parentRefs nor " +
-			"backendRefs, so the route refers to a Service that the set does not have. Only `gammaguard check` reports this.",
+			"backendRefs, so the route refers to a Service that the set does not have. The webhooks do not see this.",
 		Remedy: "Tell kustomize that parentRefs and backendRefs have names of Services: add a file with a nameReference to configurations in the kustomization. " +
 			NameReferences + " has one that can be copied.",
 		Notes: []string{"kustomize then changes each of these names that a Service of the set had, also where it is the name of a Gateway."},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
@@ -140,12 +141,46 @@ func (p *patch) sets(object *manifest.Object, path string, value any) (place rep
 	}
 	pointer := "/" + strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
 	for _, operation := range p.operations.Content[0].Content {
-		var fields struct{ Op, Path string }
-		if operation.Decode(&fields) == nil && slices.Contains(setting, fields.Op) && (pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/")) {
+		var fields struct {
+			Op, Path string
+			Value    any
+		}
+		if operation.Decode(&fields) != nil || !slices.Contains(setting, fields.Op) {
+			continue
+		}
+		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || appends(fields.Path, fields.Value, pointer, value) {
 			place, found = report.Place{File: p.file, Line: p.line - 1 + operation.Line}, true // the last one counts
 		}
 	}
 	return place, found
+}
+
+// appends reports whether an operation that appends the element to the list at the path gives the field its value.
+func appends(path string, element any, pointer string, value any) bool {
+	list, end := strings.CutSuffix(path, "-")
+	at, within := strings.CutPrefix(pointer, list)
+	if !end || !within || !strings.HasSuffix(list, "/") {
+		return false
+	}
+	keys := strings.Split(at, "/")
+	if _, err := strconv.Atoi(keys[0]); err != nil {
+		return false
+	}
+	for _, key := range keys[1:] {
+		switch in := element.(type) {
+		case map[string]any:
+			element = in[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(in) {
+				return false
+			}
+			element = in[i]
+		default:
+			return false
+		}
+	}
+	return same(element, value)
 }
 
 // same reports whether the values are the same in JSON.
