@@ -37,7 +37,7 @@ type Report struct {
 	Routes []Route `json:"routes"`
 	// NotApplied are the mesh parents that no mesh accepts as they are now, in the same order.
 	NotApplied []NotApplied `json:"notApplied"`
-	// Notes name what of the configuration is about no namespace.
+	// Notes name what of the configuration is about no namespace, and labels and annotations of namespaces that have no effect.
 	Notes []string `json:"notes,omitempty"`
 	// Unseen lists what the user cannot read.
 	Unseen []string `json:"unseen,omitempty"`

@@ -120,6 +120,11 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	ineffective, err := f.ineffective(cmd.Context(), live)
+	if err != nil {
+		return err
+	}
+	result.Notes = append(result.Notes, ineffective...)
 	if len(routes) == 0 {
 		note, err := live.WithoutGatewayAPI()
 		if err != nil {
@@ -143,6 +148,19 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 		return errFindings
 	}
 	return nil
+}
+
+// ineffective says which labels and annotations of the namespaces have no effect.
+func (f *auditFlags) ineffective(ctx context.Context, live *cluster.Cluster) ([]string, error) {
+	if !f.allNamespaces {
+		return live.IneffectiveAt(mesh.ServiceKey{}), nil
+	}
+	namespaces, err := live.Namespaces("")
+	if err != nil {
+		return nil, err
+	}
+	objects, err := live.NamespaceObjects(ctx, namespaces)
+	return cluster.Ineffective(objects), err
 }
 
 // preload reads what the routes may refer to.
