@@ -30,7 +30,8 @@ missing if routes name it. The states are those of the graph: applies, shares, r
 A route that lacks its grant applies where the mode of its namespace does not enforce, and the reason says so.
 
 Or show all about one route, of any kind: its parents, what becomes of it on each of their ports, and the findings on it as it is stored. It
-also shows the grant of its namespace, and the commands that fix what a command can fix.
+also shows the grant of its namespace, and the commands that fix what a command can fix. The findings on a route that lacks its grant are
+those with the grant.
 
 The column ACKNOWLEDGED is what the controllers of meshes have answered in the status of the route. It is applied (one of them accepts the
 parentRef), refused, stale (an answer about an older generation), or unanswered.
