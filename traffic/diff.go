@@ -119,6 +119,12 @@ type differ struct {
 	work     int
 }
 
+// touched reports whether a route on the Service is new, edited, or removed.
+func (d *differ) touched(key mesh.ServiceKey) bool {
+	same := func(a, b *route) bool { return a.Same(&b.AttachedRoute) && d.edited[a.String()] == nil }
+	return !slices.EqualFunc(d.tables[0].bound[key], d.tables[1].bound[key], same)
+}
+
 // service compares what requests to a Service meet.
 func (d *differ) service(key mesh.ServiceKey) error {
 	var services [2]*mesh.Service
@@ -138,15 +144,18 @@ func (d *differ) service(key mesh.ServiceKey) error {
 	case unknown[0] && unknown[1]:
 		service := assumedService(key, d.tables[0], d.tables[1])
 		services = [2]*mesh.Service{service, service}
-		d.out.Notes = append(d.out.Notes, d.tables[1].noteAssumed(key))
 	case unknown[0]:
 		services[0] = services[1]
 		d.out.Notes = append(d.out.Notes, d.tables[0].noteExists(key))
 	}
+	changes, notes := len(d.out.Ports), len(d.out.Notes)
 	for _, port := range ports(services) {
 		if err := d.port(key, services, port); err != nil {
 			return err
 		}
+	}
+	if unknown[0] && unknown[1] && (d.touched(key) || len(d.out.Ports) > changes) {
+		d.out.Notes = slices.Insert(d.out.Notes, notes, d.tables[1].noteAssumed(key))
 	}
 	return d.effect(key, services)
 }

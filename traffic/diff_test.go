@@ -361,6 +361,11 @@ note: Service shop/cart-v1 is not in the input: it is assumed to exist
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)
 	}
+	// Where no route on it changes, nothing depends on it.
+	same := http("shop/cart", onCart+`, rules: [{`+toV1+`}]`)
+	if got, err = Diff(table(same), table(same, http("shop/edge", "parentRefs: [{name: edge}]"))); err != nil || strings.Contains(got.String(), "have the ports") {
+		t.Errorf("%s (%v)", got, err)
+	}
 }
 
 // TestDiffOfOtherPorts: the ports that no route names have no number in notes.
