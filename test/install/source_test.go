@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,14 +25,10 @@ import (
 // source of before, no object is left.
 func TestChangeSource(t *testing.T) {
 	c, o := admin(t), newOperator(t)
+	o.root = checkout(t, o.root)
 	install(t, folder(t, "default"))
 	bundle := fillSecret(t)
-	for _, kind := range []string{"validating", "mutating"} {
-		for i := range strings.Fields(kubectl(t, "get", kind+"webhookconfiguration", "gammaguard", "-o", "jsonpath={.webhooks[*].name}")) {
-			kubectl(t, "patch", kind+"webhookconfiguration", "gammaguard", "--type=json", "-p",
-				fmt.Sprintf(`[{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}]`, i, base64.StdEncoding.EncodeToString(bundle.CA)))
-		}
-	}
+	o.trust(t, bundle.CA)
 	o.apply(t, fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: gammaguard-webhook, namespace: %s},
 		spec: {holderIdentity: a-pod-of-before, leaseDurationSeconds: 3, renewTime: %q}}`, system, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")))
 
@@ -41,6 +39,11 @@ func TestChangeSource(t *testing.T) {
 	}
 	wantObjects(t, "overlays/self-managed")
 	wantSecret(t, c, bundle)
+	const certificate = "gammaguard-system/gammaguard-serving-cert"
+	o.apply(t, `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: gammaguard-serving-cert, namespace: gammaguard-system}, spec: {secretName: x, issuerRef: {name: x}}}`)
+	o.wants(t, "gammaguard preflight --installed", 4, "; cert-manager overwrites the Secret gammaguard-system/gammaguard-webhook-cert too: delete the Certificate "+certificate)
+	kubectl(t, "delete", "certificate", "-n", system, "gammaguard-serving-cert")
+	o.wants(t, "gammaguard preflight --installed | grep -c '"+certificate+"'", 1, "^0\n")
 	r := startReplica(t)
 	r.serve(t)
 	if files(t, certs.CertFile, r) != string(bundle.Cert) {
@@ -62,6 +65,25 @@ func TestChangeSource(t *testing.T) {
 	}
 	kubectl(t, "delete", "secret", "-n", system, secretKey.Name) // cert-manager keeps it
 	wantObjects(t, "default")
+}
+
+// trust runs the command of the page that has each webhook trust the CA.
+func (o *operator) trust(t *testing.T, ca []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(o.root, "ca.crt"), ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commandsOf(t, o.root, "certificates.md", "## By other means") {
+		o.must(t, command)
+	}
+	for _, kind := range []string{"validating", "mutating"} {
+		webhooks := kubectl(t, "get", kind+"webhookconfiguration", "gammaguard", "-o", `jsonpath={range .webhooks[*]}{.name} {.clientConfig.caBundle}{"\n"}{end}`)
+		for line := range strings.Lines(webhooks) {
+			if name, trusted, _ := strings.Cut(strings.TrimSpace(line), " "); trusted != base64.StdEncoding.EncodeToString(ca) {
+				t.Errorf("%s trusts %q", name, trusted)
+			}
+		}
+	}
 }
 
 // fillSecret makes the Secret as cert-manager does.
