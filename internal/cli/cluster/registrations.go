@@ -101,7 +101,9 @@ func (i *installation) lacksCA(webhook, serving *registration) bool {
 }
 
 // distrusted reports whether a call failed because the caBundle of the webhook does not trust the certificate.
-func distrusted(err error) bool { return err != nil && strings.Contains(err.Error(), "x509: certificate signed by unknown authority") }
+func distrusted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "x509: certificate signed by unknown authority")
+}
 
 // restoreTrust says who has the webhooks trust the certificate.
 func (i *installation) restoreTrust() string {
