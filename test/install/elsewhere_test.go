@@ -32,16 +32,17 @@ var elsewhere = map[string][]string{
 	"test/e2e.TestOverlays": {
 		"kubectl apply -k ", "kubectl delete -k ", "kubectl rollout status -n gammaguard-system deployment/gammaguard-webhook",
 	},
-	"test/e2e.TestUpgrade":         {"kubectl logs -n gammaguard-system -l app.kubernetes.io/name=gammaguard --prefix --tail=50"},
-	"test/install.TestAdoption":    {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "kubectl label namespaces --all gammaguard.dev/mode-", "jq -r "},
-	"test/install.TestHelm":        {"helm ", "kubectl label namespace gammaguard-system ", "kubectl delete -n gammaguard-system --ignore-not-found lease/"},
-	"test/install.TestInstalled":   {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
-	"test/install.TestRunbook":     {"$ kubectl apply -f cart.yaml"},
-	"test/install.TestSelfManaged": {"kubectl patch secret -n gammaguard-system "},
-	"test/install.TestUninstall":   {"kubectl scale -n gammaguard-system ", "gammaguard status clear -A --confirm", "gammaguard policy | kubectl delete ", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
-	"test/policies.TestStatic":     {"gammaguard policy --static > "},
-	"test/labels.TestDocs":         {"kubectl get rolebindings -A ", "kubectl label namespace shop gammaguard.dev/grant=producer --overwrite --dry-run=server --as shop-admin"},
-	"test/status.TestReports":      {"kubectl delete reports.openreports.io "},
+	"test/e2e.TestUpgrade":          {"kubectl logs -n gammaguard-system -l app.kubernetes.io/name=gammaguard --prefix --tail=50"},
+	"test/install.TestAdoption":     {"gammaguard audit -A", "gammaguard audit -n shop --as-mode enforce", "kubectl label namespace shop ", "kubectl label namespaces --all gammaguard.dev/mode-", "jq -r "},
+	"test/install.TestChangeSource": {"kubectl delete certificates,issuers ", "kubectl delete clusterroles,clusterrolebindings ", "kubectl delete validatingadmissionpolicies,validatingadmissionpolicybindings "},
+	"test/install.TestHelm":         {"helm ", "kubectl label namespace gammaguard-system ", "kubectl delete -n gammaguard-system --ignore-not-found lease/"},
+	"test/install.TestInstalled":    {"gammaguard preflight --installed", "kubectl create clusterrolebinding gammaguard-serving "},
+	"test/install.TestRunbook":      {"$ kubectl apply -f cart.yaml"},
+	"test/install.TestSelfManaged":  {"kubectl patch secret -n gammaguard-system "},
+	"test/install.TestUninstall":    {"kubectl scale -n gammaguard-system ", "gammaguard status clear -A --confirm", "gammaguard policy | kubectl delete ", "kubectl label namespaces --all gammaguard.dev/grant-", "kubectl annotate namespaces --all "},
+	"test/policies.TestStatic":      {"gammaguard policy --static > "},
+	"test/labels.TestDocs":          {"kubectl get rolebindings -A ", "kubectl label namespace shop gammaguard.dev/grant=producer --overwrite --dry-run=server --as shop-admin"},
+	"test/status.TestReports":       {"kubectl delete reports.openreports.io "},
 }
 
 // isElsewhere reports whether another test runs the command.

@@ -49,9 +49,10 @@ func TestHelm(t *testing.T) {
 	haveServed(t)
 	wantRoutes(t, true)
 	trustBundle(t, c)
+	bundle := fillSecret(t)
 
 	upgrade := action.NewUpgrade(helm)
-	upgrade.Namespace, upgrade.WaitStrategy = system, kube.HookOnlyStrategy
+	upgrade.Namespace, upgrade.WaitStrategy, upgrade.TakeOwnership = system, kube.HookOnlyStrategy, true
 	values := map[string]any{
 		"replicas": 3, "failurePolicy": "Ignore", "certificates": map[string]any{"source": "self-managed"},
 		"configuration": map[string]any{"mode": "audit"},
@@ -63,6 +64,7 @@ func TestHelm(t *testing.T) {
 	wantDeployment(t, c, 3, "mode: audit\n")
 	wantBundle(t, c)
 	wantSource(t, "secret/gammaguard-webhook-cert")
+	wantSecret(t, c, bundle)
 
 	rollback := action.NewRollback(helm)
 	rollback.WaitStrategy = kube.HookOnlyStrategy
@@ -109,6 +111,7 @@ func leftovers(t *testing.T) {
 func wantHelmCommands(t *testing.T) {
 	t.Helper()
 	want := []string{
+		"helm upgrade gammaguard ./charts/gammaguard --namespace gammaguard-system --values values.yaml --wait --take-ownership",
 		"helm install gammaguard ./charts/gammaguard --namespace gammaguard-system --create-namespace --wait --set image.repository=registry.example.com/gammaguard-webhook,image.tag=v1.2.3",
 		"helm upgrade gammaguard ./charts/gammaguard --namespace gammaguard-system --values values.yaml --wait",
 		"helm rollback gammaguard --namespace gammaguard-system --wait",

@@ -46,6 +46,15 @@ const (
 	validateWebhook   = "validate.gammaguard.dev"
 	mutateWebhook     = "mutate.gammaguard.dev"
 	electionName      = "gammaguard-leader-election" // of the Role and the RoleBinding
+
+	servingCertificate = "gammaguard-serving-cert"
+)
+
+// Where the certificate of the webhooks is from.
+const (
+	fromSecret      = "a Secret"
+	fromCertManager = "cert-manager"
+	fromGammaguard  = "gammaguard"
 )
 
 // InstalledOptions name an installation.
@@ -67,6 +76,8 @@ type installation struct {
 	neverRan bool
 	// unfinished is set if Pods of before the last change of the Deployment can still answer.
 	unfinished bool
+	// certificates is where they are from; empty if it cannot be read.
+	certificates string
 	// restart is the command that lets the replicas read their configuration again.
 	restart string
 	// served is the result of the check whether gammaguard has served.
@@ -92,10 +103,11 @@ func (c *Cluster) Installed(ctx context.Context, options InstalledOptions) ([]Ch
 	i := &installation{Cluster: c, ctx: ctx}
 	i.deployment(options.Installation, name)
 	i.election(namespace)
+	i.probe()
 	registered := i.registrations()
 	i.binding(registered)
 	i.policies()
-	i.probe()
+	i.reach()
 	if options.Namespace != "" {
 		namespace = options.Namespace
 	}
@@ -156,13 +168,20 @@ func (i *installation) binding(registered bool) {
 
 // probe asks whether the API server reaches gammaguard.
 func (i *installation) probe() {
-	const check = "API server reaches gammaguard"
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "preflight"}}}`, config.ProbeAnnotation)
 	_, err := i.objects.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings")).
 		Patch(i.ctx, config.ServingBinding, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-	switch i.reached = config.Probed(err); {
+	i.reached = config.Probed(err)
+}
+
+// reach checks what the probe came to.
+func (i *installation) reach() {
+	const check = "API server reaches gammaguard"
+	switch {
 	case i.reached == nil:
 		i.add(check, OK, "yes")
+	case errors.Is(i.reached, config.ErrNotReached) && distrusted(i.reached):
+		i.add(check, Fail, "%s; %s", i.reached, i.restoreTrust())
 	case errors.Is(i.reached, config.ErrNotReached):
 		i.add(check, Fail, "%s%s", i.reached, i.behindService())
 	case errors.Is(i.reached, config.ErrNotRegistered):
@@ -210,9 +229,16 @@ func (i *installation) badRoute(namespace string, registered bool) State {
 	case denied:
 		i.add(check, Fail, "gammaguard answers, but cannot verify routes: %s", answer)
 		return Failing
-	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && i.reached == nil:
-		i.refused(check, namespace, "is refused by the API server itself, for its grant; gammaguard answers", applyPolicies)
-		return Works
+	case strings.Contains(text, "ValidatingAdmissionPolicy '"+grantpolicy.Name+"'") && registered:
+		how, state := "is refused by the API server itself, for its grant", i.unreached()
+		if i.reached == nil {
+			how, state = how+"; gammaguard answers", Works
+		}
+		i.refused(check, namespace, how, applyPolicies)
+		return state
+	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)) && distrusted(err):
+		i.add(check, Fail, "is refused because its webhook does not trust gammaguard: %s; %s", text, i.restoreTrust())
+		return Silent
 	case strings.Contains(text, fmt.Sprintf("failed calling webhook %q", validateWebhook)):
 		i.add(check, Fail, "is refused because gammaguard does not answer: %s", text)
 		return Silent

@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/cluster"
 	"github.com/gammaguard/gammaguard/internal/cli/command"
 	"github.com/gammaguard/gammaguard/test/background"
+	"github.com/gammaguard/gammaguard/test/selfsigned"
 )
 
 // guard answers in the place of gammaguard.
@@ -55,7 +58,8 @@ func TestInstalledWait(t *testing.T) {
 	g := &guard{}
 	server := httptest.NewTLSServer(g)
 	defer server.Close()
-	ca, err := yaml.Marshal(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	serverCA := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	ca, err := yaml.Marshal(serverCA)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +169,42 @@ func TestInstalledWait(t *testing.T) {
 		})
 	}
 	eventually("is refused by the API server itself, for its grant; gammaguard answers, although the mode is warn: apply what 'gammaguard policy' writes for the configuration")
+	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode=enforce")
+	trusts := func(webhook int, ca []byte) {
+		t.Helper()
+		limited(fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}]`, webhook, base64.StdEncoding.EncodeToString(ca)))
+	}
+	const add = "; add the CA that signed the certificate as caBundle to each webhook of both webhook configurations"
+	made, err := selfsigned.New("a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusts(1, made.CA)
+	eventually("is refused by the API server itself, for its grant")
+	code, checks := preflight(t, "--installed --installation awaited/guard")
+	if check := checks["API server reaches gammaguard"]; code != command.ExitNotAnswering || checks[row].Result != cluster.OK || check.Result != cluster.Fail || !strings.HasSuffix(check.Details, add) {
+		t.Errorf("exit code %d, %+v, %+v", code, checks[row], check)
+	}
 	kubectl(t, "", "delete", "-k", policies)
+	trusts(1, serverCA)
+	eventually(refused)
+	trusts(0, made.CA)
+	background.Eventually(t, func() string {
+		code, checks := preflight(t, "--installed --installation awaited/guard")
+		if d := checks[row].Details; code != command.ExitNotAnswering || !strings.HasPrefix(d, "is refused because its webhook does not trust gammaguard: ") || !strings.HasSuffix(d, add) {
+			return d
+		}
+		return ""
+	})
+	trusts(0, serverCA)
+	kubectl(t, "", "label", "namespace", "awaited", "gammaguard.dev/mode-")
 	eventually(stays)
 	kubectl(t, "", "delete", "configmap", "-n", "awaited", "warn")
 	try("the mode is unknown", "a", "", command.ExitNotEnforcing, cluster.Warn, admitted+"the mode cannot be read")
 
 	kubectl(t, "", "delete", "clusterrolebinding", "gammaguard-serving")
 	try("there is no binding", "a", "", command.ExitNotAnswering, cluster.Fail, "is admitted: gammaguard is asked only once it has served")
-	_, checks, _ := progressOf(t, "--installed --installation awaited/guard")
+	_, checks, _ = progressOf(t, "--installed --installation awaited/guard")
 	if check := checks["API server reaches gammaguard"]; check.Result != cluster.Unclear {
 		t.Errorf("nothing to probe with: %+v", check)
 	}

@@ -1,14 +1,16 @@
 package cluster
 
 import (
-	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/cert"
 
 	"github.com/gammaguard/gammaguard/config"
 	"github.com/gammaguard/gammaguard/internal/yaml"
@@ -26,11 +28,17 @@ type registration struct {
 // can be missing.
 func (i *installation) registrations() (registered bool) {
 	const check, notCompleted = "webhook configurations", "routes are checked and not completed"
+	const lacks = "the webhook %s lacks a CA that %s trusts: if its calls fail, "
 	validating, result, details := i.registration("validating", validateWebhook)
 	i.validating = validating
 	if result != OK {
 		i.add(check, result, "%s", details)
 		return validating != nil || result != Fail
+	}
+	serving, result, details := i.registration("validating", config.ServingWebhook)
+	if serving != nil && result != OK {
+		i.add(check, result, "%s", details)
+		return true
 	}
 	mutating, result, details := i.registration("mutating", mutateWebhook)
 	switch {
@@ -38,8 +46,11 @@ func (i *installation) registrations() (registered bool) {
 		i.add(check, Warn, "%s: %s", details, notCompleted)
 	case result != OK:
 		i.add(check, result, "%s", details)
-	case !bytes.Equal(mutating.ClientConfig.CABundle, validating.ClientConfig.CABundle):
-		i.add(check, Warn, "the webhook %s has another caBundle than %s: if calls of it fail, %s", mutateWebhook, validateWebhook, notCompleted)
+	case i.lacksCA(validating, serving):
+		i.add(check, Warn, lacks+"mesh routes are %s; %s", validateWebhook, config.ServingWebhook,
+			map[bool]string{true: "admitted unchecked", false: "refused"}[policyOf(validating.FailurePolicy) == admissionv1.Ignore], i.restoreTrust())
+	case i.lacksCA(mutating, serving):
+		i.add(check, Warn, lacks+"%s; %s", mutateWebhook, config.ServingWebhook, notCompleted, i.restoreTrust())
 	case validating.limit != "":
 		i.add(check, Warn, "%s has %s: what it leaves out is not checked, but counts in audit and status; use exemptions or the mode label instead", validateWebhook, validating.limit)
 	case mutating.limit != "":
@@ -77,6 +88,32 @@ func (i *installation) registration(kind, name string) (webhook *registration, r
 		return webhook, Fail, fmt.Sprintf("the webhook %s has no caBundle yet%s", name, i.unlessNeverRan(": check the source of certificates"))
 	}
 	return webhook, OK, ""
+}
+
+// lacksCA reports whether a webhook lacks a CA of the one that the probe calls, which is the measure unless it is known to be the wrong one.
+func (i *installation) lacksCA(webhook, serving *registration) bool {
+	if serving == nil || distrusted(i.reached) {
+		return false
+	}
+	wanted, _ := cert.ParseCertsPEM(serving.ClientConfig.CABundle)
+	trusted, _ := cert.ParseCertsPEM(webhook.ClientConfig.CABundle)
+	return slices.ContainsFunc(wanted, func(ca *x509.Certificate) bool { return !slices.ContainsFunc(trusted, ca.Equal) })
+}
+
+// distrusted reports whether a call failed because the caBundle of the webhook does not trust the certificate.
+func distrusted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "x509: certificate signed by unknown authority")
+}
+
+// restoreTrust says who has the webhooks trust the certificate.
+func (i *installation) restoreTrust() string {
+	switch i.certificates {
+	case fromCertManager:
+		return "the CA injector of cert-manager adds the CA: check that it runs"
+	case fromGammaguard:
+		return "the leader of gammaguard adds the CA within seconds: otherwise, its log names the reason"
+	}
+	return "add the CA that signed the certificate as caBundle to each webhook of both webhook configurations"
 }
 
 // limitBeyond returns what keeps routes from the webhook besides the shipped conditions, and the selector of the component policies.

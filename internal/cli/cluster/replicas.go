@@ -30,14 +30,15 @@ func (i *installation) deployment(installation, name string) {
 		return
 	}
 	var images []string
-	certificates, secret := "a Secret", ""
+	secret := ""
+	i.certificates = fromSecret
 	for _, container := range deployment.Spec.Template.Spec.Containers {
 		images = append(images, container.Image)
 		for _, arg := range container.Args {
 			if strings.HasPrefix(arg, "--cert-manager-certificate=") {
-				certificates = "cert-manager"
+				i.certificates = fromCertManager
 			} else if name, is := strings.CutPrefix(arg, "--cert-secret="); is {
-				certificates, secret = "gammaguard", name
+				i.certificates, secret = fromGammaguard, name
 			}
 		}
 	}
@@ -56,7 +57,7 @@ func (i *installation) deployment(installation, name string) {
 	if unfinished {
 		details += "to be rolled out: "
 	}
-	details += fmt.Sprintf("image %s; certificates from %s; ", strings.Join(images, ", "), certificates)
+	details += fmt.Sprintf("image %s; certificates from %s; ", strings.Join(images, ", "), i.certificates)
 	configuration, _, err := i.Configuration(installation)
 	switch {
 	case err == nil:
@@ -68,11 +69,11 @@ func (i *installation) deployment(installation, name string) {
 		result = Fail
 		details += "the configuration cannot be read: " + err.Error()
 	}
-	if secret != "" && !i.hasSecret(secret) {
+	if lack := i.ownSecret(secret); lack != "" {
 		if result == OK {
 			result = Warn
 		}
-		details += "; there is no Secret " + secret + ", so no Pod that starts becomes ready: apply the overlay again"
+		details += "; " + lack
 	}
 	i.add(check, result, "%s", details)
 }
@@ -149,11 +150,24 @@ func ending(pods []corev1.Pod) string {
 // templateOf identifies the template of a Pod: each ReplicaSet has its own.
 func templateOf(pod *corev1.Pod) string { return pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }
 
-// hasSecret reports whether the Secret, as NAMESPACE/NAME, exists, or may exist. It reads only the metadata.
-func (i *installation) hasSecret(secret string) bool {
+// ownSecret says what is wrong with the Secret that gammaguard fills itself, as NAMESPACE/NAME; empty if that is nothing, or not
+// known. It reads only metadata.
+func (i *installation) ownSecret(secret string) string {
+	if secret == "" {
+		return ""
+	}
 	namespace, name, _ := strings.Cut(secret, "/")
-	_, err := i.metadata.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(namespace).Get(i.ctx, name, metav1.GetOptions{})
-	return !apierrors.IsNotFound(err)
+	find := func(at schema.GroupVersionResource, name string) error {
+		_, err := i.metadata.Resource(at).Namespace(namespace).Get(i.ctx, name, metav1.GetOptions{})
+		return err
+	}
+	switch {
+	case apierrors.IsNotFound(find(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, name)):
+		return "there is no Secret " + secret + ", so no Pod that starts becomes ready: apply the overlay again"
+	case find(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}, servingCertificate) == nil:
+		return "cert-manager overwrites the Secret " + secret + " too: delete the Certificate " + namespace + "/" + servingCertificate
+	}
+	return ""
 }
 
 // unlessNeverRan returns a hint that is of use where gammaguard has run.
