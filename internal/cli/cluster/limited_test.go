@@ -59,7 +59,7 @@ func TestLeastRights(t *testing.T) {
 		{"landlord", "grants -A", "", command.ExitUsage, "", "you cannot read any namespace; specify one that you can read with -n, or ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "grants list --requested -n narrow", "", command.ExitClean, "", ""},
 		{"landlord", "check -f - --cluster -n narrow", route, command.ExitClean, "web", all},
-		// A Namespace in the input takes the place of the one in the cluster (docs/ci.md).
+		// As after kubectl apply: the label that was applied, and that the input lacks, is removed.
 		{"landlord", "check -f - --cluster", "{apiVersion: v1, kind: Namespace, metadata: {name: narrow}}\n---\n" + route, command.ExitFindings, "grant-missing", all},
 		{"granter", "diff -f - --cluster", route, command.ExitUsage, "", "you cannot list HTTPRoutes in namespace narrow, so what changes cannot be known; ask for the ClusterRole gammaguard-viewer\n"},
 		{"landlord", "trace service/cart:80 -n narrow --cluster", "", command.ExitClean, "HTTPRoute narrow/web", all},

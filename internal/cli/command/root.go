@@ -82,10 +82,19 @@ func suggest(root *cobra.Command, args []string, err error) error {
 	if unknown == nil || first < 0 || err.Error() != unknown.Error() {
 		return err
 	}
-	if near := root.SuggestionsFor(args[first]); len(near) > 0 {
-		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	return fmt.Errorf("%w%s", err, meant(root, args[first]))
+}
+
+// meant asks whether a command of the parent is meant; it is empty if none has a name like that.
+func meant(parent *cobra.Command, name string) string {
+	if parent.SuggestionsMinimumDistance <= 0 {
+		parent.SuggestionsMinimumDistance = 2
 	}
-	return err
+	near := parent.SuggestionsFor(name)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 // unreached adds to an error about a connection to a cluster what to do about it.
@@ -170,8 +179,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.HasSubCommands():
-		how := ""
-		if cmd.Flags().Lookup("namespace") != nil {
+		how := meant(cmd, args[0])
+		if how == "" && cmd.Flags().Lookup("namespace") != nil {
 			how = "; to specify a namespace, use -n"
 		}
 		return usage(cmd, fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), how))
