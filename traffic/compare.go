@@ -72,6 +72,19 @@ func (c *comparer) caution(s *side, l *line) {
 	}
 }
 
+// unread notes the namespaces whose routes cannot be read, where requests meet another outcome, or the routes of others.
+func (c *comparer) unread(changed bool) (notes []string) {
+	if !changed && c.sides[0].consumers() == c.sides[1].consumers() {
+		return nil
+	}
+	for i := range c.sides {
+		if s := &c.sides[i]; s.routes != nil {
+			notes = append(notes, s.table.unread(s.routes, c.request.From)...)
+		}
+	}
+	return notes
+}
+
 // unfit notes that the protocol of the port does not fit the routes of the version after, where requests meet another outcome, or it did fit.
 func (c *comparer) unfit(changed bool) []string {
 	var notes [2][]string

@@ -216,7 +216,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 	c.edited, c.readings = d.edited, d.readings
 	for i := range c.sides {
 		if s := &c.sides[i]; s.routes != nil {
-			c.notes = append(c.notes, slices.Concat(s.table.unknowns(s.routes), s.table.unread(s.routes, from))...)
+			c.notes = append(c.notes, s.table.unknowns(s.routes)...)
 		}
 	}
 	c.notes = append(c.notes, c.stay()...)
@@ -229,7 +229,7 @@ func (d *differ) clients(out *PortDifference, key mesh.ServiceKey, services [2]*
 			return err
 		}
 	}
-	c.notes = append(c.notes, c.unfit(len(changes) > 0)...)
+	c.notes = append(c.notes, slices.Concat(c.unread(len(changes) > 0), c.unfit(len(changes) > 0))...)
 	for _, unclear := range c.unclear() {
 		c.differs = true
 		if !slices.Contains(d.out.Expressions, unclear) {

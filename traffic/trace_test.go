@@ -458,6 +458,30 @@ func TestTraceOfUnreadable(t *testing.T) {
 	}
 }
 
+// TestDiffOfUnreadable: diff notes producer routes that cannot be read where a consumer route is new, whatever it does, and not where nothing changes.
+func TestDiffOfUnreadable(t *testing.T) {
+	options := by(t, validate.Policy{})
+	options.Live, options.Unread = true, func(namespace string) []mesh.RouteKind {
+		if namespace == "shop" {
+			return []mesh.RouteKind{mesh.HTTPRoute}
+		}
+		return nil
+	}
+	toStub := http("faces/web", onShop+`, rules: [{backendRefs: [{name: stub, port: 80}]}]`)
+	for name, test := range map[string]struct {
+		before []string
+		want   int
+	}{"new": {nil, 1}, "as before": {[]string{toStub}, 0}} {
+		diff, err := Diff(newTable(t, options, test.before...), newTable(t, options, toStub))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(strings.Join(diff.Notes, "\n"), "routes in namespace shop (HTTPRoute) cannot be read"); got != test.want {
+			t.Errorf("%s: %d notes, want %d: %s", name, got, test.want, diff)
+		}
+	}
+}
+
 // TestTraceOfTwoPorts: of two ports with one number, TCP is meant unless the request
 // says UDP.
 func TestTraceOfTwoPorts(t *testing.T) {

@@ -154,6 +154,7 @@ func TestNoSuchName(t *testing.T) {
 		"trace cart:80 -n nosuch":                             namespace,
 		"trace cart:80 -n dim --from nosuch":                  namespace,
 		"trace cart:80 -n dim --from nosuch -f - --cluster":   namespace,
+		"trace nosuch:80 -n dim":                              "error: Service dim/nosuch does not exist; the Services there: cart, one\n",
 		"describe service/nosuch -n dim":                      service,
 		"graph service/nosuch.dim -o html":                    service,
 	} {
@@ -190,6 +191,8 @@ func TestCompletion(t *testing.T) {
 		{"trace -n tab svc/cart:", "svc/cart:80 svc/cart:81 svc/cart:admin svc/cart:http"},
 		{"trace -n tab svc cart:", "cart:80 cart:81 cart:admin cart:http"},
 		{"trace -n tab cart c", ""},
+		{"trace cart.tab:", "cart.tab:80 cart.tab:81 cart.tab:admin cart.tab:http"},
+		{"trace svc/cart.tab:a", "svc/cart.tab:admin"},
 	} {
 		args := append([]string{"__complete"}, strings.Split(test.args, " ")...)
 		args = slices.Insert(args, 2, "--kubeconfig", plane.Kubeconfig, "--cache-dir", t.TempDir())

@@ -75,7 +75,6 @@ func TestLeastRights(t *testing.T) {
 		// The routes on the Services that the input's routes name count too.
 		{"tenant", "diff -f - --cluster", consume, command.ExitFindings, "from namespace narrow-guest: any  500 (the rule has no backendRefs)  →  503 (cart:80 has no endpoints)", all},
 		{"tenant", "check -f - --cluster", consume, command.ExitClean, "producer-routes-replaced", all},
-		{"guest", "diff -f - --cluster", consume, command.ExitClean, "note: routes in namespace narrow (GRPCRoute, HTTPRoute, TLSRoute, TCPRoute) cannot be read: they are assumed not to exist\n", all},
 		// Of the Service in the other namespace, a guest sees nothing.
 		{"guest", "audit -n narrow-guest", "", command.ExitClean, "unknown", "Service narrow/cart"},
 		{"guest", "conflicts -n narrow-guest", "", command.ExitClean, "", all},

@@ -150,12 +150,20 @@ func described(live *cluster.Cluster, begun string) ([]string, error) {
 }
 
 // targets returns the Services of the current namespace, as NAME and service/NAME, or with their ports
-// once there is a colon.
+// once there is a colon; and those of another one once the name is followed by a dot and it.
 func targets(live *cluster.Cluster, begun string) (names []string, err error) {
-	found, err := live.Services(live.Current)
 	target, _, ported := strings.Cut(begun, ":")
+	of := live.Current
+	_, namespace, qualified := strings.Cut(target, ".")
+	if qualified {
+		of = namespace
+	}
+	found, err := live.Services(of)
 	for _, service := range found {
 		for _, name := range []string{service.Key.Name, strings.ToLower(service.Key.Kind) + "/" + service.Key.Name} {
+			if qualified {
+				name += "." + of
+			}
 			switch {
 			case !ported:
 				names = append(names, name)

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/gammaguard/gammaguard/internal/cli/check"
 	"github.com/gammaguard/gammaguard/internal/printable"
+	"github.com/gammaguard/gammaguard/mesh"
 	"github.com/gammaguard/gammaguard/traffic"
 )
 
@@ -111,6 +114,14 @@ func (f *traceFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(f.access.notice(cmd.ErrOrStderr(), live, true), err) }()
 	trace, err := check.Trace(cmd.Context(), options, f.request)
+	if err != nil && live != nil && !f.named() {
+		key := f.request.Service
+		key.Namespace = cmp.Or(key.Namespace, options.Namespace)
+		if _, absent := mesh.FindService(live, key); errors.Is(absent, mesh.ErrNotFound) && check.NamespaceExists(live, key.Namespace) == nil &&
+			check.NamespaceExists(live, cmp.Or(f.request.From, key.Namespace)) == nil {
+			err = fmt.Errorf("%w%s", err, otherServices(live, key))
+		}
+	}
 	if err != nil {
 		return err
 	}
