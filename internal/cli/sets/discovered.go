@@ -156,12 +156,12 @@ func (d *discovery) around(root string, paths []string) {
 // beyond what is read of a set.
 func (d *discovery) plain(path string) Set {
 	set := Set{Kind: report.Directory, Path: path}
-	size := 0
+	size, at := 0, absolute(path)
 	for _, file := range d.folders[path].files {
-		switch at := d.folders[path].sizes[file]; {
-		case d.used[absolute(file)]:
-		case size+at <= source.MaxInput:
-			size += at
+		switch more := d.folders[path].sizes[file]; {
+		case d.used[filepath.Join(at, filepath.Base(file))]:
+		case size+more <= source.MaxInput:
+			size += more
 			set.Files = append(set.Files, file)
 		case d.folders[path].routes:
 			d.hidden(file, fmt.Sprintf("not checked: the manifests of its directory have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))
