@@ -75,7 +75,7 @@ func TestPathOfUsedKustomization(t *testing.T) {
 	commit(t)
 	put(t, "base/route.yaml", strings.ReplaceAll(contents(t, "base/route.yaml"), "name: cart, port", "name: new, port"))
 	put(t, "parts/canary/canary.yaml", strings.ReplaceAll(contents(t, "parts/canary/canary.yaml"), "cart-v1", "cart-v2"))
-	const both = "kustomization prod: 1 route\nkustomization stage: 1 route\n" //nolint:dupword // kinds and names
+	const both = "kustomization prod: 1 route\nkustomization stage: 1 route\n"
 	diffs := map[string]string{
 		both: "service prod/cart port 80, producer (kustomization prod)\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n" +
 			"service stage/cart port 80, producer (kustomization stage)\n  any  cart:80 100 %  →  new:80 100 %\n",
