@@ -42,12 +42,15 @@ func (f *Found) back(at func(path string) (string, error)) (func(path string) (s
 	}, err
 }
 
-// have has the version compare the kustomizations that were found in the other one to use a file at PATH, if it has them and did not find the
-// same. Those that it found are in chosen, by their keys, and to returns where a path of the other one is in it.
+// have has the version, unless it names its sets, compare the kustomizations that were found in the other one to use a file at PATH, if it has them and did
+// not find the same. Those that it found are in chosen, by their keys, and to returns where a path of the other one is in it.
 func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(path string) (string, error)) error {
+	if f.Project.Names() {
+		return nil
+	}
 	for i := range other.Sets {
 		set := &other.Sets[i]
-		if set.Named || !set.Outside {
+		if !set.Outside {
 			continue
 		}
 		name, err := keyOf(set, key)
@@ -63,9 +66,9 @@ func (f *Found) have(other *Found, chosen map[string]*sets.Set, key, to func(pat
 	return nil
 }
 
-// regroup has a version before that has no project be in the sets of files that the project of the one after names.
+// regroup has a version before that names no sets be in the sets of files that the project of the one after names.
 func regroup(before, after *Found, at func(path string) (string, error)) error {
-	if before.Path == "" || before.Project != nil {
+	if before.Path == "" || before.Project.Names() {
 		return nil
 	}
 	var named []sets.Set
@@ -124,7 +127,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 	name := nameOf([2]*sets.Set{there, set}[version]) // as it is called now
 	why := ""
 	if !paired {
-		if why, err = other.leftOut(d.aside, set.Outside, makers(there)...); err != nil {
+		if why, err = other.leftOut(d.aside, makers(there)...); err != nil {
 			return err
 		}
 	}
@@ -145,7 +148,7 @@ func (d *setsDiff) leave(version int, set *sets.Set, other *Found, to func(path 
 		if err != nil {
 			return err
 		}
-		why, err := other.leftOut(d.aside, false, at)
+		why, err := other.leftOut(d.aside, at)
 		switch {
 		case err != nil:
 			return err
@@ -213,8 +216,8 @@ func makers(set *sets.Set) []string {
 }
 
 // leftOut returns why the version leaves out the files, which make a set of the other one or are a part of it. It is empty if it lacks one of them, and if
-// it compares one, in a set that is not left out, too. They may be outside of PATH.
-func (f *Found) leftOut(aside map[*sets.Set]bool, outside bool, files ...string) (why string, err error) {
+// it compares one, in a set that is not left out, too.
+func (f *Found) leftOut(aside map[*sets.Set]bool, files ...string) (why string, err error) {
 	ignored, has := "", (*sets.Set)(nil)
 	for i, file := range files {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
@@ -237,12 +240,10 @@ func (f *Found) leftOut(aside map[*sets.Set]bool, outside bool, files ...string)
 	case len(files) == 0:
 	case ignored != "":
 		return ignored + " ignores it", nil
-	case f.Project != nil && len(f.Project.Sets) > 0:
+	case f.Project.Names():
 		return "no set of " + filepath.ToSlash(f.Project.File()) + " has it", nil
 	case has != nil:
 		return "only " + nameOf(has) + " uses it, which is not compared", nil
-	case outside:
-		return "no " + sets.ProjectFile + " names it, and it is not in PATH", nil
 	}
 	return "", nil
 }

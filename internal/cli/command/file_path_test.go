@@ -57,6 +57,62 @@ func TestPathOfUsedFile(t *testing.T) {
 	}
 }
 
+// TestPathOfUsedKustomization: a PATH with a base, or a component, stands for the kustomizations of the repository that use it, as its files do, in
+// check and in both versions of a diff, with sets in .gammaguard.yaml and without.
+func TestPathOfUsedKustomization(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const head = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n"
+	put(t, "base/service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n")
+	put(t, "base/route.yaml", head+"  parentRefs: [{group: \"\", kind: Service, name: cart}]\n  rules: [{backendRefs: [{name: cart, port: 80}]}]\n")
+	put(t, "base/kustomization.yaml", "resources: [route.yaml, service.yaml]\n")
+	put(t, "parts/canary/kustomization.yaml", "{kind: Component, apiVersion: kustomize.config.k8s.io/v1alpha1, patches: [{path: canary.yaml}]}\n")
+	put(t, "parts/canary/canary.yaml", head+"  rules: [{backendRefs: [{name: cart-v1, port: 80}]}]\n")
+	put(t, "parts/idle/kustomization.yaml", "{kind: Component, apiVersion: kustomize.config.k8s.io/v1alpha1, patches: [{path: canary.yaml}]}\n")
+	put(t, "parts/idle/canary.yaml", head+"  rules: [{backendRefs: [{name: cart-v9, port: 80}]}]\n")
+	put(t, "stage/kustomization.yaml", "{resources: [../base], namespace: stage, patches: [{path: labels.yaml, target: {kind: HTTPRoute}}]}\n")
+	put(t, "stage/labels.yaml", "- {op: add, path: /metadata/labels, value: {team: shop}}\n")
+	put(t, "prod/kustomization.yaml", "{resources: [../base], namespace: prod, components: [../parts/canary]}\n")
+	commit(t)
+	put(t, "base/route.yaml", strings.ReplaceAll(contents(t, "base/route.yaml"), "name: cart, port", "name: new, port"))
+	put(t, "parts/canary/canary.yaml", strings.ReplaceAll(contents(t, "parts/canary/canary.yaml"), "cart-v1", "cart-v2"))
+	const both = "kustomization prod: 1 route\nkustomization stage: 1 route\n"
+	diffs := map[string]string{
+		both: "service prod/cart port 80, producer (kustomization prod)\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n" +
+			"service stage/cart port 80, producer (kustomization stage)\n  any  cart:80 100 %  →  new:80 100 %\n",
+		"kustomization prod: 1 route\n":  "service prod/cart port 80, producer\n  any  cart-v1:80 100 %  →  cart-v2:80 100 %\n",
+		"kustomization stage: 1 route\n": "service stage/cart port 80, producer\n  any  cart:80 100 %  →  new:80 100 %\n",
+	}
+	for _, project := range []string{"", projectHeader + "sets: [{kustomization: prod}, {kustomization: stage}]\n"} {
+		if project != "" {
+			put(t, ".gammaguard.yaml", project)
+		}
+		for path, want := range map[string]string{
+			"base": both, "base/kustomization.yaml": both, "base/route.yaml": both, "base/service.yaml": both, "stage/labels.yaml": "kustomization stage: 1 route\n",
+			"parts/canary": "kustomization prod: 1 route\n", "parts/canary/kustomization.yaml": "kustomization prod: 1 route\n", "parts/canary/canary.yaml": "kustomization prod: 1 route\n",
+		} {
+			got := run(t, "", "check", path)
+			if got.code != ExitClean || got.stderr != "" || strings.Count(got.stdout, "kustomization ") != strings.Count(want, "\n") || !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "not checked") {
+				t.Errorf("check %s with %q: %+v", path, project, got)
+			}
+			if got := run(t, "", "diff", "--base-ref", "HEAD", path); got.code != ExitFindings || !strings.HasPrefix(got.stdout, diffs[want]) || strings.Count(got.stdout, "\nservice ") != strings.Count(diffs[want], "\nservice ") || strings.Contains(got.stdout, "not compared") {
+				t.Errorf("diff %s with %q: %+v", path, project, got)
+			}
+		}
+	}
+	if err := os.Remove(".gammaguard.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if got := runIn(t, "base", "check"); !strings.Contains(got.stdout, "kustomization ../prod: 1 route\nkustomization ../stage: 1 route\n") {
+		t.Errorf("in the base: %+v", got)
+	}
+	if got := run(t, "", "check", "--strict", "parts/idle/canary.yaml"); got.code != ExitUsage || !strings.Contains(got.stdout, "not checked: parts/idle/canary.yaml: holds routes that no set has") {
+		t.Errorf("a file of a component that nothing uses: %+v", got)
+	}
+	if got := run(t, "", "check", "parts"); !strings.Contains(got.stdout, "kustomization prod: 1 route\n") || !strings.Contains(got.stdout, "not checked: parts/idle: a kustomize component that no kustomization uses\n") || strings.Contains(got.stdout, "parts/canary:") {
+		t.Errorf("components: %+v", got)
+	}
+}
+
 // TestShownPaths: a path is shown from the working directory, whatever the set above it.
 func TestShownPaths(t *testing.T) {
 	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec: {parentRefs: [{group: \"\", kind: Service, name: cart}], rules: [{backendRefs: [{name: nowhere, port: 80}]}]}\n"

@@ -62,7 +62,7 @@ func TestPathInOneVersion(t *testing.T) {
 	}
 }
 
-// TestPathOfNewProject: where only one version names sets, what that chooses outside of PATH is not compared with nothing.
+// TestPathOfNewProject: where only one version names sets, and PATH stands for them in it, they are compared with what they are in the other one.
 func TestPathOfNewProject(t *testing.T) {
 	overlays(t)
 	project := contents(t, ".gammaguard.yaml")
@@ -71,10 +71,30 @@ func TestPathOfNewProject(t *testing.T) {
 			put(t, ".gammaguard.yaml", project)
 		}
 		got := run(t, "", "diff", "--base-ref", "HEAD", "base")
-		if got.code != ExitClean || strings.Count(got.stdout, "is not compared: ") != 3 || !strings.Contains(got.stdout, ", but no .gammaguard.yaml names it, and it is not in PATH\n") {
+		if got.code != ExitClean || !strings.HasSuffix(got.stdout, "no change; 2 request classes unchanged\n") {
 			t.Errorf("%+v", got)
 		}
 		commit(t)
+	}
+}
+
+// TestNewSetsOfFiles: sets that a .gammaguard.yaml has now, and did not name before, have in the base what is in their files there.
+func TestNewSetsOfFiles(t *testing.T) {
+	deployed(t)
+	const project = projectHeader + "context: [shared]\n"
+	put(t, ".gammaguard.yaml", project)
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	commit(t)
+	put(t, ".gammaguard.yaml", project+"sets: [{files: [plain/web.yaml]}]\n")
+	got := run(t, "", "diff", "--base-ref", "HEAD", "plain")
+	if got.code != ExitClean || strings.Contains(got.stdout, "was removed") || strings.Contains(got.stdout, "has routes in") || !strings.Contains(got.stdout, "no change; 1 request class unchanged\n") {
+		t.Errorf("%+v", got)
+	}
+	for _, path := range []string{"shared", "shared/shop.yaml"} {
+		want := "; none is in " + path + ", contains it, or uses files of it; it is context, which is read beside each set; run the command without a PATH\n"
+		if got := run(t, "", "check", path); got.code != ExitUsage || !strings.HasSuffix(got.stderr, want) {
+			t.Errorf("%s: %+v", path, got)
+		}
 	}
 }
 

@@ -35,11 +35,7 @@ func New(root string, paths ...string) *Files {
 	f := &Files{named: map[string]bool{}, folders: map[string]string{}}
 	for _, path := range paths {
 		f.named[filepath.Clean(path)] = true
-		if root != "" && within(absolute(root), absolute(path)) {
-			f.add(root)
-		} else {
-			f.add(Root(path))
-		}
+		f.add(RootOf(root, path))
 	}
 	return f
 }
@@ -65,6 +61,14 @@ func Root(path string) string {
 		return here
 	}
 	return start
+}
+
+// RootOf returns the root, as an absolute path, if there is one and the path is below it, or else Root.
+func RootOf(root, path string) string {
+	if root != "" && within(absolute(root), absolute(path)) {
+		return absolute(root)
+	}
+	return Root(path)
 }
 
 // gitRoot returns the closest folder with a .git, or an empty path. What belongs to another

@@ -21,14 +21,14 @@ import (
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
 
-// discover finds what is deployed together below the paths: the sets of the project, or else every
-// kustomization that no other one uses, every Helm chart, with its default values and
+// discover finds what is deployed together and reads files at or below the paths: the sets of the project, or else every
+// kustomization that no other one of the repository uses, every Helm chart, with its default values and
 // with each values file in its folder ci or beside its values.yaml, and the manifests of every other folder. It
 // passes over hidden folders, node_modules, vendor, and what .gitignore and
 // .gammaguardignore name, and what the project ignores, if there is one. It also returns
 // what it left aside, and the files that the sets must have read.
-func discover(ctx context.Context, disk *source.Disk, namespace string, paths []string, project *Project) (*Found, error) {
-	return newDiscovery(ctx, disk, namespace, project).find(paths)
+func discover(ctx context.Context, disk *source.Disk, root, namespace string, paths []string, project *Project) (*Found, error) {
+	return newDiscovery(ctx, disk, namespace, project).find(root, paths)
 }
 
 func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, project *Project) *discovery {
@@ -39,8 +39,8 @@ func newDiscovery(ctx context.Context, disk *source.Disk, namespace string, proj
 	}
 }
 
-// find looks below the paths.
-func (d *discovery) find(paths []string) (*Found, error) {
+// find looks below the paths, in a repository with that root.
+func (d *discovery) find(root string, paths []string) (*Found, error) {
 	for _, path := range paths {
 		if err := d.walk(path); err != nil {
 			return nil, err
@@ -49,10 +49,7 @@ func (d *discovery) find(paths []string) (*Found, error) {
 	if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 		return nil, err
 	}
-	d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
-		return s.Reason == report.NotManifest && d.named[filepath.FromSlash(s.Path)]
-	})
-	if d.project != nil && len(d.project.Sets) > 0 {
+	if d.project.Names() {
 		var err error
 		if d.Sets, d.Elsewhere, err = d.project.SetsAt(paths); err != nil {
 			return nil, err
@@ -68,11 +65,14 @@ func (d *discovery) find(paths []string) (*Found, error) {
 		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool { return !s.Hides })
 	} else {
-		users, err := d.users(paths)
-		if err != nil {
+		d.around(root, paths)
+		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return nil, err
 		}
-		d.Sets = slices.Concat(users, d.sets())
+		d.Sets = d.sets(paths)
+		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
+			return s.Reason == report.NotManifest && d.named[absolute(filepath.FromSlash(s.Path))]
+		})
 	}
 	return d.Found, nil
 }
@@ -92,9 +92,9 @@ type discovery struct {
 	// seen are the folders that were looked at: paths may overlap. inChart says which of them are parts of charts.
 	seen    map[string]bool
 	inChart map[string]chartPart
-	// used are the files that kustomizations make objects of, or patches.
+	// used are the files that kustomizations make objects of, or patches, by their absolute paths.
 	used map[string]bool
-	// named are the files and folders that kustomizations name for anything.
+	// named are the files and folders that kustomizations name for anything, by their absolute paths.
 	named map[string]bool
 	// looked counts what was looked at though it is left aside, and lookedAt its bytes; linked counts the bytes that
 	// were read by way of links.
@@ -137,7 +137,11 @@ func (d *discovery) read(path string) ([]byte, error) {
 type kustomization struct {
 	folder    string
 	component bool
-	// bases are the folders that it uses, and files the files that it makes objects of, or patches.
+	// outside is set if it is not below the paths.
+	outside bool
+	// at is the absolute path of the folder. bases are those of the folders that it uses, and files those of the files that it makes
+	// objects of, or patches.
+	at           string
 	bases, files []string
 }
 
@@ -261,7 +265,7 @@ func (d *discovery) kustomization(path string) {
 	if file == path {
 		return
 	}
-	k := kustomization{folder: path}
+	k := kustomization{folder: path, at: absolute(path)}
 	data, err := d.read(file)
 	var root *yaml.Node
 	if err == nil {
@@ -283,8 +287,8 @@ func (d *discovery) kustomization(path string) {
 
 // uses notes a path that a kustomization names.
 func (d *discovery) uses(k *kustomization, field, name string) {
-	path := filepath.Join(k.folder, filepath.FromSlash(name))
-	if path == k.folder || !d.disk.Files.Inside(path) {
+	path := filepath.Join(k.at, filepath.FromSlash(name))
+	if path == k.at || !d.disk.Files.Inside(path) {
 		return
 	}
 	info, err := os.Stat(path)

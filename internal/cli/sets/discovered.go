@@ -15,15 +15,18 @@ import (
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 )
 
-// sets returns the sets, by path.
-func (d *discovery) sets() []Set {
+// sets returns the sets that read files at or below the paths, by path.
+func (d *discovery) sets(paths []string) []Set {
 	var sets []Set
 	managed := map[string]bool{} // the folders of kustomizations
 	for i := range d.kustomizations {
-		managed[d.kustomizations[i].folder] = true
+		managed[d.kustomizations[i].at] = true
 	}
-	for _, folder := range d.roots() {
-		sets = append(sets, Set{Kind: report.Kustomization, Path: folder, Kustomization: folder})
+	for _, k := range d.roots() {
+		set := Set{Kind: report.Kustomization, Path: k.folder, Kustomization: k.folder, Within: d.disk.Files, Outside: k.outside}
+		if !k.outside || set.uses(paths) {
+			sets = append(sets, set)
+		}
 	}
 	for _, chart := range d.charts {
 		values := d.valuesOf(chart)
@@ -33,7 +36,7 @@ func (d *discovery) sets() []Set {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
-		if managed[path] { // a kustomization says what of it is used
+		if managed[absolute(path)] { // a kustomization says what of it is used
 			continue
 		}
 		switch set := d.plain(path); {
@@ -77,11 +80,11 @@ func (d *discovery) valuesOf(chart string) (files []string) {
 
 // roots returns the kustomizations to build, so that all are built but components that none uses: those that no
 // other one uses, and one of those that use each other.
-func (d *discovery) roots() (roots []string) {
+func (d *discovery) roots() (roots []*kustomization) {
 	at, based, reached := map[string]*kustomization{}, map[string]bool{}, map[string]bool{}
 	for i := range d.kustomizations {
 		k := &d.kustomizations[i]
-		at[k.folder] = k
+		at[k.at] = k
 		for _, base := range k.bases {
 			based[base] = true
 		}
@@ -89,10 +92,10 @@ func (d *discovery) roots() (roots []string) {
 	reach := func(folder string) {
 		for left := []string{folder}; len(left) > 0; {
 			k := at[left[0]]
-			if left = left[1:]; k == nil || reached[k.folder] {
+			if left = left[1:]; k == nil || reached[k.at] {
 				continue
 			}
-			reached[k.folder] = true
+			reached[k.at] = true
 			left = append(left, k.bases...)
 			for _, file := range k.files {
 				d.used[file] = true
@@ -101,69 +104,64 @@ func (d *discovery) roots() (roots []string) {
 	}
 	for _, used := range []bool{false, true} {
 		for i := range d.kustomizations {
-			if k := &d.kustomizations[i]; !k.component && !reached[k.folder] && (used || !based[k.folder]) {
-				roots = append(roots, k.folder)
-				reach(k.folder)
+			if k := &d.kustomizations[i]; !k.component && !reached[k.at] && (used || !based[k.at]) {
+				roots = append(roots, k)
+				reach(k.at)
 			}
 		}
 	}
 	return roots
 }
 
-// users returns the kustomizations outside of the paths that use a file among these, wherever in its repository they are.
-func (d *discovery) users(paths []string) (users []Set, _ error) {
-	all := newDiscovery(d.ctx, d.disk, d.namespace, d.project)
-	files := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !isFile(path) })
-	written := relative
-	for _, file := range files {
-		if filepath.IsAbs(file) {
-			written = filepath.Clean
+// around finds the kustomizations that are in the repositories of the paths, but not below the paths: a path stands for those that use it, too.
+func (d *discovery) around(root string, paths []string) {
+	all, known := newDiscovery(d.ctx, d.disk, d.namespace, d.project), map[string]bool{}
+	for i := range d.kustomizations {
+		known[d.kustomizations[i].at] = true
+	}
+	for _, path := range paths {
+		root := repository.RootOf(root, path)
+		if absolute(path) == root {
+			continue
 		}
-		root, err := filepath.Abs(repository.Root(file))
-		if err != nil {
-			return nil, err
-		}
-		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		found := len(all.kustomizations)
+		_ = filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
 			switch {
 			case cmp.Or(d.ctx.Err(), all.err) != nil:
 				return filepath.SkipAll
 			case err != nil, !entry.IsDir():
 				return nil //nolint:nilerr // what can be read
-			case path != root:
-				if where, _ := all.ignored(path, true); where != inSight {
+			case at != root:
+				if where, _ := all.ignored(at, true); where != inSight {
 					return filepath.SkipDir
 				}
 			}
-			return all.folder(path)
+			return all.folder(at)
 		})
-	}
-	for _, folder := range all.roots() {
-		path := written(folder)
-		set := Set{Kind: report.Kustomization, Path: path, Kustomization: path, Within: d.disk.Files, Outside: true}
-		if !d.seen[path] && set.uses(files) {
-			users = append(users, set)
+		for _, k := range all.kustomizations[found:] {
+			if known[k.at] {
+				continue
+			}
+			if k.outside = true; !filepath.IsAbs(path) {
+				k.folder = relative(k.folder)
+			}
+			d.kustomizations = append(d.kustomizations, k)
 		}
 	}
-	for _, file := range files {
-		absolute, err := filepath.Abs(file)
-		if err != nil {
-			return nil, err
-		}
-		d.used[filepath.Clean(file)] = all.used[absolute]
-	}
-	return users, cmp.Or(d.ctx.Err(), all.err)
+	maps.Copy(d.named, all.named)
+	d.err = cmp.Or(d.err, all.err)
 }
 
 // plain returns the set of a folder's manifests, without those that kustomizations use, and those
 // beyond what is read of a set.
 func (d *discovery) plain(path string) Set {
 	set := Set{Kind: report.Directory, Path: path}
-	size := 0
+	size, at := 0, absolute(path)
 	for _, file := range d.folders[path].files {
-		switch at := d.folders[path].sizes[file]; {
-		case d.used[file]:
-		case size+at <= source.MaxInput:
-			size += at
+		switch more := d.folders[path].sizes[file]; {
+		case d.used[filepath.Join(at, filepath.Base(file))]:
+		case size+more <= source.MaxInput:
+			size += more
 			set.Files = append(set.Files, file)
 		case d.folders[path].routes:
 			d.hidden(file, fmt.Sprintf("not checked: the manifests of its directory have more than %d MiB, or %d million values", source.MaxInput>>20, source.MaxValues))

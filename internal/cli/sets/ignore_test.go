@@ -25,7 +25,7 @@ func TestComparisonsAreBounded(t *testing.T) {
 	for left, want := range map[int]string{10_000: "there are too many patterns for so many files", 10_000_000: ""} {
 		d := newDiscovery(t.Context(), disk, "", nil)
 		d.compared = maxCompared - left
-		if _, err := d.find([]string{"."}); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), gitIgnore)) {
+		if _, err := d.find("", []string{"."}); (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), gitIgnore)) {
 			t.Errorf("%d left: %v", left, err)
 		}
 	}

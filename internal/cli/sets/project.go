@@ -147,6 +147,9 @@ func (p *Project) ContextFiles() (paths []string) {
 	return paths
 }
 
+// Names reports whether there is a project that names its sets.
+func (p *Project) Names() bool { return p != nil && len(p.Sets) > 0 }
+
 // Within returns the files that the project may name.
 func (p *Project) Within() *repository.Files { return p.files }
 
@@ -180,6 +183,11 @@ func (p *Project) noneAt(paths []string, all []Set) error {
 	run := "run the command without a PATH"
 	if folder := relative(p.folder); folder != "." {
 		run = "run the command in " + filepath.ToSlash(folder) + " without a PATH"
+	}
+	if slices.ContainsFunc(p.ContextFiles(), func(name string) bool {
+		return slices.ContainsFunc(paths, func(path string) bool { return Below(path, name) || Below(name, path) })
+	}) {
+		run = "it is context, which is read beside each set; " + run
 	}
 	return fmt.Errorf("%s names %s; none is in %s, contains it, or uses files of it; %s",
 		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), run)
@@ -267,9 +275,12 @@ func (s *Set) uses(paths []string) bool {
 }
 
 // resolved returns the absolute path without links.
-func resolved(path string) string {
+func resolved(path string) string { return build.Real(absolute(path)) }
+
+// absolute returns the absolute path, where there is one.
+func absolute(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute
+		return absolute
 	}
-	return build.Real(path)
+	return path
 }

@@ -114,7 +114,7 @@ func Find(ctx context.Context, options *source.Options, paths, named []string, p
 	}
 	disk := source.Open(options, slices.Concat(paths, named))
 	defer disk.Close() // nothing is built
-	found, err := discover(ctx, disk, options.Namespace, paths, project)
+	found, err := discover(ctx, disk, options.Root, options.Namespace, paths, project)
 	if err != nil {
 		return nil, err
 	}
