@@ -47,6 +47,9 @@ func (c *Cluster) NamespaceObjects(ctx context.Context, namespaces []*mesh.Names
 		return nil, nil
 	case 1:
 		object, err := c.objects.Resource(namespaceResource).Get(ctx, namespaces[0].Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) { // meanwhile
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
