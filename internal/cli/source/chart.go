@@ -62,8 +62,8 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 		values := failed != nil && !broken && len(failed.Missing) == 0
 		var at report.Place
 		if failed != nil {
-			misfit := false
-			if at, misfit = in.misfit(chart, failed.Error()); !misfit {
+			place, misfit := in.misfit(chart, failed.Error())
+			if at = place; !misfit {
 				at = in.cause(chart, failed.Error())
 			}
 			broken = broken || values && (misfit || !demands.MatchString(failed.Error()))
