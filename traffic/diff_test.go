@@ -158,7 +158,7 @@ func TestDiffOfUnknownAges(t *testing.T) {
 		before, after []string
 		want          string
 	}{
-		{"it loses by name", []string{first, last("")}, []string{first, last(equal)}, "note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path '/x'\n1 possible change; 4 request classes unchanged\n"},
+		{"it loses by name", []string{first, last("")}, []string{first, last(equal)}, "note: " + reason + "; requests to port 80 of Service shop/cart may go somewhere else, for example service/cart.shop:80 --from shop --path /x\n1 possible change; 4 request classes unchanged\n"},
 		{
 			"with a header that both have",
 			[]string{http("shop/a", onCart+`, rules: [{matches: [{headers: [{name: v, value: x}]}], `+toV1+`}]`), last("")},

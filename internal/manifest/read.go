@@ -244,13 +244,34 @@ func (o *Object) IsRoute() bool {
 // MeantRoute returns the kind of route that is probably meant by an object that is none: its kind differs from that by case or in the
 // plural alone, or its group is not that of the Gateway API, but begins alike, or is one that Kubernetes reserves (k8s.io). It is empty if there is none.
 func (o *Object) MeantRoute() mesh.RouteKind {
-	if o.Key.Group != "" && !strings.HasSuffix(o.Key.Group, "k8s.io") && !strings.HasPrefix(o.Key.Group, "gateway.") || o.IsRoute() {
+	if !o.near() || o.IsRoute() || o.Version == "" && !o.named() {
 		return ""
 	}
 	for _, kind := range mesh.RouteKinds() {
 		if strings.EqualFold(o.Key.Kind, string(kind)) || strings.EqualFold(o.Key.Kind, string(kind)+"s") {
 			return kind
 		}
+	}
+	return ""
+}
+
+// near reports whether the group is that of the Gateway API, begins alike, or is one of Kubernetes.
+func (o *Object) near() bool {
+	return o.Key.Group == "" || strings.HasSuffix(o.Key.Group, "k8s.io") || strings.HasPrefix(o.Key.Group, "gateway.")
+}
+
+// named reports whether the object has a name, or the beginning of one.
+func (o *Object) named() bool { return o.Key.Name != "*" }
+
+// Lacks returns the field, kind or apiVersion, without which an object with a name, or with the group of the Gateway API, cannot be
+// read, though what else it has says that it is one that bears on routes: other YAML has a field kind or apiVersion, too. It is empty if there is none.
+func (o *Object) Lacks() string {
+	switch {
+	case o.Key.Kind == "" && (o.Key.Group == mesh.GatewayGroup || o.Version != "" && o.near() && o.named()):
+		return "kind"
+	case o.Key.Kind != "" && o.Key.Group == "" && o.Version == "" && o.named() &&
+		(o.MeantRoute() != "" || slices.Contains([]string{mesh.NamespaceKind, mesh.ServiceKind, mesh.ServiceImportKind}, o.Key.Kind)):
+		return "apiVersion"
 	}
 	return ""
 }

@@ -126,8 +126,8 @@ func Shell(text string) string {
 	special := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_'
 	}
-	switch {
-	case text != "" && !strings.ContainsFunc(strings.NewReplacer("-", "", ":", "").Replace(text), special) && Text(text) == text:
+	switch plain := strings.NewReplacer("-", "", ":", "", "/", "", "@", "", "=", "", ",", "").Replace(text); {
+	case text != "" && text[0] != '=' && !strings.ContainsFunc(plain, special) && Text(text) == text:
 		return text
 	case Text(text) == text:
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -161,7 +161,9 @@ func TestShell(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                    "''",
 		"cart.shop:80":        "cart.shop:80",
-		"/v2/items":           "'/v2/items'",
+		"/v2/items":           "/v2/items",
+		"a=b,c@d":             "a=b,c@d",
+		"=ls":                 "'=ls'", // a command, to zsh
 		"it's":                `'it'\''s'`,
 		"a`touch pasted`":     "'a`touch pasted`'",
 		"$(touch pasted)":     "'$(touch pasted)'",

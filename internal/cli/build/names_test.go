@@ -56,7 +56,7 @@ func TestFindMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed := `accumulation err='accumulating resources from '` + name + `': connection refused': lstat ` + name + `: no such file or directory`
-		found := FindMissing(os.ReadFile, folder, failed)
+		found, _ := FindMissing(os.ReadFile, folder, failed)
 		if (found != nil) != missing || missing && found.Name != name {
 			t.Errorf("%s: %+v", name, found)
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -61,11 +62,13 @@ func (r *Remotes) Find(folder string) *RemoteError {
 }
 
 // FindMissing returns the first file or folder that the kustomization in the folder, or a file that it uses, names, that does
-// not exist, and of which the error of the builder speaks; nil if there is none.
-func FindMissing(read func(path string) ([]byte, error), folder, failed string) *Named {
-	if !strings.Contains(failed, "no such file") && !strings.Contains(failed, "does not exist") {
-		return nil
+// not exist or is a folder without a kustomization, and of which the error of the builder speaks; nil if there is none. It also says which of both.
+func FindMissing(read func(path string) ([]byte, error), folder, failed string) (missing *Named, why string) {
+	bare := strings.Contains(failed, "unable to find one of 'kustomization.yaml'")
+	if !bare && !strings.Contains(failed, "no such file") && !strings.Contains(failed, "does not exist") {
+		return nil, ""
 	}
+	why = "does not exist"
 	s := scan{read: read, seen: map[string]bool{}}
 	s.wanted = func(file, field, name string) bool {
 		if path := afterKey(name); path != "" && !IsBase(field) {
@@ -74,11 +77,24 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 		if isRemoteIn(file, field, name) { // of which the builder says why it could not be fetched
 			return false
 		}
-		_, err := os.Stat(filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name)))
+		path := filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name))
+		info, err := os.Stat(path)
+		if bare && err == nil && info.IsDir() && IsBase(field) && strings.Contains(failed, name) && !isKustomization(path) {
+			why = "has no kustomization.yaml"
+			return true
+		}
 		return errors.Is(err, fs.ErrNotExist) && strings.Contains(failed, name)
 	}
 	s.folder(folder, false)
-	return s.found
+	return s.found, why
+}
+
+// isKustomization reports whether the folder has a kustomization.
+func isKustomization(folder string) bool {
+	return slices.ContainsFunc(konfig.RecognizedKustomizationFileNames(), func(name string) bool {
+		_, err := os.Stat(filepath.Join(folder, name))
+		return err == nil
+	})
 }
 
 // Real returns the path without links, relative if it was, or as it is if it leads nowhere.

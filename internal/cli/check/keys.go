@@ -21,16 +21,18 @@ func keyed(d *source.Document) bool {
 }
 
 // noted returns what is probably a slip in the object, though nothing reads it: a kind or an apiVersion that is almost that of a
-// route, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
+// route, or one of both that is missing, which a strict check must not pass over, and labels and annotations of gammaguard's domain that have no effect there, or a
 // value that it does not know.
 func noted(file string, d *source.Document) (notices []report.Notice) {
 	note := func(field, text string, fails bool) {
 		notices = append(notices, report.Notice{Path: filepath.ToSlash(file), Line: d.Line(field), Message: text, Fails: fails})
 	}
-	switch kind := d.MeantRoute(); {
-	case kind == "":
-	case d.Key.Group == "" && d.Version == "":
+	switch kind, lacks := d.MeantRoute(), d.Lacks(); {
+	case lacks != "" && kind == "":
+		note("", lacks+" is missing, so the object is not checked; no API server takes it", true)
+	case lacks != "":
 		note("", fmt.Sprintf("apiVersion is missing, so the object is not checked; if a route is meant, write one of %s, such as %[1]s/v1", mesh.GatewayGroup), true)
+	case kind == "":
 	case d.Key.Group != mesh.GatewayGroup:
 		note("apiVersion", fmt.Sprintf("apiVersion %s has no kind %s, so the object is not checked; if a route is meant, write one of %s, such as %[3]s/v1",
 			d.APIVersion(), d.Key.Kind, mesh.GatewayGroup), true)

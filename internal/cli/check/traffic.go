@@ -277,6 +277,8 @@ func (t *Traffic) FindNamespace(key *mesh.ServiceKey, assume bool) error {
 // lacks is the error that an object is not in the input, nor to be seen in the cluster.
 func (o *Options) lacks(object string) error {
 	switch {
+	case o.Earlier:
+		return fmt.Errorf("%s is not in the input, which may have been elsewhere there; expect a backend or a status until the revision has it", object)
 	case o.Cluster != nil && len(o.named()) == 0:
 		return fmt.Errorf("you cannot read %s", object)
 	case o.Cluster != nil:

@@ -18,7 +18,7 @@ import (
 func (l *loaded) unbuiltNotices() []report.Notice {
 	return unbuiltNotices(l.unbuilt, func(build, flag string, folders []string) string {
 		if len(folders) == 1 {
-			return fmt.Sprintf("to %s it, use %s %s", build, flag, argument(folders[0]))
+			return fmt.Sprintf("to %s it, use %s %s", build, flag, printable.Shell(folders[0]))
 		}
 		return fmt.Sprintf("to %s one, name it with %s", build, flag)
 	})
@@ -66,14 +66,6 @@ func baseToBuild(options *Options, all []sets.Set) error {
 	}
 	return fmt.Errorf("--base %s: its kustomizations and charts are not built: %s; to list new findings, use gammaguard diff --base; to check updates, name one of them with --base, and the same one of this version with -k or --helm",
 		options.Base[0], firstOf(folders))
-}
-
-// argument returns the path as a word of a shell.
-func argument(path string) string {
-	if names := strings.ReplaceAll(path, "/", ""); printable.Shell(names) == names {
-		return path
-	}
-	return printable.Shell(path)
 }
 
 // hinted returns one error of all, of which the last says what was read as plain files: why something may not be in the input.

@@ -126,7 +126,21 @@ func TestCheckTemplateAtFault(t *testing.T) {
 		"not closed":                   {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
 		"fails":                        {map[string]string{"templates/a.yaml": "a: b\nc: {{ .Values.a.b }}\n"}, "::error file=x/templates/a.yaml,line=2,title=broken-document::"},
 		"demands values by its schema": {map[string]string{"values.schema.json": `{"required": ["a"]}`}, "::warning file=x/Chart.yaml,line=1,title=not-checked::"},
-		"in a chart":                   {map[string]string{"charts/sub/Chart.yaml": sub, "charts/sub/templates/a.yaml": "\n{{ if }}"}, "::error file=x/charts/sub/templates/a.yaml,line=2,title=broken-document::"},
+		"misfits its schema by a name": {
+			map[string]string{"values.schema.json": `{"required": ["a"], "additionalProperties": false}`, "values.yaml": "\nb: 1\n"}, "::error file=x/values.yaml,line=2,title=broken-document::",
+		},
+		"misfits its schema by a type": {map[string]string{"values.schema.json": `{"properties": {"a": {"type": "integer"}}}`, "values.yaml": "\na: '1'\n"}, "::error file=x/values.yaml,line=2,title=broken-document::"},
+		"misfits the schema of a chart in it": {
+			map[string]string{"charts/sub/Chart.yaml": sub, "charts/sub/values.schema.json": `{"properties": {"a": {"type": "integer"}}}`, "values.yaml": "a: 1\nsub: {\n a: b}\n"},
+			"::error file=x/values.yaml,line=3,title=broken-document::",
+		},
+		"has a value that stands for none": {
+			map[string]string{"values.schema.json": `{"properties": {"a": {"type": "string", "minLength": 1}}}`, "values.yaml": "a: ''\n"}, "::warning file=x/Chart.yaml,line=1,title=not-checked::",
+		},
+		"may have one of several types": {
+			map[string]string{"values.schema.json": `{"properties": {"a": {"anyOf": [{"type": "integer"}, {"minLength": 1}]}}}`, "values.yaml": "a: ''\n"}, "::warning file=x/Chart.yaml,line=1,title=not-checked::",
+		},
+		"in a chart": {map[string]string{"charts/sub/Chart.yaml": sub, "charts/sub/templates/a.yaml": "\n{{ if }}"}, "::error file=x/charts/sub/templates/a.yaml,line=2,title=broken-document::"},
 		"in a chart in another directory": {
 			map[string]string{"charts/s/Chart.yaml": sub, "charts/s/templates/a.yaml": "\n{{ if }}"}, "::error file=x/Chart.yaml,line=1,title=broken-document::",
 		},

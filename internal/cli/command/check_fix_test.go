@@ -201,3 +201,25 @@ func TestCheckFixShared(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckFixWithoutOrigin: a patch that replaces all annotations takes that of the origin away; the source is the only file of the kustomization that
+// has the object, with what is put around its name. Where two have it, none is known.
+func TestCheckFixWithoutOrigin(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n  parentRefs:\n  - {kind: Service, name: cart, port: 80}\n"
+	files := map[string]string{
+		"base/kustomization.yaml": "resources: [route.yaml]\n", "base/route.yaml": route,
+		"prod/kustomization.yaml": "namespace: shop\nnamePrefix: prod-\nresources: [../base]\n" +
+			"patches:\n- target: {kind: HTTPRoute}\n  patch: |\n    - {op: add, path: /metadata/annotations, value: {team: shop}}\n",
+	}
+	got := runIn(t, written(t, files), "check", "--fix")
+	if !strings.Contains(got.stdout, "fixed  base/route.yaml:6  HTTPRoute shop/prod-cart  set spec.parentRefs[0].group") || strings.Contains(got.stdout, "not fixed") {
+		t.Errorf("%+v", got)
+	}
+	files["base/kustomization.yaml"] = "resources: [route.yaml, other.yaml]\n"
+	files["base/other.yaml"] = strings.Replace(route, "name: cart}", "name: cart, namespace: other}", 1)
+	files["prod/kustomization.yaml"] = strings.Replace(files["prod/kustomization.yaml"], "namespace: shop\n", "", 1)
+	got = runIn(t, written(t, files), "check", "--fix")
+	if !strings.Contains(got.stdout, "its source is not found") {
+		t.Errorf("two: %+v", got)
+	}
+}

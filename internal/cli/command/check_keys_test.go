@@ -131,3 +131,43 @@ func TestCheckMisspelt(t *testing.T) {
 		t.Errorf("other kinds: %+v", got)
 	}
 }
+
+// TestCheckLacksField: an object that bears on routes and whose kind or apiVersion is missing is noted alone in a file, beside others, and with -f,
+// and fails a strict check. Other YAML with one of the fields is not.
+func TestCheckLacksField(t *testing.T) {
+	const (
+		route   = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart, namespace: shop}\nspec: {parentRefs: [{group: \"\", kind: Service, name: cart}]}\n"
+		service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
+	)
+	for _, c := range []struct{ text, lacks string }{
+		{strings.Replace(route, "kind: HTTPRoute\n", "", 1), "kind"},
+		{strings.Replace(route, "kind: HTTPRoute", "kind:", 1), "kind"},
+		{strings.Replace(route, "kind: HTTPRoute", "Kind: HTTPRoute", 1), "kind"},
+		{strings.Replace(service, "kind: Service", "Kind: Service", 1), "kind"},
+		{route[strings.Index(route, "\n")+1:], "apiVersion"},
+		{service[strings.Index(service, "\n")+1:], "apiVersion"},
+		{strings.Replace(route, "gateway.networking.k8s.io/v1", "", 1), "apiVersion"},
+	} {
+		for _, other := range []string{"", service + "---\n"} {
+			folder := written(t, map[string]string{"apps/a.yaml": other + c.text, "apps/b.yaml": route})
+			if other == "" {
+				folder = written(t, map[string]string{"apps/a.yaml": c.text})
+			}
+			for _, args := range [][]string{{"check", "--strict"}, {"check", "--strict", "-f", "apps"}} {
+				got := runIn(t, folder, args...)
+				if got.code == ExitClean || strings.Count(got.stdout, c.lacks+" is missing, so the object is not checked") != 1 || !strings.Contains(got.stdout, "apps/a.yaml:") {
+					t.Errorf("%q of %s: %+v", args, other+c.text, got)
+				}
+			}
+		}
+	}
+	for _, text := range []string{
+		"kind: HTTPRoute\nmetadata: {labels: {a: b}}\n", "kind: Deployment\nmetadata: {name: cart}\n", "apiVersion: score.dev/v1b1\nmetadata: {name: cart}\n",
+		"apiVersion: v2\nname: cart\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",
+	} {
+		folder := written(t, map[string]string{"apps/a.yaml": text})
+		if got := runIn(t, folder, "check", "--strict"); got.code != ExitClean || strings.Contains(got.stdout, "missing") || !strings.Contains(got.stdout, "1 file that is not a manifest") {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

@@ -171,6 +171,20 @@ func TestCheckMissingBelow(t *testing.T) {
 	}
 }
 
+// TestCheckUnreadableKustomization: of a kustomization that is not YAML, or whose base is none, that is what is reported, and not the patch that it uses.
+func TestCheckUnreadableKustomization(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\n"
+	for text, want := range map[string]string{
+		"patches: [\n": "dev/kustomization.yaml\n     1  broken   cannot be built: ",
+		"resources:\n- ../base\npatches: [{path: p.yaml}]\n": "dev/kustomization.yaml\n     2  broken   cannot be built: resources: ../base has no kustomization.yaml (broken-document)\n",
+	} {
+		folder := written(t, map[string]string{"base/a.yaml": "{apiVersion: v1, kind: Service, metadata: {name: a}}\n", "dev/kustomization.yaml": text, "dev/p.yaml": route})
+		if got := runIn(t, folder, "check", "--strict"); !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stdout, "p.yaml") || strings.Contains(got.stdout, folder) || got.code != ExitFindings {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 // TestCheckBrokenComponent: why a component cannot be built is in the words of the builder, which quotes them once for each
 // component on the way.
 func TestCheckBrokenComponent(t *testing.T) {

@@ -182,6 +182,7 @@ func (r *runner) run(g *group) error {
 			}
 		}
 		if failed != nil {
+			j.result.Revision = "" // a diff would fail, too
 			j.result.Result, j.result.Failures = report.Fail, strings.Split(failed.Error(), "\n")
 			continue
 		}
@@ -212,6 +213,7 @@ func (r *runner) load(input *check.Options, name, mesh string) (*check.Traffic, 
 			return nil, tree.Named(err)
 		}
 	}
+	in.Earlier = true
 	then, err := check.LoadTraffic(r.ctx, in)
 	return then, tree.Named(err)
 }

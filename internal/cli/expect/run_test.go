@@ -1,6 +1,7 @@
 package expect_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -285,8 +286,9 @@ func TestRevision(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	find := func() []string {
-		files, err := expect.Find([]string{"m"})
+	var compared []string // with what a diff is advised
+	findIn := func(folder string) []string {
+		files, err := expect.Find([]string{folder})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,11 +297,13 @@ func TestRevision(t *testing.T) {
 			return []string{err.Error()}
 		}
 		var got []string
+		compared = nil
 		for _, result := range r.Results {
-			got = append(got, string(result.Result)+" "+strings.Join(result.Failures, "; "))
+			got, compared = append(got, string(result.Result)+" "+strings.Join(result.Failures, "; ")), append(compared, result.Revision)
 		}
 		return got
 	}
+	find := func() []string { return findIn("m") }
 	if got := find(); !slices.Equal(got, []string{"pass ", "pass "}) {
 		t.Errorf("before: %q", got)
 	}
@@ -315,6 +319,19 @@ func TestRevision(t *testing.T) {
 	}
 	if got := find(); len(got) != 2 || !strings.HasPrefix(got[0], `fail "gone" is not a revision of the repository in `) {
 		t.Errorf("%q", got)
+	}
+	if slices.Contains(compared, "gone") {
+		t.Errorf("a diff with %q is advised", compared)
+	}
+	if err := errors.Join(os.WriteFile("m/gammaguard-test.yaml", []byte(tests), 0o600), os.Rename("m", "moved")); err != nil {
+		t.Fatal(err)
+	}
+	const gone = "fail in revision main: Service shop/cart is not in the input, which may have been elsewhere there; expect a backend or a status until the revision has it"
+	if got := findIn("moved"); !slices.Equal(got, []string{gone, gone}) {
+		t.Errorf("moved: %q", got)
+	}
+	if err := os.Rename("moved", "m"); err != nil {
+		t.Fatal(err)
 	}
 	var many strings.Builder
 	for i := range 5 {

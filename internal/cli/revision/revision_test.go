@@ -208,7 +208,7 @@ func TestForeign(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // whose configuration names no directory
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	_, err := revision.Checkout(t.Context(), "base")
-	want := "the checkout belongs to another user; run git config --global --add safe.directory '" + top + "'"
+	want := "the checkout belongs to another user; run git config --global --add safe.directory " + top
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

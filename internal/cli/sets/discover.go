@@ -325,7 +325,7 @@ func (d *discovery) file(path string) {
 	switch {
 	case d.inChart[at] == chartMade, settings && (!may || name != ProjectFile):
 		return
-	case !may && !like:
+	case !may && !like && !h.misspelt:
 		if d.inChart[at] == noPart {
 			d.skip(path, report.NotManifest)
 		}

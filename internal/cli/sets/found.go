@@ -48,7 +48,7 @@ type holder struct {
 	// and foreign for a template that does not look like one of a route.
 	routes          []source.Place
 	unread, foreign bool
-	// misspelt is set if it has an object that is probably meant to be a route.
+	// misspelt is set if it has an object that is probably meant to be a route, or that lacks its kind or apiVersion.
 	misspelt bool
 	// template is set for a file that Helm makes objects of.
 	template bool

@@ -19,6 +19,11 @@ func looksLikeManifest(data []byte) bool {
 	return hasField(data, "apiVersion") && hasField(data, "kind")
 }
 
+// mayLack reports whether the text has metadata and one of the two fields, but not the other.
+func mayLack(data []byte) bool {
+	return hasField(data, "apiVersion") != hasField(data, "kind") && hasField(data, "metadata")
+}
+
 // hasField reports whether the name is followed by a colon somewhere in the text.
 func hasField(data []byte, name string) bool {
 	for found := true; found; {
@@ -55,12 +60,12 @@ func escapes(data []byte) bool {
 // cannot be read.
 func routesIn(namespace, path string, data []byte) (h holder, may bool) {
 	named := mayName(data)
-	if !named && !hasRouteKind(data) {
+	if !named && !hasRouteKind(data) && !mayLack(data) {
 		return h, false
 	}
 	objects, errs := manifest.ReadUndecoded(path, data, cmp.Or(namespace, "default"))
 	for _, object := range objects {
-		h.misspelt = h.misspelt || object.MeantRoute() != ""
+		h.misspelt = h.misspelt || object.MeantRoute() != "" || object.Lacks() != ""
 		if object.IsRoute() {
 			h.routes = append(h.routes, source.PlaceOf(object))
 		}

@@ -140,8 +140,12 @@ func (s *Set) Excuse(disk *source.Disk) {
 		s.Taken.Below(path)
 	}
 	if s.Kustomization != "" {
-		for path := range source.Uses(disk.Read, s.Kustomization) {
+		used := source.Uses(disk.Read, s.Kustomization)
+		for path := range used {
 			s.Taken.Whole(disk.Resolved(path))
+		}
+		if len(used) <= 1 { // it cannot be read, and so not what it uses
+			s.Taken.Below(disk.Resolved(s.Kustomization))
 		}
 	}
 }

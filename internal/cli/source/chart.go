@@ -60,10 +60,13 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 		failed := (*build.Error)(nil)
 		broken := errors.Is(err, errNotLoaded) || errors.As(err, &failed) && (failed.NotLoaded || failed.NotParsed || failed.Exhausted)
 		values := failed != nil && !broken && len(failed.Missing) == 0
-		broken = broken || values && !demands.MatchString(failed.Error())
 		var at report.Place
 		if failed != nil {
-			at = in.cause(chart, failed.Error())
+			place, misfit := in.misfit(chart, failed.Error())
+			if at = place; !misfit {
+				at = in.cause(chart, failed.Error())
+			}
+			broken = broken || values && (misfit || !demands.MatchString(failed.Error()))
 		}
 		if file, ok := errors.AsType[*brokenValues](err); ok {
 			broken, at = true, report.Place{File: file.file, Line: file.line()}
@@ -78,6 +81,37 @@ func (in *Input) Render(ctx context.Context, chart *Chart, apiVersions []string)
 
 // demands is how Helm begins an error of a chart that demands values: by the functions required and fail, or by its schema.
 var demands = regexp.MustCompile(`^(?:execution error at \(|values don't meet the specifications of the schema)`)
+
+// misfits is how Helm says of a chart that its schema does not take a value that a file has, for its name or its type. Any other value may be
+// one that stands for none.
+var misfits = regexp.MustCompile(`(?m)^(\S+):\n(?:[- ].*\n)*?- at '(.*?)': (?:additional properties '(.*?)'.* not allowed|got (?:array|boolean|integer|number|object|string), want .*)$`)
+
+// misfit reports whether Helm's error is about such a value, and where that stands in the last of the files that have it, if one is found.
+func (in *Input) misfit(chart *Chart, text string) (at report.Place, is bool) {
+	found := misfits.FindStringSubmatch(text)
+	if found == nil || !strings.HasPrefix(text, "values don't meet ") {
+		return at, false
+	}
+	path := strings.ReplaceAll(found[2], "/", ".")
+	if found[3] != "" {
+		path += "[" + found[3] + "]"
+	}
+	for _, path := range []string{"[" + found[1] + "]" + path, path} { // of a chart in it, or its own
+		for _, name := range slices.Backward(slices.Concat([]string{filepath.Join(chart.Path, "values.yaml")}, chart.Values)) {
+			data, err := in.Disk.Read(name)
+			if err != nil {
+				continue
+			}
+			objects, _ := manifest.ReadUndecoded(name, data, "")
+			for _, values := range objects {
+				if _, line, has := values.Field(path); has {
+					return report.Place{File: name, Line: line}, true
+				}
+			}
+		}
+	}
+	return at, true
+}
 
 // causes are the ways in which Helm begins an error with the place in a template: of one that cannot be parsed, of one that
 // fails on purpose, and of one that fails otherwise.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,14 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 	sources, patches := map[string]*File{}, patches(in.patchesOf(folder, map[string]bool{}))
 	used := Uses(in.Disk.Read, folder)
 	objects := in.objectsOf(folder)
+	read := func(name string) *File {
+		if sources[name] == nil {
+			if sources[name], err = in.file(name); err != nil {
+				sources[name] = &File{} // not a file on this disk
+			}
+		}
+		return sources[name]
+	}
 	for _, res := range resources {
 		if res.Error != "" {
 			in.fail(fmt.Errorf("kustomization %s: %s", folder, res.Error))
@@ -48,11 +57,8 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		name := KustomizationFile(folder)
 		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[build.Real(origin)] != nil { // an annotation can say anything
 			name = origin
-		}
-		if sources[name] == nil {
-			if sources[name], err = in.file(name); err != nil {
-				sources[name] = &File{} // not a file on this disk
-			}
+		} else if res.Origin == "" && len(objects)*len(resources) <= maxSought { // a patch may have replaced all annotations
+			name = cmp.Or(in.origin(folder, res.JSON, objects, read), name)
 		}
 		f, err := in.parseBuilt(name, res.JSON)
 		if err != nil {
@@ -60,12 +66,36 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		}
 		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
 		for i := range f.Documents {
-			f.Documents[i].Written = counterpart(f.Documents[i].Object, sources[name], objects[build.Real(name)])
+			f.Documents[i].Written = counterpart(f.Documents[i].Object, read(name), objects[build.Real(name)])
 		}
 		files = append(files, f)
 	}
 	in.takesPatches(used, patches, files)
 	return files, nil
+}
+
+// maxSought is in how many files the origins of resources are looked for, each file for each resource.
+const maxSought = 10_000_000
+
+// origin returns the only file that has what the resource was made of, among those that the kustomization in the folder makes objects of; empty if
+// there is none, or more than one.
+func (in *Input) origin(folder string, resource []byte, files objects, read func(name string) *File) (only string) {
+	made, _ := manifest.ReadUndecoded("", resource, in.namespace())
+	for path, affixes := range files {
+		within, err := filepath.Rel(build.Real(folder), path)
+		if err != nil || len(made) != 1 {
+			return ""
+		}
+		name := filepath.Join(folder, within)
+		switch {
+		case counterpart(made[0], read(name), affixes) == nil:
+		case only != "":
+			return ""
+		default:
+			only = name
+		}
+	}
+	return only
 }
 
 // resources builds the folder, unless that takes what is not in the repository.

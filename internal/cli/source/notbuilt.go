@@ -60,9 +60,9 @@ var below = regexp.MustCompile(`(?s)^.*(?:recursed accumulation of path|couldn't
 // locate finds the place that is the cause why kustomize did not build the folder, and says why in words that do not repeat
 // the way to it.
 func (in *Input) locate(not *NotBuilt, folder string) {
-	if missing := build.FindMissing(in.Disk.Read, folder, not.Why); missing != nil {
+	if missing, why := build.FindMissing(in.Disk.Read, folder, not.Why); missing != nil {
 		not.At = report.Place{File: missing.File, Line: missing.Line}
-		not.Why = fmt.Sprintf("%s: %s does not exist", missing.Field, missing.Name)
+		not.Why = fmt.Sprintf("%s: %s %s", missing.Field, missing.Name, why)
 	} else if malformed := in.malformed(folder, not.Why); malformed != nil {
 		not.At, not.Why = report.Place{File: malformed.File, Line: malformed.Line}, malformed.Err.Error()
 	} else if found := below.FindStringSubmatch(not.Why); found != nil {
