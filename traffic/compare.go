@@ -44,7 +44,8 @@ type comparer struct {
 	readings map[string]set
 }
 
-// formerly begins a note on the mesh of the version before, if the version after has another one.
+// formerly begins a note on a rule of the version before, if the version after has another mesh, or the route was edited. It is left out
+// where the same is so after.
 const formerly = "before, "
 
 // caution notes what is worth knowing of a match of a side that decides a change, or whose route was edited; nil is for what no match decides.
@@ -63,6 +64,9 @@ func (c *comparer) caution(s *side, l *line) {
 		return
 	}
 	c.notes = append(c.notes, l.caveats.backends...)
+	if s == &c.sides[0] && c.edited[l.route.String()] != nil { // whose version after has its own
+		was = formerly
+	}
 	for _, note := range l.caveats.rule {
 		note = was + note
 		if c.readings[note] == nil {

@@ -68,6 +68,26 @@ func TestDiffOfReleases(t *testing.T) {
 	}
 }
 
+// TestDiffOfIgnoredField: of a field that is removed, and that the mesh ignores, nothing is said to be so still.
+func TestDiffOfIgnoredField(t *testing.T) {
+	linkerd := by(t, validate.Policy{Mesh: mesh.FindProfile("linkerd@25.8")})
+	of := func(timeouts string) *Table {
+		return newTable(t, linkerd, http("shop/web", onCart+`, rules: [{`+timeouts+toV1+`}]`))
+	}
+	const set, note = "timeouts: {request: 1s}, ", "HTTPRoute shop/web: before, Linkerd ignores timeouts.request; use the annotation timeout.linkerd.io/request on the route"
+	for name, test := range map[string]struct{ before, after, want string }{
+		"removed": {set, "", note}, "added": {"", set, strings.Replace(note, "before, ", "", 1)}, "changed": {set, "timeouts: {request: 2s}, ", strings.Replace(note, "before, ", "", 1)},
+	} {
+		diff, err := Diff(of(test.before), of(test.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(diff.Notes, "\n"); got != test.want {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 // TestUnknownAnswers: what a mesh does without a match, or without backendRefs, is noted where it is not known, once.
 func TestUnknownAnswers(t *testing.T) {
 	const noMatch = "it is not known what Linkerd does with requests that no rule of any HTTPRoute matches"

@@ -132,3 +132,21 @@ patchesJson6902:
 		t.Errorf("%+v %+v", r.Routes, got)
 	}
 }
+
+// TestCheckPatchOfSameValue: a patch of a list is blamed for what it sets, also where the source has the same value of another element.
+func TestCheckPatchOfSameValue(t *testing.T) {
+	const route = "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: cart}\nspec:\n"
+	folder := written(t, map[string]string{
+		"base/cart.yaml": route + "  parentRefs: [{group: \"\", kind: Service, name: cart, port: 80}]\n  rules:\n  - backendRefs:\n    - {name: v1, port: 8080}\n",
+		"base/services.yaml": "{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n---\n" +
+			"{apiVersion: v1, kind: Service, metadata: {name: v1}, spec: {ports: [{port: 8080}]}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: v2}, spec: {ports: [{port: 8081}]}}\n",
+		"base/kustomization.yaml": "resources: [cart.yaml, services.yaml]\n",
+		"top/kustomization.yaml":  "resources: [../base]\npatches: [{path: v2.yaml}]\n",
+		"top/v2.yaml":             route + "  rules:\n  - backendRefs:\n    - {name: v2, port: 8080}\n",
+	})
+	t.Chdir(folder)
+	r, got := checkJSON(t, "", "-k", filepath.Join(folder, "top"))
+	if len(r.Routes) != 1 || !places(folder, &r.Routes[0])[place{"spec.rules[0].backendRefs[0].port", "top/v2.yaml", 7}] {
+		t.Errorf("%+v %+v", r.Routes, got)
+	}
+}

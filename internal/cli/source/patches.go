@@ -120,10 +120,11 @@ var setting = []string{"add", "replace", "move", "copy"}
 // patches are those of a kustomization, in the order in which they are applied.
 type patches []patch
 
-// sets returns where the last patch that sets the field of the object does.
-func (ps patches) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
+// sets returns where the last patch that sets the field of the object does. Unchanged: the source has that value there, so that
+// no element that was appended is meant.
+func (ps patches) sets(object *manifest.Object, path string, value any, unchanged bool) (place report.Place, found bool) {
 	for _, p := range slices.Backward(ps) {
-		if place, found = p.sets(object, path, value); found {
+		if place, found = p.sets(object, path, value, unchanged); found {
 			return place, true
 		}
 	}
@@ -131,7 +132,7 @@ func (ps patches) sets(object *manifest.Object, path string, value any) (place r
 }
 
 // sets returns where the patch gives the field of the object its value.
-func (p *patch) sets(object *manifest.Object, path string, value any) (place report.Place, found bool) {
+func (p *patch) sets(object *manifest.Object, path string, value any, unchanged bool) (place report.Place, found bool) {
 	if p.kind != object.Key.Kind || !strings.Contains(object.Key.Name, p.name) {
 		return place, false
 	}
@@ -148,7 +149,7 @@ func (p *patch) sets(object *manifest.Object, path string, value any) (place rep
 		if operation.Decode(&fields) != nil || !slices.Contains(setting, fields.Op) {
 			continue
 		}
-		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || appends(fields.Path, fields.Value, pointer, value) {
+		if pointer == fields.Path || strings.HasPrefix(pointer, fields.Path+"/") || !unchanged && appends(fields.Path, fields.Value, pointer, value) {
 			place, found = report.Place{File: p.file, Line: p.line - 1 + operation.Line}, true // the last one counts
 		}
 	}
@@ -206,11 +207,16 @@ func (d *Document) Place(f *File, path string) report.Place {
 	if d.Written != nil {
 		source, _, has = d.Written.Field(path)
 	}
-	if path == "" || has && same(source, value) {
+	if path == "" {
 		return written
 	}
-	if place, found := f.sets(d.Object, path, value); found {
+	unchanged := has && same(source, value)
+	// A patch that sets what the source has, such as of another element of a list that it replaces, is what to edit.
+	if place, found := f.sets(d.Object, path, value, unchanged); found {
 		return place
+	}
+	if unchanged {
+		return written
 	}
 	if _, isMap := value.(map[string]any); isMap && has {
 		return written
