@@ -85,6 +85,21 @@ func TestNewSetsOfFiles(t *testing.T) {
 	put(t, ".gammaguard.yaml", project)
 	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
 	commit(t)
+	for _, args := range []string{"check shared", "check shared/shop.yaml", "diff --base-ref HEAD shared/shop.yaml"} {
+		want := " has no routes; it is context, which is read beside each set; run the command without a PATH\n"
+		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.HasSuffix(got.stderr, want) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	if err := os.Rename("plain/web.yaml", "web.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, "", "check", "plain"); got.code != ExitClean { // without routes, and no context
+		t.Errorf("%+v", got)
+	}
+	if err := os.Rename("web.txt", "plain/web.yaml"); err != nil {
+		t.Fatal(err)
+	}
 	put(t, ".gammaguard.yaml", project+"sets: [{files: [plain/web.yaml]}]\n")
 	got := run(t, "", "diff", "--base-ref", "HEAD", "plain")
 	if got.code != ExitClean || strings.Contains(got.stdout, "was removed") || strings.Contains(got.stdout, "has routes in") || !strings.Contains(got.stdout, "no change; 1 request class unchanged\n") {
