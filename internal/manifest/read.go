@@ -263,10 +263,24 @@ func (o *Object) near() bool {
 // named reports whether the object has a name, or the beginning of one.
 func (o *Object) named() bool { return o.Key.Name != "*" }
 
-// Lacks returns the field, kind or apiVersion, without which an object with a name, or with the group of the Gateway API, cannot be
+// hasParents reports whether the object has parentRefs where routes have them.
+func (o *Object) hasParents() bool {
+	var route struct {
+		Spec struct {
+			ParentRefs []any `json:"parentRefs"`
+		} `json:"spec"`
+	}
+	return mesh.Decode(o.JSON, &route) == nil && len(route.Spec.ParentRefs) > 0
+}
+
+// Lacks returns the field, kind or apiVersion or both, without which an object with a name, or with the group of the Gateway API, cannot be
 // read, though what else it has says that it is one that bears on routes: other YAML has a field kind or apiVersion, too. It is empty if there is none.
 func (o *Object) Lacks() string {
 	switch {
+	case o.Key.Kind == "" && o.Key.Group == "" && o.Version == "":
+		if o.named() && o.hasParents() {
+			return "apiVersion and kind"
+		}
 	case o.Key.Kind == "" && (o.Key.Group == mesh.GatewayGroup || o.Version != "" && o.near() && o.named()):
 		return "kind"
 	case o.Key.Kind != "" && o.Key.Group == "" && o.Version == "" && o.named() &&

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -29,7 +30,11 @@ func noted(file string, d *source.Document) (notices []report.Notice) {
 	}
 	switch kind, lacks := d.MeantRoute(), d.Lacks(); {
 	case lacks != "" && kind == "":
-		note("", lacks+" is missing, so the object is not checked; no API server takes it", true)
+		is := "is"
+		if strings.Contains(lacks, " ") {
+			is = "are"
+		}
+		note("", lacks+" "+is+" missing, so the object is not checked; no API server takes it", true)
 	case lacks != "":
 		note("", fmt.Sprintf("apiVersion is missing, so the object is not checked; if a route is meant, write one of %s, such as %[1]s/v1", mesh.GatewayGroup), true)
 	case kind == "":

@@ -147,15 +147,20 @@ func TestCheckLacksField(t *testing.T) {
 		{route[strings.Index(route, "\n")+1:], "apiVersion"},
 		{service[strings.Index(service, "\n")+1:], "apiVersion"},
 		{strings.Replace(route, "gateway.networking.k8s.io/v1", "", 1), "apiVersion"},
+		{route[strings.Index(route, "metadata"):], "apiVersion and kind"},
 	} {
 		for _, other := range []string{"", service + "---\n"} {
 			folder := written(t, map[string]string{"apps/a.yaml": other + c.text, "apps/b.yaml": route})
 			if other == "" {
 				folder = written(t, map[string]string{"apps/a.yaml": c.text})
 			}
+			is := " is"
+			if strings.Contains(c.lacks, "and") {
+				is = " are"
+			}
 			for _, args := range [][]string{{"check", "--strict"}, {"check", "--strict", "-f", "apps"}} {
 				got := runIn(t, folder, args...)
-				if got.code == ExitClean || strings.Count(got.stdout, c.lacks+" is missing, so the object is not checked") != 1 || !strings.Contains(got.stdout, "apps/a.yaml:") {
+				if got.code == ExitClean || strings.Count(got.stdout, c.lacks+is+" missing, so the object is not checked") != 1 || !strings.Contains(got.stdout, "apps/a.yaml:") {
 					t.Errorf("%q of %s: %+v", args, other+c.text, got)
 				}
 			}
@@ -163,7 +168,7 @@ func TestCheckLacksField(t *testing.T) {
 	}
 	for _, text := range []string{
 		"kind: HTTPRoute\nmetadata: {labels: {a: b}}\n", "kind: Deployment\nmetadata: {name: cart}\n", "apiVersion: score.dev/v1b1\nmetadata: {name: cart}\n",
-		"apiVersion: v2\nname: cart\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",
+		"apiVersion: v2\nname: cart\n", "metadata: {name: cart}\nparentRefs: [{name: cart}]\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",
 	} {
 		folder := written(t, map[string]string{"apps/a.yaml": text})
 		if got := runIn(t, folder, "check", "--strict"); got.code != ExitClean || strings.Contains(got.stdout, "missing") || !strings.Contains(got.stdout, "1 file that is not a manifest") {
