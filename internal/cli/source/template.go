@@ -17,6 +17,8 @@ type template struct {
 	split      sync.Once
 	lines      []pattern
 	madeLines  []string
+	// kinds and madeKinds are those that the document of each line says it has; empty where it says none, as where a helper does.
+	kinds, madeKinds []string
 	// compared counts what the set compared.
 	compared *atomic.Int64
 }
@@ -30,6 +32,7 @@ func (t *template) line(made int) int {
 		for line := range strings.SplitSeq(t.text, "\n") {
 			t.lines = append(t.lines, patternOf(strings.TrimSpace(line)))
 		}
+		t.kinds, t.madeKinds = kindsOf(strings.Split(t.text, "\n")), kindsOf(t.madeLines)
 	})
 	for at := min(made, len(t.madeLines)) - 1; at >= 0 && t.compared.Load() < maxCompared; at-- {
 		if found := t.find(at); found >= 0 {
@@ -53,9 +56,37 @@ func (t *template) find(at int) int {
 	return best
 }
 
-// makes reports whether the line of the template has text, and the made line has it too.
+// kindsOf returns for each line the kind of its document, as far as it is written there.
+func kindsOf(lines []string) []string {
+	kinds, begin, found := make([]string, len(lines)), 0, map[string]bool{}
+	end := func(at int) {
+		if len(found) == 1 { // of several, conditions choose
+			for kind := range found {
+				for i := begin; i < at; i++ {
+					kinds[i] = kind
+				}
+			}
+		}
+		begin, found = at, map[string]bool{}
+	}
+	for i, line := range lines {
+		if strings.HasPrefix(line, "---") {
+			end(i)
+		}
+		if name, is := strings.CutPrefix(line, "kind:"); is {
+			found[strings.Trim(name, " \"'\r")] = true
+		}
+	}
+	end(len(lines))
+	return kinds
+}
+
+// makes reports whether the line of the template has text, and the made line has it too, in a document of the same kind.
 func (t *template) makes(line, made int) bool {
 	t.compared.Add(1)
+	if kind := t.kinds[line]; kind != "" && !strings.Contains(kind, "{{") && t.madeKinds[made] != "" && kind != t.madeKinds[made] {
+		return false
+	}
 	return t.lines[line].hasText() && t.lines[line].fills(strings.TrimSpace(t.madeLines[made]))
 }
 
