@@ -147,7 +147,7 @@ func TestCheckLacksField(t *testing.T) {
 		{route[strings.Index(route, "\n")+1:], "apiVersion"},
 		{service[strings.Index(service, "\n")+1:], "apiVersion"},
 		{strings.Replace(route, "gateway.networking.k8s.io/v1", "", 1), "apiVersion"},
-		{route[strings.Index(route, "metadata"):], "apiVersion and kind"},
+		{strings.SplitN(route, "\n", 3)[2], "apiVersion and kind"},
 	} {
 		for _, other := range []string{"", service + "---\n"} {
 			folder := written(t, map[string]string{"apps/a.yaml": other + c.text, "apps/b.yaml": route})
