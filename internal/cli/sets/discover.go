@@ -69,8 +69,8 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 		if err := cmp.Or(d.ctx.Err(), d.err); err != nil {
 			return nil, err
 		}
-		if d.Sets = d.sets(paths); len(d.Sets) == 0 && d.project.hasContext(paths) {
-			d.none = fmt.Errorf("%s has no routes; %srun the command without a PATH", filepath.ToSlash(strings.Join(paths, ", ")), isContext)
+		if d.Sets = d.sets(paths); len(d.Sets) == 0 && d.project.isContext(paths) {
+			d.none = fmt.Errorf("%s has no routes; %srun the command without a PATH", filepath.ToSlash(strings.Join(paths, ", ")), besideSets)
 		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
 			return s.Reason == report.NotManifest && d.named[absolute(filepath.FromSlash(s.Path))]

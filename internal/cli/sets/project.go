@@ -173,13 +173,13 @@ func (p *Project) SetsAt(paths []string) (found, others []Set, _ error) {
 	return found, others, p.document.Err()
 }
 
-// isContext begins what to do about a PATH that is context.
-const isContext = "it is context, which is read beside each set; "
+// besideSets begins what to do about a PATH that is context.
+const besideSets = "it is context, which is read beside each set; "
 
-// hasContext reports whether one of the paths is context of the project, which may be nil, or in it.
-func (p *Project) hasContext(paths []string) bool {
-	return p != nil && slices.ContainsFunc(p.ContextFiles(), func(name string) bool {
-		return slices.ContainsFunc(paths, func(path string) bool { return Below(path, name) })
+// isContext reports whether each of the paths is context of the project, which may be nil, or in it.
+func (p *Project) isContext(paths []string) bool {
+	return p != nil && !slices.ContainsFunc(paths, func(path string) bool {
+		return !slices.ContainsFunc(p.ContextFiles(), func(name string) bool { return Below(path, name) })
 	})
 }
 
@@ -194,8 +194,10 @@ func (p *Project) noneAt(paths []string, all []Set) error {
 	if folder := relative(p.folder); folder != "." {
 		run = "run the command in " + filepath.ToSlash(folder) + " without a PATH"
 	}
-	if p.hasContext(paths) {
-		run = isContext + run
+	if slices.ContainsFunc(p.ContextFiles(), func(name string) bool {
+		return slices.ContainsFunc(paths, func(path string) bool { return Below(path, name) || Below(name, path) })
+	}) {
+		run = besideSets + run
 	}
 	return fmt.Errorf("%s names %s; none is in %s, contains it, or uses files of it; %s",
 		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), run)
