@@ -315,7 +315,7 @@ func TestDiffOfUnfitPort(t *testing.T) {
 		"the port changes":  {of("http-db", toV1), of("tcp-db", toV1), 1},
 		"a backend changes": {of("tcp-db", toV1), of("tcp-db", toV2), 1},
 		"nothing changes":   {of("tcp-db", toV1), of("tcp-db", toV1), 0},
-		"it is mended":      {of("tcp-db", toV1), of("http-db", toV1), 0},
+		"it is corrected":   {of("tcp-db", toV1), of("http-db", toV1), 0},
 		"it has always fit": {of("http-db", toV1), of("http-db", toV2), 0},
 	} {
 		diff, err := Diff(test.before, test.after)

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -79,7 +78,7 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 		}
 		path := filepath.Join(Real(filepath.Dir(file)), filepath.FromSlash(name))
 		info, err := os.Stat(path)
-		if bare && err == nil && info.IsDir() && IsBase(field) && strings.Contains(failed, name) && !isKustomization(path) {
+		if bare && err == nil && info.IsDir() && IsBase(field) && strings.Contains(failed, name) && KustomizationFile(path) == path {
 			why = "has no kustomization.yaml"
 			return true
 		}
@@ -89,12 +88,15 @@ func FindMissing(read func(path string) ([]byte, error), folder, failed string) 
 	return s.found, why
 }
 
-// isKustomization reports whether the folder has a kustomization.
-func isKustomization(folder string) bool {
-	return slices.ContainsFunc(konfig.RecognizedKustomizationFileNames(), func(name string) bool {
-		_, err := os.Stat(filepath.Join(folder, name))
-		return err == nil
-	})
+// KustomizationFile returns the kustomization of the folder, or the folder.
+func KustomizationFile(folder string) string {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path
+		}
+	}
+	return folder
 }
 
 // Real returns the path without links, relative if it was, or as it is if it leads nowhere.

@@ -62,21 +62,19 @@ func (a *access) completer(find func(live *cluster.Cluster, begun string) ([]str
 func (a *access) completeArgument(cmd *cobra.Command, find func(live *cluster.Cluster, begun string) ([]string, error)) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		ofFiles := slices.ContainsFunc([]string{"filename", "kustomize", "helm"}, cmd.Flags().Changed) && !cmd.Flags().Changed("cluster")
-		written, rest, slash := strings.Cut(begun, "/")
-		shown := written + "/"
-		if len(args) == 1 && !slash {
-			written, rest, slash, shown = args[0], begun, true, ""
-		} else if len(args) > 0 {
-			ofFiles = true
+		word, name, slash := strings.Cut(begun, "/")
+		shown, separate := word+"/", len(args) == 1 && !slash
+		if separate {
+			word, name, shown = args[0], begun, ""
 		}
-		resource := resourceOf(written)
+		resource := resourceOf(word)
 		switch {
-		case ofFiles, len(args) > 0 && resource == "":
+		case ofFiles, len(args) > 0 && (!separate || resource == ""):
 			return nil, cobra.ShellCompDirectiveNoFileComp
-		case !slash || resource == "":
+		case !separate && (!slash || resource == ""):
 			return a.completer(find)(cmd, args, begun)
 		}
-		names, directive := a.completer(find)(cmd, args, resource+"/"+rest)
+		names, directive := a.completer(find)(cmd, args, resource+"/"+name)
 		for i := range names {
 			names[i] = shown + strings.TrimPrefix(names[i], resource+"/")
 		}

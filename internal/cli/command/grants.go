@@ -132,21 +132,20 @@ func unreadable(namespace string) error {
 	return errors.New("you cannot read " + where + " ask for the ClusterRole gammaguard-viewer")
 }
 
-// pending returns the request that the namespace has; nil for none that can be read.
-func pending(ctx context.Context, live *cluster.Cluster, namespace *mesh.Namespace) (*grants.Request, error) {
+// pending returns the request that the namespace, which may be nil, has and is not granted; nil for none that can be read.
+func pending(ctx context.Context, live *cluster.Cluster, namespace *mesh.Namespace, policy *mesh.GrantPolicy) *grants.Request {
+	if namespace == nil {
+		return nil
+	}
 	objects, err := live.NamespaceObjects(ctx, []*mesh.Namespace{namespace})
 	if err != nil || len(objects) == 0 {
-		return nil, err
+		return nil
 	}
-	value, asks := objects[0].GetAnnotations()[mesh.GrantRequestAnnotation]
-	if !asks {
-		return nil, nil
+	request, err := grants.Decode(objects[0].GetAnnotations()[mesh.GrantRequestAnnotation])
+	if err != nil || request.Granted(namespace, policy) {
+		return nil
 	}
-	request, err := grants.Decode(value)
-	if err != nil {
-		return nil, nil //nolint:nilerr // it asks for nothing
-	}
-	return request, nil
+	return request
 }
 
 func newGrantsRequest() *cobra.Command {
@@ -193,12 +192,7 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 				_, err = printable.Fprintf(cmd.OutOrStdout(), "Namespace %s has the grant %s already; nothing was requested.\n", live.Current, role)
 				return err
 			}
-			var before *grants.Request
-			if namespace != nil {
-				if before, err = pending(cmd.Context(), live, namespace); err != nil {
-					return err
-				}
-			}
+			before := pending(cmd.Context(), live, namespace, &policy.Grants)
 			err = live.Annotate(cmd.Context(), live.Current, mesh.GrantRequestAnnotation, value)
 			if apierrors.IsForbidden(err) {
 				return fmt.Errorf("%w; %s", err, request.Remedy(live.Current, namespace, policy))
@@ -207,7 +201,7 @@ that a mesh admin can run. In a manifest, the value is a role alone, or JSON: {"
 				return err
 			}
 			replaced := ""
-			if before != nil && before.Role != request.Role && !before.Granted(namespace, &policy.Grants) {
+			if before != nil && before.Role != request.Role {
 				replaced = fmt.Sprintf(" This replaces the request for the grant %s.", before.Role)
 				if request.Role != mesh.GrantAll {
 					replaced += " To ask for both, use --role all."

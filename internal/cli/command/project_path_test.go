@@ -86,7 +86,7 @@ func TestNewSetsOfFiles(t *testing.T) {
 	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
 	commit(t)
 	for _, args := range []string{"check shared", "check shared/shop.yaml", "diff --base-ref HEAD shared/shop.yaml"} {
-		want := " has no routes; it is context, which is read beside each set; run the command without a PATH\n"
+		want := ": no routes; it is context, which is read beside each set; run the command without a PATH\n"
 		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.HasSuffix(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}

@@ -70,7 +70,7 @@ func (d *discovery) find(root string, paths []string) (*Found, error) {
 			return nil, err
 		}
 		if d.Sets = d.sets(paths); len(d.Sets) == 0 && d.project.isContext(paths) {
-			d.none = fmt.Errorf("%s has no routes; %srun the command without a PATH", filepath.ToSlash(strings.Join(paths, ", ")), besideSets)
+			d.none = fmt.Errorf("%s: no routes; %s%s", filepath.ToSlash(strings.Join(paths, ", ")), besideSets, d.project.withoutPath())
 		}
 		d.Skipped = slices.DeleteFunc(d.Skipped, func(s report.Skipped) bool {
 			return s.Reason == report.NotManifest && d.named[absolute(filepath.FromSlash(s.Path))]
@@ -263,7 +263,7 @@ func (d *discovery) folder(path string) error {
 
 // kustomization looks for a kustomization in the folder.
 func (d *discovery) kustomization(path string) {
-	file := source.KustomizationFile(path)
+	file := build.KustomizationFile(path)
 	if file == path {
 		return
 	}
@@ -309,7 +309,7 @@ func (d *discovery) file(path string) {
 	name, at := filepath.Base(path), filepath.Dir(path)
 	data, err := d.read(path)
 	switch {
-	case err != nil && path == source.KustomizationFile(at): // that of a set, which says so
+	case err != nil && path == build.KustomizationFile(at): // that of a set, which says so
 		return
 	case err != nil:
 		d.hidden(path, "cannot be read: "+err.Error())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
 	"github.com/gammaguard/gammaguard/internal/yaml"
 )
@@ -185,7 +186,7 @@ func (d *discovery) lookForHidden(root string, where place, by ignorePattern) {
 			d.lookForHidden(path, here, name)
 			return filepath.SkipDir
 		case entry.IsDir():
-			for _, file := range []string{filepath.Join(path, source.ChartFile), source.KustomizationFile(path)} {
+			for _, file := range []string{filepath.Join(path, source.ChartFile), build.KustomizationFile(path)} {
 				if info, err := os.Stat(file); err == nil && !info.IsDir() {
 					d.makers = append(d.makers, maker{folder: path, file: file, place: here, by: name})
 				}

@@ -183,6 +183,14 @@ func (p *Project) isContext(paths []string) bool {
 	})
 }
 
+// withoutPath is the advice to run the command on all that the project is about.
+func (p *Project) withoutPath() string {
+	if folder := relative(p.folder); folder != "." {
+		return "run the command in " + filepath.ToSlash(folder) + " without a PATH"
+	}
+	return "run the command without a PATH"
+}
+
 // noneAt is why none of the sets is chosen.
 func (p *Project) noneAt(paths []string, all []Set) error {
 	var names []string
@@ -190,10 +198,7 @@ func (p *Project) noneAt(paths []string, all []Set) error {
 		described := all[i].Described()
 		names = append(names, described.String())
 	}
-	run := "run the command without a PATH"
-	if folder := relative(p.folder); folder != "." {
-		run = "run the command in " + filepath.ToSlash(folder) + " without a PATH"
-	}
+	run := p.withoutPath()
 	if slices.ContainsFunc(p.ContextFiles(), func(name string) bool {
 		return slices.ContainsFunc(paths, func(path string) bool { return Below(path, name) || Below(name, path) })
 	}) {

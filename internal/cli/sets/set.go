@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gammaguard/gammaguard/internal/cli/build"
 	"github.com/gammaguard/gammaguard/internal/cli/report"
 	"github.com/gammaguard/gammaguard/internal/cli/repository"
 	"github.com/gammaguard/gammaguard/internal/cli/source"
@@ -49,7 +50,7 @@ func (s *Set) Described() report.Set {
 func (s *Set) File() string {
 	switch s.Kind {
 	case report.Kustomization:
-		return source.KustomizationFile(s.Path)
+		return build.KustomizationFile(s.Path)
 	case report.Chart:
 		return filepath.Join(s.Path, source.ChartFile)
 	case report.Directory:

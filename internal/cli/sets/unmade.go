@@ -229,7 +229,7 @@ func (u *unmade) look(ctx context.Context, folder string) {
 			continue
 		}
 		u.looked[at] = true
-		file := source.KustomizationFile(at)
+		file := build.KustomizationFile(at)
 		if file == at {
 			continue
 		}

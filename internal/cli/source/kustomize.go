@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/gammaguard/gammaguard/internal/cli/build"
@@ -54,7 +53,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 			in.fail(fmt.Errorf("kustomization %s: %s", folder, res.Error))
 			continue
 		}
-		name := KustomizationFile(folder)
+		name := build.KustomizationFile(folder)
 		if origin := filepath.Join(folder, filepath.FromSlash(res.Origin)); objects[build.Real(origin)] != nil { // an annotation can say anything
 			name = origin
 		} else if res.Origin == "" && len(objects)*len(resources) <= maxSought { // a patch may have replaced all annotations
@@ -64,7 +63,7 @@ func (in *Input) Kustomize(ctx context.Context, folder string) (files []*File, _
 		if err != nil {
 			return nil, err
 		}
-		f.kustomization, f.sets = KustomizationFile(folder), patches.sets
+		f.kustomization, f.sets = build.KustomizationFile(folder), patches.sets
 		for i := range f.Documents {
 			f.Documents[i].Written = counterpart(f.Documents[i].Object, read(name), objects[build.Real(name)])
 		}
@@ -109,7 +108,7 @@ func (in *Input) resources(ctx context.Context, folder string) ([]build.Resource
 	if err != nil {
 		return nil, err
 	}
-	file, _, err := in.Files.Resolve(KustomizationFile(absolute))
+	file, _, err := in.Files.Resolve(build.KustomizationFile(absolute))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +133,7 @@ func (in *Input) objectsOf(folder string) objects {
 			return around
 		}
 		var k types.Kustomization
-		data, err := in.Disk.Read(KustomizationFile(folder))
+		data, err := in.Disk.Read(build.KustomizationFile(folder))
 		if err == nil {
 			data, err = yaml.ToJSON(data)
 		}
@@ -199,21 +198,10 @@ func (f *File) named(name string) []Document {
 	return f.names[name]
 }
 
-// KustomizationFile returns the kustomization of the folder, or the folder.
-func KustomizationFile(folder string) string {
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		path := filepath.Join(folder, name)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			return path
-		}
-	}
-	return folder
-}
-
 // Folder returns the folder of a file that makes it a kustomization or a chart, and any other path as it is.
 func Folder(path string) string {
 	folder := filepath.Dir(path)
-	if file := KustomizationFile(folder); filepath.Base(path) == ChartFile || file != folder && file == filepath.Clean(path) {
+	if file := build.KustomizationFile(folder); filepath.Base(path) == ChartFile || file != folder && file == filepath.Clean(path) {
 		return folder
 	}
 	return path
@@ -238,7 +226,7 @@ var chartParts = []string{"charts", "ci", "crds", "templates"}
 func outermost(path string) string {
 	info, err := os.Stat(path)
 	absolute, absErr := filepath.Abs(path)
-	if err != nil || absErr != nil || info.IsDir() && (IsChart(path) || KustomizationFile(path) != path) {
+	if err != nil || absErr != nil || info.IsDir() && (IsChart(path) || build.KustomizationFile(path) != path) {
 		return path
 	}
 	chart := ""
@@ -271,7 +259,7 @@ func short(like, absolute string) string {
 // SplitKustomizations tells the folders that hold a kustomization from other paths.
 func SplitKustomizations(paths []string) (others, kustomizations []string) {
 	for _, path := range paths {
-		if KustomizationFile(path) == path {
+		if build.KustomizationFile(path) == path {
 			others = append(others, path)
 		} else {
 			kustomizations = append(kustomizations, path)

@@ -75,7 +75,7 @@ func (in *Input) locate(not *NotBuilt, folder string) {
 			return
 		}
 		at := filepath.Join(folder, within)
-		file := KustomizationFile(at)
+		file := build.KustomizationFile(at)
 		if file == at || !in.Files.Inside(file) {
 			return
 		}

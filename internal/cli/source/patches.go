@@ -30,7 +30,7 @@ type patch struct {
 // those that were seen before: with links in the paths, they may lead back to each other. What
 // is read counts, as often as it is named.
 func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
-	file := KustomizationFile(folder)
+	file := build.KustomizationFile(folder)
 	if seen[file] {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (in *Input) patchesOf(folder string, seen map[string]bool) []patch {
 	}
 	var all []patch
 	for _, below := range slices.Concat(k.Resources, k.Bases, k.Components) {
-		if path := filepath.Join(folder, filepath.FromSlash(below)); KustomizationFile(path) != path {
+		if path := filepath.Join(folder, filepath.FromSlash(below)); build.KustomizationFile(path) != path {
 			all = append(all, in.patchesOf(path, seen)...)
 		}
 	}

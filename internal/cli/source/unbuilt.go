@@ -41,7 +41,7 @@ func (in *Input) Around(names []string) (all []Unbuilt) {
 		if chart := outermost(name); chart != name {
 			around.see(filepath.Join(chart, ChartFile))
 		} else if folder := in.user(name); folder != "" {
-			around.see(KustomizationFile(folder))
+			around.see(build.KustomizationFile(folder))
 		}
 		if len(around.Kustomizations)+len(around.Charts) > 0 {
 			all = append(all, around)

@@ -57,7 +57,7 @@ func Uses(read func(string) ([]byte, error), folder string) map[string]Use {
 	used, seen := map[string]Use{}, map[string]bool{}
 	var visit func(folder string)
 	visit = func(folder string) {
-		file := KustomizationFile(folder)
+		file := build.KustomizationFile(folder)
 		at := build.Real(file)
 		if seen[at] || file == folder {
 			return
