@@ -191,13 +191,14 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 		return check.Run(ctx, &f.options)
 	}
 	found, err := check.FindSets(ctx, &f.options, f.paths, project)
-	if err == nil {
-		err = found.None()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return check.RunSets(ctx, &f.options, found)
+	result, err := check.RunSets(ctx, &f.options, found)
+	if result != nil && len(result.Broken) == 0 { // else the context is, and first to be mended
+		err = errors.Join(found.None(), err)
+	}
+	return result, err
 }
 
 func (f *checkFlags) validate(cmd *cobra.Command) (err error) {

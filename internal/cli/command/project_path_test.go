@@ -85,12 +85,6 @@ func TestNewSetsOfFiles(t *testing.T) {
 	put(t, ".gammaguard.yaml", project)
 	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
 	commit(t)
-	for _, args := range []string{"check shared", "check shared/shop.yaml", "diff --base-ref HEAD shared/shop.yaml"} {
-		want := ": no routes; it is context, which is read beside each set; run the command without a PATH\n"
-		if got := run(t, "", strings.Fields(args)...); got.code != ExitUsage || !strings.HasSuffix(got.stderr, want) {
-			t.Errorf("%s: %+v", args, got)
-		}
-	}
 	if err := os.Rename("plain/web.yaml", "web.txt"); err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +99,56 @@ func TestNewSetsOfFiles(t *testing.T) {
 	if got.code != ExitClean || strings.Contains(got.stdout, "was removed") || strings.Contains(got.stdout, "has routes in") || !strings.Contains(got.stdout, "no change; 1 request class unchanged\n") {
 		t.Errorf("%+v", got)
 	}
-	for _, path := range []string{"shared", "shared/shop.yaml"} {
-		want := "; none is in " + path + ", contains it, or uses files of it; it is context, which is read beside each set; run the command without a PATH\n"
-		if got := run(t, "", "check", path); got.code != ExitUsage || !strings.HasSuffix(got.stderr, want) {
-			t.Errorf("%s: %+v", path, got)
+}
+
+// TestPathThatIsContext: a PATH that is context, or holds nothing else, is an error that says so, with named sets and without, unless the
+// context is broken. A PATH beside it is not called context.
+func TestPathThatIsContext(t *testing.T) {
+	deployed(t)
+	put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	put(t, "shared/readme.yaml", "not: a manifest\n")
+	put(t, "other/service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}}\n")
+	for _, project := range []string{"context: [shared]\n", "context: [shared/shop.yaml]\n", "context: [shared/shop.yaml]\nsets: [{files: [plain]}]\n"} {
+		put(t, ".gammaguard.yaml", projectHeader+project)
+		commit(t)
+		for _, command := range []string{"check", "diff --base-ref HEAD"} {
+			says := func(folder, paths, want string) {
+				got := runIn(t, folder, strings.Fields(command+" "+paths)...)
+				if got.code != ExitUsage || !strings.HasSuffix(got.stderr, want+"\n") {
+					t.Errorf("%s%s %s in %s: %+v", project, command, paths, folder, got)
+				}
+			}
+			const advice = " context, which is read beside each set; run the command without a PATH"
+			says(".", "shared", " shared is"+advice)
+			says(".", "shared/shop.yaml", " shared/shop.yaml is"+advice)
+			says(".", "shared/shop.yaml shared", " shared/shop.yaml, shared are"+advice)
+			says(".", "other/service.yaml shared", " shared is"+advice)
+			says("shared", "", " . is context, which is read beside each set; run the command in .. without a PATH")
 		}
+		put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}\n")
+		if got := run(t, "", "check", "shared/shop.yaml"); got.code != ExitFindings || !strings.HasPrefix(got.stdout, "shared/shop.yaml\n     1  broken ") || got.stderr != "" {
+			t.Errorf("%s: broken: %+v", project, got)
+		}
+		put(t, "shared/shop.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
+	}
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared/shop.yaml]\n")
+	if got := run(t, "", "check", "other", "shared"); got.code != ExitUsage || got.stdout != "not checked: 1 file that is not a manifest: shared/readme.yaml\n\n0 routes in 0 files: no findings\n" {
+		t.Errorf("what else is there: %+v", got)
+	}
+	put(t, "shared/service.yaml", contents(t, "other/service.yaml"))
+	for _, path := range []string{"other", "shared"} {
+		if got := run(t, "", "check", path); got.code != ExitClean {
+			t.Errorf("not only context: %+v", got)
+		}
+	}
+	put(t, ".gammaguard.yaml", projectHeader+"context: [shared]\n")
+	for _, path := range []string{"plain", "base", "chart", "prod", "test"} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := run(t, "", "check"); got.code != ExitClean {
+		t.Errorf("a repository of context: %+v", got)
 	}
 }
 

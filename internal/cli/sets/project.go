@@ -173,16 +173,6 @@ func (p *Project) SetsAt(paths []string) (found, others []Set, _ error) {
 	return found, others, p.document.Err()
 }
 
-// besideSets begins what to do about a PATH that is context.
-const besideSets = "it is context, which is read beside each set; "
-
-// isContext reports whether each of the paths is context of the project, which may be nil, or in it.
-func (p *Project) isContext(paths []string) bool {
-	return p != nil && !slices.ContainsFunc(paths, func(path string) bool {
-		return !slices.ContainsFunc(p.ContextFiles(), func(name string) bool { return Below(path, name) })
-	})
-}
-
 // withoutPath is the advice to run the command on all that the project is about.
 func (p *Project) withoutPath() string {
 	if folder := relative(p.folder); folder != "." {
@@ -191,21 +181,15 @@ func (p *Project) withoutPath() string {
 	return "run the command without a PATH"
 }
 
-// noneAt is why none of the sets is chosen.
-func (p *Project) noneAt(paths []string, all []Set) error {
+// noneAt is why none of the sets is chosen; beside says what of the paths is context.
+func (p *Project) noneAt(paths []string, all []Set, beside string) error {
 	var names []string
 	for i := range all {
 		described := all[i].Described()
 		names = append(names, described.String())
 	}
-	run := p.withoutPath()
-	if slices.ContainsFunc(p.ContextFiles(), func(name string) bool {
-		return slices.ContainsFunc(paths, func(path string) bool { return Below(path, name) || Below(name, path) })
-	}) {
-		run = besideSets + run
-	}
 	return fmt.Errorf("%s names %s; none is in %s, contains it, or uses files of it; %s",
-		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), run)
+		filepath.ToSlash(p.File()), named(names, "set", "sets"), filepath.ToSlash(strings.Join(paths, ", ")), beside+p.withoutPath())
 }
 
 func (p *Project) set(s *ProjectSet) *Set {
