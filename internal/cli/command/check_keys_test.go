@@ -153,6 +153,8 @@ func TestCheckLacksField(t *testing.T) {
 			folder := written(t, map[string]string{"apps/a.yaml": other + c.text, "apps/b.yaml": route})
 			if other == "" {
 				folder = written(t, map[string]string{"apps/a.yaml": c.text})
+			} else if c.lacks == "apiVersion and kind" { // what says so is not the route beside it
+				folder = written(t, map[string]string{"apps/a.yaml": other + c.text})
 			}
 			is := " is"
 			if strings.Contains(c.lacks, "and") {
@@ -168,7 +170,7 @@ func TestCheckLacksField(t *testing.T) {
 	}
 	for _, text := range []string{
 		"kind: HTTPRoute\nmetadata: {labels: {a: b}}\n", "kind: Deployment\nmetadata: {name: cart}\n", "apiVersion: score.dev/v1b1\nmetadata: {name: cart}\n",
-		"apiVersion: v2\nname: cart\n", "metadata: {name: cart}\nparentRefs: [{name: cart}]\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",
+		"apiVersion: v2\nname: cart\n", "metadata: {name: cart}\nroute: {parentRefs: [{name: cart}]}\n", "metadata: {name: cart}\n", "metadata: {name: cart}\nparentRefs: [{name: cart}]\n", "route: {kind: HTTPRoute, metadata: {name: cart}}\n", "kind: Service\nname: cart\n",
 	} {
 		folder := written(t, map[string]string{"apps/a.yaml": text})
 		if got := runIn(t, folder, "check", "--strict"); got.code != ExitClean || strings.Contains(got.stdout, "missing") || !strings.Contains(got.stdout, "1 file that is not a manifest") {

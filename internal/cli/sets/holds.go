@@ -19,9 +19,10 @@ func looksLikeManifest(data []byte) bool {
 	return hasField(data, "apiVersion") && hasField(data, "kind")
 }
 
-// mayLack reports whether the text has metadata and one of the two fields, but not the other.
+// mayLack reports whether the text has metadata, and may have an object without kind or apiVersion that bears on routes: it has one of the two
+// fields, but not the other, or parentRefs, also of a route without either beside whole objects.
 func mayLack(data []byte) bool {
-	return hasField(data, "apiVersion") != hasField(data, "kind") && hasField(data, "metadata")
+	return hasField(data, "metadata") && (hasField(data, "parentRefs") || hasField(data, "apiVersion") != hasField(data, "kind"))
 }
 
 // hasField reports whether the name is followed by a colon somewhere in the text.
