@@ -16,8 +16,9 @@ type File struct {
 	Input *sets.ProjectSet `json:"input,omitempty"`
 	Tests []Test           `json:"tests"`
 
-	// name is the path of the file.
+	// name is the path of the file, and line says where a field of it is.
 	name string
+	line func(field string) int
 }
 
 // Test is a request, and what it must meet.

@@ -17,6 +17,7 @@ import (
 func Decode(name string, text []byte) (*File, error) {
 	f := &File{name: name}
 	d := strict.Decode(name, text, report.APIVersion, Kind, f)
+	f.line = d.Line
 	if d.Alone(); d.Err() == nil {
 		validateFile(d, f)
 	}

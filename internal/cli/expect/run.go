@@ -92,7 +92,9 @@ func (r *runner) groups(files []*File) ([]*group, error) {
 		input, missing := &r.options.Input, error(nil)
 		if !r.options.Given {
 			set, err := sets.NamedBy(r.options.Input.Root, f.name, "input", f.Input)
-			if err != nil {
+			if wrong, is := errors.AsType[*sets.FieldError](err); is {
+				return nil, fmt.Errorf("%s:%d: %w", f.name, f.line(wrong.Field), err)
+			} else if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.name, err)
 			}
 			input, missing = r.options.Input.Over(set), set.Missing

@@ -211,8 +211,16 @@ func (p *Project) set(s *ProjectSet) *Set {
 	return &Set{Kind: report.Directory, Path: strings.Join(files, ", "), Named: true, Files: files, Aside: map[string]bool{}}
 }
 
+// FieldError is what is wrong with a field of a file that names a set.
+type FieldError struct {
+	Field string
+	err   error
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.err.Error() }
+
 // NamedBy returns the set that a field of a file names, by paths that are relative to the file. Where the set is nil,
-// that is the folder of the file. It is an error if a path leaves the repository with that root.
+// that is the folder of the file. It is a *FieldError if it is not exactly one set, or a path leaves the repository with that root.
 func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	absolute, err := filepath.Abs(file)
 	if err != nil {
@@ -224,7 +232,7 @@ func NamedBy(root, file, field string, set *ProjectSet) (*Set, error) {
 	}
 	p.validateSet(field, set, func(field, problem string, args ...any) {
 		if err == nil {
-			err = fmt.Errorf(field+": "+problem, args...)
+			err = &FieldError{field, fmt.Errorf(problem, args...)}
 		}
 	})
 	if err != nil {
