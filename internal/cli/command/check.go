@@ -195,8 +195,8 @@ func (f *checkFlags) check(ctx context.Context, project *sets.Project) (*report.
 		return nil, err
 	}
 	result, err := check.RunSets(ctx, &f.options, found)
-	if result != nil && len(result.Broken) == 0 { // else the context is, and first to be mended
-		err = errors.Join(found.None(), err)
+	if none := found.None(); none != nil && result != nil && len(result.Broken) == 0 { // else the context is, and first to be mended
+		return result, none
 	}
 	return result, err
 }

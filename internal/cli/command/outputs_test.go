@@ -62,6 +62,20 @@ func TestCheckJUnitFailures(t *testing.T) {
 	}
 }
 
+// TestCheckJUnitUnknown: each route of which something is unknown is skipped, also where a finding on another route says what, and fails with --strict.
+func TestCheckJUnitUnknown(t *testing.T) {
+	const routes = orphan + "---\n{apiVersion: v1, kind: Service, metadata: {name: cart}, spec: {ports: [{port: 80}]}}\n"
+	const namespace = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {gammaguard.dev/grant: producer}}}\n"
+	for input, want := range map[string]int{routes: 2, routes + namespace: 0} {
+		for flag, element := range map[string]string{"--complete=false": "<skipped ", "--strict": "<failure "} {
+			got := run(t, input, "check", "-f", "-", "-o", "junit", flag)
+			if strings.Count(got.stdout, "<testcase ") != 2 || strings.Count(got.stdout, element) != want {
+				t.Errorf("%s: want %d: %+v", flag, want, got)
+			}
+		}
+	}
+}
+
 // TestCheckNotChecked: every form shows what was not checked and may hold routes, at its place, and nothing of files that are
 // no manifests.
 func TestCheckNotChecked(t *testing.T) {

@@ -62,13 +62,26 @@ func (r *CheckReport) JUnit(w io.Writer, failOn string) error {
 		}
 		return cases[key]
 	}
-	for i := range r.Routes {
-		add(r.Routes[i].File, r.Routes[i].String())
-	}
 	for _, i := range r.Items() {
 		if i.Effect != validate.Off {
 			add(cmp.Or(i.of, i.File), cmp.Or(i.Object, "document")).add(&i, failOn)
 		}
+	}
+	for i := range r.Routes {
+		route := &r.Routes[i]
+		c := add(route.File, route.String())
+		said := func(effect validate.Action) bool {
+			return slices.ContainsFunc(route.Findings, func(f Finding) bool { return f.Effect == effect })
+		}
+		if route.Verdict == Admit || said(EffectUnknown) || said(validate.Deny) {
+			continue
+		}
+		effect := EffectUnknown
+		if route.Verdict == Deny { // a strict check
+			effect = validate.Deny
+		}
+		const text = "not all that bears on it is known; the report says once what is missing"
+		c.add(&Item{Place: route.Place, ID: validate.RuleGrantMissing, Effect: effect, Word: string(effect), Text: text}, failOn)
 	}
 	for _, i := range r.unchecked() {
 		c := add(i.File, cmp.Or(i.Object, "not checked"))
